@@ -33,10 +33,7 @@ export async function authCall<Output = unknown>(
   const response = await fetch(`/auth${path}`, {
     method,
     credentials: 'same-origin',
-    headers: {
-      ...consoleHeaders,
-      ...(method === 'POST' && { 'content-type': 'application/json' }),
-    },
+    headers: { ...consoleHeaders, ...(method === 'POST' && { 'content-type': 'application/json' }) },
     ...(method === 'POST' && { body: JSON.stringify(body ?? {}) }),
   });
   const text = await response.text();

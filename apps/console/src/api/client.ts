@@ -18,9 +18,5 @@ export const anonymousClient = new Millrace({ baseUrl, session: {}, headers: con
 
 /** A client for one organisation and mode. The session is in a cookie that no script can read. */
 export function clientFor({ organisationId, mode }: OrgContext): Millrace {
-  return new Millrace({
-    baseUrl,
-    session: { organisation: organisationId, mode },
-    headers: consoleHeaders,
-  });
+  return new Millrace({ baseUrl, session: { organisation: organisationId, mode }, headers: consoleHeaders });
 }

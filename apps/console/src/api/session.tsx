@@ -39,11 +39,7 @@ export function usePerson(): {
     },
     staleTime: 60_000,
   });
-  return {
-    person: data ?? { state: 'unknown' },
-    error,
-    again: () => cache.resetQueries(),
-  };
+  return { person: data ?? { state: 'unknown' }, error, again: () => cache.resetQueries() };
 }
 
 export function useInstallation() {
@@ -129,19 +125,15 @@ function scopeReason(me: Me, { mode }: OrgContext, scope: Scope): string {
   return `Your role in ${me.organisation.name} is ${me.role}, which does not include this (${scope}). Ask an owner or admin.`;
 }
 
-export function SessionProvider({
-  place,
-  me,
-  memberships,
-  go,
-  children,
-}: {
+interface SessionProviderProps {
   readonly place: OrgContext;
   readonly me: Me;
   readonly memberships: readonly Membership[];
   readonly go: (place: Partial<OrgContext>) => void;
   readonly children: ReactNode;
-}) {
+}
+
+export function SessionProvider({ place, me, memberships, go, children }: SessionProviderProps) {
   const session = useMemo((): Session => {
     const scopes = new Set<string>(me.scopes);
     return {

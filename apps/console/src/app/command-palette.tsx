@@ -6,13 +6,8 @@ import { visibleNavGroups, type NavItem } from './navigation.ts';
 import { useSessionIfAny } from '../api/session.tsx';
 
 /** Ctrl K or Cmd K: type where to go. */
-export function CommandPalette({
-  open,
-  onOpen,
-}: {
-  readonly open: boolean;
-  readonly onOpen: (open: boolean) => void;
-}) {
+export function CommandPalette(props: Readonly<{ open: boolean; onOpen: (open: boolean) => void }>) {
+  const { open, onOpen } = props;
   const session = useSessionIfAny();
   const navigate = useNavigate();
   useEffect(() => {

@@ -1,6 +1,7 @@
-import { Link, type ErrorComponentProps } from '@tanstack/react-router';
+import { type ErrorComponentProps } from '@tanstack/react-router';
 import { PageHeader } from '../ui/page.tsx';
 import { Problem } from '../ui/states.tsx';
+import { TextLink } from '../ui/link.tsx';
 
 export function NotFound() {
   return (
@@ -9,9 +10,7 @@ export function NotFound() {
         title="There is no such page"
         about="The address may be mistyped, or what it showed is gone."
       />
-      <Link to="/" className="underline">
-        To what can be rented
-      </Link>
+      <TextLink to="/">To what can be rented</TextLink>
     </main>
   );
 }

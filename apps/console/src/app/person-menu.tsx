@@ -5,6 +5,7 @@ import { endSession } from '../api/auth.ts';
 import { buttonClass } from '../ui/button.tsx';
 import { usePerson, useSessionIfAny, type Session } from '../api/session.tsx';
 import { applyTheme, storedTheme, type Theme } from './theme.ts';
+import { LinkButton } from '../ui/link.tsx';
 
 const item =
   'data-[highlighted]:bg-raised flex w-full items-center justify-between gap-3 rounded px-2.5 py-1.5 outline-none select-none';
@@ -24,15 +25,16 @@ export function PersonMenu() {
   if (person.state !== 'out') return <div className="h-9" />;
   return (
     <div className="mx-2 grid grid-cols-2 gap-2">
-      <Link to="/sign-in" className={buttonClass('plain')}>
-        Sign in
-      </Link>
-      <Link to="/sign-up" className={buttonClass('primary')}>
+      <LinkButton to="/sign-in">Sign in</LinkButton>
+      <LinkButton to="/sign-up" kind="primary">
         Sign up
-      </Link>
+      </LinkButton>
     </div>
   );
 }
+
+const separator = <Menu.Separator className="bg-line my-1 h-px" />;
+const check = <Check aria-hidden className="size-3.5" />;
 
 const themes: readonly (readonly [Theme, string])[] = [
   ['system', 'As the system'],
@@ -40,7 +42,7 @@ const themes: readonly (readonly [Theme, string])[] = [
   ['dark', 'Dark'],
 ];
 
-function SignedInMenu({ session }: { readonly session: Session }) {
+function SignedInMenu({ session }: Readonly<{ session: Session }>) {
   const { me, memberships, place, go } = session;
   const { again } = usePerson();
   const navigate = useNavigate();
@@ -79,37 +81,31 @@ function SignedInMenu({ session }: { readonly session: Session }) {
                   <span className="min-w-0 truncate">{organisation.name}</span>
                   <span className="text-soft flex items-center gap-1 text-xs">
                     {role}
-                    <Menu.RadioItemIndicator>
-                      <Check aria-hidden className="size-3.5" />
-                    </Menu.RadioItemIndicator>
+                    <Menu.RadioItemIndicator>{check}</Menu.RadioItemIndicator>
                   </span>
                 </Menu.RadioItem>
               ))}
             </Menu.RadioGroup>
-            <Menu.Separator className="bg-line my-1 h-px" />
+            {separator}
             <Menu.CheckboxItem
               checked={place.mode === 'test'}
               onCheckedChange={(on: boolean) => go({ mode: on ? 'test' : 'live' })}
               className={item}
             >
               Test mode
-              <Menu.CheckboxItemIndicator>
-                <Check aria-hidden className="size-3.5" />
-              </Menu.CheckboxItemIndicator>
+              <Menu.CheckboxItemIndicator>{check}</Menu.CheckboxItemIndicator>
             </Menu.CheckboxItem>
-            <Menu.Separator className="bg-line my-1 h-px" />
+            {separator}
             <Menu.RadioGroup value={storedTheme()} onValueChange={(value: Theme) => applyTheme(value)}>
               <Menu.GroupLabel className="text-soft px-2.5 py-1 text-xs">Look</Menu.GroupLabel>
               {themes.map(([theme, words]) => (
                 <Menu.RadioItem key={theme} value={theme} className={item}>
                   {words}
-                  <Menu.RadioItemIndicator>
-                    <Check aria-hidden className="size-3.5" />
-                  </Menu.RadioItemIndicator>
+                  <Menu.RadioItemIndicator>{check}</Menu.RadioItemIndicator>
                 </Menu.RadioItem>
               ))}
             </Menu.RadioGroup>
-            <Menu.Separator className="bg-line my-1 h-px" />
+            {separator}
             <Menu.Item className={item} render={<Link to="/account" />}>
               Account and security
             </Menu.Item>

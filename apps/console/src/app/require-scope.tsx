@@ -6,20 +6,17 @@ import { EmptyState } from '../ui/states.tsx';
 import { accessDeniedText } from './access-denied.ts';
 import { useSession } from '../api/session.tsx';
 
-/** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
-export function RequireScope({
-  scope,
-  title,
-  who,
-  children,
-}: {
+interface RequireScopeProps {
   readonly scope: Scope;
   /** The title of the page. */
   readonly title: string;
   /** Whose page it is and how one becomes that. */
   readonly who: string;
   readonly children: ReactNode;
-}) {
+}
+
+/** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
+export function RequireScope({ scope, title, who, children }: RequireScopeProps) {
   const session = useSession();
   if (session.may(scope)) return children;
   const { organisation, role } = session.me;

@@ -56,7 +56,7 @@ export function Shell() {
   );
 }
 
-function Frame({ children }: { readonly children: ReactNode }) {
+function Frame({ children }: Readonly<{ children: ReactNode }>) {
   const [menuOpen, setMenuOpen] = useState(false);
   const [paletteOpen, setPaletteOpen] = useState(false);
   const session = useSessionIfAny();
@@ -119,7 +119,7 @@ function Frame({ children }: { readonly children: ReactNode }) {
   );
 }
 
-function Navigation({ onGo }: { readonly onGo: () => void }) {
+function Navigation({ onGo }: Readonly<{ onGo: () => void }>) {
   const session = useSessionIfAny();
   const groups = visibleNavGroups(session === null ? () => false : session.may);
   return (

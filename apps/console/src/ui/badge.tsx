@@ -10,7 +10,7 @@ const toneClasses: Readonly<Record<Tone, string>> = {
   plain: 'bg-raised text-soft',
 };
 
-export function Badge({ tone = 'plain', children }: { readonly tone?: Tone; readonly children: ReactNode }) {
+export function Badge({ tone = 'plain', children }: Readonly<{ tone?: Tone; children: ReactNode }>) {
   return (
     <span
       className={`inline-flex items-center rounded px-1.5 py-0.5 text-xs font-medium whitespace-nowrap ${toneClasses[tone]}`}
@@ -52,7 +52,7 @@ const tones: Readonly<Record<string, Tone>> = {
   expired: 'bad',
 };
 
-export function StateBadge({ state }: { readonly state: string }) {
+export function StateBadge({ state }: Readonly<{ state: string }>) {
   const words = state.replace(/^node_/, '').replaceAll('_', ' ');
   return <Badge tone={tones[state.toLowerCase()] ?? 'plain'}>{words}</Badge>;
 }

@@ -2,7 +2,7 @@ import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
 
 /** Puts a text on the clipboard and says that it did. */
-export function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+export function CopyButton({ text, what }: Readonly<{ text: string; what: string }>) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return undefined;
@@ -28,7 +28,7 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
 }
 
 /** An id, in full, with a way to copy it. */
-export function Id({ value, what }: { readonly value: string; readonly what: string }) {
+export function Id({ value, what }: Readonly<{ value: string; what: string }>) {
   return (
     <span className="inline-flex max-w-full items-center gap-1">
       <code className="break-all">{value}</code>
@@ -37,17 +37,15 @@ export function Id({ value, what }: { readonly value: string; readonly what: str
   );
 }
 
-/** A line, or some, to copy into a terminal or a program. */
-export function CodeBlock({
-  code,
-  what,
-  label,
-}: {
+interface CodeBlockProps {
   readonly code: string;
   /** What it is, such as `SSH command`. */
   readonly what: string;
   readonly label?: string;
-}) {
+}
+
+/** A line, or some, to copy into a terminal or a program. */
+export function CodeBlock({ code, what, label }: CodeBlockProps) {
   return (
     <figure className="min-w-0">
       {label !== undefined && <figcaption className="text-soft mb-1 text-xs">{label}</figcaption>}
@@ -69,6 +67,6 @@ export function CodeBlock({
 }
 
 /** What this page does, as the command does it. */
-export function CommandHint({ command }: { readonly command: string }) {
+export function CommandHint({ command }: Readonly<{ command: string }>) {
   return <CodeBlock code={command} what="equivalent command" label="The same from a terminal" />;
 }

@@ -1,10 +1,13 @@
+import type { Millrace } from '@millrace/sdk';
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { useState, type ReactNode } from 'react';
+import { useApiMutation, type ResourceName } from '../api/queries.ts';
 import { Button } from './button.tsx';
 import { TextField } from './field.tsx';
 import { Problem } from './states.tsx';
+import { useToast } from './toast.tsx';
 
 const backdrop = 'fixed inset-0 z-40 bg-veil';
 const popup =
@@ -17,13 +20,7 @@ export function Dialog({
   open,
   onClose,
   children,
-}: {
-  readonly title: string;
-  readonly about?: ReactNode;
-  readonly open: boolean;
-  readonly onClose: () => void;
-  readonly children: ReactNode;
-}) {
+}: Readonly<{ title: string; about?: ReactNode; open: boolean; onClose: () => void; children: ReactNode }>) {
   return (
     <Base.Root open={open} onOpenChange={(next) => (next ? undefined : onClose())}>
       <Base.Portal>
@@ -49,20 +46,7 @@ export function Dialog({
   );
 }
 
-/**
- * Asks before something is lost: names the thing, says what is lost and what goes on costing. Where data is destroyed the
- * name has to be typed.
- */
-export function ConfirmDialog({
-  title,
-  open,
-  onClose,
-  action,
-  doing,
-  onConfirm,
-  typed,
-  children,
-}: {
+interface ConfirmDialogProps<Output> {
   readonly title: string;
   readonly open: boolean;
   readonly onClose: () => void;
@@ -70,26 +54,34 @@ export function ConfirmDialog({
   readonly action: string;
   /** The word while it is being done, such as `Terminating…`. */
   readonly doing: string;
-  readonly onConfirm: () => Promise<unknown>;
+  readonly run: (client: Millrace) => Promise<Output>;
+  readonly changes: readonly ResourceName[];
+  /** Called when it was done, before the dialog closes. */
+  readonly onDone?: (toast: ReturnType<typeof useToast>, response: Output) => void;
   /** What has to be typed first. */
   readonly typed?: string;
   readonly children: ReactNode;
-}) {
+}
+
+/**
+ * Asks before something is lost: names the thing, says what is lost and what goes on costing. Where data is destroyed the
+ * name has to be typed.
+ */
+export function ConfirmDialog<Output>(props: ConfirmDialogProps<Output>) {
+  const { title, open, onClose, action: label, doing, run, changes, onDone, typed, children } = props;
   const [words, setWords] = useState('');
-  const [state, setState] = useState<{ busy: boolean; error: unknown }>({ busy: false, error: null });
+  const toast = useToast();
+  const action = useApiMutation<null, Output>((client) => run(client), {
+    changes,
+    onSuccess: (response) => {
+      onDone?.(toast, response);
+      close();
+    },
+  });
   const close = (): void => {
     setWords('');
-    setState({ busy: false, error: null });
+    action.reset();
     onClose();
-  };
-  const confirm = async (): Promise<void> => {
-    setState({ busy: true, error: null });
-    try {
-      await onConfirm();
-      close();
-    } catch (error) {
-      setState({ busy: false, error });
-    }
   };
   const isTyped = typed === undefined || words === typed;
   return (
@@ -107,19 +99,19 @@ export function ConfirmDialog({
                 label={`Type ${typed} to go on`}
                 value={words}
                 autoComplete="off"
-                onChange={(event) => setWords(event.target.value)}
+                onValue={setWords}
               />
             )}
-            {state.error !== null && <Problem error={state.error} />}
+            {action.error !== null && <Problem error={action.error} />}
             <div className="flex justify-end gap-2">
               <Button onClick={close}>Keep it</Button>
               <Button
                 kind="danger"
-                busy={state.busy && doing}
+                busy={action.isPending && doing}
                 off={!isTyped && `Type ${typed} above first.`}
-                onClick={() => void confirm()}
+                onClick={() => action.mutate(null)}
               >
-                {action}
+                {label}
               </Button>
             </div>
           </div>

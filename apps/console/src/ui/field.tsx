@@ -1,13 +1,19 @@
 import {
+  createContext,
+  use,
   useId,
   type InputHTMLAttributes,
   type ReactNode,
   type SelectHTMLAttributes,
   type TextareaHTMLAttributes,
 } from 'react';
+import { fieldIssue } from '../api/problem.ts';
 
 const box =
   'border-field bg-surface text-ink min-h-9 w-full rounded-md border px-2.5 py-1.5 aria-invalid:border-bad disabled:opacity-60';
+
+/** Why the service refused the form around a field. */
+export const FormErrorContext = createContext<unknown>(null);
 
 interface Labelled {
   readonly label: string;
@@ -15,8 +21,10 @@ interface Labelled {
   readonly hint?: ReactNode;
   /** What is wrong with it. */
   readonly error?: string | undefined;
+  /** The name of the input whose refusal by the service is shown here. */
+  readonly issue?: string | undefined;
   /** For a field whose label is plain from where it stands: only screen readers are told. */
-  readonly hideLabel?: boolean;
+  readonly hideLabel?: boolean | undefined;
 }
 
 interface Ids {
@@ -25,13 +33,10 @@ interface Ids {
   readonly 'aria-invalid': true | undefined;
 }
 
-function Frame({
-  label,
-  hint,
-  error,
-  hideLabel,
-  children,
-}: Labelled & { readonly children: (ids: Ids) => ReactNode }) {
+function Frame(props: Labelled & { readonly children: (ids: Ids) => ReactNode }) {
+  const { label, hint, issue, hideLabel, children } = props;
+  const formError = use(FormErrorContext);
+  const error = props.error ?? (issue === undefined ? undefined : fieldIssue(formError, issue));
   const id = useId();
   const described = [hint === undefined ? null : `${id}-hint`, error === undefined ? null : `${id}-error`];
   const describedBy = described.filter((part) => part !== null).join(' ');
@@ -59,53 +64,79 @@ function Frame({
   );
 }
 
-export function TextField({
-  label,
-  hint,
-  error,
-  hideLabel,
-  ...rest
-}: Labelled & InputHTMLAttributes<HTMLInputElement>) {
+/** The attributes of an element, with a handler that is given the new value instead of the event. */
+type WithValue<Attributes, Value> = Omit<Attributes, 'onChange'> & {
+  readonly onValue?: ((value: Value) => void) | undefined;
+};
+
+type TextProps = Labelled & WithValue<InputHTMLAttributes<HTMLInputElement>, string>;
+
+export function TextField(props: TextProps) {
+  const { label, hint, error, issue, hideLabel, onValue, className = '', ...rest } = props;
   return (
-    <Frame {...{ label, hint, error }} {...(hideLabel === undefined ? {} : { hideLabel })}>
-      {(ids) => <input {...rest} {...ids} className={`${box} ${rest.className ?? ''}`} />}
+    <Frame {...{ label, hint, error, issue, hideLabel }}>
+      {(ids) => (
+        <input
+          {...rest}
+          {...ids}
+          className={`${box} ${className}`}
+          onChange={({ target }) => onValue?.(target.value)}
+        />
+      )}
     </Frame>
   );
 }
 
-export function TextArea({
-  label,
-  hint,
-  error,
-  hideLabel,
-  ...rest
-}: Labelled & TextareaHTMLAttributes<HTMLTextAreaElement>) {
+type AreaProps = Labelled & WithValue<TextareaHTMLAttributes<HTMLTextAreaElement>, string>;
+
+export function TextArea(props: AreaProps) {
+  const { label, hint, error, issue, hideLabel, onValue, className = '', ...rest } = props;
   return (
-    <Frame {...{ label, hint, error }} {...(hideLabel === undefined ? {} : { hideLabel })}>
-      {(ids) => <textarea {...rest} {...ids} className={`${box} ${rest.className ?? ''}`} />}
+    <Frame {...{ label, hint, error, issue, hideLabel }}>
+      {(ids) => (
+        <textarea
+          {...rest}
+          {...ids}
+          className={`${box} ${className}`}
+          onChange={({ target }) => onValue?.(target.value)}
+        />
+      )}
     </Frame>
   );
 }
 
-export interface Choice {
-  readonly value: string;
+export interface Choice<Value extends string = string> {
+  readonly value: Value;
   readonly label: string;
   readonly disabled?: boolean;
 }
 
-export function SelectField({
-  label,
-  hint,
-  error,
-  hideLabel,
-  choices,
-  ...rest
-}: Labelled & SelectHTMLAttributes<HTMLSelectElement> & { readonly choices: readonly Choice[] }) {
+type SelectProps<Value extends string> = Labelled &
+  WithValue<SelectHTMLAttributes<HTMLSelectElement>, Value> & {
+    /** A value alone is its own label. */
+    readonly choices: readonly (Value | Choice<Value>)[];
+  };
+
+/** A choice between values; a value that is not among them is never reported. */
+export function SelectField<Value extends string>(props: SelectProps<Value>) {
+  const { label, hint, error, issue, hideLabel, choices, onValue, className = '', ...rest } = props;
+  const options: readonly Choice<Value>[] = choices.map((choice) =>
+    typeof choice === 'string' ? { value: choice, label: choice } : choice,
+  );
+  const choose = (text: string): void => {
+    const chosen = options.find(({ value }) => value === text);
+    if (chosen !== undefined) onValue?.(chosen.value);
+  };
   return (
-    <Frame {...{ label, hint, error }} {...(hideLabel === undefined ? {} : { hideLabel })}>
+    <Frame {...{ label, hint, error, issue, hideLabel }}>
       {(ids) => (
-        <select {...rest} {...ids} className={`${box} ${rest.className ?? ''}`}>
-          {choices.map(({ value, label: words, disabled }) => (
+        <select
+          {...rest}
+          {...ids}
+          className={`${box} ${className}`}
+          onChange={({ target }) => choose(target.value)}
+        >
+          {options.map(({ value, label: words, disabled }) => (
             <option key={value} value={value} disabled={disabled === true}>
               {words}
             </option>
@@ -116,11 +147,31 @@ export function SelectField({
   );
 }
 
-export function CheckboxField({
-  label,
-  hint,
-  ...rest
-}: Pick<Labelled, 'label' | 'hint'> & InputHTMLAttributes<HTMLInputElement>) {
+interface FilterProps<Value extends string> extends Pick<Labelled, 'label' | 'hideLabel'> {
+  /** The label of the choice that leaves nothing out. */
+  readonly all: string;
+  readonly value: Value | undefined;
+  readonly choices: readonly (Value | Choice<Value>)[];
+  readonly onValue: (value: Value | undefined) => void;
+}
+
+/** A choice that narrows a list. */
+export function FilterField<Value extends string>(props: FilterProps<Value>) {
+  const { all, value = '', choices, onValue, ...rest } = props;
+  return (
+    <SelectField<Value | ''>
+      {...rest}
+      value={value}
+      choices={[{ value: '', label: all }, ...choices]}
+      onValue={(next) => onValue(next === '' ? undefined : next)}
+    />
+  );
+}
+
+type CheckboxProps = Pick<Labelled, 'label' | 'hint'> &
+  WithValue<InputHTMLAttributes<HTMLInputElement>, boolean>;
+
+export function CheckboxField({ label, hint, onValue, ...rest }: CheckboxProps) {
   const id = useId();
   return (
     <div className="flex items-start gap-2">
@@ -128,6 +179,7 @@ export function CheckboxField({
         {...rest}
         id={id}
         type="checkbox"
+        onChange={({ target }) => onValue?.(target.checked)}
         aria-describedby={hint === undefined ? undefined : `${id}-hint`}
         className="accent-accent mt-0.5 size-4 shrink-0"
       />

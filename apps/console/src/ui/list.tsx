@@ -5,8 +5,8 @@ import type { ReactNode } from 'react';
 import type { ResourceName } from '../api/queries.ts';
 import { useSession } from '../api/session.tsx';
 import { Button } from './button.tsx';
-import { Loading, Problem } from './states.tsx';
-import { Table, type Column } from './table.tsx';
+import { EmptyState, Loading, Problem } from './states.tsx';
+import { rowId, Table, type Column, type Identified, type Keyed } from './table.tsx';
 
 /** A list that the service gives page by page. */
 export function usePages<Item>(
@@ -43,26 +43,25 @@ function intervalOf<Item>(every: number | ((items: readonly Item[]) => number | 
   return ({ state }: PagedQuery<Item>) => every((state.data?.pages ?? []).flatMap(({ items }) => items));
 }
 
-/** The one list of the console: loading, empty, failed, shown, and more on demand. */
-export function PagedTable<Item>({
-  pages,
-  what,
-  caption,
-  columns,
-  rowKey,
-  empty,
-  keep,
-}: {
+interface PagedTableProps<Item> {
   readonly pages: ReturnType<typeof usePages<Item>>;
   /** What is listed, such as `rentals`. */
   readonly what: string;
   readonly caption: string;
   readonly columns: readonly Column<Item>[];
-  readonly rowKey: (item: Item) => string;
-  readonly empty: ReactNode;
+  /** What is said where there is nothing to list, why that may be, and what to do next. */
+  readonly empty: string;
+  readonly hint?: ReactNode;
+  readonly action?: ReactNode;
   /** What of the pages is shown; the rest is only counted. */
   readonly keep?: (item: Item) => boolean;
-}) {
+}
+
+/** The one list of the console: loading, empty, failed, shown, and more on demand. */
+export function PagedTable<Item extends Identified>(props: PagedTableProps<Item>): ReactNode;
+export function PagedTable<Item>(props: PagedTableProps<Item> & Keyed<Item>): ReactNode;
+export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<Item>>) {
+  const { pages, what, caption, columns, rowKey = rowId, empty, hint, action, keep } = props;
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } = pages;
   if (data === undefined) {
     if (error === null) return <Loading what={what} />;
@@ -75,7 +74,13 @@ export function PagedTable<Item>({
   const all = data.pages.flatMap((page) => [...page.items]);
   const rows = keep === undefined ? all : all.filter((item) => keep(item));
   // Later pages may hold something to show even where these do not.
-  if (rows.length === 0 && !hasNextPage) return <>{empty}</>;
+  if (rows.length === 0 && !hasNextPage) {
+    return (
+      <EmptyState title={empty} action={action}>
+        {hint}
+      </EmptyState>
+    );
+  }
   const hidden = all.length - rows.length;
   return (
     <>

@@ -1,7 +1,7 @@
 import { usdToNano, usdText } from '@millrace/sdk/text';
 
 /** Money to the last nano-USD: what is shown is what the ledger says. The exact amount is also there for programs. */
-export function Money({ nano, signed }: { readonly nano: string | bigint; readonly signed?: boolean }) {
+export function Money({ nano, signed }: Readonly<{ nano: string | bigint; signed?: boolean }>) {
   const amount = BigInt(nano);
   return (
     <data value={amount.toString()} className="tabular-nums">

@@ -1,18 +1,15 @@
 import { useEffect, type ReactNode } from 'react';
 
-/** The head of every page: one h1, what it is about, and what can be done here. */
-export function PageHeader({
-  title,
-  about,
-  actions,
-  back,
-}: {
+interface PageHeaderProps {
   readonly title: string;
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   /** A link to where one came from. */
   readonly back?: ReactNode;
-}) {
+}
+
+/** The head of every page: one h1, what it is about, and what can be done here. */
+export function PageHeader({ title, about, actions, back }: PageHeaderProps) {
   useEffect(() => {
     document.title = `${title} · Millrace`;
   }, [title]);
@@ -30,20 +27,16 @@ export function PageHeader({
   );
 }
 
-export function Card({
-  title,
-  about,
-  actions,
-  children,
-  flush,
-}: {
+interface CardProps {
   readonly title?: ReactNode;
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
   /** Without room around its content, for tables. */
   readonly flush?: boolean;
-}) {
+}
+
+export function Card({ title, about, actions, children, flush }: CardProps) {
   return (
     <section className="border-line bg-surface mb-4 min-w-0 overflow-hidden rounded-lg border">
       {(title !== undefined || actions !== undefined) && (
@@ -63,9 +56,9 @@ export function Card({
 /** Figures that matter, side by side. */
 export function KeyFigures({
   items,
-}: {
-  readonly items: readonly { readonly label: string; readonly value: ReactNode; readonly note?: ReactNode }[];
-}) {
+}: Readonly<{
+  items: readonly { readonly label: string; readonly value: ReactNode; readonly note?: ReactNode }[];
+}>) {
   return (
     <dl className="border-line bg-line mb-4 flex flex-wrap gap-px overflow-hidden rounded-lg border">
       {items.map(({ label, value, note }) => (
@@ -82,9 +75,7 @@ export function KeyFigures({
 /** Names and what they are. */
 export function DescriptionList({
   items,
-}: {
-  readonly items: readonly (readonly [name: string, value: ReactNode] | null)[];
-}) {
+}: Readonly<{ items: readonly (readonly [name: string, value: ReactNode] | null)[] }>) {
   return (
     <dl className="grid grid-cols-1 gap-x-6 gap-y-2 sm:grid-cols-[minmax(8rem,max-content)_1fr]">
       {items

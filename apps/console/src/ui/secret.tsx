@@ -4,18 +4,7 @@ import { CodeBlock } from './copy.tsx';
 import { Dialog } from './dialog.tsx';
 import { Note } from './states.tsx';
 
-/**
- * A secret, this once. It is in the memory of the page and nowhere else, and leaving it asks whether it was kept. Null: the
- * answer was lost on its way and came a second time, without the secret.
- */
-export function OneTimeSecret({
-  title,
-  what,
-  secret,
-  lost,
-  onClose,
-  children,
-}: {
+interface OneTimeSecretProps {
   readonly title: string;
   /** What it is, such as `API key`. */
   readonly what: string;
@@ -25,7 +14,13 @@ export function OneTimeSecret({
   readonly onClose: () => void;
   /** How to use it. */
   readonly children?: ReactNode;
-}) {
+}
+
+/**
+ * A secret, this once. It is in the memory of the page and nowhere else, and leaving it asks whether it was kept. Null: the
+ * answer was lost on its way and came a second time, without the secret.
+ */
+export function OneTimeSecret({ title, what, secret, lost, onClose, children }: OneTimeSecretProps) {
   const [isConfirming, setConfirming] = useState(false);
   const isThere = secret !== null;
   useEffect(() => {

@@ -5,7 +5,7 @@ import { Button } from './button.tsx';
 import { CopyButton } from './copy.tsx';
 
 /** Never a spinner without a word: it says what is being waited for. */
-export function Loading({ what }: { readonly what: string }) {
+export function Loading({ what }: Readonly<{ what: string }>) {
   return (
     <div role="status" className="text-soft flex items-center gap-2 px-4 py-6">
       <LoaderCircle aria-hidden className="size-4 animate-spin" />
@@ -15,15 +15,8 @@ export function Loading({ what }: { readonly what: string }) {
 }
 
 /** Nothing there yet, why that may be, and what to do next. */
-export function EmptyState({
-  title,
-  children,
-  action,
-}: {
-  readonly title: string;
-  readonly children?: ReactNode;
-  readonly action?: ReactNode;
-}) {
+export function EmptyState(props: Readonly<{ title: string; children?: ReactNode; action?: ReactNode }>) {
+  const { title, children, action } = props;
   return (
     <div className="flex flex-col items-center gap-2 px-4 py-10 text-center">
       <Inbox aria-hidden className="text-soft size-6" />
@@ -34,17 +27,15 @@ export function EmptyState({
   );
 }
 
-/** What went wrong, what to do, the id of the request, and a way to try again. */
-export function Problem({
-  error,
-  doing,
-  retry,
-}: {
+interface ProblemProps {
   readonly error: unknown;
   /** What was being done, such as `load the rentals`. */
   readonly doing?: string;
   readonly retry?: () => void;
-}) {
+}
+
+/** What went wrong, what to do, the id of the request, and a way to try again. */
+export function Problem({ error, doing, retry }: ProblemProps) {
   const { title, advice, requestId, docUrl, reason } = toProblem(error);
   return (
     <div role="alert" className="bg-bad-soft text-ink m-0 flex gap-2.5 rounded-md px-3 py-2.5">
@@ -88,13 +79,8 @@ const noteClasses = {
 } as const;
 
 /** Something worth knowing beside what one is doing. */
-export function Note({
-  tone = 'info',
-  children,
-}: {
-  readonly tone?: keyof typeof noteClasses;
-  readonly children: ReactNode;
-}) {
+export function Note(props: Readonly<{ tone?: keyof typeof noteClasses; children: ReactNode }>) {
+  const { tone = 'info', children } = props;
   return <div className={`rounded-md px-3 py-2 ${noteClasses[tone]}`}>{children}</div>;
 }
 
@@ -104,17 +90,15 @@ interface QueryState<Data> {
   readonly refetch: () => unknown;
 }
 
-/** What was read, or why it is not there. An error beside data that is already shown stands above it. */
-export function QueryView<Data>({
-  query,
-  what,
-  children,
-}: {
+interface QueryViewProps<Data> {
   readonly query: QueryState<Data>;
   /** What is read, such as `rentals`. */
   readonly what: string;
   readonly children: (data: Data) => ReactNode;
-}) {
+}
+
+/** What was read, or why it is not there. An error beside data that is already shown stands above it. */
+export function QueryView<Data>({ query, what, children }: QueryViewProps<Data>) {
   const { data, error } = query;
   const retry = (): void => void query.refetch();
   if (data === undefined) {

@@ -9,22 +9,36 @@ export interface Column<Row> {
   readonly main?: boolean;
 }
 
-/**
- * A table on a wide screen; on a narrow one each row is a card with its names, so that nobody scrolls sideways. It stays a
- * table for screen readers either way.
- */
-export function Table<Row>({
-  caption,
-  columns,
-  rows,
-  rowKey,
-}: {
+interface TableProps<Row> {
   /** Said to screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
+}
+
+export interface Identified {
+  readonly id: string | number;
+}
+
+export interface Keyed<Row> {
   readonly rowKey: (row: Row) => string;
-}) {
+}
+
+/** Rows that have an id are told apart by it. */
+export const rowId = (row: unknown): string => String((row as Identified).id);
+
+/**
+ * A table on a wide screen; on a narrow one each row is a card with its names, so that nobody scrolls sideways. It stays a
+ * table for screen readers either way.
+ */
+export function Table<Row extends Identified>(props: TableProps<Row>): ReactNode;
+export function Table<Row>(props: TableProps<Row> & Keyed<Row>): ReactNode;
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  rowKey = rowId,
+}: TableProps<Row> & Partial<Keyed<Row>>) {
   return (
     // Many columns on a screen of middle width: what does not fit can be scrolled to, and is never cut off.
     <div className="md:overflow-x-auto">

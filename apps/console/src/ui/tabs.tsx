@@ -13,12 +13,7 @@ export function Tabs({
   open,
   onOpen,
   label,
-}: {
-  readonly tabs: readonly Tab[];
-  readonly open: string;
-  readonly onOpen: (id: string) => void;
-  readonly label: string;
-}) {
+}: Readonly<{ tabs: readonly Tab[]; open: string; onOpen: (id: string) => void; label: string }>) {
   return (
     <Base.Root value={open} onValueChange={(value) => onOpen(String(value))}>
       <Base.List aria-label={label} className="border-line mb-4 flex gap-1 overflow-x-auto border-b">

@@ -16,7 +16,7 @@ export function useNow(everyMs: number): number {
 }
 
 /** A moment in the reader's own zone; pointing at it names the zone. */
-export function Timestamp({ at }: { readonly at: string }) {
+export function Timestamp({ at }: Readonly<{ at: string }>) {
   const instant = new Date(at);
   return (
     <time dateTime={at} title={zoned.format(instant)}>
@@ -26,7 +26,7 @@ export function Timestamp({ at }: { readonly at: string }) {
 }
 
 /** How long ago, or in how long; pointing at it tells the moment. */
-export function RelativeTime({ at }: { readonly at: string }) {
+export function RelativeTime({ at }: Readonly<{ at: string }>) {
   const now = useNow(5_000);
   return (
     <time dateTime={at} title={zoned.format(new Date(at))} className="whitespace-nowrap">

@@ -3,7 +3,7 @@ import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 
 /** Short news of something that was done. Screen readers are told; it goes away by itself. */
-export function Toasts({ children }: { readonly children: ReactNode }) {
+export function Toasts({ children }: Readonly<{ children: ReactNode }>) {
   return (
     <Toast.Provider timeout={6_000} limit={3}>
       {children}

@@ -70,7 +70,6 @@ function Sessions() {
           <Table
             caption="Sessions"
             rows={sessions}
-            rowKey={({ id }) => id}
             columns={[
               {
                 head: 'Browser or program',

@@ -38,7 +38,7 @@ export function DevicePage() {
   return found === null ? <CodeForm onFound={setFound} /> : <Decision found={found} onDecided={setOutcome} />;
 }
 
-function CodeForm({ onFound }: { readonly onFound: (found: Found) => void }) {
+function CodeForm({ onFound }: Readonly<{ onFound: (found: Found) => void }>) {
   const [code, setCode] = useState('');
   const { busy, error, onSubmit } = useForm(async () => onFound(await findCode(authCall, code)));
   return (
@@ -48,7 +48,7 @@ function CodeForm({ onFound }: { readonly onFound: (found: Found) => void }) {
           label="Code"
           name="code"
           value={code}
-          onChange={(event) => setCode(event.target.value)}
+          onValue={setCode}
           autoComplete="off"
           spellCheck={false}
           required
@@ -64,13 +64,9 @@ function CodeForm({ onFound }: { readonly onFound: (found: Found) => void }) {
   );
 }
 
-function Decision({
-  found: { code, requestedFrom },
-  onDecided,
-}: {
-  readonly found: Found;
-  readonly onDecided: (outcome: Outcome) => void;
-}) {
+function Decision(props: Readonly<{ found: Found; onDecided: (outcome: Outcome) => void }>) {
+  const { onDecided } = props;
+  const { code, requestedFrom } = props.found;
   const [denying, setDenying] = useState<unknown>(null);
   const { busy, error, onSubmit } = useForm(async () => {
     await approveOrDenyCode(authCall, code, 'approve');

@@ -35,7 +35,7 @@ export function NotificationSettings() {
                 {...(preferences[name].available
                   ? {}
                   : { hint: `Your role, ${me.role}, is not told of this.` })}
-                onChange={(event) => choose.mutate({ [name]: event.target.checked })}
+                onValue={(value) => choose.mutate({ [name]: value })}
               />
             ))}
           </fieldset>

@@ -1,12 +1,13 @@
-import { Link, useSearch } from '@tanstack/react-router';
+import { useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { authCall } from '../../api/auth.ts';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
+import { LinkButton, TextLink } from '../../ui/link.tsx';
 
 export function ForgotPasswordPage() {
   const [sent, setSent] = useState(false);
@@ -20,9 +21,7 @@ export function ForgotPasswordPage() {
         title="Look into your mail"
         about="If there is an account for this address, a link to set a new password is on its way. It works for an hour."
       >
-        <Link to="/sign-in" className="underline">
-          Back to the sign-in
-        </Link>
+        <TextLink to="/sign-in">Back to the sign-in</TextLink>
       </SingleFormPage>
     );
   }
@@ -52,9 +51,9 @@ export function ResetPasswordPage() {
         title="Your new password is set"
         about="Whoever was signed in with the old one is signed out."
       >
-        <Link to="/sign-in" className={buttonClass('primary')}>
+        <LinkButton to="/sign-in" kind="primary">
           Sign in
-        </Link>
+        </LinkButton>
       </SingleFormPage>
     );
   }
@@ -64,9 +63,7 @@ export function ResetPasswordPage() {
         title="This link is not whole"
         about="Copy it again from the mail, or have a new one sent."
       >
-        <Link to="/forgot-password" className="underline">
-          Send a new link
-        </Link>
+        <TextLink to="/forgot-password">Send a new link</TextLink>
       </SingleFormPage>
     );
   }

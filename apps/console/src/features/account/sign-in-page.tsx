@@ -1,4 +1,4 @@
-import { Link, Navigate, useSearch } from '@tanstack/react-router';
+import { Navigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { authCall, SignInError } from '../../api/auth.ts';
 import { useInstallation, usePerson } from '../../api/session.tsx';
@@ -11,6 +11,7 @@ import { PasswordField } from './password-field.tsx';
 import { TwoFactorPrompt } from './two-factor-prompt.tsx';
 import { useForm } from './use-form.ts';
 import { useGoTo } from './use-go-to.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 export function SignInPage() {
   const { next } = useSearch({ from: '/sign-in' });
@@ -36,9 +37,9 @@ export function SignInPage() {
         ) : (
           <>
             New here?{' '}
-            <Link to="/sign-up" search={next === undefined ? {} : { next }} className="underline">
+            <TextLink to="/sign-up" search={next === undefined ? {} : { next }}>
               Sign up
-            </Link>
+            </TextLink>
           </>
         )
       }
@@ -49,13 +50,8 @@ export function SignInPage() {
   );
 }
 
-function PasswordForm({
-  onDone,
-  onSecondFactor,
-}: {
-  readonly onDone: () => Promise<void>;
-  readonly onSecondFactor: () => void;
-}) {
+function PasswordForm(props: Readonly<{ onDone: () => Promise<void>; onSecondFactor: () => void }>) {
+  const { onDone, onSecondFactor } = props;
   const [unverified, setUnverified] = useState<string | null>(null);
   const { busy, error, onSubmit } = useForm(async ({ email = '', password = '' }) => {
     setUnverified(null);
@@ -80,15 +76,15 @@ function PasswordForm({
       <Button kind="primary" type="submit" busy={busy && 'Signing in…'}>
         Sign in
       </Button>
-      <Link to="/forgot-password" className="text-center underline">
+      <TextLink to="/forgot-password" className="text-center">
         Forgot your password?
-      </Link>
+      </TextLink>
     </form>
   );
 }
 
 /** The password was right, the mailbox is not proven yet. */
-function UnverifiedEmail({ email }: { readonly email: string }) {
+function UnverifiedEmail({ email }: Readonly<{ email: string }>) {
   const [sent, setSent] = useState(false);
   const send = async (): Promise<void> => {
     await authCall('POST', '/send-verification-email', { email, callbackURL: '/console/verified' });
@@ -110,13 +106,8 @@ function UnverifiedEmail({ email }: { readonly email: string }) {
   );
 }
 
-function OtherSignInMethods({
-  next,
-  onDone,
-}: {
-  readonly next: string | undefined;
-  readonly onDone: () => Promise<void>;
-}) {
+function OtherSignInMethods(props: Readonly<{ next: string | undefined; onDone: () => Promise<void> }>) {
+  const { next, onDone } = props;
   const { data: installation } = useInstallation();
   const [error, setError] = useState<unknown>(null);
   if (installation === undefined) return null;

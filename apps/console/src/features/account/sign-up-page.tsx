@@ -1,4 +1,4 @@
-import { Link, Navigate, useLocation, useSearch } from '@tanstack/react-router';
+import { Navigate, useLocation, useSearch } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { authCall } from '../../api/auth.ts';
 import { useInstallation, usePerson } from '../../api/session.tsx';
@@ -9,6 +9,7 @@ import { SingleFormPage } from './single-form-page.tsx';
 import { storeInvitationSecret } from './invitation-secret.ts';
 import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 /** The secret of an invitation's link; it stands behind the #, so that it is in no log. Accepting needs it once more. */
 function useInvitationSecret(): string | null {
@@ -52,13 +53,9 @@ export function SignUpPage() {
       below={
         <>
           Here before?{' '}
-          <Link
-            to="/sign-in"
-            search={afterwards === undefined ? {} : { next: afterwards }}
-            className="underline"
-          >
+          <TextLink to="/sign-in" search={afterwards === undefined ? {} : { next: afterwards }}>
             Sign in
-          </Link>
+          </TextLink>
         </>
       }
     >
@@ -75,7 +72,7 @@ export function SignUpPage() {
   );
 }
 
-function CheckYourEmail({ email }: { readonly email: string }) {
+function CheckYourEmail({ email }: Readonly<{ email: string }>) {
   const [again, setAgain] = useState<'no' | 'sent'>('no');
   return (
     <SingleFormPage
@@ -107,9 +104,7 @@ function SignUpClosed() {
       title="By invitation"
       about="Whoever runs this cloud adds people themselves. Ask them, or a colleague who is an owner or admin, to invite you."
     >
-      <Link to="/sign-in" className="underline">
-        Sign in
-      </Link>
+      <TextLink to="/sign-in">Sign in</TextLink>
     </SingleFormPage>
   );
 }

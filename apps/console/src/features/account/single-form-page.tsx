@@ -8,12 +8,7 @@ export function SingleFormPage({
   about,
   children,
   below,
-}: {
-  readonly title: string;
-  readonly about?: ReactNode;
-  readonly children: ReactNode;
-  readonly below?: ReactNode;
-}) {
+}: Readonly<{ title: string; about?: ReactNode; children: ReactNode; below?: ReactNode }>) {
   useEffect(() => {
     document.title = `${title} · Millrace`;
   }, [title]);

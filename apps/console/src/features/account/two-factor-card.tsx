@@ -43,7 +43,7 @@ interface Secret {
   readonly backupCodes: readonly string[];
 }
 
-function EnableTwoFactor({ onDone }: { readonly onDone: () => void }) {
+function EnableTwoFactor({ onDone }: Readonly<{ onDone: () => void }>) {
   const [secret, setSecret] = useState<Secret | null>(null);
   if (secret !== null) return <Confirmation secret={secret} onDone={onDone} />;
   return (
@@ -59,7 +59,7 @@ function EnableTwoFactor({ onDone }: { readonly onDone: () => void }) {
   );
 }
 
-function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly onDone: () => void }) {
+function Confirmation({ secret, onDone }: Readonly<{ secret: Secret; onDone: () => void }>) {
   const toast = useToast();
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
     await authCall('POST', '/two-factor/verify-totp', { code: code.trim() });
@@ -99,7 +99,7 @@ function Confirmation({ secret, onDone }: { readonly secret: Secret; readonly on
   );
 }
 
-function DisableTwoFactor({ onDone }: { readonly onDone: () => void }) {
+function DisableTwoFactor({ onDone }: Readonly<{ onDone: () => void }>) {
   return (
     <TwoFactorForm
       state={<Badge tone="good">on</Badge>}
@@ -115,22 +115,17 @@ function DisableTwoFactor({ onDone }: { readonly onDone: () => void }) {
   );
 }
 
-/** Both ways ask for the password: a session that somebody left open is not enough to change how its owner signs in. */
-function TwoFactorForm({
-  state,
-  label,
-  button,
-  kind,
-  doing,
-  onSubmit: submit,
-}: {
+interface TwoFactorFormProps {
   readonly state: ReactNode;
   readonly label: string;
   readonly button: string;
   readonly kind?: 'danger';
   readonly doing: string;
   readonly onSubmit: (password: string) => Promise<void>;
-}) {
+}
+
+/** Both ways ask for the password: a session that somebody left open is not enough to change how its owner signs in. */
+function TwoFactorForm({ state, label, button, kind, doing, onSubmit: submit }: TwoFactorFormProps) {
   const { busy, error, onSubmit } = useForm(({ password = '' }) => submit(password));
   return (
     <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">

@@ -7,7 +7,7 @@ import { SingleFormPage } from './single-form-page.tsx';
 import { useForm } from './use-form.ts';
 
 /** The second step of signing in, for those who have set one up. */
-export function TwoFactorPrompt({ onDone }: { readonly onDone: () => Promise<void> }) {
+export function TwoFactorPrompt({ onDone }: Readonly<{ onDone: () => Promise<void> }>) {
   const [backup, setBackup] = useState(false);
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
     const path = backup ? '/two-factor/verify-backup-code' : '/two-factor/verify-totp';

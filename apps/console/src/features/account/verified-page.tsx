@@ -1,8 +1,8 @@
-import { Link, Navigate, useSearch } from '@tanstack/react-router';
+import { Navigate, useSearch } from '@tanstack/react-router';
 import { usePerson } from '../../api/session.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { Loading } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
+import { LinkButton } from '../../ui/link.tsx';
 
 /** Where the link of the mail leads. */
 export function VerifiedPage() {
@@ -14,9 +14,9 @@ export function VerifiedPage() {
         title="This link does not work any more"
         about="It is used up, too old or not whole. Sign in, and you can have a new one sent."
       >
-        <Link to="/sign-in" className={buttonClass('primary')}>
+        <LinkButton to="/sign-in" kind="primary">
           Sign in
-        </Link>
+        </LinkButton>
       </SingleFormPage>
     );
   }
@@ -25,9 +25,9 @@ export function VerifiedPage() {
     return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/'} replace />;
   return (
     <SingleFormPage title="Your mailbox is confirmed" about="Sign in to go on.">
-      <Link to="/sign-in" className={buttonClass('primary')}>
+      <LinkButton to="/sign-in" kind="primary">
         Sign in
-      </Link>
+      </LinkButton>
     </SingleFormPage>
   );
 }

@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { Link, Navigate } from '@tanstack/react-router';
+import { Navigate } from '@tanstack/react-router';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { endSession } from '../../api/auth.ts';
@@ -14,6 +14,7 @@ import { SingleFormPage } from './single-form-page.tsx';
 import { removeInvitationSecret, invitationSecretFor } from './invitation-secret.ts';
 import { useForm } from './use-form.ts';
 import { useGoTo } from './use-go-to.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 const invitationsKey = ['person', 'invitations'] as const;
 
@@ -39,10 +40,7 @@ export function WelcomePage() {
         <>
           {person.memberships.length > 0 && (
             <>
-              <Link to="/" className="underline">
-                Go to the console
-              </Link>{' '}
-              ·{' '}
+              <TextLink to="/">Go to the console</TextLink> ·{' '}
             </>
           )}
           <button type="button" className="underline" onClick={() => void signOut()}>
@@ -67,7 +65,7 @@ export function WelcomePage() {
 
 type InvitationRecord = Item<'listMyInvitations'>;
 
-function Invitation({ invitation }: { readonly invitation: InvitationRecord }) {
+function Invitation({ invitation }: Readonly<{ invitation: InvitationRecord }>) {
   const cache = useQueryClient();
   const { again } = usePerson();
   const goTo = useGoTo();

@@ -5,9 +5,9 @@ import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import type { AuditSearch } from './routes.tsx';
+import { Form } from '../../ui/form.tsx';
 
 type Entry = Item<'listAuditLog'>;
 
@@ -45,13 +45,10 @@ export function AuditPage() {
         title="Audit log"
         about="Every change, who made it and from where. Nobody can change this."
       />
-      <form
+      <Form
         key={JSON.stringify(search)}
         className="mb-4 grid items-end gap-3 sm:grid-cols-[1fr_1fr_1fr_auto]"
-        onSubmit={(event) => {
-          event.preventDefault();
-          filter(event.currentTarget);
-        }}
+        onSend={(form) => filter(form)}
       >
         {filters.map(([name, label, example]) => (
           <TextField
@@ -64,20 +61,15 @@ export function AuditPage() {
           />
         ))}
         <Button type="submit">Filter</Button>
-      </form>
+      </Form>
       <Card flush>
         <PagedTable
           pages={pages}
           what="entries"
           caption="Audit log"
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState
-              title={isFiltered ? 'Nothing fits these filters.' : 'Nothing was changed yet.'}
-              action={
-                isFiltered && <Button onClick={() => void navigate({ to: '/audit' })}>Show everything</Button>
-              }
-            />
+          empty={isFiltered ? 'Nothing fits these filters.' : 'Nothing was changed yet.'}
+          action={
+            isFiltered && <Button onClick={() => void navigate({ to: '/audit' })}>Show everything</Button>
           }
           columns={[
             { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
@@ -97,7 +89,7 @@ export function AuditPage() {
   );
 }
 
-function ActionCell({ entry }: { readonly entry: Entry }) {
+function ActionCell({ entry }: Readonly<{ entry: Entry }>) {
   const details = Object.keys(entry.details).length === 0 ? null : JSON.stringify(entry.details, null, 2);
   return (
     <div className="text-left">
@@ -121,7 +113,7 @@ function ActionCell({ entry }: { readonly entry: Entry }) {
   );
 }
 
-function Reference({ kind, id }: { readonly kind: string; readonly id: string }) {
+function Reference({ kind, id }: Readonly<{ kind: string; id: string }>) {
   return (
     <span>
       {kind}

@@ -46,7 +46,7 @@ function MemberCatalog() {
 }
 
 /** Asked for at once, so that a visitor does not wait for it; shown when it is known that nobody is signed in. */
-function PublicCatalog({ isKnown }: { readonly isKnown: boolean }) {
+function PublicCatalog({ isKnown }: Readonly<{ isKnown: boolean }>) {
   const offers = usePublicOffers(true);
   if (!isKnown) return <Loading what="the catalog" />;
   if (isCatalogPrivate(offers.error)) {
@@ -67,7 +67,7 @@ function PublicCatalog({ isKnown }: { readonly isKnown: boolean }) {
   );
 }
 
-function Listing({ data }: { readonly data: Offers }) {
+function Listing({ data }: Readonly<{ data: Offers }>) {
   const filters = useSearch({ from: '/shell/' });
   const [soldOut, setSoldOut] = useState<Offer | null>(null);
   const shown = filterOffers(data.offers, filters);
@@ -96,15 +96,7 @@ function Listing({ data }: { readonly data: Offers }) {
 }
 
 /** How old the figures are; what is too old says so in so many words. */
-function DataAge({
-  asOfMs,
-  shown,
-  total,
-}: {
-  readonly asOfMs: number;
-  readonly shown: number;
-  readonly total: number;
-}) {
+function DataAge({ asOfMs, shown, total }: Readonly<{ asOfMs: number; shown: number; total: number }>) {
   const now = useNow(1_000);
   const age = ageSeconds(asOfMs, now);
   if (now - asOfMs > STALE_AFTER_MS) {

@@ -1,10 +1,10 @@
 import type { Output } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { PerHour } from '../../ui/money.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
 import { networkText } from './offers.ts';
 import { selectionFromSpec, type RentalSpec } from './selection.ts';
 import { mayBecomeAvailable, mainObstacle } from './placement-obstacles.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 /** Few enough to read; the service lists the nearest first. */
 const ALTERNATIVES_SHOWN = 4;
@@ -13,10 +13,7 @@ const ALTERNATIVES_SHOWN = 4;
 export function PlacementExplanation({
   spec,
   explained,
-}: {
-  readonly spec: RentalSpec;
-  readonly explained: Output<'explainPlacement'>;
-}) {
+}: Readonly<{ spec: RentalSpec; explained: Output<'explainPlacement'> }>) {
   const { capacityExpectedAt, alternatives } = explained;
   return (
     <div className="flex flex-col gap-2">
@@ -40,7 +37,7 @@ export function PlacementExplanation({
           <ul className="mt-1 flex flex-col gap-1">
             {alternatives.slice(0, ALTERNATIVES_SHOWN).map((each) => (
               <li key={`${each.gpuType} ${String(each.gpuCount)} ${each.region} ${each.networkType}`}>
-                <Link
+                <TextLink
                   to="/rent"
                   search={selectionFromSpec({
                     ...spec,
@@ -49,11 +46,10 @@ export function PlacementExplanation({
                     region: each.region,
                     network: each.networkType,
                   })}
-                  className="underline"
                 >
                   {each.gpuCount} × {each.gpuType.toUpperCase()} in {each.region} (
                   {networkText(each.networkType)})
-                </Link>
+                </TextLink>
                 , <PerHour usd={each.costPerHour} /> on demand, {each.totalAvailable} free
               </li>
             ))}

@@ -1,23 +1,16 @@
 import { useNavigate } from '@tanstack/react-router';
 import { Button } from '../../ui/button.tsx';
-import { CheckboxField, SelectField } from '../../ui/field.tsx';
+import { CheckboxField, FilterField, SelectField } from '../../ui/field.tsx';
 import { parseFilters, hasActiveFilters, type Filters } from './filters.ts';
 import type { FilterChoices } from './offers.ts';
-
-const any = { value: '', label: 'Any' };
+import { Form } from '../../ui/form.tsx';
 
 /** A choice that came with the address is shown even where nothing is called so: it is what hides the rest. */
 function withChosen(values: readonly string[], chosen: string | undefined): readonly string[] {
   return chosen === undefined || values.includes(chosen) ? values : [...values, chosen];
 }
 
-export function FilterBar({
-  filters,
-  choices,
-}: {
-  readonly filters: Filters;
-  readonly choices: FilterChoices;
-}) {
+export function FilterBar({ filters, choices }: Readonly<{ filters: Filters; choices: FilterChoices }>) {
   const navigate = useNavigate();
   const set = (change: Readonly<Record<string, unknown>>): void => {
     void navigate({ to: '/', search: parseFilters({ ...filters, ...change }), replace: true });
@@ -26,43 +19,42 @@ export function FilterBar({
   const regions = withChosen(choices.regions, filters.region);
   const counts = withChosen(choices.counts.map(String), filters.count?.toString());
   return (
-    <form
-      aria-label="Filter the catalog"
-      className="mb-4 grid grid-cols-2 items-end gap-3 md:grid-cols-5"
-      onSubmit={(event) => event.preventDefault()}
-    >
-      <SelectField
+    <Form aria-label="Filter the catalog" className="mb-4 grid grid-cols-2 items-end gap-3 md:grid-cols-5">
+      <FilterField
         label="GPU"
-        value={filters.gpu ?? ''}
-        onChange={(event) => set({ gpu: event.target.value })}
-        choices={[any, ...gpus.map((value) => ({ value, label: value.toUpperCase() }))]}
+        value={filters.gpu}
+        all="Any"
+        choices={gpus.map((value) => ({ value, label: value.toUpperCase() }))}
+        onValue={(gpu) => set({ gpu })}
       />
-      <SelectField
+      <FilterField
         label="Region"
-        value={filters.region ?? ''}
-        onChange={(event) => set({ region: event.target.value })}
-        choices={[any, ...regions.map((value) => ({ value, label: value }))]}
+        value={filters.region}
+        all="Any"
+        choices={regions}
+        onValue={(region) => set({ region })}
       />
-      <SelectField
+      <FilterField
         label="Machine"
-        value={filters.type ?? ''}
-        onChange={(event) => set({ type: event.target.value })}
+        value={filters.type}
+        all="Any"
+        onValue={(type) => set({ type })}
         choices={[
-          any,
           { value: 'virtual-machine', label: 'Virtual machine' },
           { value: 'bare-metal', label: 'Bare metal' },
         ]}
       />
-      <SelectField
+      <FilterField
         label="GPUs in it"
-        value={filters.count?.toString() ?? ''}
-        onChange={(event) => set({ count: event.target.value })}
-        choices={[any, ...counts.map((value) => ({ value, label: value }))]}
+        value={filters.count?.toString()}
+        all="Any"
+        choices={counts}
+        onValue={(count) => set({ count })}
       />
       <SelectField
         label="Order"
         value={filters.sort ?? 'price'}
-        onChange={(event) => set({ sort: event.target.value })}
+        onValue={(sort) => set({ sort })}
         choices={[
           { value: 'price', label: 'Cheapest first' },
           { value: 'free', label: 'Most free first' },
@@ -73,7 +65,7 @@ export function FilterBar({
         <CheckboxField
           label="Only what is free now"
           checked={filters.available === true}
-          onChange={(event) => set({ available: event.target.checked })}
+          onValue={(available) => set({ available })}
         />
         {hasActiveFilters(filters) && (
           <Button
@@ -90,6 +82,6 @@ export function FilterBar({
           </Button>
         )}
       </div>
-    </form>
+    </Form>
   );
 }

@@ -1,12 +1,11 @@
-import { Link } from '@tanstack/react-router';
 import { useInstallation } from '../../api/session.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { Money } from '../../ui/money.tsx';
 import { KeyFigures, PageHeader } from '../../ui/page.tsx';
 import type { CatalogSummary } from './offers.ts';
+import { LinkButton } from '../../ui/link.tsx';
 
 /** For those who have never been here: what this is, three facts, and the way in. */
-export function Hero({ facts }: { readonly facts: CatalogSummary | null }) {
+export function Hero({ facts }: Readonly<{ facts: CatalogSummary | null }>) {
   const { data: installation } = useInstallation();
   const isOpen = installation?.signUp !== 'closed';
   return (
@@ -16,13 +15,11 @@ export function Hero({ facts }: { readonly facts: CatalogSummary | null }) {
         about="Rent a virtual machine or whole nodes, log in by SSH within minutes, and stop when you are done. Look around: nobody needs an account for that."
         actions={
           <>
-            <Link to="/sign-in" className={buttonClass('plain')}>
-              Sign in
-            </Link>
+            <LinkButton to="/sign-in">Sign in</LinkButton>
             {isOpen && (
-              <Link to="/sign-up" className={buttonClass('primary')}>
+              <LinkButton to="/sign-up" kind="primary">
                 Sign up
-              </Link>
+              </LinkButton>
             )}
           </>
         }

@@ -21,11 +21,11 @@ function freeText(gpusFree: number): string {
 export function OfferGroupCard({
   family,
   onSoldOut,
-}: {
-  readonly family: OfferGroup;
+}: Readonly<{
+  family: OfferGroup;
   /** What cannot be had now was asked for. */
-  readonly onSoldOut: (offer: Offer) => void;
-}) {
+  onSoldOut: (offer: Offer) => void;
+}>) {
   const { gpuType, machineType, formFactors, lowestPerGpuNano, gpusFree, regionCount, spots } = family;
   const form = formFactors.map((each) => each.toUpperCase()).join(', ');
   return (
@@ -71,7 +71,7 @@ export function OfferGroupCard({
   );
 }
 
-function LocationHead({ spot }: { readonly spot: OfferLocation }) {
+function LocationHead({ spot }: Readonly<{ spot: OfferLocation }>) {
   const { region, network, perGpuNano, gpusFree, isOpen } = spot;
   return (
     <div className="min-w-0">
@@ -93,7 +93,7 @@ function LocationHead({ spot }: { readonly spot: OfferLocation }) {
 
 const tile = 'flex h-full w-full flex-col items-start gap-0.5 rounded-md border px-3 py-2 text-left';
 
-function TileFacts({ offer }: { readonly offer: Offer }) {
+function TileFacts({ offer }: Readonly<{ offer: Offer }>) {
   return (
     <>
       <span className="font-medium">{offer.gpuCount === 1 ? '1 GPU' : `${String(offer.gpuCount)} GPUs`}</span>
@@ -105,7 +105,7 @@ function TileFacts({ offer }: { readonly offer: Offer }) {
   );
 }
 
-function FreeTile({ offer }: { readonly offer: Offer }) {
+function FreeTile({ offer }: Readonly<{ offer: Offer }>) {
   const { gpuCount, gpuType, region, totalAvailable } = offer;
   return (
     <Link
@@ -124,13 +124,7 @@ function FreeTile({ offer }: { readonly offer: Offer }) {
   );
 }
 
-function SoldOutTile({
-  offer,
-  onSoldOut,
-}: {
-  readonly offer: Offer;
-  readonly onSoldOut: (offer: Offer) => void;
-}) {
+function SoldOutTile({ offer, onSoldOut }: Readonly<{ offer: Offer; onSoldOut: (offer: Offer) => void }>) {
   return (
     <button
       type="button"

@@ -5,9 +5,10 @@ import { Button } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
 import { integerParam } from './filters.ts';
+import { Form } from '../../ui/form.tsx';
 
 /** Tells the operator that more is wanted than can be had. */
-export function ReservationForm({ gpuCount }: { readonly gpuCount: number }) {
+export function ReservationForm({ gpuCount }: Readonly<{ gpuCount: number }>) {
   const { mayNot } = useSession();
   const [text, setText] = useState(String(gpuCount));
   const count = integerParam(text.trim());
@@ -19,10 +20,9 @@ export function ReservationForm({ gpuCount }: { readonly gpuCount: number }) {
     return <Note tone="good">{request.data.message}. The operator has it now and will be in touch.</Note>;
   }
   return (
-    <form
+    <Form
       className="border-line flex flex-col gap-2 border-t pt-3"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSend={() => {
         if (count !== undefined && !request.isPending) request.mutate(count);
       }}
     >
@@ -35,7 +35,7 @@ export function ReservationForm({ gpuCount }: { readonly gpuCount: number }) {
         label="How many GPUs"
         inputMode="numeric"
         value={text}
-        onChange={(event) => setText(event.target.value)}
+        onValue={setText}
         error={count === undefined ? 'A whole number from 1.' : undefined}
       />
       {request.error !== null && <Problem error={request.error} doing="send the request" />}
@@ -48,6 +48,6 @@ export function ReservationForm({ gpuCount }: { readonly gpuCount: number }) {
           Request a reservation
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -1,16 +1,15 @@
-import { Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSessionIfAny } from '../../api/session.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { QueryView } from '../../ui/states.tsx';
 import { PlacementExplanation } from './explanation.tsx';
 import { selectionForOffer, toQuoteRequest, resolveSpec } from './selection.ts';
 import { machineTypeText, type Offer } from './offers.ts';
 import { ReservationForm } from './reservation-form.tsx';
+import { LinkButton } from '../../ui/link.tsx';
 
 /** What can be done about something that cannot be had now. */
-export function SoldOutDialog({ offer, onClose }: { readonly offer: Offer; readonly onClose: () => void }) {
+export function SoldOutDialog({ offer, onClose }: Readonly<{ offer: Offer; onClose: () => void }>) {
   const session = useSessionIfAny();
   const { gpuCount, gpuType, region, machineType } = offer;
   return (
@@ -33,15 +32,15 @@ function ForVisitors() {
         for a reservation.
       </p>
       <div>
-        <Link to="/sign-in" search={{ next: '/' }} className={buttonClass('primary')}>
+        <LinkButton to="/sign-in" search={{ next: '/' }} kind="primary">
           Sign in
-        </Link>
+        </LinkButton>
       </div>
     </div>
   );
 }
 
-function ForMembers({ offer }: { readonly offer: Offer }) {
+function ForMembers({ offer }: Readonly<{ offer: Offer }>) {
   const request = resolveSpec(selectionForOffer(offer), [offer]);
   const explained = useApiQuery(
     ['catalog', 'explain', request],

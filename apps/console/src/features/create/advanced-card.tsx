@@ -24,7 +24,7 @@ export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec
           hint="Also for: millrace ssh NAME"
           value={draft.name}
           maxLength={255}
-          onChange={(event) => onChange({ name: event.target.value })}
+          onValue={(name) => onChange({ name })}
           error={issues.name}
         />
         <TextField
@@ -33,7 +33,7 @@ export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec
           hint="Such as 90m, 8h or 3d"
           placeholder="no end"
           value={draft.ttl}
-          onChange={(event) => onChange({ ttl: event.target.value })}
+          onValue={(ttl) => onChange({ ttl })}
           error={issues.ttl}
         />
         <TextField
@@ -43,7 +43,7 @@ export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec
           placeholder="no limit"
           inputMode="decimal"
           value={draft.maxUsd}
-          onChange={(event) => onChange({ maxUsd: event.target.value })}
+          onValue={(maxUsd) => onChange({ maxUsd })}
           error={issues.maxUsd}
         />
       </div>
@@ -72,7 +72,7 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
               form={FORM_ID}
               hint="Beside SSH, such as: 8080, 8888. Each is reachable from everywhere."
               value={draft.ports}
-              onChange={(event) => onChange({ ports: event.target.value })}
+              onValue={(ports) => onChange({ ports })}
               error={issues.ports}
             />
           )}
@@ -82,7 +82,7 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
             hint="One on each line: team=vision"
             rows={2}
             value={draft.tags}
-            onChange={(event) => onChange({ tags: event.target.value })}
+            onValue={(tags) => onChange({ tags })}
             error={issues.tags}
           />
           <TextArea
@@ -93,7 +93,7 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
             spellCheck={false}
             className="font-mono"
             value={draft.userData}
-            onChange={(event) => onChange({ userData: event.target.value })}
+            onValue={(userData) => onChange({ userData })}
             error={issues.userData}
           />
           <CheckboxField
@@ -101,7 +101,7 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
             label="Measure what it does"
             hint="Utilisation over time on its page, kept for seven days."
             checked={draft.monitoring}
-            onChange={(event) => onChange({ monitoring: event.target.checked })}
+            onValue={(monitoring) => onChange({ monitoring })}
           />
         </div>
       </details>
@@ -119,7 +119,7 @@ function ImageFields({ spec, draft, onChange }: Omit<AdvancedFields, 'idleProble
         placeholder="the usual one"
         value={draft.image}
         maxLength={255}
-        onChange={(event) => onChange({ image: event.target.value })}
+        onValue={(image) => onChange({ image })}
       />
       {spec.type === 'bare-metal' && (
         <SelectField
@@ -127,7 +127,7 @@ function ImageFields({ spec, draft, onChange }: Omit<AdvancedFields, 'idleProble
           form={FORM_ID}
           hint="What the driver must support at least"
           value={draft.cuda}
-          onChange={(event) => onChange({ cuda: event.target.value as Draft['cuda'] })}
+          onValue={(cuda) => onChange({ cuda })}
           choices={[
             { value: '', label: 'Any' },
             { value: 'cuda12.8', label: 'CUDA 12.8' },
@@ -148,7 +148,7 @@ function IdleFields({ draft, issues, onChange }: Omit<AdvancedFields, 'spec' | '
         hint="At least five minutes: 30m, 2h"
         placeholder="nothing happens"
         value={draft.idleAfter}
-        onChange={(event) => onChange({ idleAfter: event.target.value })}
+        onValue={(idleAfter) => onChange({ idleAfter })}
         error={issues.idleAfter}
       />
       <SelectField
@@ -156,7 +156,7 @@ function IdleFields({ draft, issues, onChange }: Omit<AdvancedFields, 'spec' | '
         form={FORM_ID}
         hint="A stop keeps the disk; an end deletes it."
         value={draft.idleAction}
-        onChange={(event) => onChange({ idleAction: event.target.value as Draft['idleAction'] })}
+        onValue={(idleAction) => onChange({ idleAction })}
         choices={[
           { value: 'stop', label: 'Stop it' },
           { value: 'terminate', label: 'Terminate it' },

@@ -29,15 +29,8 @@ export function ChoiceTile({
   );
 }
 
-export function ChoiceGroup({
-  legend,
-  hint,
-  children,
-}: {
-  readonly legend: string;
-  readonly hint?: ReactNode;
-  readonly children: ReactNode;
-}) {
+export function ChoiceGroup(props: Readonly<{ legend: string; hint?: ReactNode; children: ReactNode }>) {
+  const { legend, hint, children } = props;
   return (
     <fieldset className="min-w-0">
       <legend className="font-medium">{legend}</legend>

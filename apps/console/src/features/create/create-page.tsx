@@ -1,5 +1,5 @@
 import { randomRentalName } from '@millrace/sdk/text';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
 import { toProblem } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
@@ -21,7 +21,7 @@ import {
   type CreateRequest,
 } from './draft.ts';
 import { FORM_ID } from './form-id.ts';
-import { KeysCard } from './keys-card.tsx';
+import { KeysCard, useSshKeys } from './keys-card.tsx';
 import { MachineCard } from './machine-card.tsx';
 import { AdvancedCard, NameCard } from './advanced-card.tsx';
 import {
@@ -35,6 +35,8 @@ import { termsFor } from './summary.ts';
 import { TermCard } from './term-card.tsx';
 import { quoteRequestFor, useBalanceAndBudgets, useQuote } from './use-quote.ts';
 import { useVolumes, VolumeCard } from './volume-card.tsx';
+import { Form } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 /** Rent a machine: choose on the left, see what it costs on the right, agree once. */
 export function CreatePage() {
@@ -42,14 +44,7 @@ export function CreatePage() {
   const picks = useSearch({ from: '/shell/inside/rent' });
   return (
     <>
-      <PageHeader
-        title="Rent a machine"
-        back={
-          <Link to="/" className="underline">
-            Catalog
-          </Link>
-        }
-      />
+      <PageHeader title="Rent a machine" back={<TextLink to="/">Catalog</TextLink>} />
       <QueryView query={offers} what="offers">
         {(data) => <ResolvedSpec picks={picks} offers={data.offers} />}
       </QueryView>
@@ -57,13 +52,7 @@ export function CreatePage() {
   );
 }
 
-function ResolvedSpec({
-  picks,
-  offers,
-}: {
-  readonly picks: RentalSelection;
-  readonly offers: readonly Offer[];
-}) {
+function ResolvedSpec({ picks, offers }: Readonly<{ picks: RentalSelection; offers: readonly Offer[] }>) {
   const navigate = useNavigate();
   const request = resolveSpec(picks, offers);
   const whole = request === null ? null : JSON.stringify(selectionFromSpec(request));
@@ -88,25 +77,44 @@ function random32(): number {
   return globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 }
 
-function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offers: readonly Offer[] }) {
+function useSelection(spec: RentalSpec) {
   const navigate = useNavigate();
+  const go = (search: RentalSelection): void =>
+    void navigate({ to: '/rent', search, replace: true, resetScroll: false });
+  return {
+    // Another type of machine is sold elsewhere: the place is chosen anew.
+    pick: (next: RentalSelection): void =>
+      go({ ...(next.type === undefined ? selectionFromSpec(spec) : {}), ...next }),
+    pickDays: (days: number | null): void => {
+      const { days: _, ...rest } = selectionFromSpec(spec);
+      go({ ...rest, ...(days !== null && { days }) });
+    },
+  };
+}
+
+function useReserveTerms({ gpu, type }: RentalSpec) {
+  return useApiQuery(
+    ['catalog', 'reserve', gpu, type],
+    async (client, signal) =>
+      client.options.listReserve({ gpuType: gpu, machineType: type, limit: 200 }, { signal }).all(),
+    { keepPrevious: true },
+  );
+}
+
+function ReserveProblem({ terms }: Readonly<{ terms: ReturnType<typeof useReserveTerms> }>) {
+  if (terms.error === null) return null;
+  return (
+    <div className="mb-4">
+      <Problem error={terms.error} doing="load the reserved terms" retry={() => void terms.refetch()} />
+    </div>
+  );
+}
+
+function OrderForm({ spec, offers }: Readonly<{ spec: RentalSpec; offers: readonly Offer[] }>) {
   const { mayNot, me } = useSession();
   const [draft, setDraft] = useState(() => newDraft(randomRentalName(randomBelowFrom(random32))));
   const change = (part: Partial<Draft>): void => setDraft((before) => ({ ...before, ...part }));
-  const pick = (next: RentalSelection): void => {
-    // Another type of machine is sold elsewhere: the place is chosen anew.
-    const current = next.type === undefined ? selectionFromSpec(spec) : {};
-    void navigate({ to: '/rent', search: { ...current, ...next }, replace: true, resetScroll: false });
-  };
-  const pickDays = (days: number | null): void => {
-    const { days: _, ...rest } = selectionFromSpec(spec);
-    void navigate({
-      to: '/rent',
-      search: { ...rest, ...(days !== null && { days }) },
-      replace: true,
-      resetScroll: false,
-    });
-  };
+  const selection = useSelection(spec);
   const read = parseDraft(draft, spec);
   const request = quoteRequestFor(spec, draft, read);
   const create = useCreate(read.order);
@@ -114,21 +122,14 @@ function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offer
   const idleProblem = idleRuleDisabledReason(spec, review.shown?.idleRules);
   const issues = { ...read.issues, ...idleRuleIssues(draft, idleProblem) };
   const funds = useBalanceAndBudgets();
-  const keys = useApiQuery(['ssh-keys', 'all'], async (client, signal) =>
-    client.sshKeys.list({ limit: 200 }, { signal }).all(),
-  );
-  const reserve = useApiQuery(
-    ['catalog', 'reserve', spec.gpu, spec.type],
-    async (client, signal) =>
-      client.options.listReserve({ gpuType: spec.gpu, machineType: spec.type, limit: 200 }, { signal }).all(),
-    { keepPrevious: true },
-  );
+  const keys = useSshKeys();
+  const reserve = useReserveTerms(spec);
   const volumes = useVolumes(draft.volume === 'existing');
   const blockers = findBlockers({
     mayNot: mayNot('rentals:write'),
     isSuspended: me.organisation.status === 'suspended',
     isFrozen: funds.isFrozen,
-    spec: spec,
+    spec,
     issues,
     keysChosen: keys.data === undefined ? null : (draft.sshKeyIds ?? keys.data).length,
     priced: review.priced,
@@ -137,29 +138,24 @@ function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offer
     maxNanoUsd: read.maxNanoUsd,
     ttlSeconds: read.ttlSeconds,
   });
-  const command = createCommand(
-    read.order,
-    spec,
-    volumes.data?.find(({ id }) => id === draft.volumeId)?.label ?? null,
-  );
+  const volume = volumes.data?.find(({ id }) => id === draft.volumeId)?.label ?? null;
   return (
     <div className="lg:grid lg:grid-cols-[1fr_21rem] lg:gap-6">
-      <form
+      <Form
         id={FORM_ID}
         aria-label={`Rent a ${machineTypeText(spec.type)}`}
         className="hidden"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSend={() => {
           if (blockers.length === 0) create.send(() => review.retry());
         }}
       />
       <div className="min-w-0">
-        <MachineCard spec={spec} offers={offers} onPick={pick} />
+        <MachineCard spec={spec} offers={offers} onPick={selection.pick} />
         <TermCard
           spec={spec}
           terms={termsFor(reserve.data ?? [], spec)}
           convert={draft.convert}
-          onDays={pickDays}
+          onDays={selection.pickDays}
           onConvert={(convert) => change({ convert })}
         />
         <QueryView query={keys} what="SSH keys">
@@ -172,16 +168,8 @@ function OrderForm({ spec, offers }: { readonly spec: RentalSpec; readonly offer
           <VolumeCard spec={spec} draft={draft} issues={issues} onChange={change} />
         )}
         <AdvancedCard spec={spec} idleProblem={idleProblem} draft={draft} issues={issues} onChange={change} />
-        {reserve.error !== null && (
-          <div className="mb-4">
-            <Problem
-              error={reserve.error}
-              doing="load the reserved terms"
-              retry={() => void reserve.refetch()}
-            />
-          </div>
-        )}
-        <CommandHint command={command} />
+        <ReserveProblem terms={reserve} />
+        <CommandHint command={createCommand(read.order, spec, volume)} />
         {draft.userData.trim() !== '' && (
           <p className="text-soft mt-1 text-xs">The user data goes into the file {USER_DATA_FILE} first.</p>
         )}

@@ -1,27 +1,32 @@
 import type { Item } from '@millrace/sdk';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
-import { useApiMutation } from '../../api/queries.ts';
+import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CheckboxField, TextArea, TextField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Note, Problem } from '../../ui/states.tsx';
 import { FORM_ID } from './form-id.ts';
+import { Form } from '../../ui/form.tsx';
 
 export type SshKey = Item<'listSshPublicKeys'>;
 
-/** Whose login is let in: the person's own keys, all of them unless told; one can be added right here. */
-export function KeysCard({
-  keys,
-  chosen,
-  onChoose,
-}: {
+export function useSshKeys() {
+  return useApiQuery(['ssh-keys', 'all'], (client, signal) =>
+    client.sshKeys.list({ limit: 200 }, { signal }).all(),
+  );
+}
+
+interface KeysCardProps {
   readonly keys: readonly SshKey[];
   /** Null: all of them. */
   readonly chosen: readonly string[] | null;
   readonly onChoose: (ids: readonly string[] | null) => void;
-}) {
+}
+
+/** Whose login is let in: the person's own keys, all of them unless told; one can be added right here. */
+export function KeysCard({ keys, chosen, onChoose }: KeysCardProps) {
   const { mode } = useSession().place;
   const [isAdding, setAdding] = useState(false);
   const ids = chosen ?? keys.map(({ id }) => id);
@@ -56,7 +61,7 @@ export function KeysCard({
             label={name}
             hint={<code className="break-all">{fingerprint}</code>}
             checked={ids.includes(id)}
-            onChange={(event) => toggle(id, event.target.checked)}
+            onValue={(on) => toggle(id, on)}
           />
         ))}
         {isOpen && (
@@ -73,7 +78,7 @@ export function KeysCard({
   );
 }
 
-function AddKey({ onAdded }: { readonly onAdded: (id: string) => void }) {
+function AddKey({ onAdded }: Readonly<{ onAdded: (id: string) => void }>) {
   const { mayNot } = useSession();
   const [name, setName] = useState('My computer');
   const [publicKey, setPublicKey] = useState('');
@@ -85,21 +90,14 @@ function AddKey({ onAdded }: { readonly onAdded: (id: string) => void }) {
   const nameError = fieldIssue(add.error, 'name');
   const keyError = fieldIssue(add.error, 'publicKey');
   return (
-    <form
+    <Form
       className="border-line flex flex-col gap-3 rounded-md border p-3"
       aria-label="Add an SSH key"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSend={() => {
         if (isReady && !add.isPending) add.mutate({ name: name.trim(), publicKey });
       }}
     >
-      <TextField
-        label="Name of the key"
-        value={name}
-        maxLength={100}
-        onChange={(event) => setName(event.target.value)}
-        error={nameError}
-      />
+      <TextField label="Name of the key" value={name} maxLength={100} onValue={setName} error={nameError} />
       <TextArea
         label="Public key"
         rows={3}
@@ -107,7 +105,7 @@ function AddKey({ onAdded }: { readonly onAdded: (id: string) => void }) {
         className="font-mono"
         value={publicKey}
         placeholder="ssh-ed25519 AAAA…"
-        onChange={(event) => setPublicKey(event.target.value)}
+        onValue={setPublicKey}
         error={keyError}
         hint={
           <>
@@ -128,6 +126,6 @@ function AddKey({ onAdded }: { readonly onAdded: (id: string) => void }) {
           Add this key
         </Button>
       </div>
-    </form>
+    </Form>
   );
 }

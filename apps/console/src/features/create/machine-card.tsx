@@ -20,11 +20,7 @@ export function MachineCard({
   spec,
   offers,
   onPick,
-}: {
-  readonly spec: RentalSpec;
-  readonly offers: readonly Offer[];
-  readonly onPick: (change: RentalSelection) => void;
-}) {
+}: Readonly<{ spec: RentalSpec; offers: readonly Offer[]; onPick: (change: RentalSelection) => void }>) {
   const places = locationsFor(spec, offers);
   const isListed = places.some(({ value }) => value === locationValue(spec));
   return (
@@ -35,7 +31,7 @@ export function MachineCard({
             label="GPU"
             form={FORM_ID}
             value={spec.gpu}
-            onChange={(event) => onPick({ gpu: event.target.value })}
+            onValue={(gpu) => onPick({ gpu })}
             choices={withChosen(filterChoices(offers).gpus, spec.gpu).map((value) => ({
               value,
               label: value.toUpperCase(),
@@ -45,7 +41,7 @@ export function MachineCard({
             label="Machine type"
             form={FORM_ID}
             value={spec.type}
-            onChange={(event) => onPick(selectionForType(event.target.value, spec))}
+            onValue={(value) => onPick(selectionForType(value, spec))}
             choices={[
               { value: 'virtual-machine', label: 'Virtual machine' },
               { value: 'bare-metal', label: 'Bare metal (whole nodes)' },
@@ -56,8 +52,8 @@ export function MachineCard({
           label="Region and network"
           form={FORM_ID}
           value={locationValue(spec)}
-          onChange={(event) => {
-            const place = places.find(({ value }) => value === event.target.value);
+          onValue={(chosen) => {
+            const place = places.find(({ value }) => value === chosen);
             if (place !== undefined) onPick({ region: place.region, network: place.network });
           }}
           hint={spec.network === 'infiniband' ? 'All nodes are on one InfiniBand fabric.' : undefined}
@@ -102,11 +98,7 @@ function Sizes({
   spec,
   sizes,
   onPick,
-}: {
-  readonly spec: RentalSpec;
-  readonly sizes: readonly Offer[];
-  readonly onPick: (change: RentalSelection) => void;
-}) {
+}: Readonly<{ spec: RentalSpec; sizes: readonly Offer[]; onPick: (change: RentalSelection) => void }>) {
   const isMetal = spec.type === 'bare-metal';
   return (
     <>
@@ -139,8 +131,8 @@ function Sizes({
         min={isMetal ? GPUS_PER_NODE : 1}
         step={isMetal ? GPUS_PER_NODE : 1}
         value={spec.count}
-        onChange={(event) => {
-          const count = event.target.valueAsNumber;
+        onValue={(text) => {
+          const count = Number(text);
           if (Number.isInteger(count) && count >= 1) onPick({ count });
         }}
         error={countIssue(spec) ?? undefined}

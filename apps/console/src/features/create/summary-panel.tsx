@@ -1,5 +1,4 @@
 import type { Output } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { ChevronDown, ChevronUp } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
@@ -12,6 +11,7 @@ import { FORM_ID } from './form-id.ts';
 import type { RentalSpec } from '../catalog/selection.ts';
 import { hourlyPriceLines, summaryLines, type Line, type SpendingLimits } from './summary.ts';
 import { toProblem } from '../../api/problem.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 export interface SummaryProps {
   readonly spec: RentalSpec;
@@ -125,7 +125,7 @@ function CostFigures({ quote, isCurrent, quoteError, onRetry, funds }: SummaryPr
   );
 }
 
-function Lines({ lines }: { readonly lines: readonly Line[] }) {
+function Lines({ lines }: Readonly<{ lines: readonly Line[] }>) {
   return (
     <dl className="mt-2 flex flex-col gap-1.5">
       {lines.map(({ label, value, note }) => (
@@ -193,20 +193,12 @@ function CreateError({ createError }: SummaryProps) {
 }
 
 /** Where to go about it, or what to do on this page. */
-function FixLink({ step }: { readonly step: BlockerFix | null }) {
+function FixLink({ step }: Readonly<{ step: BlockerFix | null }>) {
   switch (step) {
     case 'top-up':
-      return (
-        <Link to="/money" className="underline">
-          Top up
-        </Link>
-      );
+      return <TextLink to="/money">Top up</TextLink>;
     case 'budgets':
-      return (
-        <Link to="/budgets" className="underline">
-          Change the budget
-        </Link>
-      );
+      return <TextLink to="/budgets">Change the budget</TextLink>;
     case 'ssh-key':
       return (
         <a href="#ssh-keys" className="underline">
@@ -217,24 +209,16 @@ function FixLink({ step }: { readonly step: BlockerFix | null }) {
       return (
         <span>
           Choose another size or region, or{' '}
-          <Link to="/" search={{ available: true }} className="underline">
+          <TextLink to="/" search={{ available: true }}>
             see what is free now
-          </Link>
+          </TextLink>
           .
         </span>
       );
     case 'catalog':
-      return (
-        <Link to="/" className="underline">
-          See what is on offer
-        </Link>
-      );
+      return <TextLink to="/">See what is on offer</TextLink>;
     case 'team':
-      return (
-        <Link to="/team" className="underline">
-          See who can change your role
-        </Link>
-      );
+      return <TextLink to="/team">See who can change your role</TextLink>;
     case null:
       return null;
   }

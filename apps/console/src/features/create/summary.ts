@@ -108,12 +108,7 @@ function balanceLines(quote: Quote, { availableNanoUsd }: SpendingLimits): reado
     // What cannot be paid leaves nothing to tell of.
     ...(availableNanoUsd === null || !affordable
       ? []
-      : [
-          {
-            label: 'Available afterwards',
-            value: amount(BigInt(availableNanoUsd) - BigInt(holdNanoUsd)),
-          },
-        ]),
+      : [{ label: 'Available afterwards', value: amount(BigInt(availableNanoUsd) - BigInt(holdNanoUsd)) }]),
     ...(affordable
       ? [
           {

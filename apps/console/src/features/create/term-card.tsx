@@ -5,20 +5,16 @@ import { FORM_ID } from './form-id.ts';
 import type { RentalSpec } from '../catalog/selection.ts';
 import type { TermOption } from './summary.ts';
 
-/** By the hour, or reserved for a while: cheaper, and agreed to as a whole. */
-export function TermCard({
-  spec,
-  terms,
-  convert,
-  onDays,
-  onConvert,
-}: {
+interface TermCardProps {
   readonly spec: RentalSpec;
   readonly terms: readonly TermOption[];
   readonly convert: boolean;
   readonly onDays: (days: number | null) => void;
   readonly onConvert: (convert: boolean) => void;
-}) {
+}
+
+/** By the hour, or reserved for a while: cheaper, and agreed to as a whole. */
+export function TermCard({ spec, terms, convert, onDays, onConvert }: TermCardProps) {
   const isListed = spec.days === null || terms.some(({ days }) => days === spec.days);
   return (
     <Card title="Term">
@@ -58,7 +54,7 @@ export function TermCard({
             label="Go on by the hour after the term"
             hint="Otherwise it ends with the term, and its disk with it."
             checked={convert}
-            onChange={(event) => onConvert(event.target.checked)}
+            onValue={onConvert}
           />
         )}
       </div>

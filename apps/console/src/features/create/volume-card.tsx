@@ -29,12 +29,7 @@ export function VolumeCard({
   draft,
   issues,
   onChange,
-}: {
-  readonly spec: RentalSpec;
-  readonly draft: Draft;
-  readonly issues: Issues;
-  readonly onChange: (change: Partial<Draft>) => void;
-}) {
+}: Readonly<{ spec: RentalSpec; draft: Draft; issues: Issues; onChange: (change: Partial<Draft>) => void }>) {
   const { mayNot } = useSession();
   const refused = mayNot('volumes:write');
   return (
@@ -65,7 +60,7 @@ export function VolumeCard({
               label="Label"
               form={FORM_ID}
               value={draft.volumeLabel}
-              onChange={(event) => onChange({ volumeLabel: event.target.value })}
+              onValue={(volumeLabel) => onChange({ volumeLabel })}
               error={issues.volumeLabel}
             />
             <TextField
@@ -73,7 +68,7 @@ export function VolumeCard({
               form={FORM_ID}
               inputMode="numeric"
               value={draft.volumeGb}
-              onChange={(event) => onChange({ volumeGb: event.target.value })}
+              onValue={(volumeGb) => onChange({ volumeGb })}
               error={issues.volumeGb}
             />
           </div>
@@ -83,17 +78,14 @@ export function VolumeCard({
   );
 }
 
-function Existing({
-  spec,
-  draft,
-  issue,
-  onChange,
-}: {
+interface ExistingProps {
   readonly spec: RentalSpec;
   readonly draft: Draft;
   readonly issue: string | undefined;
   readonly onChange: (change: Partial<Draft>) => void;
-}) {
+}
+
+function Existing({ spec, draft, issue, onChange }: ExistingProps) {
   const volumes = useVolumes(true);
   return (
     <QueryView query={volumes} what="volumes">
@@ -108,9 +100,7 @@ function Existing({
               label="Which one"
               form={FORM_ID}
               value={chosen === undefined ? '' : String(chosen.id)}
-              onChange={(event) =>
-                onChange({ volumeId: event.target.value === '' ? null : Number(event.target.value) })
-              }
+              onValue={(value) => onChange({ volumeId: value === '' ? null : Number(value) })}
               error={chosen === undefined ? 'Choose a volume.' : issue}
               choices={[
                 { value: '', label: 'Choose…' },

@@ -1,6 +1,6 @@
 import { scopes as scopeWords, type Scope } from '@millrace/contract/scopes';
 import type { Output } from '@millrace/sdk';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
@@ -12,14 +12,12 @@ import { Problem } from '../../ui/states.tsx';
 import { emptyKey, expiries, parseKeyForm, type KeyFields, type KeyIssues } from './key-form.ts';
 import { KeyLimitFields } from './key-limit-fields.tsx';
 import { presetsFor, sameScopes, scopeGroups } from './scope-choice.ts';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 export function CreateKey({
   onClose,
   onMade,
-}: {
-  readonly onClose: () => void;
-  readonly onMade: (made: Output<'createApiKey'>) => void;
-}) {
+}: Readonly<{ onClose: () => void; onMade: (made: Output<'createApiKey'>) => void }>) {
   const { may, place } = useSession();
   const [fields, setFields] = useState<KeyFields>(() => {
     const first = presetsFor(may).find(({ scopes }) => scopes.length > 0);
@@ -31,22 +29,21 @@ export function CreateKey({
     { changes: ['keys', 'money'], onSuccess: onMade },
   );
   const set = (change: Partial<KeyFields>): void => setFields({ ...fields, ...change });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const made = parseKeyForm(fields, nowMs());
     setProblems('problems' in made ? made.problems : {});
     if ('body' in made) create.mutate(made.body);
   };
   return (
     <Dialog open onClose={onClose} title="New API key" about="It is shown once, when it is made.">
-      <form onSubmit={submit} className="flex flex-col gap-4">
+      <Form onSend={submit} className="flex flex-col gap-4">
         <TextField
           label="Name"
           hint="What it is for, so that you know what breaks when you revoke it."
           value={fields.name}
           maxLength={100}
           error={problems.name ?? fieldIssue(create.error, 'name')}
-          onChange={(event) => set({ name: event.target.value })}
+          onValue={(name) => set({ name })}
         />
         <SelectField
           label="Mode"
@@ -61,7 +58,7 @@ export function CreateKey({
             { value: 'live', label: 'Live' },
             { value: 'test', label: 'Test' },
           ]}
-          onChange={(event) => set({ mode: event.target.value === 'test' ? 'test' : 'live' })}
+          onValue={(mode) => set({ mode })}
         />
         <ScopeFields
           chosen={fields.scopes}
@@ -72,30 +69,25 @@ export function CreateKey({
           label="Expires"
           value={fields.expires}
           choices={expiries}
-          onChange={(event) => set({ expires: event.target.value })}
+          onValue={(expires) => set({ expires })}
         />
         <KeyLimitFields fields={fields} problems={problems} onSet={set} />
         {create.error !== null && <Problem error={create.error} doing="create the key" />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={create.isPending && 'Creating…'}>
-            Create key
-          </Button>
-        </div>
-      </form>
+        <FormButtons onClose={onClose} busy={create.isPending && 'Creating…'}>
+          Create key
+        </FormButtons>
+      </Form>
     </Dialog>
   );
 }
 
-function ScopeFields({
-  chosen,
-  error,
-  onChoose,
-}: {
+interface ScopeFieldsProps {
   readonly chosen: ReadonlySet<Scope>;
   readonly error: string | undefined;
   readonly onChoose: (scopes: ReadonlySet<Scope>) => void;
-}) {
+}
+
+function ScopeFields({ chosen, error, onChoose }: ScopeFieldsProps) {
   const { may } = useSession();
   const toggle = (scope: Scope, on: boolean): void => {
     const next = new Set(chosen);
@@ -141,7 +133,7 @@ function ScopeFields({
                   label={scope}
                   hint={scopeWords[scope]}
                   checked={chosen.has(scope)}
-                  onChange={(event) => toggle(scope, event.target.checked)}
+                  onValue={(value) => toggle(scope, value)}
                 />
               ))}
             </fieldset>

@@ -1,32 +1,26 @@
 import type { Output } from '@millrace/sdk';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
-import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { rotationOverlaps } from '../../ui/rotation-overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
-import { useToast } from '../../ui/toast.tsx';
 import type { ApiKey } from './key-form.ts';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 export function RotateKey({
   apiKey,
   onClose,
   onMade,
-}: {
-  readonly apiKey: ApiKey;
-  readonly onClose: () => void;
-  readonly onMade: (made: Output<'rotateApiKey'>) => void;
-}) {
+}: Readonly<{ apiKey: ApiKey; onClose: () => void; onMade: (made: Output<'rotateApiKey'>) => void }>) {
   const [overlap, setOverlap] = useState('3600');
   const rotate = useApiMutation(
     (client, overlapSeconds: number) => client.keys.rotate({ keyId: apiKey.id, overlapSeconds }),
     { changes: ['keys', 'money'], onSuccess: onMade },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     rotate.mutate(Number(overlap));
   };
   return (
@@ -36,33 +30,25 @@ export function RotateKey({
       title={`Rotate ${apiKey.name}`}
       about="A new key with the same rights, limits and budget takes its place."
     >
-      <form onSubmit={submit} className="flex flex-col gap-3">
+      <Form onSend={submit} className="flex flex-col gap-3">
         <SelectField
           label={`When ${apiKey.prefix}… stops working`}
           hint="Long enough to put the new one everywhere the old one is."
           value={overlap}
           choices={rotationOverlaps}
-          onChange={(event) => setOverlap(event.target.value)}
+          onValue={setOverlap}
         />
         {rotate.error !== null && <Problem error={rotate.error} doing={`rotate ${apiKey.name}`} />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={rotate.isPending && 'Rotating…'}>
-            Rotate
-          </Button>
-        </div>
+        <FormButtons onClose={onClose} busy={rotate.isPending && 'Rotating…'}>
+          Rotate
+        </FormButtons>
         <CommandHint command={`millrace key rotate ${apiKey.id} --overlap ${overlap}s`} />
-      </form>
+      </Form>
     </Dialog>
   );
 }
 
-export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readonly onClose: () => void }) {
-  const toast = useToast();
-  const revoke = useApiMutation((client, keyId: string) => client.keys.revoke({ keyId }), {
-    changes: ['keys', 'money'],
-    onSuccess: () => toast('Revoked', `${apiKey.name} is refused from now on.`),
-  });
+export function RevokeKey({ apiKey, onClose }: Readonly<{ apiKey: ApiKey; onClose: () => void }>) {
   return (
     <ConfirmDialog
       open
@@ -70,7 +56,9 @@ export function RevokeKey({ apiKey, onClose }: { readonly apiKey: ApiKey; readon
       title={`Revoke ${apiKey.name}?`}
       action="Revoke"
       doing="Revoking…"
-      onConfirm={() => revoke.mutateAsync(apiKey.id)}
+      run={(client) => client.keys.revoke({ keyId: apiKey.id })}
+      changes={['keys', 'money']}
+      onDone={(toast) => toast('Revoked', `${apiKey.name} is refused from now on.`)}
     >
       <p>
         Everything that uses <code className="break-all">{apiKey.prefix}…</code> is refused within a second,

@@ -14,11 +14,7 @@ export function KeyLimitFields({
   fields,
   problems,
   onSet,
-}: {
-  readonly fields: KeyFields;
-  readonly problems: KeyIssues;
-  readonly onSet: (change: Partial<KeyFields>) => void;
-}) {
+}: Readonly<{ fields: KeyFields; problems: KeyIssues; onSet: (change: Partial<KeyFields>) => void }>) {
   const text = (
     name: Exclude<keyof KeyFields, 'scopes' | 'mode' | 'name' | 'expires' | 'budgetPeriod'>,
     label: string,
@@ -30,7 +26,7 @@ export function KeyLimitFields({
       value={fields[name]}
       error={problems[name]}
       autoComplete="off"
-      onChange={(event) => onSet({ [name]: event.target.value })}
+      onValue={(value) => onSet({ [name]: value })}
     />
   );
   return (
@@ -42,7 +38,7 @@ export function KeyLimitFields({
           label="In"
           value={fields.budgetPeriod}
           choices={periods}
-          onChange={(event) => onSet({ budgetPeriod: event.target.value })}
+          onValue={(budgetPeriod) => onSet({ budgetPeriod })}
         />
         {text('maxUsdPerHour', 'Rentals together, dollars an hour')}
         {text('maxLiveRentals', 'Rentals at a time')}
@@ -59,7 +55,7 @@ export function KeyLimitFields({
           hint="One in each line, such as 203.0.113.7 or 10.0.0.0/8. Empty: from anywhere."
           rows={2}
           value={fields.allowedIps}
-          onChange={(event) => onSet({ allowedIps: event.target.value })}
+          onValue={(allowedIps) => onSet({ allowedIps })}
         />
       </div>
     </details>

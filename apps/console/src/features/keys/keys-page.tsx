@@ -5,13 +5,12 @@ import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../api/session.tsx';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
-import { Button } from '../../ui/button.tsx';
+import { Button, type ButtonKind } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { CheckboxField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { OneTimeSecret } from '../../ui/secret.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { RelativeTime, useNow, Timestamp } from '../../ui/time.tsx';
 import { CreateKey } from './create-key.tsx';
@@ -71,8 +70,8 @@ export function KeysPage() {
         <CheckboxField
           label="Show keys that no longer work too"
           checked={show === 'all'}
-          onChange={(event) =>
-            void navigate({ to: '/keys', search: event.target.checked ? { show: 'all' } : {}, replace: true })
+          onValue={(value) =>
+            void navigate({ to: '/keys', search: value ? { show: 'all' } : {}, replace: true })
           }
         />
       </div>
@@ -82,13 +81,10 @@ export function KeysPage() {
           what="API keys"
           caption="API keys, newest first"
           columns={columns}
-          rowKey={({ id }) => id}
           {...(show === 'all' ? {} : { keep: (key: ApiKey) => keyState(key, now) === 'active' })}
-          empty={
-            <EmptyState title="You have no API keys that work." action={create}>
-              Make one to use the command line, the SDK or models from your own programs.
-            </EmptyState>
-          }
+          empty="You have no API keys that work."
+          action={create}
+          hint="Make one to use the command line, the SDK or models from your own programs."
         />
       </Card>
       <CommandHint command="millrace key list" />
@@ -137,24 +133,7 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
       ),
     },
     { head: 'May', cell: ({ scopes }) => <span title={scopes.join(', ')}>{scopesText(scopes, may)}</span> },
-    {
-      head: 'Limits',
-      cell: ({ limits, allowedIps }) => {
-        const lines = [
-          ...limitLines(limits),
-          ...(allowedIps.length === 0 ? [] : [`from ${allowedIps.join(', ')}`]),
-        ];
-        return lines.length === 0 ? (
-          <span className="text-soft">none</span>
-        ) : (
-          <ul>
-            {lines.map((line) => (
-              <li key={line}>{line}</li>
-            ))}
-          </ul>
-        );
-      },
-    },
+    { head: 'Limits', cell: (key) => <Limits apiKey={key} /> },
     {
       head: 'Last used',
       cell: ({ lastUsedAt }) =>
@@ -181,25 +160,21 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
       cell: (key) => {
         const state = keyState(key, now);
         const off = mayNot('api-keys:write') || (state !== 'active' && `This key is ${state} already.`);
+        const button = (what: 'rotate' | 'revoke', label: string, kind: ButtonKind) => (
+          <Button
+            size="small"
+            kind={kind}
+            off={off}
+            aria-label={`${label} ${key.name}`}
+            onClick={() => onOpen({ what, key })}
+          >
+            {label}
+          </Button>
+        );
         return (
           <span className="inline-flex flex-wrap gap-1">
-            <Button
-              size="small"
-              off={off}
-              aria-label={`Rotate ${key.name}`}
-              onClick={() => onOpen({ what: 'rotate', key })}
-            >
-              Rotate
-            </Button>
-            <Button
-              size="small"
-              kind="danger"
-              off={off}
-              aria-label={`Revoke ${key.name}`}
-              onClick={() => onOpen({ what: 'revoke', key })}
-            >
-              Revoke
-            </Button>
+            {button('rotate', 'Rotate', 'plain')}
+            {button('revoke', 'Revoke', 'danger')}
           </span>
         );
       },
@@ -207,15 +182,21 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
   ];
 }
 
-function CreatedKey({
-  made,
-  previousUntil,
-  onClose,
-}: {
-  readonly made: NewKey;
-  readonly previousUntil: string | null;
-  readonly onClose: () => void;
-}) {
+function Limits({ apiKey: { limits, allowedIps } }: Readonly<{ apiKey: ApiKey }>) {
+  const from = allowedIps.length === 0 ? [] : [`from ${allowedIps.join(', ')}`];
+  const lines = [...limitLines(limits), ...from];
+  if (lines.length === 0) return <span className="text-soft">none</span>;
+  return (
+    <ul>
+      {lines.map((line) => (
+        <li key={line}>{line}</li>
+      ))}
+    </ul>
+  );
+}
+
+function CreatedKey(props: Readonly<{ made: NewKey; previousUntil: string | null; onClose: () => void }>) {
+  const { made, previousUntil, onClose } = props;
   const { data: installation } = useInstallation();
   const urls = {
     api: installation?.publicUrl ?? globalThis.location.origin,

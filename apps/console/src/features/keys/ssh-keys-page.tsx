@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -10,11 +10,12 @@ import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { TextArea, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState, Problem } from '../../ui/states.tsx';
+import { Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { suggestedName, inspectPastedKey } from './ssh-key.ts';
+import { Form } from '../../ui/form.tsx';
 
 type SshKey = Item<'listSshPublicKeys'>;
 
@@ -66,12 +67,8 @@ export function SshKeysPage() {
           what="SSH keys"
           caption="Your SSH public keys"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title={`You have no SSH keys in ${place.mode} mode yet.`}>
-              Paste your public key above: without one you cannot log in to machines that you rent.
-            </EmptyState>
-          }
+          empty={`You have no SSH keys in ${place.mode} mode yet.`}
+          hint="Paste your public key above: without one you cannot log in to machines that you rent."
         />
       </Card>
       <CommandHint command="millrace ssh-key add ~/.ssh/id_ed25519.pub" />
@@ -102,14 +99,13 @@ function AddKey() {
     mayNot('ssh-keys:write') ||
     (pasted.kind === 'empty' && 'Paste a public key first.') ||
     (pasted.problem ?? false);
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     // A private key stays on this page.
     if (pasted.kind === 'public') add.mutate({ name: shownName.trim(), publicKey: text.trim() });
   };
   return (
     <Card title="Add a key">
-      <form onSubmit={submit} className="flex flex-col gap-3">
+      <Form onSend={submit} className="flex flex-col gap-3">
         <TextArea
           label="Public key"
           hint="One line that begins with ssh-ed25519, ssh-rsa or ecdsa-. PEM and PuTTY forms are read too."
@@ -120,8 +116,8 @@ function AddKey() {
           placeholder="ssh-ed25519 AAAA… you@laptop"
           value={text}
           error={pasted.problem ?? fieldIssue(add.error, 'publicKey')}
-          onChange={(event) => {
-            setText(event.target.value);
+          onValue={(value) => {
+            setText(value);
             add.reset();
           }}
         />
@@ -132,7 +128,7 @@ function AddKey() {
           maxLength={100}
           required
           error={fieldIssue(add.error, 'name')}
-          onChange={(event) => setName(event.target.value)}
+          onValue={setName}
         />
         {add.error !== null && <Problem error={add.error} doing="add the key" />}
         <div>
@@ -140,7 +136,7 @@ function AddKey() {
             Add key
           </Button>
         </div>
-      </form>
+      </Form>
       <details className="mt-4">
         <summary className="text-soft">I have no key yet</summary>
         <div className="mt-2 flex flex-col gap-2">
@@ -160,12 +156,7 @@ function AddKey() {
   );
 }
 
-function DeleteKey({ sshKey, onClose }: { readonly sshKey: SshKey; readonly onClose: () => void }) {
-  const toast = useToast();
-  const remove = useApiMutation((client, sshKeyId: string) => client.sshKeys.delete({ sshKeyId }), {
-    changes: ['ssh-keys'],
-    onSuccess: () => toast('Deleted', sshKey.name),
-  });
+function DeleteKey({ sshKey, onClose }: Readonly<{ sshKey: SshKey; onClose: () => void }>) {
   return (
     <ConfirmDialog
       open
@@ -173,7 +164,9 @@ function DeleteKey({ sshKey, onClose }: { readonly sshKey: SshKey; readonly onCl
       title={`Delete ${sshKey.name}?`}
       action="Delete"
       doing="Deleting…"
-      onConfirm={() => remove.mutateAsync(sshKey.id)}
+      run={(client) => client.sshKeys.delete({ sshKeyId: sshKey.id })}
+      changes={['ssh-keys']}
+      onDone={(toast) => toast('Deleted', sshKey.name)}
     >
       <p>New machines no longer let you in with it. Machines that run already keep it until they end.</p>
       <p className="text-soft break-all">{sshKey.fingerprint}</p>

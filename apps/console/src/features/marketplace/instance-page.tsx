@@ -1,17 +1,16 @@
 import { stateTables, actionDecision } from '@millrace/contract/states';
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, CopyButton, Id } from '../../ui/copy.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
 import { Note, QueryView } from '../../ui/states.tsx';
 import { Timestamp, useNow } from '../../ui/time.tsx';
-import { useToast } from '../../ui/toast.tsx';
 import { StepList } from '../rentals/detail/step-list.tsx';
 import {
   instanceBilling,
@@ -20,6 +19,7 @@ import {
   provisioningSteps,
   type Instance,
 } from './instance.ts';
+import { LinkButton, TextLink } from '../../ui/link.tsx';
 
 export function InstancePage() {
   const { name } = useParams({ from: '/shell/inside/instances/$name' });
@@ -38,13 +38,9 @@ export function InstancePage() {
   );
 }
 
-const back = (
-  <Link to="/instances" className="underline">
-    Instances
-  </Link>
-);
+const back = <TextLink to="/instances">Instances</TextLink>;
 
-function InstanceDetail({ instance }: { readonly instance: Instance }) {
+function InstanceDetail({ instance }: Readonly<{ instance: Instance }>) {
   const { name, status } = instance;
   const isOver = status === 'terminated' || status === 'stopping' || status === 'failed';
   return (
@@ -64,7 +60,7 @@ function InstanceDetail({ instance }: { readonly instance: Instance }) {
   );
 }
 
-function StateCard({ instance }: { readonly instance: Instance }) {
+function StateCard({ instance }: Readonly<{ instance: Instance }>) {
   const now = useNow(1_000);
   const { status, statusReason, statusSince, costPerHourNanoUsd, costSoFarNanoUsd } = instance;
   const { meaning, deadline } = stateTables.instance.states[status];
@@ -107,7 +103,7 @@ function StateCard({ instance }: { readonly instance: Instance }) {
   );
 }
 
-function Connect({ instance }: { readonly instance: Instance }) {
+function Connect({ instance }: Readonly<{ instance: Instance }>) {
   const { sshCommand, ports, name } = instance;
   return (
     <Card title="Connect">
@@ -152,7 +148,7 @@ function Connect({ instance }: { readonly instance: Instance }) {
   );
 }
 
-function InstanceFacts({ instance }: { readonly instance: Instance }) {
+function InstanceFacts({ instance }: Readonly<{ instance: Instance }>) {
   return (
     <Card title="About it">
       <DescriptionList
@@ -186,7 +182,7 @@ function InstanceFacts({ instance }: { readonly instance: Instance }) {
   );
 }
 
-function Receipt({ instance }: { readonly instance: Instance }) {
+function Receipt({ instance }: Readonly<{ instance: Instance }>) {
   const { startedAt, endedAt, costSoFarNanoUsd, costPerHourNanoUsd, status } = instance;
   return (
     <Card title="Receipt" about={instance.name}>
@@ -210,24 +206,19 @@ function Receipt({ instance }: { readonly instance: Instance }) {
         />
         {status === 'stopping' && <Note>Nothing more is billed. The machine is being released.</Note>}
         <div>
-          <Link to="/ledger" search={{ causeKind: 'instance' }} className={buttonClass('plain', 'small')}>
+          <LinkButton to="/ledger" search={{ causeKind: 'instance' }} size="small">
             Instances in the ledger
-          </Link>
+          </LinkButton>
         </div>
       </div>
     </Card>
   );
 }
 
-function Terminate({ instance }: { readonly instance: Instance }) {
+function Terminate({ instance }: Readonly<{ instance: Instance }>) {
   const { mayNot } = useSession();
-  const toast = useToast();
   const [isOpen, setOpen] = useState(false);
   const { name, status, costSoFarNanoUsd } = instance;
-  const end = useApiMutation((client, id: string) => client.marketplace.instances.terminate({ id }), {
-    changes: ['instances', 'marketplace', 'money'],
-    onSuccess: () => toast(`${name} is being ended`, 'Nothing more is billed.'),
-  });
   const decision = actionDecision(stateTables.instance, 'terminate', status);
   const off =
     mayNot('marketplace:write') || (decision !== 'allowed' && 'It is over already, or being ended.');
@@ -243,7 +234,9 @@ function Terminate({ instance }: { readonly instance: Instance }) {
         action="Terminate"
         doing="Terminating…"
         typed={name}
-        onConfirm={() => end.mutateAsync(name)}
+        run={(client) => client.marketplace.instances.terminate({ id: name })}
+        changes={['instances', 'marketplace', 'money']}
+        onDone={(toast) => toast(`${name} is being ended`, 'Nothing more is billed.')}
       >
         <p>Its disk and everything on it is deleted, for good. An instance cannot be stopped and kept.</p>
         <p>

@@ -1,19 +1,18 @@
 import type { Item } from '@millrace/sdk';
 import { exactDuration } from '@millrace/sdk/text';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { StateBadge } from '../../ui/badge.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { instanceRefetchMs, portAddress } from './instance.ts';
 import { gpuName, perHour } from './machine.ts';
+import { LinkButton, TextLink } from '../../ui/link.tsx';
 
 type Listed = Item<'listMarketplaceInstances'>;
 type Ended = Item<'listMarketplaceInstanceHistory'>;
@@ -27,9 +26,9 @@ export function InstancesPage() {
         title="Instances"
         about="What you have rented on the marketplace."
         actions={
-          <Link to="/marketplace" className={buttonClass('primary')}>
+          <LinkButton to="/marketplace" kind="primary">
             Rent one
-          </Link>
+          </LinkButton>
         }
       />
       <Tabs
@@ -48,9 +47,9 @@ export function InstancesPage() {
 }
 
 const nameLink = (name: string) => (
-  <Link to="/instances/$name" params={{ name }} className="underline">
+  <TextLink to="/instances/$name" params={{ name }}>
     {name}
-  </Link>
+  </TextLink>
 );
 
 const liveColumns: readonly Column<Listed>[] = [
@@ -107,19 +106,13 @@ function Live() {
           what="instances"
           caption="Your instances"
           columns={liveColumns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState
-              title="You have no instance yet."
-              action={
-                <Link to="/marketplace" className={buttonClass('primary')}>
-                  Find a machine
-                </Link>
-              }
-            >
-              Pick a machine of the marketplace and rent some of its GPUs.
-            </EmptyState>
+          empty="You have no instance yet."
+          action={
+            <LinkButton to="/marketplace" kind="primary">
+              Find a machine
+            </LinkButton>
           }
+          hint="Pick a machine of the marketplace and rent some of its GPUs."
         />
       </Card>
       <CommandHint command="millrace market instances" />
@@ -128,7 +121,7 @@ function Live() {
 }
 
 /** The list of the interface does not tell it, so each is asked for its own. */
-function Spent({ name }: { readonly name: string }) {
+function Spent({ name }: Readonly<{ name: string }>) {
   const { data } = useApiQuery(
     ['instances', 'one', name],
     async (client, signal) => client.marketplace.instances.get({ name }, { signal }),
@@ -168,11 +161,8 @@ function History() {
           caption="Instances that have ended"
           columns={endedColumns}
           rowKey={({ instance_name: name }) => name}
-          empty={
-            <EmptyState title="None of your instances has ended.">
-              Those that have are listed here with their cost.
-            </EmptyState>
-          }
+          empty="None of your instances has ended."
+          hint="Those that have are listed here with their cost."
         />
       </Card>
       <CommandHint command="millrace market history" />

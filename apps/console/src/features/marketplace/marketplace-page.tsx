@@ -1,14 +1,14 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { CheckboxField, SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState, Note } from '../../ui/states.tsx';
+import { Note } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import {
   freeGpus,
@@ -22,6 +22,7 @@ import {
 } from './machine.ts';
 import { priceLabels } from './rent-form.ts';
 import { toListInput, machinesCommand, machineSorts, searchIssues, type MachineSearch } from './search.ts';
+import { LinkButton } from '../../ui/link.tsx';
 
 export function MarketplacePage() {
   const search = useSearch({ from: '/shell/inside/marketplace' });
@@ -37,11 +38,7 @@ export function MarketplacePage() {
       <PageHeader
         title="Marketplace"
         about="Machines of many suppliers, each at its own price, rented by the GPU and paid by the second."
-        actions={
-          <Link to="/instances" className={buttonClass()}>
-            Your instances
-          </Link>
-        }
+        actions={<LinkButton to="/instances">Your instances</LinkButton>}
       />
       <Filters search={search} isTest={place.mode === 'test'} />
       {place.mode === 'test' && (
@@ -55,8 +52,7 @@ export function MarketplacePage() {
           what="machines"
           caption="Machines on the marketplace"
           columns={columnsOf(place.mode)}
-          rowKey={({ id }) => id}
-          empty={<NoMachines search={search} />}
+          {...(Object.keys(search).length > 0 ? noneFits : noneFree)}
         />
       </Card>
       <p className="text-soft mb-4 text-xs">
@@ -117,19 +113,19 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<Machine>[] => [
   { head: 'Do', cell: (machine) => <RentLink machine={machine} /> },
 ];
 
-function RentLink({ machine }: { readonly machine: Machine }) {
+function RentLink({ machine }: Readonly<{ machine: Machine }>) {
   const { mayNot } = useSession();
   const why = mayNot('marketplace:write') || rentDisabledReason(machine);
   if (why !== null) return <Button off={why}>Rent</Button>;
   return (
-    <Link
+    <LinkButton
       to="/marketplace/$nodeName"
       params={{ nodeName: machine.id }}
       aria-label={`Rent ${gpuName(machine)} of ${machine.id}`}
-      className={buttonClass('primary')}
+      kind="primary"
     >
       Rent
-    </Link>
+    </LinkButton>
   );
 }
 
@@ -142,7 +138,7 @@ const sortLabels: Readonly<Record<(typeof machineSorts)[number], string>> = {
 
 type Change = { [Name in keyof MachineSearch]: MachineSearch[Name] | undefined };
 
-function Filters({ search, isTest }: { readonly search: MachineSearch; readonly isTest: boolean }) {
+function Filters({ search, isTest }: Readonly<{ search: MachineSearch; isTest: boolean }>) {
   const navigate = useNavigate();
   const issues = searchIssues(search);
   const go = (change: Change): void => {
@@ -177,34 +173,29 @@ function Filters({ search, isTest }: { readonly search: MachineSearch; readonly 
           label="Order"
           value={search.sort ?? 'price'}
           choices={machineSorts.map((value) => ({ value, label: sortLabels[value] }))}
-          onChange={(event) => go({ sort: machineSorts.find((sort) => sort === event.target.value) })}
+          onValue={(sort) => go({ sort })}
         />
       </div>
       <CheckboxField
         label="Also machines that are taken or not ready"
         checked={search.all === 'yes'}
-        onChange={(event) => go({ all: event.target.checked ? 'yes' : undefined })}
+        onValue={(value) => go({ all: value ? 'yes' : undefined })}
       />
     </div>
   );
 }
 
-/** What is typed is looked for when one leaves the field or presses Enter, and not at every letter. */
-function DelayedTextField({
-  label,
-  placeholder,
-  value,
-  onValue,
-  inputMode,
-  error,
-}: {
+interface DelayedTextFieldProps {
   readonly label: string;
   readonly placeholder: string;
   readonly value: string;
   readonly onValue: (value: string) => void;
   readonly inputMode?: 'numeric' | 'decimal';
   readonly error?: string | undefined;
-}) {
+}
+
+/** What is typed is looked for when one leaves the field or presses Enter, and not at every letter. */
+function DelayedTextField({ label, placeholder, value, onValue, inputMode, error }: DelayedTextFieldProps) {
   const [typed, setTyped] = useState({ from: value, text: value });
   // Another address, as by the button that goes back, is shown.
   const text = typed.from === value ? typed.text : value;
@@ -216,7 +207,7 @@ function DelayedTextField({
       value={text}
       error={error}
       {...(inputMode === undefined ? {} : { inputMode })}
-      onChange={(event) => setTyped({ from: value, text: event.target.value })}
+      onValue={(text) => setTyped({ from: value, text })}
       onBlur={take}
       onKeyDown={(event) => {
         if (event.key === 'Enter') take();
@@ -225,32 +216,18 @@ function DelayedTextField({
   );
 }
 
-function NoMachines({ search }: { readonly search: MachineSearch }) {
-  if (Object.keys(search).length > 0) {
-    return (
-      <EmptyState
-        title="No machine fits."
-        action={
-          <Link to="/marketplace" search={{}} className={buttonClass()}>
-            Clear the filters
-          </Link>
-        }
-      >
-        Look for less, or also at machines that are taken.
-      </EmptyState>
-    );
-  }
-  return (
-    <EmptyState
-      title="No machine is free at the moment."
-      action={
-        <Link to="/" className={buttonClass()}>
-          See the catalog
-        </Link>
-      }
-    >
-      Machines of suppliers appear here as soon as they are listed. The operator’s own offers are in the
-      catalog.
-    </EmptyState>
-  );
-}
+const noneFits = {
+  empty: 'No machine fits.',
+  hint: 'Look for less, or also at machines that are taken.',
+  action: (
+    <LinkButton to="/marketplace" search={{}}>
+      Clear the filters
+    </LinkButton>
+  ),
+};
+
+const noneFree = {
+  empty: 'No machine is free at the moment.',
+  hint: 'Machines of suppliers appear here as soon as they are listed. The operator’s own offers are in the catalog.',
+  action: <LinkButton to="/">See the catalog</LinkButton>,
+};

@@ -1,10 +1,10 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import type { Output } from '@millrace/sdk';
 import { usdToNano } from '@millrace/sdk/text';
 import { useRef, useState, type ReactNode } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
@@ -12,7 +12,7 @@ import { Card, DescriptionList, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Problem, QueryView } from '../../ui/states.tsx';
 import { attemptFor, type IdempotentAttempt } from '../create/idempotency.ts';
 import { FORM_ID } from '../create/form-id.ts';
-import { KeysCard } from '../create/keys-card.tsx';
+import { KeysCard, useSshKeys } from '../create/keys-card.tsx';
 import { freeGpus, gpuLabel, hardwareTexts, networkTexts, perHour, type Machine } from './machine.ts';
 import {
   findRentBlockers,
@@ -25,6 +25,8 @@ import {
   type CreateInstanceRequest,
 } from './rent-form.ts';
 import { testRegion } from './search.ts';
+import { Form } from '../../ui/form.tsx';
+import { LinkButton, TextLink } from '../../ui/link.tsx';
 
 /** One machine of the marketplace, and what it takes to rent of it. */
 export function RentPage() {
@@ -51,13 +53,9 @@ export function RentPage() {
   );
 }
 
-const back = (
-  <Link to="/marketplace" className="underline">
-    Marketplace
-  </Link>
-);
+const back = <TextLink to="/marketplace">Marketplace</TextLink>;
 
-function MachineNotFound({ nodeName }: { readonly nodeName: string }) {
+function MachineNotFound({ nodeName }: Readonly<{ nodeName: string }>) {
   return (
     <>
       <PageHeader title="This machine is not for rent" back={back} />
@@ -65,21 +63,15 @@ function MachineNotFound({ nodeName }: { readonly nodeName: string }) {
         <EmptyState
           title="It is not listed any more, or never was."
           action={
-            <Link to="/marketplace" className={buttonClass('primary')}>
+            <LinkButton to="/marketplace" kind="primary">
               Find another
-            </Link>
+            </LinkButton>
           }
         >
           <Id value={nodeName} what="id of the machine" />
         </EmptyState>
       </Card>
     </>
-  );
-}
-
-function useKeys() {
-  return useApiQuery(['ssh-keys', 'all'], (client, signal) =>
-    client.sshKeys.list({ limit: 100 }, { signal }).all(),
   );
 }
 
@@ -92,11 +84,11 @@ function useBalance() {
   });
 }
 
-function Rent({ machine }: { readonly machine: Machine }) {
+function Rent({ machine }: Readonly<{ machine: Machine }>) {
   const session = useSession();
   const navigate = useNavigate();
   const [draft, setDraft] = useState(newDraft);
-  const keys = useKeys();
+  const keys = useSshKeys();
   const balance = useBalance();
   const attempt = useRef<IdempotentAttempt | null>(null);
   const create = useApiMutation(
@@ -128,14 +120,7 @@ function Rent({ machine }: { readonly machine: Machine }) {
         back={back}
       />
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
-        <form
-          id={FORM_ID}
-          onSubmit={(event) => {
-            event.preventDefault();
-            send();
-          }}
-          className="hidden"
-        />
+        <Form id={FORM_ID} onSend={send} className="hidden" />
         <div className="min-w-0">
           <RentFields draft={draft} onDraft={setDraft} issues={read.issues} machine={machine} />
           <QueryView query={keys} what="SSH keys">
@@ -176,22 +161,18 @@ function Rent({ machine }: { readonly machine: Machine }) {
   );
 }
 
-function RentFields({
-  draft,
-  onDraft,
-  issues,
-  machine,
-}: {
+interface RentFieldsProps {
   readonly draft: InstanceDraft;
   readonly onDraft: (draft: InstanceDraft) => void;
   readonly issues: ReturnType<typeof parseRentForm>['issues'];
   readonly machine: Machine;
-}) {
+}
+
+function RentFields({ draft, onDraft, issues, machine }: RentFieldsProps) {
   const field = (name: Exclude<keyof InstanceDraft, 'sshKeyIds'>) => ({
     form: FORM_ID,
     value: draft[name],
-    onChange: (event: { readonly target: { readonly value: string } }) =>
-      onDraft({ ...draft, [name]: event.target.value }),
+    onValue: (value: string) => onDraft({ ...draft, [name]: value }),
   });
   return (
     <Card title="What you need">
@@ -238,7 +219,7 @@ function RentFields({
   );
 }
 
-function MachineCard({ machine }: { readonly machine: Machine }) {
+function MachineCard({ machine }: Readonly<{ machine: Machine }>) {
   return (
     <Card title="The machine" about="As it reported itself; speeds were measured when it joined.">
       <DescriptionList
@@ -255,18 +236,15 @@ function MachineCard({ machine }: { readonly machine: Machine }) {
   );
 }
 
-/** Exactly what it costs, how long the money lasts with it, and what one should know before. */
-function CostCard({
-  machine,
-  gpus,
-  balance,
-  children,
-}: {
+interface CostCardProps {
   readonly machine: Machine;
   readonly gpus: number;
   readonly balance: Output<'getBalance'> | undefined;
   readonly children: ReactNode;
-}) {
+}
+
+/** Exactly what it costs, how long the money lasts with it, and what one should know before. */
+function CostCard({ machine, gpus, balance, children }: CostCardProps) {
   const { mode } = useSession().place;
   const labels = priceLabels(mode);
   const hour = perHour(machine, gpus);

@@ -1,28 +1,27 @@
 import { ApiError } from '@millrace/sdk';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { anonymousClient } from '../../api/client.ts';
 import { useSessionIfAny } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
+import { FilterField, SelectField, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Note, QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { ViewCode } from '../playground/panel-layout.tsx';
-import { kindForModality, type Modality } from '../playground/search.ts';
+import { kindForModality } from '../playground/search.ts';
 import {
   toSnippetRequest,
   modalities,
   modalityLabels,
-  modelSorts,
   filterModels,
   priceLines,
   type CatalogModel,
   type ModelSearch,
 } from './models.ts';
+import { LinkButton, TextLink } from '../../ui/link.tsx';
 
 /** Often enough for something that changes a few times a month. */
 const everyMs = 60_000;
@@ -54,9 +53,9 @@ export function ModelsPage() {
       {isClosed ? (
         <Note>
           Models are shown to members here.{' '}
-          <Link to="/playground" className="underline">
+          <TextLink to="/playground">
             {session === null ? 'Sign in to see them' : 'See them in the playground'}
-          </Link>
+          </TextLink>
           .
         </Note>
       ) : (
@@ -71,7 +70,7 @@ export function ModelsPage() {
   );
 }
 
-function Listing({ models }: { readonly models: readonly CatalogModel[] }) {
+function Listing({ models }: Readonly<{ models: readonly CatalogModel[] }>) {
   const search = useSearch({ from: '/shell/models' });
   const shown = filterModels(models, search);
   if (models.length === 0) {
@@ -88,9 +87,9 @@ function Listing({ models }: { readonly models: readonly CatalogModel[] }) {
         <EmptyState
           title="No model matches."
           action={
-            <Link to="/models" search={{}} className={buttonClass()}>
+            <LinkButton to="/models" search={{}}>
               Show all {models.length}
-            </Link>
+            </LinkButton>
           }
         />
       ) : (
@@ -120,7 +119,7 @@ function Listing({ models }: { readonly models: readonly CatalogModel[] }) {
   );
 }
 
-function Filters({ search }: { readonly search: ModelSearch }) {
+function Filters({ search }: Readonly<{ search: ModelSearch }>) {
   const navigate = useNavigate();
   const go = (next: { [Name in keyof ModelSearch]: ModelSearch[Name] | undefined }): void => {
     const merged = Object.entries({ ...search, ...next }).filter(([, value]) => value !== undefined);
@@ -133,16 +132,14 @@ function Filters({ search }: { readonly search: ModelSearch }) {
         type="search"
         placeholder="llama"
         value={search.name ?? ''}
-        onChange={(event) => go({ name: event.target.value || undefined })}
+        onValue={(value) => go({ name: value || undefined })}
       />
-      <SelectField
+      <FilterField
         label="For"
-        value={search.kind ?? ''}
-        choices={[
-          { value: '', label: 'Everything' },
-          ...modalities.map((value) => ({ value, label: modalityLabels[value] })),
-        ]}
-        onChange={(event) => go({ kind: (event.target.value || undefined) as Modality | undefined })}
+        value={search.kind}
+        all="Everything"
+        choices={modalities.map((value) => ({ value, label: modalityLabels[value] }))}
+        onValue={(kind) => go({ kind })}
       />
       <SelectField
         label="Order"
@@ -152,13 +149,13 @@ function Filters({ search }: { readonly search: ModelSearch }) {
           { value: 'price', label: 'The cheapest first' },
           { value: 'context', label: 'The longest context first' },
         ]}
-        onChange={(event) => go({ sort: modelSorts.find((sort) => sort === event.target.value) })}
+        onValue={(sort) => go({ sort })}
       />
     </div>
   );
 }
 
-function Name({ model }: { readonly model: CatalogModel }) {
+function Name({ model }: Readonly<{ model: CatalogModel }>) {
   return (
     <span className="flex flex-col">
       <span className="inline-flex items-center gap-1 break-all">
@@ -169,7 +166,7 @@ function Name({ model }: { readonly model: CatalogModel }) {
   );
 }
 
-function Prices({ model }: { readonly model: CatalogModel }) {
+function Prices({ model }: Readonly<{ model: CatalogModel }>) {
   const lines = priceLines(model);
   if (lines.length === 0) return <span className="text-soft">No price yet</span>;
   return (
@@ -183,20 +180,21 @@ function Prices({ model }: { readonly model: CatalogModel }) {
   );
 }
 
-function Actions({ model }: { readonly model: CatalogModel }) {
+function Actions({ model }: Readonly<{ model: CatalogModel }>) {
   const kind = kindForModality(model.modality);
   const request = toSnippetRequest(model);
   if (kind === null || request === null) return <span className="text-soft">By its interface</span>;
   return (
     <span className="flex flex-wrap justify-end gap-2 md:flex-nowrap md:justify-start">
-      <Link
+      <LinkButton
         to="/playground"
         search={{ ...(kind !== 'chat' && { kind }), model: model.name }}
         aria-label={`Try it: ${model.name}`}
-        className={buttonClass('primary', 'small')}
+        kind="primary"
+        size="small"
       >
         Try it
-      </Link>
+      </LinkButton>
       <ViewCode request={request} size="small" />
     </span>
   );

@@ -1,6 +1,6 @@
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
-import { useApiMutation, useApiQuery } from '../../api/queries.ts';
+import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -9,10 +9,8 @@ import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
-import { useToast } from '../../ui/toast.tsx';
 import { isPlaygroundKey } from '../playground/gateway.ts';
 import { BudgetForm } from './budget-form.tsx';
 import { consequences, periods, budgetProgress, type Budget } from './budgets.ts';
@@ -36,29 +34,16 @@ export function useKeyNames() {
   );
 }
 
-export function BudgetsPage() {
-  const { mayNot } = useSession();
-  const [open, setOpen] = useState<Open>(null);
-  const budgets = usePages(['money', 'budgets'], (client, signal) => client.budgets.list({}, { signal }), {
-    refetchMs: 15_000,
-  });
-  const names = useKeyNames();
-  const create = (
-    <Button
-      kind="primary"
-      icon={<Plus aria-hidden className="size-4" />}
-      off={mayNot('billing:write')}
-      onClick={() => setOpen({ what: 'create' })}
-    >
-      New budget
-    </Button>
-  );
-  const columns: readonly Column<Budget>[] = [
+function budgetColumns(
+  names: ReadonlyMap<string, string> | undefined,
+  off: string | false,
+  open: (dialog: Open) => void,
+): readonly Column<Budget>[] {
+  return [
     { head: 'Name', main: true, cell: ({ name }) => name },
     {
       head: 'Counts',
-      cell: ({ keyId }) =>
-        keyId === null ? 'the whole organisation' : `key ${names.data?.get(keyId) ?? keyId}`,
+      cell: ({ keyId }) => (keyId === null ? 'the whole organisation' : `key ${names?.get(keyId) ?? keyId}`),
     },
     { head: 'Used', cell: (budget) => <ProgressCell budget={budget} /> },
     {
@@ -93,18 +78,18 @@ export function BudgetsPage() {
         <span className="inline-flex flex-wrap gap-1">
           <Button
             size="small"
-            off={mayNot('billing:write')}
+            off={off}
             aria-label={`Change ${budget.name}`}
-            onClick={() => setOpen({ what: 'edit', budget })}
+            onClick={() => open({ what: 'edit', budget })}
           >
             Change
           </Button>
           <Button
             size="small"
             kind="danger"
-            off={mayNot('billing:write')}
+            off={off}
             aria-label={`Delete ${budget.name}`}
-            onClick={() => setOpen({ what: 'delete', budget })}
+            onClick={() => open({ what: 'delete', budget })}
           >
             Delete
           </Button>
@@ -112,6 +97,26 @@ export function BudgetsPage() {
       ),
     },
   ];
+}
+
+export function BudgetsPage() {
+  const { mayNot } = useSession();
+  const [open, setOpen] = useState<Open>(null);
+  const budgets = usePages(['money', 'budgets'], (client, signal) => client.budgets.list({}, { signal }), {
+    refetchMs: 15_000,
+  });
+  const names = useKeyNames();
+  const create = (
+    <Button
+      kind="primary"
+      icon={<Plus aria-hidden className="size-4" />}
+      off={mayNot('billing:write')}
+      onClick={() => setOpen({ what: 'create' })}
+    >
+      New budget
+    </Button>
+  );
+  const columns = budgetColumns(names.data, mayNot('billing:write'), setOpen);
   return (
     <>
       <PageHeader
@@ -125,12 +130,9 @@ export function BudgetsPage() {
           what="budgets"
           caption="Budgets and how much of each is used"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="You have no budgets yet." action={create}>
-              A budget of a month with a warning at half of it is a good start.
-            </EmptyState>
-          }
+          empty="You have no budgets yet."
+          action={create}
+          hint="A budget of a month with a warning at half of it is a good start."
         />
       </Card>
       <CommandHint command="millrace budget create --name monthly --period month --limit 500" />
@@ -145,7 +147,7 @@ export function BudgetsPage() {
 
 const fills = { good: 'bg-good', warn: 'bg-warn', bad: 'bg-bad' } as const;
 
-function ProgressCell({ budget }: { readonly budget: Budget }) {
+function ProgressCell({ budget }: Readonly<{ budget: Budget }>) {
   const { percent, width, tone, left } = budgetProgress(budget);
   return (
     <span className="block min-w-40">
@@ -176,12 +178,7 @@ function ProgressCell({ budget }: { readonly budget: Budget }) {
   );
 }
 
-function DeleteBudget({ budget, onClose }: { readonly budget: Budget; readonly onClose: () => void }) {
-  const toast = useToast();
-  const remove = useApiMutation((client, budgetId: string) => client.budgets.delete({ budgetId }), {
-    changes: ['money'],
-    onSuccess: () => toast('Deleted', budget.name),
-  });
+function DeleteBudget({ budget, onClose }: Readonly<{ budget: Budget; onClose: () => void }>) {
   return (
     <ConfirmDialog
       open
@@ -189,7 +186,9 @@ function DeleteBudget({ budget, onClose }: { readonly budget: Budget; readonly o
       title={`Delete the budget ${budget.name}?`}
       action="Delete"
       doing="Deleting…"
-      onConfirm={() => remove.mutateAsync(budget.id)}
+      run={(client) => client.budgets.delete({ budgetId: budget.id })}
+      changes={['money']}
+      onDone={(toast) => toast('Deleted', budget.name)}
     >
       <p>
         Nobody is warned or stopped by it any more

@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint, Id } from '../../ui/copy.tsx';
@@ -10,6 +10,7 @@ import { Timestamp } from '../../ui/time.tsx';
 import { monthText, sumOfLines, type Invoice } from './invoice.ts';
 import { causeLink } from './ledger.ts';
 import { PdfButton } from './pdf-button.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 interface Line {
   readonly nth: number;
@@ -25,9 +26,9 @@ const columns: readonly Column<Line>[] = [
       return link === null ? (
         <span className="font-normal">{description}</span>
       ) : (
-        <Link to={link.to} search={link.search ?? {}} className="font-normal underline">
+        <TextLink to={link.to} search={link.search ?? {}} className="font-normal">
           {description}
-        </Link>
+        </TextLink>
       );
     },
   },
@@ -44,11 +45,7 @@ export function InvoicePage() {
     <>
       <PageHeader
         title={invoice.data === undefined ? 'Invoice' : `Invoice ${invoice.data.number}`}
-        back={
-          <Link to="/invoices" className="underline">
-            Invoices
-          </Link>
-        }
+        back={<TextLink to="/invoices">Invoices</TextLink>}
         actions={
           invoice.data !== undefined && <PdfButton invoiceId={invoiceId} number={invoice.data.number} />
         }
@@ -61,7 +58,7 @@ export function InvoicePage() {
   );
 }
 
-function InvoiceDetail({ invoice }: { readonly invoice: Invoice }) {
+function InvoiceDetail({ invoice }: Readonly<{ invoice: Invoice }>) {
   const rows = invoice.lines.map((line, nth) => ({ nth, line }));
   const isSound = sumOfLines(invoice) === BigInt(invoice.totalNanoUsd);
   return (

@@ -1,15 +1,14 @@
 import type { Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { StateBadge } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { monthText } from './invoice.ts';
 import { PdfButton } from './pdf-button.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 type Invoice = Item<'listInvoices'>;
 
@@ -18,9 +17,9 @@ const columns: readonly Column<Invoice>[] = [
     head: 'Number',
     main: true,
     cell: ({ id, number }) => (
-      <Link to="/invoices/$invoiceId" params={{ invoiceId: id }} className="underline">
+      <TextLink to="/invoices/$invoiceId" params={{ invoiceId: id }}>
         {number}
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'Month', cell: ({ periodStart }) => monthText(periodStart) },
@@ -30,10 +29,7 @@ const columns: readonly Column<Invoice>[] = [
     cell: ({ finalizedAt }) => (finalizedAt === null ? '–' : <Timestamp at={finalizedAt} />),
   },
   { head: 'Total', right: true, cell: ({ totalNanoUsd }) => <Money nano={totalNanoUsd} /> },
-  {
-    head: 'File',
-    cell: ({ id, number }) => <PdfButton invoiceId={id} number={number} size="small" />,
-  },
+  { head: 'File', cell: ({ id, number }) => <PdfButton invoiceId={id} number={number} size="small" /> },
 ];
 
 export function InvoicesPage() {
@@ -50,19 +46,9 @@ export function InvoicesPage() {
           what="invoices"
           caption="Invoices, newest first"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState
-              title="You have no invoices yet."
-              action={
-                <Link to="/ledger" className="underline">
-                  What was charged so far
-                </Link>
-              }
-            >
-              The first comes after the end of the first month in which you spend something.
-            </EmptyState>
-          }
+          empty="You have no invoices yet."
+          action={<TextLink to="/ledger">What was charged so far</TextLink>}
+          hint="The first comes after the end of the first month in which you spend something."
         />
       </Card>
       <CommandHint command="millrace invoice list" />

@@ -1,15 +1,15 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CommandHint, CopyButton } from '../../ui/copy.tsx';
-import { SelectField, TextField } from '../../ui/field.tsx';
+import { FilterField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState, Problem } from '../../ui/states.tsx';
+import { Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
@@ -25,6 +25,8 @@ import {
   type Entry,
   type LedgerSearch,
 } from './ledger.ts';
+import { Form } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 const columns: readonly Column<Entry>[] = [
   { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
@@ -52,20 +54,18 @@ const columns: readonly Column<Entry>[] = [
   },
 ];
 
-function Cause({ cause }: { readonly cause: Entry['cause'] }) {
+function Cause({ cause }: Readonly<{ cause: Entry['cause'] }>) {
   const link = causeLink(cause);
   if (link === null) return <span className="text-soft break-all">{`${cause.kind} ${cause.id}`}</span>;
   return (
-    <Link to={link.to} search={link.search ?? {}} className="break-words underline">
+    <TextLink to={link.to} search={link.search ?? {}} className="break-words">
       {link.label}
-    </Link>
+    </TextLink>
   );
 }
 
-const choicesOf = (words: Readonly<Record<string, string>>, all: string) => [
-  { value: '', label: all },
-  ...Object.entries(words).map(([value, label]) => ({ value, label })),
-];
+const choicesOf = (words: Readonly<Record<string, string>>) =>
+  Object.entries(words).map(([value, label]) => ({ value, label }));
 
 export function LedgerPage() {
   const search = useSearch({ from: '/shell/inside/ledger' });
@@ -96,27 +96,13 @@ export function LedgerPage() {
           what="entries"
           caption="Changes of the balance, newest first"
           columns={columns}
-          rowKey={({ id }) => id}
           empty={
-            isFiltered ? (
-              <EmptyState
-                title="No change of the balance fits these filters."
-                action={
-                  <Link to="/ledger" search={{}} className="underline">
-                    Show all
-                  </Link>
-                }
-              />
-            ) : (
-              <EmptyState
-                title="Your balance has not changed yet."
-                action={
-                  <Link to="/money" className="underline">
-                    Add money
-                  </Link>
-                }
-              />
-            )
+            isFiltered ? 'No change of the balance fits these filters.' : 'Your balance has not changed yet.'
+          }
+          action={
+            <TextLink to={isFiltered ? '/ledger' : '/money'} search={{}}>
+              {isFiltered ? 'Show all' : 'Add money'}
+            </TextLink>
           }
         />
       </Card>
@@ -125,9 +111,9 @@ export function LedgerPage() {
   );
 }
 
-function Filters({ search }: { readonly search: LedgerSearch }) {
+function Filters({ search }: Readonly<{ search: LedgerSearch }>) {
   const navigate = useNavigate();
-  const set = (change: Readonly<Record<string, string>>): void => {
+  const set = (change: Readonly<Record<string, string | undefined>>): void => {
     // An id belongs to its kind of cause.
     const { causeId, ...rest } = search;
     const filters = 'causeKind' in change || causeId === undefined ? rest : { ...rest, causeId };
@@ -135,49 +121,40 @@ function Filters({ search }: { readonly search: LedgerSearch }) {
   };
   return (
     <div role="search" aria-label="Filters" className="mb-4 grid grid-cols-2 gap-3 md:grid-cols-5">
-      <SelectField
+      <FilterField
         label="Kind"
-        value={search.kind ?? ''}
-        choices={choicesOf(entryKinds, 'All kinds')}
-        onChange={(event) => set({ kind: event.target.value })}
+        value={search.kind}
+        all="All kinds"
+        choices={choicesOf(entryKinds)}
+        onValue={(kind) => set({ kind })}
       />
-      <SelectField
+      <FilterField
         label="Cause"
-        value={search.causeKind ?? ''}
-        choices={choicesOf(causeKinds, 'All causes')}
-        onChange={(event) => set({ causeKind: event.target.value })}
+        value={search.causeKind}
+        all="All causes"
+        choices={choicesOf(causeKinds)}
+        onValue={(causeKind) => set({ causeKind })}
       />
       <CauseIdField key={search.causeId ?? ''} search={search} onSet={(causeId) => set({ causeId })} />
-      <TextField
-        label="From"
-        type="date"
-        value={search.from ?? ''}
-        onChange={(event) => set({ from: event.target.value })}
-      />
+      <TextField label="From" type="date" value={search.from ?? ''} onValue={(from) => set({ from })} />
       <TextField
         label="To, included"
         type="date"
         value={search.until ?? ''}
-        onChange={(event) => set({ until: event.target.value })}
+        onValue={(until) => set({ until })}
       />
     </div>
   );
 }
 
 /** Asked for when one is done typing: half an id is no id. */
-function CauseIdField({
-  search,
-  onSet,
-}: {
-  readonly search: LedgerSearch;
-  readonly onSet: (causeId: string) => void;
-}) {
+function CauseIdField(props: Readonly<{ search: LedgerSearch; onSet: (causeId: string) => void }>) {
+  const { search, onSet } = props;
   const off = search.causeKind === undefined;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        const typed = new FormData(event.currentTarget).get('causeId');
+    <Form
+      onSend={(form) => {
+        const typed = new FormData(form).get('causeId');
         onSet(typeof typed === 'string' ? typed.trim() : '');
       }}
     >
@@ -191,11 +168,11 @@ function CauseIdField({
           if (event.target.value.trim() !== (search.causeId ?? '')) onSet(event.target.value.trim());
         }}
       />
-    </form>
+    </Form>
   );
 }
 
-function ExportButton({ search }: { readonly search: LedgerSearch }) {
+function ExportButton({ search }: Readonly<{ search: LedgerSearch }>) {
   const { mayNot } = useSession();
   const toast = useToast();
   const save = useApiMutation(

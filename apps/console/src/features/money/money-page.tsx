@@ -1,8 +1,6 @@
-import { Link } from '@tanstack/react-router';
 import { nowMs } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money, PerHour } from '../../ui/money.tsx';
 import { Card, KeyFigures, PageHeader } from '../../ui/page.tsx';
@@ -14,6 +12,7 @@ import { overdraftNano, runwayText, balanceWarning, type Balance } from './runwa
 import { SpendChart } from './spend-chart.tsx';
 import { spendByDay, monthStart, spendSums, type SpendDay } from './spend.ts';
 import { TopUpCard } from './top-up-card.tsx';
+import { LinkButton } from '../../ui/link.tsx';
 
 const dayMs = 86_400_000;
 const daysShown = 31;
@@ -40,11 +39,7 @@ export function MoneyPage() {
       <PageHeader
         title="Balance"
         about="What there is, how fast it goes, and how long it lasts. Every amount is exact."
-        actions={
-          <Link to="/ledger" className={buttonClass('plain')}>
-            Every change of it
-          </Link>
-        }
+        actions={<LinkButton to="/ledger">Every change of it</LinkButton>}
       />
       <QueryView query={balance} what="balance">
         {(data) => (
@@ -69,7 +64,7 @@ export function MoneyPage() {
   );
 }
 
-function WarningNote({ balance }: { readonly balance: Balance }) {
+function WarningNote({ balance }: Readonly<{ balance: Balance }>) {
   const { place } = useSession();
   const warning = balanceWarning(balance, place.mode);
   if (warning === null) return null;
@@ -82,13 +77,8 @@ function WarningNote({ balance }: { readonly balance: Balance }) {
   );
 }
 
-function BalanceFigures({
-  balance,
-  days,
-}: {
-  readonly balance: Balance;
-  readonly days: readonly SpendDay[] | undefined;
-}) {
+function BalanceFigures(props: Readonly<{ balance: Balance; days: readonly SpendDay[] | undefined }>) {
+  const { balance, days } = props;
   const now = useNow(30_000);
   const sums = days === undefined ? null : spendSums(days, balance.burnRateUsdPerHour, now);
   const overdraft = overdraftNano(balance);
@@ -108,11 +98,7 @@ function BalanceFigures({
                 </>
               ),
           },
-          {
-            label: 'Held',
-            value: <Money nano={balance.heldNanoUsd} />,
-            note: 'set aside for what runs',
-          },
+          { label: 'Held', value: <Money nano={balance.heldNanoUsd} />, note: 'set aside for what runs' },
           { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} />, note: 'with what is held' },
           {
             label: 'Burn',

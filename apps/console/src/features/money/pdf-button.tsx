@@ -5,15 +5,8 @@ import { Problem } from '../../ui/states.tsx';
 import { download } from '../../api/download.ts';
 
 /** Fetched as everything else is, so that who may read an invoice is decided in one place. */
-export function PdfButton({
-  invoiceId,
-  number,
-  size,
-}: {
-  readonly invoiceId: string;
-  readonly number: string;
-  readonly size?: 'small' | 'medium';
-}) {
+export function PdfButton(props: Readonly<{ invoiceId: string; number: string; size?: 'small' | 'medium' }>) {
+  const { invoiceId, number, size } = props;
   const save = useApiMutation(
     async (client, id: string) =>
       download(await client.invoices.getPdf({ invoiceId: id }).asResponse(), `${number}.pdf`),

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Badge } from '../../ui/badge.tsx';
@@ -14,17 +13,10 @@ import {
   volumeCost,
   type RunningCost,
 } from './running-costs.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 const columns: readonly Column<RunningCost>[] = [
-  {
-    head: 'What',
-    main: true,
-    cell: ({ name, to }) => (
-      <Link to={to} className="underline">
-        {name}
-      </Link>
-    ),
-  },
+  { head: 'What', main: true, cell: ({ name, to }) => <TextLink to={to}>{name}</TextLink> },
   { head: 'Kind', cell: ({ kind }) => <Badge>{kind}</Badge> },
   { head: 'Note', cell: ({ note }) => <span className="text-soft">{note ?? '–'}</span> },
   {
@@ -82,11 +74,7 @@ export function RunningCard() {
           rows.length === 0 ? (
             <EmptyState
               title="Nothing is there that costs by the hour."
-              action={
-                <Link to="/" className="underline">
-                  Pick a machine from the catalog
-                </Link>
-              }
+              action={<TextLink to="/">Pick a machine from the catalog</TextLink>}
             />
           ) : (
             <Table

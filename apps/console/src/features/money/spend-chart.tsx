@@ -1,8 +1,8 @@
 import { scaleTo, usdText } from '@millrace/sdk/text';
-import { Link } from '@tanstack/react-router';
 import { Money } from '../../ui/money.tsx';
 import { EmptyState } from '../../ui/states.tsx';
 import { largestDay, productsIn, type Product, type SpendDay } from './spend.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 const fills: Readonly<Record<Product, string>> = {
   rentals: 'bg-accent',
@@ -16,18 +16,14 @@ const fills: Readonly<Record<Product, string>> = {
 const CHART_HEIGHT_UNITS = 1_000;
 
 /** A bar for each day, put together of products; the same figures stand in a table below it. */
-export function SpendChart({ days }: { readonly days: readonly SpendDay[] }) {
+export function SpendChart({ days }: Readonly<{ days: readonly SpendDay[] }>) {
   const most = largestDay(days);
   const shown = productsIn(days);
   if (shown.length === 0) {
     return (
       <EmptyState
         title="Nothing was spent in these days."
-        action={
-          <Link to="/" className="underline">
-            See what can be rented
-          </Link>
-        }
+        action={<TextLink to="/">See what can be rented</TextLink>}
       />
     );
   }
@@ -74,13 +70,8 @@ export function SpendChart({ days }: { readonly days: readonly SpendDay[] }) {
   );
 }
 
-function DayTable({
-  days,
-  shown,
-}: {
-  readonly days: readonly SpendDay[];
-  readonly shown: ReturnType<typeof productsIn>;
-}) {
+function DayTable(props: Readonly<{ days: readonly SpendDay[]; shown: ReturnType<typeof productsIn> }>) {
+  const { days, shown } = props;
   return (
     <details className="text-soft mt-3 text-xs">
       <summary>Spend by day as a table</summary>

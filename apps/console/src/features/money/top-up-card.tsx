@@ -1,5 +1,5 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
-import { useEffect, useState, type FormEvent } from 'react';
+import { useEffect, useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useInstallation, useSession } from '../../api/session.tsx';
 import { StateBadge } from '../../ui/badge.tsx';
@@ -9,7 +9,7 @@ import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
+import { Note, Problem, QueryView } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { useNow, Timestamp } from '../../ui/time.tsx';
 import {
@@ -21,6 +21,7 @@ import {
   topUpStateText,
   type TopUp,
 } from './top-up.ts';
+import { Form } from '../../ui/form.tsx';
 
 /** Adding money: by card where the installation takes cards, and otherwise by whoever runs it. */
 export function TopUpCard() {
@@ -42,7 +43,7 @@ export function TopUpCard() {
   );
 }
 
-function ByOperator({ operator }: { readonly operator: string }) {
+function ByOperator({ operator }: Readonly<{ operator: string }>) {
   const { me } = useSession();
   return (
     <div className="flex flex-col gap-2">
@@ -75,8 +76,7 @@ function ByCard() {
       },
     },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const request = topUpAmount(amount);
     setWrong('wrong' in request ? request.wrong : undefined);
     if ('cents' in request) start.mutate(request.cents);
@@ -84,7 +84,7 @@ function ByCard() {
   return (
     <div className="flex flex-col gap-4">
       <LastTopUp />
-      <form onSubmit={submit} className="flex max-w-md flex-col gap-3">
+      <Form onSend={submit} className="flex max-w-md flex-col gap-3">
         <div role="group" aria-label="Amounts to choose from" className="flex flex-wrap gap-2">
           {suggestedAmounts.map((each) => (
             <Button key={each} size="small" aria-pressed={amount === each} onClick={() => setAmount(each)}>
@@ -98,7 +98,7 @@ function ByCard() {
           inputMode="decimal"
           value={amount}
           error={wrong}
-          onChange={(event) => setAmount(event.target.value)}
+          onValue={setAmount}
         />
         {start.error !== null && <Problem error={start.error} doing="start the top-up" />}
         <div>
@@ -111,7 +111,7 @@ function ByCard() {
             Pay by card
           </Button>
         </div>
-      </form>
+      </Form>
       <TopUps />
     </div>
   );
@@ -199,7 +199,8 @@ function TopUps() {
         caption="Top-ups, newest first"
         columns={columns}
         rowKey={({ paymentId }) => paymentId}
-        empty={<EmptyState title="No top-ups yet.">Choose an amount above to make the first.</EmptyState>}
+        empty="No top-ups yet."
+        hint="Choose an amount above to make the first."
       />
     </div>
   );

@@ -15,9 +15,9 @@ import {
   type ChatSettings,
   type Exchange,
 } from './chat.ts';
-import { TwoColumns, RequestLink, secondsText, Stats, ViewCode, type PanelProps } from './panel-layout.tsx';
-import { ModelPrice } from './model-price.tsx';
+import { PanelLayout, RequestLink, secondsText, Stats, type PanelProps } from './panel-layout.tsx';
 import { useChat } from './use-chat.ts';
+import { Form } from '../../ui/form.tsx';
 
 const unset: ChatSettings = { system: '', temperature: '', maxTokens: '' };
 
@@ -38,101 +38,94 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
     setQuestion('');
   };
   const messages = messagesFor(settings.system, chat.exchanges, question.trim() || 'Tell me of the mill.');
-  const last = chat.exchanges.at(-1);
   return (
-    <TwoColumns
-      side={
-        <>
-          {select}
-          <ModelPrice model={model} />
-          <Settings settings={settings} onChange={setSettings} read={read} most={model.max_output_tokens} />
-          <ViewCode request={{ kind: 'chat', model: model.id, messages, ...numbers }} />
-        </>
+    <PanelLayout
+      model={model}
+      select={select}
+      request={{ kind: 'chat', model: model.id, messages, ...numbers }}
+      settings={
+        <Settings settings={settings} onChange={setSettings} read={read} most={model.max_output_tokens} />
       }
-      main={
-        <Card
-          title="Conversation"
-          about={<Totals exchanges={chat.exchanges} />}
-          actions={
-            <Button
-              size="small"
-              kind="quiet"
-              icon={<Trash2 aria-hidden className="size-3.5" />}
-              off={chat.exchanges.length === 0 && 'There is nothing to clear.'}
-              onClick={chat.clear}
-            >
-              Clear
-            </Button>
-          }
-        >
-          {chat.exchanges.length === 0 ? (
-            <EmptyState title="Ask something.">
-              The answer comes word by word, with what it cost below it.
-            </EmptyState>
-          ) : (
-            <ol className="mb-4 flex flex-col gap-5">
-              {chat.exchanges.map((exchange) => (
-                <li key={exchange.id}>
-                  <ExchangeView
-                    exchange={exchange}
-                    again={
-                      exchange.id === last?.id && !chat.isAnswering
-                        ? () => chat.again(exchange.id, params)
-                        : null
-                    }
-                  />
-                </li>
-              ))}
-            </ol>
-          )}
-          <form
-            onSubmit={(event) => {
+    >
+      <Card
+        title="Conversation"
+        about={<Totals exchanges={chat.exchanges} />}
+        actions={
+          <Button
+            size="small"
+            kind="quiet"
+            icon={<Trash2 aria-hidden className="size-3.5" />}
+            off={chat.exchanges.length === 0 && 'There is nothing to clear.'}
+            onClick={chat.clear}
+          >
+            Clear
+          </Button>
+        }
+      >
+        <Exchanges chat={chat} again={(id) => chat.again(id, params)} />
+        <Form onSend={send}>
+          <TextArea
+            label="Your message"
+            hint="Enter sends, Shift Enter begins a new line."
+            rows={3}
+            value={question}
+            onValue={setQuestion}
+            onKeyDown={(event: KeyboardEvent) => {
+              if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
               event.preventDefault();
               send();
             }}
-          >
-            <TextArea
-              label="Your message"
-              hint="Enter sends, Shift Enter begins a new line."
-              rows={3}
-              value={question}
-              onChange={(event) => setQuestion(event.target.value)}
-              onKeyDown={(event: KeyboardEvent) => {
-                if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
-                event.preventDefault();
-                send();
-              }}
-            />
-            <div className="mt-2 flex justify-end gap-2">
-              {chat.isAnswering && (
-                <Button icon={<Square aria-hidden className="size-3.5" />} onClick={chat.stop}>
-                  Stop
-                </Button>
-              )}
-              <Button kind="primary" type="submit" icon={<Send aria-hidden className="size-4" />} off={off}>
-                Send
+          />
+          <div className="mt-2 flex justify-end gap-2">
+            {chat.isAnswering && (
+              <Button icon={<Square aria-hidden className="size-3.5" />} onClick={chat.stop}>
+                Stop
               </Button>
-            </div>
-          </form>
-        </Card>
-      }
-    />
+            )}
+            <Button kind="primary" type="submit" icon={<Send aria-hidden className="size-4" />} off={off}>
+              Send
+            </Button>
+          </div>
+        </Form>
+      </Card>
+    </PanelLayout>
   );
 }
 
-function Settings({
-  settings,
-  onChange,
-  read,
-  most,
-}: {
+interface ExchangesProps {
+  readonly chat: ReturnType<typeof useChat>;
+  readonly again: (id: Exchange['id']) => void;
+}
+
+function Exchanges({ chat: { exchanges, isAnswering }, again }: ExchangesProps) {
+  if (exchanges.length === 0) {
+    return (
+      <EmptyState title="Ask something.">
+        The answer comes word by word, with what it cost below it.
+      </EmptyState>
+    );
+  }
+  const last = isAnswering ? undefined : exchanges.at(-1);
+  return (
+    <ol className="mb-4 flex flex-col gap-5">
+      {exchanges.map((exchange) => (
+        <li key={exchange.id}>
+          <ExchangeView exchange={exchange} again={exchange === last ? () => again(exchange.id) : null} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface SettingsProps {
   readonly settings: ChatSettings;
   readonly onChange: (settings: ChatSettings) => void;
   readonly read: ReturnType<typeof parseSettings>;
   readonly most: number | null;
-}) {
-  const set = (field: keyof ChatSettings) => (event: { readonly target: { readonly value: string } }) =>
-    onChange({ ...settings, [field]: event.target.value });
+}
+
+function Settings({ settings, onChange, read, most }: SettingsProps) {
+  const set = (field: keyof ChatSettings) => (value: string) => onChange({ ...settings, [field]: value });
   return (
     <>
       <TextArea
@@ -140,14 +133,14 @@ function Settings({
         hint="What the model is told before everything else."
         rows={3}
         value={settings.system}
-        onChange={set('system')}
+        onValue={set('system')}
       />
       <TextField
         label="Temperature"
         hint="How freely it chooses its words, 0 to 2. Empty: as the model likes."
         inputMode="decimal"
         value={settings.temperature}
-        onChange={set('temperature')}
+        onValue={set('temperature')}
         error={read.ok ? undefined : read.temperature}
       />
       <TextField
@@ -155,14 +148,14 @@ function Settings({
         hint={most === null ? 'The longest answer.' : `The longest answer, up to ${most.toLocaleString()}.`}
         inputMode="numeric"
         value={settings.maxTokens}
-        onChange={set('maxTokens')}
+        onValue={set('maxTokens')}
         error={read.ok ? undefined : read.maxTokens}
       />
     </>
   );
 }
 
-function Totals({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
+function Totals({ exchanges }: Readonly<{ exchanges: readonly Exchange[] }>) {
   const { mode } = useSession().place;
   const { tokensIn, tokensOut, costNanoUsd, uncounted } = chatTotals(exchanges);
   if (mode === 'test') return <>Answers are imitated here, and cost nothing.</>;
@@ -174,13 +167,7 @@ function Totals({ exchanges }: { readonly exchanges: readonly Exchange[] }) {
   );
 }
 
-function ExchangeView({
-  exchange,
-  again,
-}: {
-  readonly exchange: Exchange;
-  readonly again: (() => void) | null;
-}) {
+function ExchangeView({ exchange, again }: Readonly<{ exchange: Exchange; again: (() => void) | null }>) {
   const { question, response, thought, state, error } = exchange;
   const isComing = state === 'asked' || state === 'answering';
   return (
@@ -209,13 +196,7 @@ function ExchangeView({
 }
 
 /** What an answer came to: tokens, cost to the nano, and how long one waited. */
-function ExchangeCost({
-  exchange,
-  again,
-}: {
-  readonly exchange: Exchange;
-  readonly again: (() => void) | null;
-}) {
+function ExchangeCost({ exchange, again }: Readonly<{ exchange: Exchange; again: (() => void) | null }>) {
   const { end, usage } = exchange;
   if (end === null) return null;
   const { timing } = end;

@@ -3,9 +3,6 @@ import { useState } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Card } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
-import { OutputFiles } from './output-files.tsx';
 import {
   decodeBase64,
   imagePrice,
@@ -17,28 +14,26 @@ import {
   type ImageFields,
   type ImageRequest,
 } from './media.ts';
-import { GenerationForm } from './generation-form.tsx';
-import { ModelPrice } from './model-price.tsx';
-import { TwoColumns, ViewCode, type PanelProps } from './panel-layout.tsx';
+import { GenerationCard } from './generation-card.tsx';
+import { PanelLayout, type PanelProps } from './panel-layout.tsx';
 import { useModelPrice } from './use-gateway.ts';
 import { useGeneration } from './use-generation.ts';
 
 const unset: ImageFields = { size: '1024x1024', steps: String(stepsDefault), count: '1', seed: '' };
 
 export function ImagePanel({ gateway, model, select }: PanelProps) {
-  const { state, make, stop } = useGeneration(gateway);
+  const generation = useGeneration(gateway);
   const [fields, setFields] = useState(unset);
   const [prompt, setPrompt] = useState('');
   const read = parseImageFields(fields);
   const errors = read.ok ? {} : read.errors;
-  const isMaking = state.kind === 'making';
   const off =
     (!read.ok && 'One of the settings is not right.') ||
     (prompt.trim() === '' && 'Say first what is to be seen.');
   const send = (): void => {
     if (!read.ok) return;
     const { request, seed } = read;
-    void make(prompt, async (models, signal) => {
+    void generation.make(prompt, async (models, signal) => {
       const { data, requestId } = await models.images
         .create(
           {
@@ -62,61 +57,45 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
   };
   const { steps, count } = read.ok ? read.request : { steps: stepsDefault, count: 1 };
   return (
-    <TwoColumns
-      side={
-        <>
-          {select}
-          <ModelPrice model={model} />
-          <Settings fields={fields} onChange={setFields} errors={errors} />
-          <ViewCode
-            request={{
-              kind: 'image',
-              model: model.id,
-              prompt: prompt.trim() || 'a water mill at dusk',
-              size: fields.size,
-              n: count,
-              steps,
-              ...(read.ok && read.seed !== null && { seed: read.seed }),
-            }}
+    <PanelLayout
+      model={model}
+      select={select}
+      settings={<Settings fields={fields} onChange={setFields} errors={errors} />}
+      request={{
+        kind: 'image',
+        model: model.id,
+        prompt: prompt.trim() || 'a water mill at dusk',
+        size: fields.size,
+        n: count,
+        steps,
+        ...(read.ok && read.seed !== null && { seed: read.seed }),
+      }}
+    >
+      <GenerationCard
+        title="Picture"
+        generation={generation}
+        field={
+          <TextArea
+            label="What is to be seen"
+            rows={3}
+            maxLength={20_000}
+            value={prompt}
+            onValue={setPrompt}
           />
-        </>
-      }
-      main={
-        <Card title="Picture">
-          <GenerationForm
-            field={
-              <TextArea
-                label="What is to be seen"
-                rows={3}
-                maxLength={20_000}
-                value={prompt}
-                onChange={(event) => setPrompt(event.target.value)}
-              />
-            }
-            cost={<Cost model={model.id} request={read.ok ? read.request : null} />}
-            button="Make the picture"
-            icon={<ImagePlus aria-hidden className="size-4" />}
-            off={off}
-            doing="Making it…"
-            isMaking={isMaking}
-            onMake={send}
-            onStop={stop}
-          />
-          <OutputFiles
-            state={state}
-            what="picture"
-            empty={
-              <EmptyState title="No picture yet.">
-                Say what is to be seen. What it costs stands beside the button.
-              </EmptyState>
-            }
-            show={({ url }, about) => (
-              <img src={url} alt={about} className="border-line max-h-[70vh] max-w-full rounded-md border" />
-            )}
-          />
-        </Card>
-      }
-    />
+        }
+        cost={<Cost model={model.id} request={read.ok ? read.request : null} />}
+        button="Make the picture"
+        icon={<ImagePlus aria-hidden className="size-4" />}
+        off={off}
+        doing="Making it…"
+        onMake={send}
+        what="picture"
+        empty="Say what is to be seen."
+        show={({ url }, about) => (
+          <img src={url} alt={about} className="border-line max-h-[70vh] max-w-full rounded-md border" />
+        )}
+      />
+    </PanelLayout>
   );
 }
 
@@ -124,19 +103,14 @@ function Settings({
   fields,
   onChange,
   errors,
-}: {
-  readonly fields: ImageFields;
-  readonly onChange: (fields: ImageFields) => void;
-  readonly errors: ImageErrors;
-}) {
-  const set = (field: keyof ImageFields) => (event: { readonly target: { readonly value: string } }) =>
-    onChange({ ...fields, [field]: event.target.value });
+}: Readonly<{ fields: ImageFields; onChange: (fields: ImageFields) => void; errors: ImageErrors }>) {
+  const set = (field: keyof ImageFields) => (value: string) => onChange({ ...fields, [field]: value });
   return (
     <>
       <SelectField
         label="Size"
         value={fields.size}
-        onChange={set('size')}
+        onValue={set('size')}
         error={errors.size}
         choices={imageSizes.map((size) => ({ value: size, label: size.replace('x', ' x ') }))}
       />
@@ -145,14 +119,14 @@ function Settings({
         hint="How often it is refined."
         inputMode="numeric"
         value={fields.steps}
-        onChange={set('steps')}
+        onValue={set('steps')}
         error={errors.steps}
       />
       <TextField
         label="How many"
         inputMode="numeric"
         value={fields.count}
-        onChange={set('count')}
+        onValue={set('count')}
         error={errors.count}
       />
       <TextField
@@ -160,7 +134,7 @@ function Settings({
         hint="The same seed gives the same picture. Empty: another each time."
         inputMode="numeric"
         value={fields.seed}
-        onChange={set('seed')}
+        onValue={set('seed')}
         error={errors.seed}
       />
     </>
@@ -168,7 +142,7 @@ function Settings({
 }
 
 /** What the picture will cost, before it is asked for. */
-function Cost({ model, request }: { readonly model: string; readonly request: ImageRequest | null }) {
+function Cost({ model, request }: Readonly<{ model: string; request: ImageRequest | null }>) {
   const { mode } = useSession().place;
   const { data: price } = useModelPrice(model);
   if (mode === 'test') return <span className="text-soft">Free in test mode</span>;

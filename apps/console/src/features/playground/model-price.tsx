@@ -5,7 +5,7 @@ import type { CallableModel } from './playground-page.tsx';
 import { useModelPrice } from './use-gateway.ts';
 
 /** What the model costs this organisation, by whatever it is sold by. */
-export function ModelPrice({ model }: { readonly model: CallableModel }) {
+export function ModelPrice({ model }: Readonly<{ model: CallableModel }>) {
   const { mode } = useSession().place;
   const { data: price, error, refetch } = useModelPrice(model.id);
   if (mode === 'test') return <p className="text-soft text-xs">Free: in test mode an imitation answers.</p>;

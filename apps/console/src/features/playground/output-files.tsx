@@ -3,27 +3,27 @@ import type { ReactNode } from 'react';
 import { useSession } from '../../api/session.tsx';
 import { buttonClass } from '../../ui/button.tsx';
 import { Money } from '../../ui/money.tsx';
-import { Loading, Problem } from '../../ui/states.tsx';
+import { EmptyState, Loading, Problem } from '../../ui/states.tsx';
 import { RequestLink, secondsText, Stats } from './panel-layout.tsx';
 import type { OutputFile, useGeneration } from './use-generation.ts';
 
-/** What was made, to look at and to keep, or what became of it instead. */
-export function OutputFiles({
-  state,
-  what,
-  empty,
-  show,
-}: {
+interface OutputFilesProps {
   readonly state: ReturnType<typeof useGeneration>['state'];
   /** What is made, such as `picture`. */
   readonly what: string;
-  readonly empty: ReactNode;
+  /** What to do for the first one. */
+  readonly empty: string;
   readonly show: (file: OutputFile, about: string) => ReactNode;
-}) {
+}
+
+/** What was made, to look at and to keep, or what became of it instead. */
+export function OutputFiles({ state, what, empty, show }: OutputFilesProps) {
   const { mode } = useSession().place;
   switch (state.kind) {
     case 'nothing':
-      return empty;
+      return (
+        <EmptyState title={`No ${what} yet.`}>{empty} What it costs stands beside the button.</EmptyState>
+      );
     case 'making':
       return <Loading what={`the ${what}; the model is at work`} />;
     case 'failed':

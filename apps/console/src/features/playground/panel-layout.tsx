@@ -1,6 +1,5 @@
 import type { Millrace } from '@millrace/sdk';
 import type { ReactNode } from 'react';
-import { Link } from '@tanstack/react-router';
 import { Code } from 'lucide-react';
 import { useState } from 'react';
 import { Button } from '../../ui/button.tsx';
@@ -9,8 +8,10 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { buildSnippets, type SnippetRequest } from './snippets.ts';
 import type { Gateway } from './gateway.ts';
+import { ModelPrice } from './model-price.tsx';
 import type { CallableModel } from './playground-page.tsx';
 import { useInferenceUrl } from './use-gateway.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 /** What each side of the playground is given. */
 export interface PanelProps {
@@ -20,26 +21,32 @@ export interface PanelProps {
   readonly select: ReactNode;
 }
 
+interface PanelLayoutProps extends Omit<PanelProps, 'gateway'> {
+  /** The fields beside the work. */
+  readonly settings: ReactNode;
+  /** The request that the fields stand for. */
+  readonly request: SnippetRequest;
+  readonly children: ReactNode;
+}
+
 /** The work on the left, settings on the right; below each other where there is little room. */
-export function TwoColumns({ main, side }: { readonly main: ReactNode; readonly side: ReactNode }) {
+export function PanelLayout({ model, select, settings, request, children }: PanelLayoutProps) {
   return (
     <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_17rem]">
-      <div className="min-w-0">{main}</div>
+      <div className="min-w-0">{children}</div>
       <aside aria-label="Settings" className="flex min-w-0 flex-col gap-3">
-        {side}
+        {select}
+        <ModelPrice model={model} />
+        {settings}
+        <ViewCode request={request} />
       </aside>
     </div>
   );
 }
 
 /** The same in a program, with what is filled in now. */
-export function ViewCode({
-  request,
-  size = 'medium',
-}: {
-  readonly request: SnippetRequest;
-  readonly size?: 'small' | 'medium';
-}) {
+export function ViewCode(props: Readonly<{ request: SnippetRequest; size?: 'small' | 'medium' }>) {
+  const { request, size = 'medium' } = props;
   const [isOpen, setOpen] = useState(false);
   const [language, setLanguage] = useState('curl');
   const inferenceUrl = useInferenceUrl() ?? globalThis.location.origin;
@@ -54,10 +61,7 @@ export function ViewCode({
         about={
           <>
             With the model and settings of this page. Put a key of yours into <code>MILLRACE_API_KEY</code>:{' '}
-            <Link to="/keys" className="underline">
-              make one
-            </Link>
-            .
+            <TextLink to="/keys">make one</TextLink>.
           </>
         }
         open={isOpen}
@@ -81,9 +85,7 @@ export function ViewCode({
 /** Names of figures and what they are, in one line that wraps. */
 export function Stats({
   items,
-}: {
-  readonly items: readonly (readonly [name: string, value: ReactNode] | null)[];
-}) {
+}: Readonly<{ items: readonly (readonly [name: string, value: ReactNode] | null)[] }>) {
   return (
     <dl className="text-soft flex flex-wrap gap-x-4 gap-y-1 text-xs">
       {items
@@ -98,13 +100,13 @@ export function Stats({
   );
 }
 
-export function RequestLink({ requestId }: { readonly requestId: string }) {
+export function RequestLink({ requestId }: Readonly<{ requestId: string }>) {
   return (
     <span className="text-soft flex flex-wrap items-center gap-x-2 text-xs">
       <Id value={requestId} what="request id" />
-      <Link to="/usage" search={{ request: requestId }} className="underline">
+      <TextLink to="/usage" search={{ request: requestId }}>
         How it ran
-      </Link>
+      </TextLink>
     </span>
   );
 }

@@ -1,7 +1,6 @@
 import type { Item } from '@millrace/sdk';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useSession } from '../../api/session.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { PageHeader } from '../../ui/page.tsx';
 import { EmptyState, Loading, Note, QueryView } from '../../ui/states.tsx';
@@ -11,6 +10,7 @@ import { ImagePanel } from './image-panel.tsx';
 import { chooseModel, type PlaygroundKind } from './search.ts';
 import { SpeechPanel } from './speech-panel.tsx';
 import { useCallableModels, useGateway } from './use-gateway.ts';
+import { LinkButton } from '../../ui/link.tsx';
 
 export type CallableModel = Item<'listModels'>;
 
@@ -52,7 +52,7 @@ export function PlaygroundPage() {
   );
 }
 
-function Panel({ kind }: { readonly kind: PlaygroundKind }) {
+function Panel({ kind }: Readonly<{ kind: PlaygroundKind }>) {
   const { model: wanted } = useSearch({ from: '/shell/inside/playground' });
   const navigate = useNavigate();
   const gateway = useGateway();
@@ -68,9 +68,7 @@ function Panel({ kind }: { readonly kind: PlaygroundKind }) {
             label="Model"
             value={chosen.id}
             choices={fitting.map(({ id }) => ({ value: id, label: id }))}
-            onChange={(event) =>
-              void navigate({ to: '/playground', search: { kind, model: event.target.value } })
-            }
+            onValue={(value) => void navigate({ to: '/playground', search: { kind, model: value } })}
           />
         );
         const shared = { gateway, model: chosen, select };
@@ -87,15 +85,11 @@ function Panel({ kind }: { readonly kind: PlaygroundKind }) {
   );
 }
 
-function NoModels({ kind }: { readonly kind: PlaygroundKind }) {
+function NoModels({ kind }: Readonly<{ kind: PlaygroundKind }>) {
   return (
     <EmptyState
       title={`There is no ${kindLabels[kind]} model here yet.`}
-      action={
-        <Link to="/models" className={buttonClass()}>
-          See all models
-        </Link>
-      }
+      action={<LinkButton to="/models">See all models</LinkButton>}
     >
       As soon as the operator offers one, it can be tried here.
     </EmptyState>

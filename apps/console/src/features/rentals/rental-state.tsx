@@ -12,7 +12,7 @@ const tones: Readonly<Record<Rental['status'], Tone>> = {
 };
 
 /** The state of a rental in a word: one that is off is not shown as running. */
-export function RentalState({ rental }: { readonly rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'> }) {
+export function RentalState({ rental }: Readonly<{ rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'> }>) {
   const { status, power } = rental;
   const tone =
     status !== 'Running' || power === 'on' ? tones[status] : power === 'changing' ? 'info' : 'plain';

@@ -1,5 +1,4 @@
 import { ApiError, type Output } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { fieldIssue } from '../../api/problem.ts';
@@ -13,6 +12,8 @@ import { Loading, Note, Problem, QueryView } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { RequireScope } from '../../app/require-scope.tsx';
+import { Form } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 export type Account = Output<'supplierGetAccount'>;
 
@@ -36,10 +37,7 @@ function useAccount() {
 export function RequireSupplier({
   title,
   children,
-}: {
-  readonly title: string;
-  readonly children: (account: Account) => ReactNode;
-}) {
+}: Readonly<{ title: string; children: (account: Account) => ReactNode }>) {
   return (
     <RequireScope
       scope="organisation:read"
@@ -51,13 +49,8 @@ export function RequireSupplier({
   );
 }
 
-function SupplierGate({
-  title,
-  children,
-}: {
-  readonly title: string;
-  readonly children: (account: Account) => ReactNode;
-}) {
+function SupplierGate(props: Readonly<{ title: string; children: (account: Account) => ReactNode }>) {
+  const { title, children } = props;
   const session = useSession();
   const account = useAccount();
   const { data } = account;
@@ -93,7 +86,7 @@ function SupplierGate({
 }
 
 /** Rights change when the operator approves: what this person may do is asked for anew, once. */
-function FreshRights({ title }: { readonly title: string }) {
+function FreshRights({ title }: Readonly<{ title: string }>) {
   const cache = useQueryClient();
   const { place } = useSession();
   const [isOpen, setOpen] = useState(false);
@@ -114,7 +107,7 @@ function FreshRights({ title }: { readonly title: string }) {
   );
 }
 
-function ApplicationPending({ account }: { readonly account: Account | null }) {
+function ApplicationPending({ account }: Readonly<{ account: Account | null }>) {
   if (account?.status === 'applied') {
     return (
       <Card title="Your application">
@@ -128,7 +121,7 @@ function ApplicationPending({ account }: { readonly account: Account | null }) {
   return <Apply refused={account} />;
 }
 
-function Apply({ refused }: { readonly refused: Account | null }) {
+function Apply({ refused }: Readonly<{ refused: Account | null }>) {
   const { me, mayNot } = useSession();
   const toast = useToast();
   const [name, setName] = useState(refused?.name ?? me.organisation.name);
@@ -151,10 +144,9 @@ function Apply({ refused }: { readonly refused: Account | null }) {
           <li>You run one command on each host. Millrace gets one project of its Incus daemon, no more.</li>
           <li>You set a price for one GPU and hour. You are paid for each second, less the fee.</li>
         </ol>
-        <form
+        <Form
           className="flex flex-col gap-3"
-          onSubmit={(event) => {
-            event.preventDefault();
+          onSend={() => {
             if (name.trim() !== '') apply.mutate({ name: name.trim(), about: about.trim() });
           }}
         >
@@ -163,7 +155,7 @@ function Apply({ refused }: { readonly refused: Account | null }) {
             value={name}
             maxLength={100}
             error={fieldIssue(apply.error, 'name')}
-            onChange={(event) => setName(event.target.value)}
+            onValue={setName}
           />
           <TextArea
             label="About you (optional)"
@@ -172,7 +164,7 @@ function Apply({ refused }: { readonly refused: Account | null }) {
             maxLength={2_000}
             value={about}
             error={fieldIssue(apply.error, 'about')}
-            onChange={(event) => setAbout(event.target.value)}
+            onValue={setAbout}
           />
           {apply.error !== null && <Problem error={apply.error} doing="apply" />}
           <div>
@@ -185,13 +177,9 @@ function Apply({ refused }: { readonly refused: Account | null }) {
               Apply
             </Button>
           </div>
-        </form>
+        </Form>
         <p className="text-soft text-xs">
-          What tenants see is on the{' '}
-          <Link to="/marketplace" className="underline">
-            marketplace
-          </Link>
-          .
+          What tenants see is on the <TextLink to="/marketplace">marketplace</TextLink>.
         </p>
       </div>
     </Card>

@@ -1,6 +1,6 @@
 import type { Output } from '@millrace/sdk';
 import { exactDuration, usdText } from '@millrace/sdk/text';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { useApiQuery } from '../../api/queries.ts';
@@ -18,6 +18,8 @@ import { dayChart, dayText, earningsPeriod } from './earnings.ts';
 import { Payouts, RequestPayout } from './payouts.tsx';
 import { moneyTabs } from './tabs.ts';
 import { Statements } from './statements.tsx';
+import { Form } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/supplier/earnings');
 
@@ -79,7 +81,7 @@ function EarningsAndPayouts() {
   );
 }
 
-function Totals({ earnings }: { readonly earnings: Earnings }) {
+function Totals({ earnings }: Readonly<{ earnings: Earnings }>) {
   const isBelow = BigInt(earnings.payableNanoUsd) < 0n;
   return (
     <>
@@ -114,23 +116,23 @@ function PeriodFields() {
   const today = new Date(nowMs()).toISOString().slice(0, 10);
   return (
     <Card>
-      <form className="flex flex-wrap items-end gap-3" onSubmit={(event) => event.preventDefault()}>
+      <Form className="flex flex-wrap items-end gap-3">
         <TextField
           label="From (UTC)"
           type="date"
           max={today}
           value={from}
-          onChange={(event) => set({ from: event.target.value === '' ? undefined : event.target.value })}
+          onValue={(from) => set({ from: from || undefined })}
         />
         <TextField
           label="Up to and with (UTC)"
           type="date"
           max={today}
           value={until}
-          onChange={(event) => set({ until: event.target.value === '' ? undefined : event.target.value })}
+          onValue={(until) => set({ until: until || undefined })}
         />
         <p className="text-soft pb-2 text-xs">Empty: this month so far.</p>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -143,9 +145,9 @@ const machineColumns: readonly Column<MachineEarning>[] = [
       machineId === null ? (
         'not known'
       ) : (
-        <Link to="/supplier/machines/$machineId" params={{ machineId }} className="break-all underline">
+        <TextLink to="/supplier/machines/$machineId" params={{ machineId }} className="break-all">
           {machineId}
-        </Link>
+        </TextLink>
       ),
   },
   { head: 'GPU time', right: true, cell: ({ gpuSeconds }) => exactDuration(Math.max(0, gpuSeconds)) },
@@ -160,7 +162,7 @@ const dayColumns: readonly Column<DayEarning>[] = [
 
 const dollars = (value: number): string => usdText(BigInt(Math.round(value * 1e9)));
 
-function Shares({ earnings }: { readonly earnings: Earnings }) {
+function Shares({ earnings }: Readonly<{ earnings: Earnings }>) {
   const { machines, days, from, until } = earnings;
   const chart = useMemo(() => dayChart(days), [days]);
   if (machines.length === 0 && days.length === 0) {

@@ -1,13 +1,12 @@
 import type { Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { Check, Circle, LoaderCircle, X } from 'lucide-react';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 type Enrolment = Item<'supplierListEnrolments'>;
 type Step = Enrolment['steps'][number];
@@ -34,7 +33,7 @@ const icons: Readonly<Record<Step['status'], typeof Check>> = {
   failed: X,
 };
 
-function Steps({ steps }: { readonly steps: readonly Step[] }) {
+function Steps({ steps }: Readonly<{ steps: readonly Step[] }>) {
   return (
     <ol className="flex flex-col gap-0.5 text-left">
       {steps.map(({ name, status }) => {
@@ -60,9 +59,9 @@ const columns: readonly Column<Enrolment>[] = [
         {machineId === null ? (
           name
         ) : (
-          <Link to="/supplier/machines/$machineId" params={{ machineId }} className="underline">
+          <TextLink to="/supplier/machines/$machineId" params={{ machineId }}>
             {name}
-          </Link>
+          </TextLink>
         )}
         <span className="text-soft block text-xs font-normal break-all">{endpoint}</span>
       </>
@@ -108,12 +107,8 @@ export function Enrolments() {
           what="hosts"
           caption="Hosts that asked to join"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="No host has asked to join">
-              It appears here within seconds of the command that you run on it.
-            </EmptyState>
-          }
+          empty="No host has asked to join"
+          hint="It appears here within seconds of the command that you run on it."
         />
       </Card>
       <CommandHint command="millrace supplier enrolment list" />

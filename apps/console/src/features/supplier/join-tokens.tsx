@@ -12,10 +12,11 @@ import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState, Note, Problem } from '../../ui/states.tsx';
+import { Note, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { clusterNameIssue, joinCommand, suggestedClusterName } from './join-command.ts';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 type Token = Item<'supplierListJoinTokens'>;
 type NewToken = Output<'supplierCreateJoinToken'>;
@@ -72,24 +73,16 @@ export function JoinTokens() {
         what="join tokens"
         caption="Join tokens"
         columns={columns}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState title="You have no join tokens">
-            Make one, and you get the command to run on a host with Incus 6.0 or later.
-          </EmptyState>
-        }
+        empty="You have no join tokens"
+        hint="Make one, and you get the command to run on a host with Incus 6.0 or later."
       />
     </Card>
   );
 }
 
-function Revoke({ token }: { readonly token: Token }) {
+function Revoke({ token }: Readonly<{ token: Token }>) {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
-  const revoke = useApiMutation(
-    (client, joinTokenId: string) => client.supplier.joinTokens.revoke({ joinTokenId }),
-    { changes: ['supplier'] },
-  );
   const { words } = tokenStatus(token);
   return (
     <>
@@ -107,7 +100,8 @@ function Revoke({ token }: { readonly token: Token }) {
         onClose={() => setOpen(false)}
         action="Revoke"
         doing="Revoking…"
-        onConfirm={() => revoke.mutateAsync(token.id)}
+        run={(client) => client.supplier.joinTokens.revoke({ joinTokenId: token.id })}
+        changes={['supplier']}
       >
         <p>No further host joins with it. Machines that joined stay.</p>
       </ConfirmDialog>
@@ -137,7 +131,7 @@ const lifetimeLabels: Readonly<Record<string, string>> = {
   '7d': 'seven days',
 };
 
-function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
+function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
   const { me } = useSession();
   const [clusterName, setCluster] = useState(() => suggestedClusterName(me.organisation.name));
   const [region, setRegion] = useState('');
@@ -155,10 +149,9 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
     (region.trim() === '' && 'Say in which region the host is.') ||
     (!/^[1-9]\d{0,2}$|^1000$/.test(count) && 'One token is for 1 to 1000 hosts.');
   return (
-    <form
+    <Form
       className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSend={() => {
         if (issue !== false) return;
         create.mutate({
           clusterName,
@@ -173,7 +166,7 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
         hint="What the marketplace shows as the cluster of your hosts."
         value={clusterName}
         error={fieldIssue(create.error, 'clusterName')}
-        onChange={(event) => setCluster(event.target.value)}
+        onValue={setCluster}
       />
       <TextField
         label="Region"
@@ -181,7 +174,7 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
         placeholder="eu-north-2"
         value={region}
         error={fieldIssue(create.error, 'region')}
-        onChange={(event) => setRegion(event.target.value)}
+        onValue={setRegion}
       />
       <div className="grid grid-cols-2 gap-3">
         <TextField
@@ -189,27 +182,24 @@ function NewTokenForm({ onClose }: { readonly onClose: () => void }) {
           inputMode="numeric"
           value={count}
           error={fieldIssue(create.error, 'maxMachines')}
-          onChange={(event) => setCount(event.target.value)}
+          onValue={setCount}
         />
         <SelectField
           label="Good for"
           value={ttl}
           choices={tokenLifetimes.map((value) => ({ value, label: lifetimeLabels[value] ?? value }))}
-          onChange={(event) => setTtl(event.target.value)}
+          onValue={setTtl}
         />
       </div>
       {create.error !== null && <Problem error={create.error} />}
-      <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={create.isPending && 'Making…'} off={issue}>
-          Make the token
-        </Button>
-      </div>
-    </form>
+      <FormButtons onClose={onClose} busy={create.isPending && 'Making…'} off={issue}>
+        Make the token
+      </FormButtons>
+    </Form>
   );
 }
 
-function CreatedToken({ token, onClose }: { readonly token: NewToken; readonly onClose: () => void }) {
+function CreatedToken({ token, onClose }: Readonly<{ token: NewToken; onClose: () => void }>) {
   const installation = useInstallation();
   const [address, setAddress] = useState('');
   if (token.token === null) {
@@ -227,7 +217,7 @@ function CreatedToken({ token, onClose }: { readonly token: NewToken; readonly o
         hint="Where the internet reaches it: an address or a name. It goes into the command."
         placeholder="203.0.113.7"
         value={address}
-        onChange={(event) => setAddress(event.target.value)}
+        onValue={setAddress}
       />
       <CodeBlock
         code={joinCommand({ token: token.token, url, address })}

@@ -11,33 +11,16 @@ import { machineActionDisabledReason } from './machine-action-reason.ts';
 type Machine = Output<'supplierGetMachine'>;
 
 /** What suppliers do with a machine of theirs. */
-export function MachineActions({ machine }: { readonly machine: Machine }) {
+export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
   const { mayNot } = useSession();
   const toast = useToast();
   const navigate = useNavigate();
   const [dialog, setDialog] = useState<'drain' | 'withdraw' | null>(null);
   const { id, name } = machine;
   const changes = ['supplier', 'marketplace'] as const;
-  const drain = useApiMutation((client, machineId: string) => client.supplier.machines.drain({ machineId }), {
-    changes,
-    onSuccess: () => toast(`${name} takes nothing new`),
-  });
   const resume = useApiMutation(
     (client, machineId: string) => client.supplier.machines.resume({ machineId }),
-    {
-      changes,
-      onSuccess: () => toast(`${name} is back in use`),
-    },
-  );
-  const withdraw = useApiMutation(
-    (client, machineId: string) => client.supplier.machines.withdraw({ machineId }),
-    {
-      changes,
-      onSuccess: () => {
-        toast(`${name} is withdrawn`);
-        void navigate({ to: '/supplier' });
-      },
-    },
+    { changes, onSuccess: () => toast(`${name} is back in use`) },
   );
   const noWrite = mayNot('supplier:write');
   const close = (): void => setDialog(null);
@@ -71,7 +54,9 @@ export function MachineActions({ machine }: { readonly machine: Machine }) {
         onClose={close}
         action="Drain"
         doing="Draining…"
-        onConfirm={() => drain.mutateAsync(id)}
+        run={(client) => client.supplier.machines.drain({ machineId: id })}
+        changes={changes}
+        onDone={() => toast(`${name} takes nothing new`)}
       >
         <p>
           Nobody rents it anew. {machine.gpusRented} GPUs are rented now; they go on and go on earning until
@@ -84,7 +69,12 @@ export function MachineActions({ machine }: { readonly machine: Machine }) {
         onClose={close}
         action="Withdraw"
         doing="Withdrawing…"
-        onConfirm={() => withdraw.mutateAsync(id)}
+        run={(client) => client.supplier.machines.withdraw({ machineId: id })}
+        changes={changes}
+        onDone={() => {
+          toast(`${name} is withdrawn`);
+          void navigate({ to: '/supplier' });
+        }}
       >
         <p>It leaves the marketplace for good, with its history. What it earned stays yours.</p>
         <p>To bring the host back you let it join anew. On the host, remove Millrace’s certificate.</p>

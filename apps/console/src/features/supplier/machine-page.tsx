@@ -1,6 +1,6 @@
 import type { Output } from '@millrace/sdk';
 import { parseUsd, approximateDuration, usdText } from '@millrace/sdk/text';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
@@ -20,14 +20,12 @@ import { RequireSupplier } from './account.tsx';
 import { MachineActions } from './machine-actions.tsx';
 import { percentText } from './percent-text.ts';
 import { marketStatus } from './market-status.ts';
+import { Form } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/supplier/machines/$machineId');
 
-const toMachines = (
-  <Link to="/supplier" className="underline">
-    My machines
-  </Link>
-);
+const toMachines = <TextLink to="/supplier">My machines</TextLink>;
 
 type Machine = Output<'supplierGetMachine'>;
 type HistoryEntry = Output<'supplierGetMachineHistory'>['items'][number];
@@ -50,7 +48,7 @@ function Loaded() {
   );
 }
 
-function Detail({ machine }: { readonly machine: Machine }) {
+function Detail({ machine }: Readonly<{ machine: Machine }>) {
   const standing = marketStatus(machine);
   return (
     <>
@@ -109,7 +107,7 @@ function Detail({ machine }: { readonly machine: Machine }) {
 }
 
 /** The price and whether it is offered, in one form: a machine without a price cannot be listed. */
-function PriceForm({ machine }: { readonly machine: Machine }) {
+function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
   const { mayNot } = useSession();
   const toast = useToast();
   const known = machine.pricePerGpuHourNanoUsd;
@@ -139,10 +137,9 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
         </Button>
       }
     >
-      <form
+      <Form
         className="flex flex-wrap items-end gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSend={() => {
           if (issue === false && nano !== null) update.mutate({ pricePerGpuHourNanoUsd: nano.toString() });
         }}
       >
@@ -152,7 +149,7 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
           placeholder="1.85"
           value={amount}
           error={fieldIssue(update.error, 'pricePerGpuHourNanoUsd')}
-          onChange={(event) => setAmount(event.target.value)}
+          onValue={setAmount}
         />
         <Button
           type="submit"
@@ -162,7 +159,7 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
         >
           Set the price
         </Button>
-      </form>
+      </Form>
       {update.error !== null && (
         <div className="mt-3">
           <Problem error={update.error} doing="change the machine" />
@@ -172,7 +169,7 @@ function PriceForm({ machine }: { readonly machine: Machine }) {
   );
 }
 
-function Trust({ machine }: { readonly machine: Machine }) {
+function Trust({ machine }: Readonly<{ machine: Machine }>) {
   const { reliability } = machine;
   return (
     <Card title="Trust" about="What was measured over the last 30 days. Tenants see the score.">
@@ -215,7 +212,7 @@ const gpuColumns: readonly Column<Machine['gpus'][number]>[] = [
   },
 ];
 
-function Hardware({ machine }: { readonly machine: Machine }) {
+function Hardware({ machine }: Readonly<{ machine: Machine }>) {
   return (
     <Card title="Machine">
       <DescriptionList
@@ -233,12 +230,7 @@ function Hardware({ machine }: { readonly machine: Machine }) {
         ]}
       />
       <div className="border-line -mx-4 mt-4 -mb-4 border-t">
-        <Table
-          caption={`GPUs of ${machine.name}`}
-          columns={gpuColumns}
-          rows={machine.gpus}
-          rowKey={({ id }) => id}
-        />
+        <Table caption={`GPUs of ${machine.name}`} columns={gpuColumns} rows={machine.gpus} />
       </div>
     </Card>
   );
@@ -259,7 +251,7 @@ const historyColumns: readonly Column<HistoryEntry>[] = [
   { head: 'Why', cell: ({ reason }) => reason },
 ];
 
-function History({ machineId }: { readonly machineId: string }) {
+function History({ machineId }: Readonly<{ machineId: string }>) {
   const history = useApiQuery(
     ['supplier', 'machine', machineId, 'history'],
     (client, signal) => client.supplier.machines.listHistory({ machineId }, { signal }).all(),

@@ -12,11 +12,12 @@ import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState, Note, Problem } from '../../ui/states.tsx';
+import { Note, Problem } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { payoutIssue } from './payout-issue.ts';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 const columns: readonly Column<Item<'supplierListPayouts'>>[] = [
   { head: 'Asked for', main: true, cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
@@ -51,12 +52,8 @@ export function Payouts() {
           what="payouts"
           caption="Payouts"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="You have not asked for a payout yet">
-              What is payable can be asked for at any time; the operator pays it and says by which reference.
-            </EmptyState>
-          }
+          empty="You have not asked for a payout yet"
+          hint="What is payable can be asked for at any time; the operator pays it and says by which reference."
         />
       </Card>
       <CommandHint command="millrace supplier payout list" />
@@ -65,7 +62,7 @@ export function Payouts() {
 }
 
 /** Asks for what was earned, or a part of it. */
-export function RequestPayout({ payableNanoUsd }: { readonly payableNanoUsd: string | undefined }) {
+export function RequestPayout({ payableNanoUsd }: Readonly<{ payableNanoUsd: string | undefined }>) {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
   const none =
@@ -86,13 +83,7 @@ export function RequestPayout({ payableNanoUsd }: { readonly payableNanoUsd: str
   );
 }
 
-function RequestForm({
-  payableNanoUsd,
-  onClose,
-}: {
-  readonly payableNanoUsd: string;
-  readonly onClose: () => void;
-}) {
+function RequestForm({ payableNanoUsd, onClose }: Readonly<{ payableNanoUsd: string; onClose: () => void }>) {
   const toast = useToast();
   const [amount, setAmount] = useState(() => usdText(payableNanoUsd).slice(1));
   const request = useApiMutation(
@@ -108,10 +99,9 @@ function RequestForm({
   const issue = payoutIssue(amount, payableNanoUsd);
   const nano = parseUsd(amount);
   return (
-    <form
+    <Form
       className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSend={() => {
         if (issue === false && nano !== null) request.mutate(nano.toString());
       }}
     >
@@ -124,7 +114,7 @@ function RequestForm({
         inputMode="decimal"
         value={amount}
         error={fieldIssue(request.error, 'amountNanoUsd')}
-        onChange={(event) => setAmount(event.target.value)}
+        onValue={setAmount}
       />
       {issue === false && nano !== null && (
         <Note>
@@ -132,12 +122,9 @@ function RequestForm({
         </Note>
       )}
       {request.error !== null && <Problem error={request.error} />}
-      <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button type="submit" kind="primary" busy={request.isPending && 'Asking…'} off={issue}>
-          Ask for it
-        </Button>
-      </div>
-    </form>
+      <FormButtons onClose={onClose} busy={request.isPending && 'Asking…'} off={issue}>
+        Ask for it
+      </FormButtons>
+    </Form>
   );
 }

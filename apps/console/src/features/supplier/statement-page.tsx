@@ -1,6 +1,6 @@
 import type { Output } from '@millrace/sdk';
 import { exactDuration } from '@millrace/sdk/text';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useApiQuery } from '../../api/queries.ts';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Money } from '../../ui/money.tsx';
@@ -9,6 +9,7 @@ import { EmptyState } from '../../ui/states.tsx';
 import { QueryPage } from '../../ui/query-page.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { RequireSupplier } from './account.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/supplier/statements/$statementId');
 
@@ -28,11 +29,7 @@ function Loaded() {
       query={statement}
       title="Statement"
       what="statement"
-      back={
-        <Link to="/supplier/earnings" className="underline">
-          Earnings
-        </Link>
-      }
+      back={<TextLink to="/supplier/earnings">Earnings</TextLink>}
     >
       {(loaded) => <Detail statement={loaded} />}
     </QueryPage>
@@ -47,9 +44,9 @@ const columns: readonly Column<Statement['lines'][number]>[] = [
       machineId === null ? (
         'not known'
       ) : (
-        <Link to="/supplier/machines/$machineId" params={{ machineId }} className="break-all underline">
+        <TextLink to="/supplier/machines/$machineId" params={{ machineId }} className="break-all">
           {machineId}
-        </Link>
+        </TextLink>
       ),
   },
   { head: 'GPU time', right: true, cell: ({ gpuSeconds }) => exactDuration(Math.max(0, gpuSeconds)) },
@@ -62,15 +59,15 @@ const columns: readonly Column<Statement['lines'][number]>[] = [
   },
 ];
 
-function Detail({ statement }: { readonly statement: Statement }) {
+function Detail({ statement }: Readonly<{ statement: Statement }>) {
   return (
     <>
       <PageHeader
         title={`Statement of ${statement.periodStart.slice(0, 7)}`}
         back={
-          <Link to="/supplier/earnings" search={{ tab: 'statements' }} className="underline">
+          <TextLink to="/supplier/earnings" search={{ tab: 'statements' }}>
             Statements
-          </Link>
+          </TextLink>
         }
         about="What was posted in the month, in UTC. Time of its last minutes may be in the next."
       />

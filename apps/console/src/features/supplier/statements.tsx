@@ -1,20 +1,19 @@
 import type { Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 const columns: readonly Column<Item<'supplierListStatements'>>[] = [
   {
     head: 'Month (UTC)',
     main: true,
     cell: ({ id, periodStart }) => (
-      <Link to="/supplier/statements/$statementId" params={{ statementId: id }} className="underline">
+      <TextLink to="/supplier/statements/$statementId" params={{ statementId: id }}>
         {periodStart.slice(0, 7)}
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'Paid by tenants', right: true, cell: ({ grossNanoUsd }) => <Money nano={grossNanoUsd} /> },
@@ -35,12 +34,8 @@ export function Statements() {
           what="statements"
           caption="Statements"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="There are no statements yet">
-              The first one is written when your first month is over.
-            </EmptyState>
-          }
+          empty="There are no statements yet"
+          hint="The first one is written when your first month is over."
         />
       </Card>
       <CommandHint command="millrace supplier statement list" />

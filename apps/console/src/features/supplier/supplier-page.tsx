@@ -1,12 +1,10 @@
 import type { Item } from '@millrace/sdk';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { Badge, StateBadge } from '../../ui/badge.tsx';
-import { buttonClass } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { RequireSupplier, type Account } from './account.tsx';
@@ -14,6 +12,7 @@ import { Enrolments } from './enrolments.tsx';
 import { JoinTokens } from './join-tokens.tsx';
 import { percentText } from './percent-text.ts';
 import { marketStatus } from './market-status.ts';
+import { LinkButton, TextLink } from '../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/supplier');
 
@@ -23,7 +22,7 @@ export function SupplierPage() {
   return <RequireSupplier title="My machines">{(account) => <Machines account={account} />}</RequireSupplier>;
 }
 
-function Machines({ account }: { readonly account: Account }) {
+function Machines({ account }: Readonly<{ account: Account }>) {
   const { tab = 'machines' } = route.useSearch();
   const navigate = route.useNavigate();
   return (
@@ -32,9 +31,9 @@ function Machines({ account }: { readonly account: Account }) {
         title="My machines"
         about={`${account.name} on the marketplace. The operator keeps ${String(account.feePercentage)} % of each charge.`}
         actions={
-          <Link to="/supplier" search={{ tab: 'join' }} className={buttonClass('primary')}>
+          <LinkButton to="/supplier" search={{ tab: 'join' }} kind="primary">
             Add a machine
-          </Link>
+          </LinkButton>
         }
       />
       <Tabs
@@ -65,9 +64,9 @@ const columns: readonly Column<Machine>[] = [
     main: true,
     cell: ({ id, name, clusterName, region }) => (
       <>
-        <Link to="/supplier/machines/$machineId" params={{ machineId: id }} className="underline">
+        <TextLink to="/supplier/machines/$machineId" params={{ machineId: id }}>
           {name}
-        </Link>
+        </TextLink>
         <span className="text-soft block text-xs font-normal">
           {clusterName}, {region}
         </span>
@@ -100,10 +99,7 @@ const columns: readonly Column<Machine>[] = [
         </>
       ),
   },
-  {
-    head: 'In use',
-    cell: ({ gpus, gpusRented }) => `${String(gpusRented)} of ${String(gpus.length)} GPUs`,
-  },
+  { head: 'In use', cell: ({ gpus, gpusRented }) => `${String(gpusRented)} of ${String(gpus.length)} GPUs` },
   {
     head: 'Trust',
     cell: ({ reliability }) => (reliability === null ? 'not measured yet' : percentText(reliability.score)),
@@ -124,19 +120,13 @@ function MachineList() {
           what="machines"
           caption="My machines"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState
-              title="You have no machines yet"
-              action={
-                <Link to="/supplier" search={{ tab: 'join' }} className={buttonClass('primary')}>
-                  Add a machine
-                </Link>
-              }
-            >
-              Make a join token, run one command on the host, and it appears here.
-            </EmptyState>
+          empty="You have no machines yet"
+          action={
+            <LinkButton to="/supplier" search={{ tab: 'join' }} kind="primary">
+              Add a machine
+            </LinkButton>
           }
+          hint="Make a join token, run one command on the host, and it appears here."
         />
       </Card>
       <CommandHint command="millrace supplier machine list" />

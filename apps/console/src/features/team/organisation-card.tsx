@@ -8,6 +8,7 @@ import { TextField } from '../../ui/field.tsx';
 import { Card, DescriptionList } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { Timestamp } from '../../ui/time.tsx';
+import { Form } from '../../ui/form.tsx';
 
 /** The organisation itself: what it is called. */
 export function OrganisationCard() {
@@ -28,20 +29,14 @@ export function OrganisationCard() {
           ['Since', <Timestamp key="since" at={organisation.createdAt} />],
         ]}
       />
-      <form
-        className="mt-4 flex max-w-sm flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          rename.mutate(name);
-        }}
-      >
+      <Form className="mt-4 flex max-w-sm flex-col gap-3" onSend={() => rename.mutate(name)}>
         <TextField
           label="Name"
           value={name}
           required
           maxLength={100}
           error={fieldIssue(rename.error, 'name')}
-          onChange={(event) => setName(event.target.value)}
+          onValue={setName}
         />
         {rename.error !== null && <Problem error={rename.error} doing="change the name" />}
         <div>
@@ -53,7 +48,7 @@ export function OrganisationCard() {
             Change the name
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }

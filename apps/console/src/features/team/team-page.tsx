@@ -11,11 +11,12 @@ import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState, Problem } from '../../ui/states.tsx';
+import { Problem } from '../../ui/states.tsx';
 import { RelativeTime, Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { OrganisationCard } from './organisation-card.tsx';
 import { canAssignRole, roleMeanings } from './roles.ts';
+import { Form } from '../../ui/form.tsx';
 
 type Member = Item<'listMembers'>;
 type Invitation = Item<'listInvitations'>;
@@ -57,10 +58,6 @@ function Members() {
       client.members.update({ organisationId, ...input }),
     { changes: ['team', 'me'] },
   );
-  const remove = useApiMutation(
-    (client, userId: string) => client.members.remove({ organisationId, userId }),
-    { changes: ['team'] },
-  );
   const off = mayNot('members:write');
   return (
     <Card flush title="Members">
@@ -69,8 +66,7 @@ function Members() {
         pages={pages}
         what="members"
         caption="Members"
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="Nobody is here." />}
+        empty="Nobody is here."
         columns={[
           {
             head: 'Person',
@@ -96,9 +92,7 @@ function Members() {
                   label: role,
                   disabled: !canAssignRole(me.scopes, role),
                 }))}
-                onChange={(event) =>
-                  change.mutate({ userId: member.userId, role: event.target.value as Role })
-                }
+                onValue={(role) => change.mutate({ userId: member.userId, role })}
               />
             ),
           },
@@ -120,7 +114,8 @@ function Members() {
         onClose={() => setLeaving(null)}
         action="Remove"
         doing="Removing…"
-        onConfirm={() => remove.mutateAsync(leaving?.userId ?? '')}
+        run={(client) => client.members.remove({ organisationId, userId: leaving?.userId ?? '' })}
+        changes={['team']}
       >
         <p>They lose access within a second, and all of their API keys here stop working.</p>
         <p>What they started goes on and goes on costing; it belongs to the organisation.</p>
@@ -129,7 +124,7 @@ function Members() {
   );
 }
 
-function Invitations({ onInvite }: { readonly onInvite: () => void }) {
+function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
   const { me, mayNot } = useSession();
   const organisationId = me.organisation.id;
   const pages = usePages(['team', 'invitations'], (client, signal) =>
@@ -147,16 +142,11 @@ function Invitations({ onInvite }: { readonly onInvite: () => void }) {
         pages={pages}
         what="invitations"
         caption="Invitations"
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState
-            title="Nobody is invited at the moment."
-            action={
-              <Button off={off} onClick={onInvite}>
-                Invite somebody
-              </Button>
-            }
-          />
+        empty="Nobody is invited at the moment."
+        action={
+          <Button off={off} onClick={onInvite}>
+            Invite somebody
+          </Button>
         }
         columns={[
           { head: 'Mailbox', main: true, cell: ({ email }) => email },
@@ -199,7 +189,7 @@ function InvitationLink(props: {
   );
 }
 
-function InviteForm({ onDone }: { readonly onDone: () => void }) {
+function InviteForm({ onDone }: Readonly<{ onDone: () => void }>) {
   const { me } = useSession();
   const installation = useInstallation();
   const toast = useToast();
@@ -224,13 +214,7 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
   if (link !== null) return <InvitationLink email={email} link={link} onDone={onDone} />;
   const fieldError = fieldIssue(invite.error, 'email');
   return (
-    <form
-      className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
-        invite.mutate({ email, role });
-      }}
-    >
+    <Form className="flex flex-col gap-3" onSend={() => invite.mutate({ email, role })}>
       <TextField
         label="Email"
         type="email"
@@ -238,7 +222,7 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
         maxLength={255}
         value={email}
         error={fieldError}
-        onChange={(event) => setEmail(event.target.value)}
+        onValue={setEmail}
       />
       <SelectField
         label="Role"
@@ -249,7 +233,7 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
           label: name,
           disabled: !canAssignRole(me.scopes, name),
         }))}
-        onChange={(event) => setRole(event.target.value as Role)}
+        onValue={setRole}
       />
       {invite.error !== null && fieldError === undefined && <Problem error={invite.error} />}
       <div className="flex justify-end">
@@ -260,6 +244,6 @@ function InviteForm({ onDone }: { readonly onDone: () => void }) {
       <p className="text-soft text-xs">
         Organisation <Id value={me.organisation.id} what="organisation id" />
       </p>
-    </form>
+    </Form>
   );
 }

@@ -1,12 +1,11 @@
 import type { Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Money } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 type RequestUsage = Item<'listBatchRequests'>;
 
@@ -15,9 +14,9 @@ const columns: readonly Column<RequestUsage>[] = [
     head: 'Request',
     main: true,
     cell: ({ id }) => (
-      <Link to="/usage" search={{ request: id }} className="font-normal break-all underline">
+      <TextLink to="/usage" search={{ request: id }} className="font-normal break-all">
         {id}
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'When', cell: ({ created_at: at }) => <Timestamp at={at} /> },
@@ -28,7 +27,7 @@ const columns: readonly Column<RequestUsage>[] = [
 ];
 
 /** The requests that one ledger line of inference sums. */
-export function BatchCard({ batchId }: { readonly batchId: string }) {
+export function BatchCard({ batchId }: Readonly<{ batchId: string }>) {
   const requests = usePages(['usage', 'batch', batchId], (client, signal) =>
     client.usage.listBatchRequests({ batchId }, { signal }),
   );
@@ -39,8 +38,7 @@ export function BatchCard({ batchId }: { readonly batchId: string }) {
         what="requests"
         caption="Requests of the ledger line, oldest first"
         columns={columns}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="This batch has no requests." />}
+        empty="This batch has no requests."
       />
       <CommandHint command={`millrace usage batch ${batchId}`} />
     </Card>

@@ -15,11 +15,12 @@ import { Card, DescriptionList } from '../../ui/page.tsx';
 import { QueryView } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { Timestamp } from '../../ui/time.tsx';
+import { Form } from '../../ui/form.tsx';
 
 type RequestUsage = Output<'getRequestUsage'>;
 
 /** Looks up one request of a model by its id: how it ran and what it cost. */
-export function RequestCard({ requestId }: { readonly requestId: string | undefined }) {
+export function RequestCard({ requestId }: Readonly<{ requestId: string | undefined }>) {
   const session = useSession();
   const navigate = useNavigate();
   const search = useSearch({ from: '/shell/inside/usage' });
@@ -27,10 +28,9 @@ export function RequestCard({ requestId }: { readonly requestId: string | undefi
   const wanted = typed.trim();
   return (
     <Card title="One request" about="Every answer of a model names its request: x-inference-request-id.">
-      <form
+      <Form
         className="flex flex-wrap items-end gap-2"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSend={() => {
           if (wanted !== '') void navigate({ to: '/usage', search: { ...search, request: wanted } });
         }}
       >
@@ -41,7 +41,7 @@ export function RequestCard({ requestId }: { readonly requestId: string | undefi
             value={typed}
             spellCheck={false}
             autoComplete="off"
-            onChange={(event) => setTyped(event.target.value)}
+            onValue={setTyped}
           />
         </div>
         <Button
@@ -51,13 +51,13 @@ export function RequestCard({ requestId }: { readonly requestId: string | undefi
         >
           Look it up
         </Button>
-      </form>
+      </Form>
       {requestId !== undefined && session.may('usage:read') && <RequestDetail requestId={requestId} />}
     </Card>
   );
 }
 
-function RequestDetail({ requestId }: { readonly requestId: string }) {
+function RequestDetail({ requestId }: Readonly<{ requestId: string }>) {
   const request = useApiQuery(['usage', 'request', requestId], async (client, signal) => {
     // The books know a request about a second after its end, and one often comes here sooner.
     const usage = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
@@ -80,7 +80,7 @@ function endingText({ cancelled, finish_reason: reason }: RequestUsage) {
   return <Badge tone="good">{reason ?? 'ended'}</Badge>;
 }
 
-function RequestFacts({ found }: { readonly found: RequestUsage }) {
+function RequestFacts({ found }: Readonly<{ found: RequestUsage }>) {
   const speed =
     found.generation_ms === null || found.tokens_completion < 2
       ? null

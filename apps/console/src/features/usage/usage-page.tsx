@@ -1,12 +1,12 @@
 import { usdNumberText } from '@millrace/sdk/text';
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { nowMs } from '../../api/clock.ts';
 import { download } from '../../api/download.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -27,6 +27,7 @@ import {
 import { dailyChart, toUsageLine, sumLines, usageCommand } from './sums.ts';
 import type { UsageRow } from '../money/spend.ts';
 import { UsageTable } from './usage-table.tsx';
+import { LinkButton } from '../../ui/link.tsx';
 
 const rangeLabels: Readonly<Record<Range, string>> = {
   '7d': 'The last 7 days',
@@ -73,7 +74,7 @@ function usePeriod(search: UsageSearch): Period {
   );
 }
 
-function ExportButton({ search, off }: { readonly search: UsageSearch; readonly off: string | false }) {
+function ExportButton({ search, off }: Readonly<{ search: UsageSearch; off: string | false }>) {
   const { from, until } = usePeriod(search);
   const save = useApiMutation(
     async (client, period: { readonly from: string; readonly until: string }) =>
@@ -95,7 +96,7 @@ function ExportButton({ search, off }: { readonly search: UsageSearch; readonly 
   );
 }
 
-function Sums({ search }: { readonly search: UsageSearch }) {
+function Sums({ search }: Readonly<{ search: UsageSearch }>) {
   const period = usePeriod(search);
   const by = search.by ?? 'day';
   const { from, until } = period;
@@ -125,7 +126,7 @@ function Sums({ search }: { readonly search: UsageSearch }) {
   );
 }
 
-function Filters({ search, period }: { readonly search: UsageSearch; readonly period: Period }) {
+function Filters({ search, period }: Readonly<{ search: UsageSearch; period: Period }>) {
   const navigate = useNavigate();
   const { by = 'day', range = '31d' } = search;
   const go = (next: UsageSearch): void =>
@@ -136,12 +137,9 @@ function Filters({ search, period }: { readonly search: UsageSearch; readonly pe
         label="When"
         value={range}
         choices={ranges.map((value) => ({ value, label: rangeLabels[value] }))}
-        onChange={(event) => {
-          const value = event.target.value as Range;
-          go(
-            value === 'days' ? { range: value, from: period.firstDay, to: period.lastDay } : { range: value },
-          );
-        }}
+        onValue={(range) =>
+          go(range === 'days' ? { range, from: period.firstDay, to: period.lastDay } : { range })
+        }
       />
       {range === 'days' && (
         <>
@@ -150,14 +148,14 @@ function Filters({ search, period }: { readonly search: UsageSearch; readonly pe
             type="date"
             value={period.firstDay}
             max={period.lastDay}
-            onChange={(event) => event.target.value !== '' && go({ from: event.target.value })}
+            onValue={(value) => value !== '' && go({ from: value })}
           />
           <TextField
             label="Last day"
             type="date"
             value={period.lastDay}
             min={period.firstDay}
-            onChange={(event) => event.target.value !== '' && go({ to: event.target.value })}
+            onValue={(value) => value !== '' && go({ to: value })}
           />
         </>
       )}
@@ -165,7 +163,7 @@ function Filters({ search, period }: { readonly search: UsageSearch; readonly pe
         label="Lines"
         value={by}
         choices={groupings.map((value) => ({ value, label: groupingLabels[value] }))}
-        onChange={(event) => go({ by: event.target.value as Grouping })}
+        onValue={(by) => go({ by })}
       />
       <p className="text-soft pb-2 text-xs">
         {period.firstDay} to {period.lastDay}
@@ -174,7 +172,7 @@ function Filters({ search, period }: { readonly search: UsageSearch; readonly pe
   );
 }
 
-function Totals({ days }: { readonly days: readonly UsageRow[] }) {
+function Totals({ days }: Readonly<{ days: readonly UsageRow[] }>) {
   const { amount, requests, tokensIn, tokensOut } = sumLines(days.map(toUsageLine));
   return (
     <KeyFigures
@@ -188,7 +186,7 @@ function Totals({ days }: { readonly days: readonly UsageRow[] }) {
   );
 }
 
-function SpendChart({ days, period }: { readonly days: readonly UsageRow[]; readonly period: Period }) {
+function SpendChart({ days, period }: Readonly<{ days: readonly UsageRow[]; period: Period }>) {
   const { firstDay, lastDay } = period;
   const chart = useMemo(() => {
     const { seconds, usd } = dailyChart(days, { firstDay, lastDay });
@@ -220,9 +218,9 @@ function NothingUsed() {
         <EmptyState
           title="Nothing was used in these days."
           action={
-            <Link to="/playground" className={buttonClass('primary')}>
+            <LinkButton to="/playground" kind="primary">
               Try a model
-            </Link>
+            </LinkButton>
           }
         >
           Choose other days above, or use something.

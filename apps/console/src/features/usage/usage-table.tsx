@@ -1,5 +1,4 @@
 import { exactDuration, scaleTo } from '@millrace/sdk/text';
-import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -11,6 +10,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import type { Grouping, Period } from './search.ts';
 import { sortLines, toUsageLine, productLines, shareText, sumLines, type UsageLine } from './sums.ts';
 import type { UsageRow } from '../money/spend.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 const columnHeaders: Readonly<Record<Grouping, string>> = {
   day: 'Day',
@@ -35,15 +35,8 @@ const remainderLabels: Readonly<Record<Grouping, string>> = {
 const linesMax = 1_000;
 
 /** Exact lines, and below them what they come to. */
-export function UsageTable({
-  by,
-  period,
-  days,
-}: {
-  readonly by: Grouping;
-  readonly period: Period;
-  readonly days: readonly UsageRow[];
-}) {
+export function UsageTable(props: Readonly<{ by: Grouping; period: Period; days: readonly UsageRow[] }>) {
+  const { by, period, days } = props;
   const { from, until } = period;
   const isOfDays = by === 'day' || by === 'product';
   const grouped = useApiQuery(
@@ -72,16 +65,14 @@ export function UsageTable({
   );
 }
 
-function Lines({
-  by,
-  lines,
-  whole,
-}: {
+interface LinesProps {
   readonly by: Grouping;
   readonly lines: readonly UsageLine[];
   /** What was spent in all, by whatever it is grouped. */
   readonly whole: bigint;
-}) {
+}
+
+function Lines({ by, lines, whole }: LinesProps) {
   const names = useKeyNames(by === 'key');
   const total = sumLines(lines).amount;
   if (lines.length === 0) {
@@ -152,15 +143,7 @@ function Lines({
 }
 
 /** How much of the whole a line is; the bar is for the eye, the words for everybody. */
-function Share({
-  amount,
-  most,
-  total,
-}: {
-  readonly amount: bigint;
-  readonly most: bigint;
-  readonly total: bigint;
-}) {
+function Share({ amount, most, total }: Readonly<{ amount: bigint; most: bigint; total: bigint }>) {
   return (
     <span className="inline-flex items-center gap-2 whitespace-nowrap">
       <span aria-hidden className="bg-raised hidden h-2 w-16 overflow-hidden rounded-sm md:inline-block">
@@ -192,24 +175,16 @@ function Name({
   by,
   group,
   names,
-}: {
-  readonly by: Grouping;
-  readonly group: string;
-  readonly names: ReadonlyMap<string, string> | null;
-}): ReactNode {
+}: Readonly<{ by: Grouping; group: string; names: ReadonlyMap<string, string> | null }>): ReactNode {
   switch (by) {
     case 'rental':
       return (
-        <Link to="/rentals/$rentalId" params={{ rentalId: group }} className="underline">
+        <TextLink to="/rentals/$rentalId" params={{ rentalId: group }}>
           Rental {group}
-        </Link>
+        </TextLink>
       );
     case 'volume':
-      return (
-        <Link to="/volumes" className="underline">
-          Volume {group}
-        </Link>
-      );
+      return <TextLink to="/volumes">Volume {group}</TextLink>;
     case 'key':
       return (
         <span className="flex flex-col">

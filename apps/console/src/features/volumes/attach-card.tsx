@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -11,21 +10,14 @@ import { Table } from '../../ui/table.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { attachChoices } from './attach.ts';
 import { volumeActionDisabledReason, type VolumeDetail } from './volume.ts';
+import { Form } from '../../ui/form.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 /** Who may mount it, and who else could. */
-export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
+export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const session = useSession();
   const denied = session.mayNot('volumes:write');
   const [detaching, setDetaching] = useState<number | null>(null);
-  const toast = useToast();
-  const detach = useApiMutation(
-    (client, rentalId: number) =>
-      client.volumes.detach({ storageVolumeId: volume.id, rentalIds: [rentalId] }),
-    {
-      changes: ['volumes', 'rentals'],
-      onSuccess: (_, rentalId) => toast(`${volume.label} is closed to rental ${String(rentalId)}`),
-    },
-  );
   return (
     <Card title="Rentals" about="Those that may mount it.">
       {volume.attachedRentals.length === 0 ? (
@@ -41,13 +33,13 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
                 head: 'Rental',
                 main: true,
                 cell: (id) => (
-                  <Link
+                  <TextLink
                     to="/rentals/$rentalId"
                     params={{ rentalId: String(id) }}
-                    className="text-accent underline underline-offset-2"
+                    className="text-accent underline-offset-2"
                   >
                     Rental {String(id)}
-                  </Link>
+                  </TextLink>
                 ),
               },
               {
@@ -74,9 +66,14 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
         onClose={() => setDetaching(null)}
         action="Detach"
         doing="Detaching…"
-        onConfirm={async () => {
-          if (detaching !== null) await detach.mutateAsync(detaching);
-        }}
+        run={(client) =>
+          client.volumes.detach({
+            storageVolumeId: volume.id,
+            rentalIds: detaching === null ? [] : [detaching],
+          })
+        }
+        changes={['volumes', 'rentals']}
+        onDone={(toast) => toast(`${volume.label} is closed to rental ${String(detaching)}`)}
       >
         <p>
           Unmount it there first. Within about a second the storage server refuses that rental, also with
@@ -88,7 +85,7 @@ export function AttachCard({ volume }: { readonly volume: VolumeDetail }) {
   );
 }
 
-function Attach({ volume, denied }: { readonly volume: VolumeDetail; readonly denied: string | false }) {
+function Attach({ volume, denied }: Readonly<{ volume: VolumeDetail; denied: string | false }>) {
   const toast = useToast();
   const [chosen, setChosen] = useState('');
   const rentals = useApiQuery(['rentals', 'for-volumes'], (client, signal) =>
@@ -115,19 +112,13 @@ function Attach({ volume, denied }: { readonly volume: VolumeDetail; readonly de
           value === '' &&
           `You have no bare metal that runs in ${volume.region}. Rent some there to use the volume.`;
         return (
-          <form
-            className="flex flex-col gap-3"
-            onSubmit={(event) => {
-              event.preventDefault();
-              attach.mutate(Number(value));
-            }}
-          >
+          <Form className="flex flex-col gap-3" onSend={() => attach.mutate(Number(value))}>
             <div className="flex flex-wrap items-end gap-3">
               <div className="min-w-52 flex-1">
                 <SelectField
                   label="Attach to"
                   value={value}
-                  onChange={({ target }) => setChosen(target.value)}
+                  onValue={setChosen}
                   choices={value === '' ? [{ value: '', label: 'No rental fits' }, ...choices] : choices}
                 />
               </div>
@@ -141,7 +132,7 @@ function Attach({ volume, denied }: { readonly volume: VolumeDetail; readonly de
             </div>
             {none !== false && <p className="text-soft text-xs">{none}</p>}
             {attach.error !== null && <Problem error={attach.error} doing="attach it" />}
-          </form>
+          </Form>
         );
       }}
     </QueryView>

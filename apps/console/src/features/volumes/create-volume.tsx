@@ -5,7 +5,6 @@ import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { randomBelow } from '../../api/random.ts';
-import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -13,6 +12,7 @@ import { Problem, QueryView } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { labelIssue, sizeIssue, SIZE_STEP_GB, volumeRegions } from './volume.ts';
 import { VolumePrice } from './volume-price.tsx';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 type CreateVolumeInput = Input<'createStorageVolume'>;
 
@@ -28,7 +28,7 @@ function useRegions() {
   );
 }
 
-export function CreateVolume({ onClose }: { readonly onClose: () => void }) {
+export function CreateVolume({ onClose }: Readonly<{ onClose: () => void }>) {
   const regions = useRegions();
   return (
     <Dialog
@@ -50,13 +50,7 @@ export function CreateVolume({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-function CreateForm({
-  regions,
-  onClose,
-}: {
-  readonly regions: readonly string[];
-  readonly onClose: () => void;
-}) {
+function CreateForm({ regions, onClose }: Readonly<{ regions: readonly string[]; onClose: () => void }>) {
   const navigate = useNavigate();
   const toast = useToast();
   const [label, setLabel] = useState(() => randomRentalName(randomBelow));
@@ -73,26 +67,25 @@ function CreateForm({
   const wrongLabel = labelIssue(label);
   const wrongSize = sizeIssue(size, SIZE_STEP_GB);
   return (
-    <form
+    <Form
       className="flex flex-col gap-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        create.mutate({ region: region as CreateVolumeInput['region'], label, sizeInGb: Number(size) });
-      }}
+      onSend={() =>
+        create.mutate({ region: region as CreateVolumeInput['region'], label, sizeInGb: Number(size) })
+      }
     >
       <TextField
         label="Label"
         hint="Letters, digits, _ and -. No other of your volumes has it."
         value={label}
-        onChange={({ target }) => setLabel(target.value)}
+        onValue={setLabel}
         error={wrongLabel ?? fieldIssue(create.error, 'label')}
       />
       <SelectField
         label="Region"
         hint="Rentals there can mount it. It cannot be moved."
         value={region}
-        onChange={({ target }) => setRegion(target.value)}
-        choices={regions.map((value) => ({ value, label: value }))}
+        onValue={setRegion}
+        choices={regions}
         error={fieldIssue(create.error, 'region')}
       />
       <TextField
@@ -102,23 +95,20 @@ function CreateForm({
         min={SIZE_STEP_GB}
         step={SIZE_STEP_GB}
         value={size}
-        onChange={({ target }) => setSize(target.value)}
+        onValue={setSize}
         error={wrongSize ?? fieldIssue(create.error, 'sizeInGb')}
       />
       {wrongSize === null && <VolumePrice region={region} sizeInGb={Number(size)} />}
       {create.error !== null && <Problem error={create.error} doing="make the volume" />}
       <CommandHint command={`millrace volume create ${label} --region ${region} --size-gb ${size}`} />
-      <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Not now</Button>
-        <Button
-          type="submit"
-          kind="primary"
-          busy={create.isPending && 'Making it…'}
-          off={wrongLabel ?? wrongSize ?? false}
-        >
-          Create
-        </Button>
-      </div>
-    </form>
+      <FormButtons
+        onClose={onClose}
+        cancel="Not now"
+        busy={create.isPending && 'Making it…'}
+        off={wrongLabel ?? wrongSize ?? false}
+      >
+        Create
+      </FormButtons>
+    </Form>
   );
 }

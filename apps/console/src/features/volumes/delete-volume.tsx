@@ -1,7 +1,5 @@
-import { useApiMutation } from '../../api/queries.ts';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { PerHour } from '../../ui/money.tsx';
-import { useToast } from '../../ui/toast.tsx';
 import { volumePhase, type VolumeDetail } from './volume.ts';
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
@@ -12,27 +10,7 @@ export function DeleteVolume({
   open,
   onClose,
   onDeleted,
-}: {
-  readonly volume: VolumeDetail;
-  readonly open: boolean;
-  readonly onClose: () => void;
-  readonly onDeleted: () => void;
-}) {
-  const toast = useToast();
-  const remove = useApiMutation(
-    (client, storageVolumeId: number) => client.volumes.delete({ storageVolumeId }),
-    {
-      changes: ['volumes', 'money'],
-      onSuccess: ({ purgeAt, label }) => {
-        const until =
-          purgeAt === null
-            ? undefined
-            : `Its data is kept, and costs, until ${when.format(new Date(purgeAt))}.`;
-        toast(`${label} is deleted`, until);
-        onDeleted();
-      },
-    },
-  );
+}: Readonly<{ volume: VolumeDetail; open: boolean; onClose: () => void; onDeleted: () => void }>) {
   return (
     <ConfirmDialog
       title={`Delete ${volume.label}?`}
@@ -41,7 +19,13 @@ export function DeleteVolume({
       action="Delete"
       doing="Deleting…"
       typed={volume.label}
-      onConfirm={() => remove.mutateAsync(volume.id)}
+      run={(client) => client.volumes.delete({ storageVolumeId: volume.id })}
+      changes={['volumes', 'money']}
+      onDone={(toast, { purgeAt, label }) => {
+        const until = purgeAt === null ? undefined : when.format(new Date(purgeAt));
+        toast(`${label} is deleted`, until && `Its data is kept, and costs, until ${until}.`);
+        onDeleted();
+      }}
     >
       <p>
         All that is on it, {volume.sizeInGb} GB, and all of its snapshots are destroyed. Nobody can use it

@@ -1,8 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
-import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
@@ -18,6 +16,7 @@ import {
   type VolumeDetail,
 } from './volume.ts';
 import { VolumePrice } from './volume-price.tsx';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 type RestoreTarget = 'new-volume' | 'same-volume';
 
@@ -27,34 +26,36 @@ interface RestoreRequest {
   readonly sizeInGb?: number;
 }
 
-/** Into a new volume for the price that is shown, or in place of what the volume holds. */
-export function RestoreSnapshot({
-  volume,
-  snapshot,
-  onClose,
-}: {
+export interface SnapshotProps {
   readonly volume: VolumeDetail;
   readonly snapshot: Snapshot;
   readonly onClose: () => void;
-}) {
-  const [into, setInto] = useState<RestoreTarget>('new-volume');
-  const [label, setLabel] = useState('');
-  const [size, setSize] = useState(String(snapshot.volumeSizeInGb));
-  const [typed, setTyped] = useState('');
+}
+
+function useRestore({ volume, snapshot, onClose }: SnapshotProps) {
   const navigate = useNavigate();
   const toast = useToast();
-  const restore = useApiMutation(
+  return useApiMutation(
     (client, order: RestoreRequest) =>
       client.volumes.restoreSnapshot({ storageVolumeId: volume.id, snapshotId: snapshot.id, ...order }),
     {
       changes: ['volumes', 'money'],
-      onSuccess: ({ id, label: target }) => {
-        toast(`${target} is being restored`, 'That takes seconds.');
+      onSuccess: ({ id, label }) => {
+        toast(`${label} is being restored`, 'That takes seconds.');
         onClose();
         if (id !== volume.id) void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(id) } });
       },
     },
   );
+}
+
+/** Into a new volume for the price that is shown, or in place of what the volume holds. */
+export function RestoreSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
+  const [into, setInto] = useState<RestoreTarget>('new-volume');
+  const [label, setLabel] = useState('');
+  const [size, setSize] = useState(String(snapshot.volumeSizeInGb));
+  const [typed, setTyped] = useState('');
+  const restore = useRestore({ volume, snapshot, onClose });
   const isNew = into === 'new-volume';
   const wrongLabel = label === '' ? 'Give it a label.' : labelIssue(label);
   const wrongSize = sizeIssue(size, snapshot.volumeSizeInGb);
@@ -71,17 +72,11 @@ export function RestoreSnapshot({
       open
       onClose={onClose}
     >
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          restore.mutate(order);
-        }}
-      >
+      <Form error={restore.error} className="flex flex-col gap-4" onSend={() => restore.mutate(order)}>
         <SelectField
           label="Restore it into"
           value={into}
-          onChange={({ target }) => setInto(target.value as RestoreTarget)}
+          onValue={setInto}
           choices={[
             { value: 'new-volume', label: 'a new volume' },
             { value: 'same-volume', label: `${volume.label} itself` },
@@ -92,8 +87,9 @@ export function RestoreSnapshot({
             <TextField
               label="Label of the new volume"
               value={label}
-              onChange={({ target }) => setLabel(target.value)}
-              error={(label === '' ? null : labelIssue(label)) ?? fieldIssue(restore.error, 'label')}
+              onValue={setLabel}
+              error={label === '' ? undefined : (wrongLabel ?? undefined)}
+              issue="label"
             />
             <TextField
               label="Size in GB"
@@ -102,44 +98,49 @@ export function RestoreSnapshot({
               min={snapshot.volumeSizeInGb}
               step={SIZE_STEP_GB}
               value={size}
-              onChange={({ target }) => setSize(target.value)}
-              error={wrongSize ?? fieldIssue(restore.error, 'sizeInGb')}
+              onValue={setSize}
+              error={wrongSize ?? undefined}
+              issue="sizeInGb"
             />
             {wrongSize === null && <VolumePrice region={volume.region} sizeInGb={Number(size)} />}
             <p className="text-soft">It costs that from when it is active, until it is deleted.</p>
           </>
         ) : (
           <>
-            <Note tone="warn">
-              Everything written to {volume.label} since the snapshot is lost. Take another snapshot first to
-              keep it.
-            </Note>
-            <p>
-              It cannot be used while it is restored, and goes on costing <PerHour usd={volume.costPerHour} />
-              .
-            </p>
+            <InPlaceWarning volume={volume} />
             <TextField
               label={`Type ${volume.label} to go on`}
               value={typed}
               autoComplete="off"
-              onChange={({ target }) => setTyped(target.value)}
+              onValue={setTyped}
             />
           </>
         )}
         {restore.error !== null && <Problem error={restore.error} doing="restore it" />}
         <CommandHint command={`millrace volume snapshot restore ${volume.label} ${snapshot.id} ${flags}`} />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            kind={isNew ? 'primary' : 'danger'}
-            busy={restore.isPending && 'Restoring…'}
-            off={off ?? false}
-          >
-            {isNew ? 'Restore into a new volume' : `Replace ${volume.label}`}
-          </Button>
-        </div>
-      </form>
+        <FormButtons
+          onClose={onClose}
+          kind={isNew ? 'primary' : 'danger'}
+          busy={restore.isPending && 'Restoring…'}
+          off={off ?? false}
+        >
+          {isNew ? 'Restore into a new volume' : `Replace ${volume.label}`}
+        </FormButtons>
+      </Form>
     </Dialog>
+  );
+}
+
+function InPlaceWarning({ volume }: Readonly<{ volume: VolumeDetail }>) {
+  return (
+    <>
+      <Note tone="warn">
+        Everything written to {volume.label} since the snapshot is lost. Take another snapshot first to keep
+        it.
+      </Note>
+      <p>
+        It cannot be used while it is restored, and goes on costing <PerHour usd={volume.costPerHour} />.
+      </p>
+    </>
   );
 }

@@ -10,19 +10,19 @@ import { TextField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState, Problem } from '../../ui/states.tsx';
+import { Problem } from '../../ui/states.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
-import { RestoreSnapshot } from './restore-snapshot.tsx';
+import { RestoreSnapshot, type SnapshotProps } from './restore-snapshot.tsx';
 import { volumeActionDisabledReason, type Snapshot, type VolumeDetail } from './volume.ts';
+import { Form } from '../../ui/form.tsx';
 
 /** What the volume held at an instant. */
-export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
+export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const { id: storageVolumeId } = volume;
   const denied = useSession().mayNot('volumes:write');
   const [losing, setLosing] = useState<Snapshot | null>(null);
   const [restoring, setRestoring] = useState<Snapshot | null>(null);
-  const toast = useToast();
   const pages = usePages<Snapshot>(
     ['volumes', 'one', storageVolumeId, 'snapshots'],
     (client, signal) => client.volumes.listSnapshots({ storageVolumeId, limit: 50 }, { signal }),
@@ -31,10 +31,6 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
         snapshots.some(({ status }) => status === 'creating' || status === 'deleting') ? 2_000 : 30_000,
     },
   );
-  const remove = useApiMutation(
-    (client, snapshotId: string) => client.volumes.deleteSnapshot({ storageVolumeId, snapshotId }),
-    { changes: ['volumes', 'money'], onSuccess: () => toast('The snapshot is deleted') },
-  );
   return (
     <Card title="Snapshots" about="What it held at an instant. Each costs by what it takes." flush>
       <NewSnapshot volume={volume} off={volumeActionDisabledReason('snapshot', volume, denied)} />
@@ -42,12 +38,8 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
         pages={pages}
         what="snapshots"
         caption="Snapshots of this volume, newest first"
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState title="There are no snapshots of it.">
-            Take one before you change much, or to keep a state.
-          </EmptyState>
-        }
+        empty="There are no snapshots of it."
+        hint="Take one before you change much, or to keep a state."
         columns={[
           {
             head: 'Label',
@@ -95,33 +87,38 @@ export function SnapshotsCard({ volume }: { readonly volume: VolumeDetail }) {
       {restoring !== null && (
         <RestoreSnapshot volume={volume} snapshot={restoring} onClose={() => setRestoring(null)} />
       )}
-      <ConfirmDialog
-        title={`Delete the snapshot ${losing?.label ?? ''}?`}
-        open={losing !== null}
-        onClose={() => setLosing(null)}
-        action="Delete"
-        doing="Deleting…"
-        {...(losing === null ? {} : { typed: losing.label })}
-        onConfirm={async () => {
-          if (losing !== null) await remove.mutateAsync(losing.id);
-        }}
-      >
-        <p>What {volume.label} held then is destroyed. The volume itself stays as it is, and costs on.</p>
-        <p>The snapshot costs nothing afterwards.</p>
-      </ConfirmDialog>
+      {losing !== null && (
+        <DeleteSnapshot volume={volume} snapshot={losing} onClose={() => setLosing(null)} />
+      )}
     </Card>
   );
 }
 
-function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly off: string | false }) {
+function DeleteSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
+  return (
+    <ConfirmDialog
+      title={`Delete the snapshot ${snapshot.label}?`}
+      open
+      onClose={onClose}
+      action="Delete"
+      doing="Deleting…"
+      typed={snapshot.label}
+      run={(client) => client.volumes.deleteSnapshot({ storageVolumeId: volume.id, snapshotId: snapshot.id })}
+      changes={['volumes', 'money']}
+      onDone={(toast) => toast('The snapshot is deleted')}
+    >
+      <p>What {volume.label} held then is destroyed. The volume itself stays as it is, and costs on.</p>
+      <p>The snapshot costs nothing afterwards.</p>
+    </ConfirmDialog>
+  );
+}
+
+function NewSnapshot({ volume, off }: Readonly<{ volume: VolumeDetail; off: string | false }>) {
   const [label, setLabel] = useState('');
   const toast = useToast();
   const create = useApiMutation(
     (client, name: string) =>
-      client.volumes.createSnapshot({
-        storageVolumeId: volume.id,
-        ...(name === '' ? {} : { label: name }),
-      }),
+      client.volumes.createSnapshot({ storageVolumeId: volume.id, ...(name === '' ? {} : { label: name }) }),
     {
       changes: ['volumes', 'money'],
       onSuccess: ({ label: made }) => {
@@ -131,20 +128,14 @@ function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly 
     },
   );
   return (
-    <form
-      className="border-line flex flex-col gap-3 border-b p-4"
-      onSubmit={(event) => {
-        event.preventDefault();
-        create.mutate(label.trim());
-      }}
-    >
+    <Form className="border-line flex flex-col gap-3 border-b p-4" onSend={() => create.mutate(label.trim())}>
       <div className="flex flex-wrap items-end gap-3">
         <div className="min-w-52 flex-1">
           <TextField
             label="Label of a new snapshot"
             placeholder="one is made up"
             value={label}
-            onChange={({ target }) => setLabel(target.value)}
+            onValue={setLabel}
             error={fieldIssue(create.error, 'label')}
           />
         </div>
@@ -153,6 +144,6 @@ function NewSnapshot({ volume, off }: { readonly volume: VolumeDetail; readonly 
         </Button>
       </div>
       {create.error !== null && <Problem error={create.error} doing="take a snapshot" />}
-    </form>
+    </Form>
   );
 }

@@ -1,7 +1,6 @@
 import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
-import { Button } from '../../ui/button.tsx';
 import { CommandHint } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
@@ -9,6 +8,7 @@ import { Problem } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { labelIssue, sizeIssue, SIZE_STEP_GB, type VolumeDetail } from './volume.ts';
 import { VolumePrice } from './volume-price.tsx';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 interface Changes {
   readonly label?: string;
@@ -16,13 +16,7 @@ interface Changes {
 }
 
 /** Larger, or another label. */
-export function UpdateVolume({
-  volume,
-  onClose,
-}: {
-  readonly volume: VolumeDetail;
-  readonly onClose: () => void;
-}) {
+export function UpdateVolume({ volume, onClose }: Readonly<{ volume: VolumeDetail; onClose: () => void }>) {
   const [label, setLabel] = useState(volume.label);
   const [size, setSize] = useState(String(volume.sizeInGb));
   const toast = useToast();
@@ -50,17 +44,11 @@ export function UpdateVolume({
   ];
   return (
     <Dialog title={`Change ${volume.label}`} open onClose={onClose}>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          update.mutate(changes);
-        }}
-      >
+      <Form className="flex flex-col gap-4" onSend={() => update.mutate(changes)}>
         <TextField
           label="Label"
           value={label}
-          onChange={({ target }) => setLabel(target.value)}
+          onValue={setLabel}
           error={wrongLabel ?? fieldIssue(update.error, 'label')}
         />
         <TextField
@@ -70,7 +58,7 @@ export function UpdateVolume({
           min={volume.sizeInGb}
           step={SIZE_STEP_GB}
           value={size}
-          onChange={({ target }) => setSize(target.value)}
+          onValue={setSize}
           error={wrongSize ?? fieldIssue(update.error, 'sizeInGb')}
         />
         {grows && <VolumePrice region={volume.region} sizeInGb={Number(size)} />}
@@ -78,18 +66,15 @@ export function UpdateVolume({
         {flags.length > 0 && (
           <CommandHint command={`millrace volume update ${volume.label} ${flags.join(' ')}`} />
         )}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Leave it</Button>
-          <Button
-            type="submit"
-            kind="primary"
-            busy={update.isPending && 'Saving…'}
-            off={wrongLabel ?? wrongSize ?? nothing}
-          >
-            {grows ? `Grow to ${size} GB` : 'Save'}
-          </Button>
-        </div>
-      </form>
+        <FormButtons
+          onClose={onClose}
+          cancel="Leave it"
+          busy={update.isPending && 'Saving…'}
+          off={wrongLabel ?? wrongSize ?? nothing}
+        >
+          {grows ? `Grow to ${size} GB` : 'Save'}
+        </FormButtons>
+      </Form>
     </Dialog>
   );
 }

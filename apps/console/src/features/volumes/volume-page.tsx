@@ -1,8 +1,8 @@
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
-import { Button, buttonClass } from '../../ui/button.tsx';
+import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint, Id } from '../../ui/copy.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card, DescriptionList, KeyFigures, PageHeader } from '../../ui/page.tsx';
@@ -22,11 +22,12 @@ import {
   type VolumeDetail,
 } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
+import { LinkButton, TextLink } from '../../ui/link.tsx';
 
 const back = (
-  <Link to="/volumes" className="text-soft underline underline-offset-2">
+  <TextLink to="/volumes" className="text-soft underline-offset-2">
     ← Volumes
-  </Link>
+  </TextLink>
 );
 
 export function VolumePage() {
@@ -38,16 +39,16 @@ export function VolumePage() {
       <EmptyState
         title="Volumes have numbers, and this is none."
         action={
-          <Link to="/volumes" className={buttonClass('primary')}>
+          <LinkButton to="/volumes" kind="primary">
             See your volumes
-          </Link>
+          </LinkButton>
         }
       />
     </>
   );
 }
 
-function VolumeById({ storageVolumeId }: { readonly storageVolumeId: number }) {
+function VolumeById({ storageVolumeId }: Readonly<{ storageVolumeId: number }>) {
   const query = useApiQuery<VolumeDetail>(
     ['volumes', 'one', storageVolumeId],
     (client, signal) => client.volumes.get({ storageVolumeId }, { signal }),
@@ -74,7 +75,7 @@ function VolumeById({ storageVolumeId }: { readonly storageVolumeId: number }) {
   );
 }
 
-function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
+function VolumeHead({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const [dialog, setDialog] = useState<'change' | 'delete' | null>(null);
   const navigate = useNavigate();
   const denied = useSession().mayNot('volumes:write');
@@ -119,7 +120,7 @@ function VolumeHead({ volume }: { readonly volume: VolumeDetail }) {
   );
 }
 
-function VolumeCards({ volume }: { readonly volume: VolumeDetail }) {
+function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const phase = volumePhase(volume);
   return (
     <>
@@ -181,7 +182,7 @@ function VolumeCards({ volume }: { readonly volume: VolumeDetail }) {
   );
 }
 
-function MountCard({ volume }: { readonly volume: VolumeDetail }) {
+function MountCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   return (
     <Card title="Mount it" about="On a rental that it is attached to.">
       <div className="flex flex-col gap-3">

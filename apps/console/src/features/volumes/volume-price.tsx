@@ -5,7 +5,7 @@ import { useDebounced } from '../../ui/use-debounced.ts';
 import { QueryView } from '../../ui/states.tsx';
 
 /** What a volume of a size costs, as the service says, to the nano. */
-export function VolumePrice({ region, sizeInGb }: { readonly region: string; readonly sizeInGb: number }) {
+export function VolumePrice({ region, sizeInGb }: Readonly<{ region: string; sizeInGb: number }>) {
   const request = { region: useDebounced(region, 250), sizeInGb: useDebounced(sizeInGb, 250) };
   const quote = useApiQuery(
     ['catalog', 'volume-quote', request],

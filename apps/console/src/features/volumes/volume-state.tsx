@@ -10,7 +10,7 @@ const tones: Readonly<Record<Phase, Tone>> = {
   unknown: 'warn',
 };
 
-export function VolumeState({ volume }: { readonly volume: Parameters<typeof volumePhase>[0] }) {
+export function VolumeState({ volume }: Readonly<{ volume: Parameters<typeof volumePhase>[0] }>) {
   const phase = volumePhase(volume);
   return <Badge tone={tones[phase]}>{phase}</Badge>;
 }

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../api/queries.ts';
 import { RequireScope } from '../../app/require-scope.tsx';
@@ -8,12 +7,12 @@ import { CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { PerHour } from '../../ui/money.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { CreateVolume } from './create-volume.tsx';
 import { readRestores, volumesToCheck } from './restore-status.ts';
 import { volumePhase, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
+import { TextLink } from '../../ui/link.tsx';
 
 /** Storage that outlives rentals. */
 export function VolumesPage() {
@@ -28,6 +27,19 @@ export function VolumesPage() {
   );
 }
 
+function useRestores(volumes: readonly Volume[]) {
+  const ids = volumesToCheck(volumes);
+  return useApiQuery(
+    ['volumes', 'restoring', ...ids],
+    (client, signal) => readRestores(client, ids, signal),
+    {
+      enabled: ids.length > 0,
+      keepPrevious: true,
+      refetchMs: (known) => ([...(known?.values() ?? [])].some((each) => each !== null) ? 2_000 : 15_000),
+    },
+  );
+}
+
 function Volumes() {
   const [isCreating, setCreating] = useState(false);
   const denied = useSession().mayNot('volumes:write');
@@ -39,16 +51,7 @@ function Volumes() {
         volumes.some((volume) => volumePhase(volume) === 'being made') ? 2_000 : 15_000,
     },
   );
-  const ids = volumesToCheck((pages.data?.pages ?? []).flatMap(({ items }) => items));
-  const restoring = useApiQuery(
-    ['volumes', 'restoring', ...ids],
-    (client, signal) => readRestores(client, ids, signal),
-    {
-      enabled: ids.length > 0,
-      keepPrevious: true,
-      refetchMs: (known) => ([...(known?.values() ?? [])].some((each) => each !== null) ? 2_000 : 15_000),
-    },
-  );
+  const restoring = useRestores((pages.data?.pages ?? []).flatMap(({ items }) => items));
   const create = (
     <Button kind="primary" off={denied} onClick={() => setCreating(true)}>
       Create a volume
@@ -66,24 +69,21 @@ function Volumes() {
           pages={pages}
           what="volumes"
           caption="Volumes"
-          rowKey={({ id }) => String(id)}
-          empty={
-            <EmptyState title="You have no volumes yet." action={create}>
-              Make one for data that should outlive the machine it is used on.
-            </EmptyState>
-          }
+          empty="You have no volumes yet."
+          action={create}
+          hint="Make one for data that should outlive the machine it is used on."
           columns={[
             {
               head: 'Label',
               main: true,
               cell: ({ id, label }) => (
-                <Link
+                <TextLink
                   to="/volumes/$volumeId"
                   params={{ volumeId: String(id) }}
-                  className="text-accent underline underline-offset-2"
+                  className="text-accent underline-offset-2"
                 >
                   {label}
-                </Link>
+                </TextLink>
               ),
             },
             {
@@ -110,18 +110,18 @@ function Volumes() {
   );
 }
 
-function Rentals({ ids }: { readonly ids: readonly number[] }) {
+function Rentals({ ids }: Readonly<{ ids: readonly number[] }>) {
   return (
     <span className="flex flex-wrap gap-x-2">
       {ids.map((id) => (
-        <Link
+        <TextLink
           key={id}
           to="/rentals/$rentalId"
           params={{ rentalId: String(id) }}
-          className="text-accent underline underline-offset-2"
+          className="text-accent underline-offset-2"
         >
           {String(id)}
-        </Link>
+        </TextLink>
       ))}
     </span>
   );

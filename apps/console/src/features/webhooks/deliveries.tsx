@@ -6,10 +6,10 @@ import { StateBadge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { CodeBlock, Id } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField } from '../../ui/field.tsx';
+import { FilterField } from '../../ui/field.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card } from '../../ui/page.tsx';
-import { EmptyState, Note, Problem, QueryView } from '../../ui/states.tsx';
+import { Note, Problem, QueryView } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { RelativeTime, useNow, Timestamp } from '../../ui/time.tsx';
 import { useToast } from '../../ui/toast.tsx';
@@ -19,16 +19,50 @@ import {
   hasPendingDeliveries,
   statusLabels,
   type Delivery,
-  type DeliveryStatus,
   type Webhook,
 } from './webhook-text.ts';
 
-const choices = [
-  { value: '', label: 'All' },
-  ...deliveryStatuses.map((value) => ({ value, label: statusLabels[value] })),
+const choices = deliveryStatuses.map((value) => ({ value, label: statusLabels[value] }));
+
+const columnsOf = (webhook: Webhook, show: (delivery: Delivery) => void): readonly Column<Delivery>[] => [
+  {
+    head: 'Event',
+    main: true,
+    cell: (delivery) => (
+      <>
+        {delivery.eventType} <span className="text-soft font-normal">no. {delivery.seq}</span>
+      </>
+    ),
+  },
+  { head: 'State', cell: (delivery) => <StateBadge state={delivery.status} /> },
+  {
+    head: 'Last attempt',
+    cell: ({ attempts }) => {
+      const last = attempts.at(-1);
+      return last === undefined ? <span className="text-soft">none yet</span> : attemptText(last);
+    },
+  },
+  { head: 'Attempts', right: true, cell: ({ attempts }) => attempts.length },
+  { head: 'Next try', cell: ({ nextAttemptAt }) => <NextTry at={nextAttemptAt} /> },
+  { head: 'Noted', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+  {
+    head: 'Do',
+    cell: (delivery) => (
+      <span className="inline-flex flex-wrap gap-1">
+        <Button
+          size="small"
+          aria-label={`Look at the delivery of event ${String(delivery.seq)}`}
+          onClick={() => show(delivery)}
+        >
+          Look
+        </Button>
+        <ReplayButton webhook={webhook} delivery={delivery} />
+      </span>
+    ),
+  },
 ];
 
-export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
+export function Deliveries({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { status } = useSearch({ from: '/shell/inside/webhooks/$webhookId' });
   const navigate = useNavigate();
   const [shown, setShown] = useState<Delivery | null>(null);
@@ -42,65 +76,25 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
   );
   const anyMoving = hasPendingDeliveries(deliveries.data?.pages.flatMap((page) => [...page.items]) ?? []);
   if (anyMoving !== moving) setMoving(anyMoving);
-  const columns: readonly Column<Delivery>[] = [
-    {
-      head: 'Event',
-      main: true,
-      cell: (delivery) => (
-        <>
-          {delivery.eventType} <span className="text-soft font-normal">no. {delivery.seq}</span>
-        </>
-      ),
-    },
-    { head: 'State', cell: (delivery) => <StateBadge state={delivery.status} /> },
-    {
-      head: 'Last attempt',
-      cell: ({ attempts }) => {
-        const last = attempts.at(-1);
-        return last === undefined ? <span className="text-soft">none yet</span> : attemptText(last);
-      },
-    },
-    { head: 'Attempts', right: true, cell: ({ attempts }) => attempts.length },
-    {
-      head: 'Next try',
-      cell: ({ nextAttemptAt }) => <NextTry at={nextAttemptAt} />,
-    },
-    { head: 'Noted', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
-    {
-      head: 'Do',
-      cell: (delivery) => (
-        <span className="inline-flex flex-wrap gap-1">
-          <Button
-            size="small"
-            aria-label={`Look at the delivery of event ${String(delivery.seq)}`}
-            onClick={() => setShown(delivery)}
-          >
-            Look
-          </Button>
-          <ReplayButton webhook={webhook} delivery={delivery} />
-        </span>
-      ),
-    },
-  ];
   return (
     <Card
       title="Deliveries"
       about="Newest first, kept for 30 days. A failure is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h."
       actions={
-        <SelectField
+        <FilterField
           label="Show deliveries"
           hideLabel
-          value={status ?? ''}
+          value={status}
+          all="All"
           choices={choices}
-          onChange={(event) => {
-            const next = deliveryStatuses.find((each): each is DeliveryStatus => each === event.target.value);
+          onValue={(next) =>
             void navigate({
               to: '/webhooks/$webhookId',
               params: { webhookId },
               search: next === undefined ? {} : { status: next },
               replace: true,
-            });
-          }}
+            })
+          }
         />
       }
       flush
@@ -109,15 +103,9 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
         pages={deliveries}
         what="deliveries"
         caption="Deliveries, newest first"
-        columns={columns}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState
-            title={status === undefined ? 'Nothing was sent yet.' : 'No delivery is in this state.'}
-          >
-            Send an event again below to see whether your program gets it.
-          </EmptyState>
-        }
+        columns={columnsOf(webhook, setShown)}
+        empty={status === undefined ? 'Nothing was sent yet.' : 'No delivery is in this state.'}
+        hint="Send an event again below to see whether your program gets it."
       />
       {shown !== null && <DeliveryDialog delivery={shown} onClose={() => setShown(null)} />}
     </Card>
@@ -125,7 +113,7 @@ export function Deliveries({ webhook }: { readonly webhook: Webhook }) {
 }
 
 /** Of what is due, the earlier event about the same thing goes first. */
-function NextTry({ at }: { readonly at: string | null }) {
+function NextTry({ at }: Readonly<{ at: string | null }>) {
   const now = useNow(5_000);
   if (at === null) return '–';
   return Date.parse(at) <= now ? (
@@ -135,7 +123,7 @@ function NextTry({ at }: { readonly at: string | null }) {
   );
 }
 
-function ReplayButton({ webhook, delivery }: { readonly webhook: Webhook; readonly delivery: Delivery }) {
+function ReplayButton({ webhook, delivery }: Readonly<{ webhook: Webhook; delivery: Delivery }>) {
   const { mayNot } = useSession();
   const toast = useToast();
   const replay = useApiMutation(
@@ -160,13 +148,7 @@ function ReplayButton({ webhook, delivery }: { readonly webhook: Webhook; readon
   );
 }
 
-function DeliveryDialog({
-  delivery,
-  onClose,
-}: {
-  readonly delivery: Delivery;
-  readonly onClose: () => void;
-}) {
+function DeliveryDialog({ delivery, onClose }: Readonly<{ delivery: Delivery; onClose: () => void }>) {
   const { may } = useSession();
   const { seq, attempts } = delivery;
   const mayRead = may('events:read');

@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
 import { Button } from '../../ui/button.tsx';
@@ -7,9 +7,10 @@ import { Card } from '../../ui/page.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { useToast } from '../../ui/toast.tsx';
 import { parseSequence, type Webhook } from './webhook-text.ts';
+import { Form } from '../../ui/form.tsx';
 
 /** Sends the newest event once more, to see whether it arrives, or all since a number. */
-export function ReplayCard({ webhook }: { readonly webhook: Webhook }) {
+export function ReplayCard({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { mayNot } = useSession();
   const off =
     mayNot('webhooks:write') || (webhook.status === 'disabled' && 'The webhook is off. Switch it on first.');
@@ -79,26 +80,25 @@ function SendSince({ webhook, off }: Props) {
       },
     },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     const after = parseSequence(typed);
     setWrong(after === undefined ? 'A whole number, such as 88213; 0 sends all that is kept.' : undefined);
     if (after !== undefined) send.mutate(after);
   };
   return (
-    <form onSubmit={submit} className="flex max-w-md flex-col items-start gap-2">
+    <Form onSend={submit} className="flex max-w-md flex-col items-start gap-2">
       <TextField
         label="Send everything after event no."
         hint="The last one that your program has. Events are sent in order, whether they were sent before or not."
         inputMode="numeric"
         value={typed}
         error={wrong}
-        onChange={(event) => setTyped(event.target.value)}
+        onValue={setTyped}
       />
       {send.error !== null && <Problem error={send.error} doing="send events again" />}
       <Button type="submit" off={off} busy={send.isPending && 'Sending…'}>
         Send again
       </Button>
-    </form>
+    </Form>
   );
 }

@@ -3,13 +3,7 @@ import { OneTimeSecret } from '../../ui/secret.tsx';
 import { verifySnippet } from './webhook-text.ts';
 
 /** The secret of a webhook, this once, and what to do with it. */
-export function SigningSecret({
-  secret,
-  onClose,
-}: {
-  readonly secret: string | null;
-  readonly onClose: () => void;
-}) {
+export function SigningSecret({ secret, onClose }: Readonly<{ secret: string | null; onClose: () => void }>) {
   return (
     <OneTimeSecret
       title="The signing secret"

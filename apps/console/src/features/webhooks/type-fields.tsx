@@ -9,11 +9,7 @@ export function TypeFields({
   chosen,
   error,
   onChoose,
-}: {
-  readonly chosen: Types;
-  readonly error: string | undefined;
-  readonly onChoose: (types: Types) => void;
-}) {
+}: Readonly<{ chosen: Types; error: string | undefined; onChoose: (types: Types) => void }>) {
   const all = chosen.has('*');
   const toggle = (type: EventType, on: boolean): void => {
     const next = new Set(chosen);
@@ -28,9 +24,7 @@ export function TypeFields({
         label="Every event"
         hint="Also of types that are added later."
         checked={all}
-        onChange={(event) =>
-          onChoose(new Set(event.target.checked ? ['*'] : ['rental.running', 'rental.terminated']))
-        }
+        onValue={(value) => onChoose(new Set(value ? ['*'] : ['rental.running', 'rental.terminated']))}
       />
       {error !== undefined && (
         <div role="alert" className="text-bad text-xs">
@@ -47,7 +41,7 @@ export function TypeFields({
                 label={type}
                 hint={about}
                 checked={chosen.has(type)}
-                onChange={(event) => toggle(type, event.target.checked)}
+                onValue={(value) => toggle(type, value)}
               />
             ))}
           </fieldset>

@@ -1,32 +1,27 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { useApiMutation } from '../../api/queries.ts';
-import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/field.tsx';
 import { rotationOverlaps } from '../../ui/rotation-overlaps.ts';
 import { Problem } from '../../ui/states.tsx';
-import { useToast } from '../../ui/toast.tsx';
 import type { Webhook } from './webhook-text.ts';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 interface Props {
   readonly webhook: Webhook;
   readonly onClose: () => void;
 }
 
-export function RotateSecret({
-  webhook,
-  onClose,
-  onMade,
-}: Props & { readonly onMade: (secret: string | null) => void }) {
+export function RotateSecret(props: Props & { readonly onMade: (secret: string | null) => void }) {
+  const { webhook, onClose, onMade } = props;
   const [overlap, setOverlap] = useState('86400');
   const rotate = useApiMutation(
     (client, overlapSeconds: number) =>
       client.webhooks.rotateSecret({ webhookId: webhook.id, overlapSeconds }),
     { changes: ['webhooks'], onSuccess: ({ secret }) => onMade(secret) },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
+  const submit = (): void => {
     rotate.mutate(Number(overlap));
   };
   return (
@@ -36,31 +31,23 @@ export function RotateSecret({
       title="A new signing secret"
       about="Until the old one ends each delivery is signed by both, so that you can change over without losing one."
     >
-      <form onSubmit={submit} className="flex flex-col gap-3">
+      <Form onSend={submit} className="flex flex-col gap-3">
         <SelectField
           label="When the old secret ends"
           value={overlap}
           choices={rotationOverlaps}
-          onChange={(event) => setOverlap(event.target.value)}
+          onValue={setOverlap}
         />
         {rotate.error !== null && <Problem error={rotate.error} doing="rotate the secret" />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={rotate.isPending && 'Rotating…'}>
-            Rotate
-          </Button>
-        </div>
-      </form>
+        <FormButtons onClose={onClose} busy={rotate.isPending && 'Rotating…'}>
+          Rotate
+        </FormButtons>
+      </Form>
     </Dialog>
   );
 }
 
 export function DisableWebhook({ webhook, onClose }: Props) {
-  const toast = useToast();
-  const disable = useApiMutation(
-    (client, webhookId: string) => client.webhooks.update({ webhookId, status: 'disabled' }),
-    { changes: ['webhooks'], onSuccess: () => toast('Switched off', webhook.url) },
-  );
   return (
     <ConfirmDialog
       open
@@ -68,7 +55,9 @@ export function DisableWebhook({ webhook, onClose }: Props) {
       title="Switch this webhook off?"
       action="Switch off"
       doing="Switching off…"
-      onConfirm={() => disable.mutateAsync(webhook.id)}
+      run={(client) => client.webhooks.update({ webhookId: webhook.id, status: 'disabled' })}
+      changes={['webhooks']}
+      onDone={(toast) => toast('Switched off', webhook.url)}
     >
       <p>
         Nothing is sent to <span className="break-all">{webhook.url}</span> any more, and what waits is given
@@ -79,15 +68,7 @@ export function DisableWebhook({ webhook, onClose }: Props) {
 }
 
 export function DeleteWebhook({ webhook, onClose }: Props) {
-  const toast = useToast();
   const navigate = useNavigate();
-  const remove = useApiMutation((client, webhookId: string) => client.webhooks.delete({ webhookId }), {
-    changes: [],
-    onSuccess: () => {
-      toast('Deleted', webhook.url);
-      void navigate({ to: '/webhooks' });
-    },
-  });
   return (
     <ConfirmDialog
       open
@@ -95,7 +76,12 @@ export function DeleteWebhook({ webhook, onClose }: Props) {
       title="Delete this webhook?"
       action="Delete"
       doing="Deleting…"
-      onConfirm={() => remove.mutateAsync(webhook.id)}
+      run={(client) => client.webhooks.delete({ webhookId: webhook.id })}
+      changes={[]}
+      onDone={(toast) => {
+        toast('Deleted', webhook.url);
+        void navigate({ to: '/webhooks' });
+      }}
     >
       <p>
         Nothing is sent to <span className="break-all">{webhook.url}</span> any more. Its secret and the

@@ -1,13 +1,13 @@
 import type { Output } from '@millrace/sdk';
-import { useState, type FormEvent } from 'react';
+import { useState } from 'react';
 import { fieldIssue } from '../../api/problem.ts';
 import { useApiMutation } from '../../api/queries.ts';
-import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { TypeFields, type Types } from './type-fields.tsx';
 import { urlIssue, type Webhook } from './webhook-text.ts';
+import { Form, FormButtons } from '../../ui/form.tsx';
 
 type CreatedWebhook = Output<'createWebhook'>;
 
@@ -40,12 +40,8 @@ export function WebhookForm({
     },
     { changes: ['webhooks'], onSuccess: onMade },
   );
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    const found = {
-      url: urlIssue(url),
-      types: types.size === 0 ? 'Choose at least one type.' : undefined,
-    };
+  const submit = (): void => {
+    const found = { url: urlIssue(url), types: types.size === 0 ? 'Choose at least one type.' : undefined };
     setProblems(found);
     if (found.url !== undefined || found.types !== undefined) return;
     save.mutate({ url: url.trim(), description: description.trim(), eventTypes: [...types] });
@@ -58,7 +54,7 @@ export function WebhookForm({
       title={isNew ? 'New webhook' : 'Change the webhook'}
       about="We call your program whenever something happens, signed so that you can tell it is us."
     >
-      <form onSubmit={submit} className="flex flex-col gap-4">
+      <Form onSend={submit} className="flex flex-col gap-4">
         <TextField
           label="Address"
           hint="https, and on the public internet. Redirects are not followed."
@@ -68,7 +64,7 @@ export function WebhookForm({
           value={url}
           maxLength={2048}
           error={problems.url ?? fieldIssue(save.error, 'url')}
-          onChange={(event) => setUrl(event.target.value)}
+          onValue={setUrl}
         />
         <TextField
           label="What it is for"
@@ -76,7 +72,7 @@ export function WebhookForm({
           value={description}
           maxLength={255}
           error={fieldIssue(save.error, 'description')}
-          onChange={(event) => setDescription(event.target.value)}
+          onValue={setDescription}
         />
         <TypeFields
           chosen={types}
@@ -84,13 +80,10 @@ export function WebhookForm({
           onChoose={setTypes}
         />
         {save.error !== null && <Problem error={save.error} doing="save the webhook" />}
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button kind="primary" type="submit" busy={save.isPending && 'Saving…'}>
-            {isNew ? 'Create webhook' : 'Save'}
-          </Button>
-        </div>
-      </form>
+        <FormButtons onClose={onClose} busy={save.isPending && 'Saving…'}>
+          {isNew ? 'Create webhook' : 'Save'}
+        </FormButtons>
+      </Form>
     </Dialog>
   );
 }

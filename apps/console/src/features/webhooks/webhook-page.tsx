@@ -1,4 +1,4 @@
-import { Link, useParams } from '@tanstack/react-router';
+import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiMutation, useApiQuery } from '../../api/queries.ts';
 import { useSession } from '../../api/session.tsx';
@@ -15,6 +15,7 @@ import { SigningSecret } from './signing-secret.tsx';
 import { DeleteWebhook, DisableWebhook, RotateSecret } from './webhook-actions.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { webhookHealth, type Webhook } from './webhook-text.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 type Open = 'edit' | 'rotate' | 'disable' | 'delete' | null;
 
@@ -32,7 +33,7 @@ export function WebhookPage() {
   );
 }
 
-function WebhookDetail({ webhook }: { readonly webhook: Webhook }) {
+function WebhookDetail({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { mayNot } = useSession();
   const [open, setOpen] = useState<Open>(null);
   // Undefined: none to show. Null: one was made, and its answer was lost.
@@ -44,11 +45,7 @@ function WebhookDetail({ webhook }: { readonly webhook: Webhook }) {
       <PageHeader
         title={webhook.url}
         about={webhook.description === '' ? undefined : webhook.description}
-        back={
-          <Link to="/webhooks" className="underline">
-            Webhooks
-          </Link>
-        }
+        back={<TextLink to="/webhooks">Webhooks</TextLink>}
         actions={
           <>
             <Button off={off} onClick={() => setOpen('edit')}>
@@ -92,7 +89,7 @@ function WebhookDetail({ webhook }: { readonly webhook: Webhook }) {
   );
 }
 
-function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
+function WebhookFacts({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { tone, label, why } = webhookHealth(webhook);
   const { failingSince, lastSucceededAt, eventTypes } = webhook;
   return (
@@ -119,7 +116,7 @@ function WebhookFacts({ webhook }: { readonly webhook: Webhook }) {
   );
 }
 
-function EnableButton({ webhook }: { readonly webhook: Webhook }) {
+function EnableButton({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { mayNot } = useSession();
   const toast = useToast();
   const enable = useApiMutation(

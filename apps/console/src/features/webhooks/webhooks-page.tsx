@@ -1,5 +1,4 @@
 import type { Output } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { Plus } from 'lucide-react';
 import { useState } from 'react';
 import { useSession } from '../../api/session.tsx';
@@ -8,13 +7,13 @@ import { Button } from '../../ui/button.tsx';
 import { CodeBlock, CommandHint } from '../../ui/copy.tsx';
 import { PagedTable, usePages } from '../../ui/list.tsx';
 import { Card, PageHeader } from '../../ui/page.tsx';
-import { EmptyState } from '../../ui/states.tsx';
 import type { Column } from '../../ui/table.tsx';
 import { RelativeTime } from '../../ui/time.tsx';
 import { typesText } from './event-groups.ts';
 import { SigningSecret } from './signing-secret.tsx';
 import { WebhookForm } from './webhook-form.tsx';
 import { webhookHealth, standardSnippet, verifySnippet, type Webhook } from './webhook-text.ts';
+import { TextLink } from '../../ui/link.tsx';
 
 const columns: readonly Column<Webhook>[] = [
   {
@@ -22,9 +21,9 @@ const columns: readonly Column<Webhook>[] = [
     main: true,
     cell: ({ id, url, description }) => (
       <>
-        <Link to="/webhooks/$webhookId" params={{ webhookId: id }} className="break-all underline">
+        <TextLink to="/webhooks/$webhookId" params={{ webhookId: id }} className="break-all">
           {url}
-        </Link>
+        </TextLink>
         {description !== '' && <span className="text-soft block font-normal">{description}</span>}
       </>
     ),
@@ -86,11 +85,12 @@ export function WebhooksPage() {
           what="webhooks"
           caption="Webhooks"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="You have no webhooks yet." action={create}>
+          empty="You have no webhooks yet."
+          action={create}
+          hint={
+            <>
               To try it on your own machine first, run <code>millrace webhook listen 3000</code>.
-            </EmptyState>
+            </>
           }
         />
       </Card>

@@ -1,36 +1,31 @@
 import type { Item } from '@millrace/sdk';
 import { elapsedText } from '@millrace/sdk/text';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
-import { SelectField } from '../../../ui/field.tsx';
+import { FilterField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
-import { EmptyState, Note } from '../../../ui/states.tsx';
+import { Note } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime, Timestamp } from '../../../ui/time.tsx';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/auditor');
 
 type Report = Item<'adminListAuditReports'>;
 
-export function AuditorPage() {
-  return (
-    <RequireOperator title="Auditor">
-      <Auditor />
-    </RequireOperator>
-  );
-}
+export const AuditorPage = operatorPage('Auditor', Auditor);
 
 const columns: readonly Column<Report>[] = [
   {
     head: 'When',
     main: true,
     cell: ({ id, snapshotAt }) => (
-      <Link to="/operator/auditor/$reportId" params={{ reportId: id }} className="underline">
+      <TextLink to="/operator/auditor/$reportId" params={{ reportId: id }}>
         <Timestamp at={snapshotAt} />
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'Kind', cell: ({ kind }) => kind },
@@ -46,6 +41,20 @@ const columns: readonly Column<Report>[] = [
   { head: 'Notices', right: true, cell: ({ notices }) => notices },
   { head: 'Took', right: true, cell: ({ durationMs }) => elapsedText(durationMs) },
 ];
+
+function Latest({ report }: Readonly<{ report: Report }>) {
+  return (
+    <div className="mb-4">
+      <Note tone={report.isClean ? 'good' : 'bad'}>
+        The last audit was <RelativeTime at={report.snapshotAt} /> and{' '}
+        {report.isClean ? 'found no drift.' : `found ${String(report.errors)} that do not agree.`}{' '}
+        <TextLink to="/operator/auditor/$reportId" params={{ reportId: report.id }}>
+          Read it
+        </TextLink>
+      </Note>
+    </div>
+  );
+}
 
 function Auditor() {
   const filter = route.useSearch();
@@ -63,49 +72,33 @@ function Auditor() {
         title="Auditor"
         about="It compares ledger, meters, rentals and holds, which must agree to the nano-dollar. Reports are kept for 90 days."
       />
-      {isAll && latest !== undefined && (
-        <div className="mb-4">
-          <Note tone={latest.isClean ? 'good' : 'bad'}>
-            The last audit was <RelativeTime at={latest.snapshotAt} /> and{' '}
-            {latest.isClean ? 'found no drift.' : `found ${String(latest.errors)} that do not agree.`}{' '}
-            <Link to="/operator/auditor/$reportId" params={{ reportId: latest.id }} className="underline">
-              Read it
-            </Link>
-          </Note>
-        </div>
-      )}
+      {isAll && latest !== undefined && <Latest report={latest} />}
       <Card
         title="Reports"
         flush
         actions={
           <>
-            <SelectField
+            <FilterField
               label="Kind"
               hideLabel
-              value={filter.kind ?? ''}
+              value={filter.kind}
+              all="Both kinds"
               choices={[
-                { value: '', label: 'Both kinds' },
                 { value: 'full', label: 'full: everything' },
                 { value: 'incremental', label: 'incremental: what is new' },
               ]}
-              onChange={(event) => {
-                const kind = (['full', 'incremental'] as const).find((each) => each === event.target.value);
-                void navigate({ search: (before) => ({ ...before, kind }) });
-              }}
+              onValue={(kind) => void navigate({ search: (before) => ({ ...before, kind }) })}
             />
-            <SelectField
+            <FilterField
               label="Result"
               hideLabel
-              value={filter.clean ?? ''}
+              value={filter.clean}
+              all="All results"
               choices={[
-                { value: '', label: 'All results' },
                 { value: 'true', label: 'clean' },
                 { value: 'false', label: 'with errors' },
               ]}
-              onChange={(event) => {
-                const clean = (['true', 'false'] as const).find((each) => each === event.target.value);
-                void navigate({ search: (before) => ({ ...before, clean }) });
-              }}
+              onValue={(clean) => void navigate({ search: (before) => ({ ...before, clean }) })}
             />
           </>
         }
@@ -115,13 +108,11 @@ function Auditor() {
           what="reports"
           caption="Audit reports"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title={isAll ? 'No audit was made yet' : 'No report fits'}>
-              {isAll
-                ? 'A worker audits the books by itself; the first report comes within minutes of its start.'
-                : 'Look at all kinds and results.'}
-            </EmptyState>
+          empty={isAll ? 'No audit was made yet' : 'No report fits'}
+          hint={
+            isAll
+              ? 'A worker audits the books by itself; the first report comes within minutes of its start.'
+              : 'Look at all kinds and results.'
           }
         />
       </Card>

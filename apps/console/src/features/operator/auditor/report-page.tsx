@@ -1,6 +1,6 @@
 import type { Output } from '@millrace/sdk';
 import { elapsedText } from '@millrace/sdk/text';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -10,20 +10,15 @@ import { QueryPage } from '../../../ui/query-page.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { checkResults, type CheckResult } from './audit-checks.ts';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/auditor/$reportId');
 
 type Report = Output<'adminGetAuditReport'>;
 type Finding = Report['findings'][number];
 
-export function ReportPage() {
-  return (
-    <RequireOperator title="Audit report">
-      <Loaded />
-    </RequireOperator>
-  );
-}
+export const ReportPage = operatorPage('Audit report', Loaded);
 
 function Loaded() {
   const { reportId } = route.useParams();
@@ -35,11 +30,7 @@ function Loaded() {
       query={report}
       title="Audit report"
       what="report"
-      back={
-        <Link to="/operator/auditor" className="underline">
-          Auditor
-        </Link>
-      }
+      back={<TextLink to="/operator/auditor">Auditor</TextLink>}
     >
       {(loaded) => <Detail report={loaded} />}
     </QueryPage>
@@ -90,7 +81,7 @@ const findingColumns: readonly Column<Finding>[] = [
   { head: 'What to do', cell: ({ remedy }) => remedy },
 ];
 
-function Subject({ finding }: { readonly finding: Finding }) {
+function Subject({ finding }: Readonly<{ finding: Finding }>) {
   const { subject, organisationId } = finding;
   return (
     <>
@@ -98,29 +89,25 @@ function Subject({ finding }: { readonly finding: Finding }) {
         {subject.kind} {subject.id}
       </span>
       {organisationId !== null && (
-        <Link
+        <TextLink
           to="/operator/organisations/$organisationId"
           params={{ organisationId }}
-          className="block text-xs underline"
+          className="block text-xs"
         >
           its organisation
-        </Link>
+        </TextLink>
       )}
     </>
   );
 }
 
-function Detail({ report }: { readonly report: Report }) {
+function Detail({ report }: Readonly<{ report: Report }>) {
   const checks = checkResults(report);
   return (
     <>
       <PageHeader
         title={report.isClean ? 'Audit without drift' : 'Audit with drift'}
-        back={
-          <Link to="/operator/auditor" className="underline">
-            Auditor
-          </Link>
-        }
+        back={<TextLink to="/operator/auditor">Auditor</TextLink>}
         about={
           <>
             {report.kind === 'full' ? 'Everything' : 'What was new'} until{' '}

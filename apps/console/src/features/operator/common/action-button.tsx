@@ -1,6 +1,5 @@
 import type { Millrace } from '@millrace/sdk';
 import { useState, type ReactNode } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { useApiMutation, type ResourceName } from '../../../api/queries.ts';
 import { useSession } from '../../../api/session.tsx';
 import { Button, type ButtonKind } from '../../../ui/button.tsx';
@@ -9,6 +8,7 @@ import { TextField } from '../../../ui/field.tsx';
 import { Problem } from '../../../ui/states.tsx';
 import { useToast } from '../../../ui/toast.tsx';
 import { reasonIssue, REASON_MAX_LENGTH } from './reason.ts';
+import { Form, FormButtons } from '../../../ui/form.tsx';
 
 export interface ActionProps<Output> {
   /** The word on the button, such as `Drain`; also on the one that does it. */
@@ -33,8 +33,8 @@ export interface ActionProps<Output> {
   readonly onOpen?: () => void;
   /** False where a field of the act is the reason itself. */
   readonly needsReason?: boolean;
-  /** What happens and what does not; fields, where there are any, which are told of the last refusal. */
-  readonly children?: ReactNode | ((error: unknown) => ReactNode);
+  /** What happens and what does not; fields, where there are any. */
+  readonly children?: ReactNode;
 }
 
 /**
@@ -91,14 +91,14 @@ function ActionForm<Output>({
   });
   const issue = wait || (needsReason && reasonIssue(reason));
   return (
-    <form
+    <Form
+      error={doIt.error}
       className="flex flex-col gap-3"
-      onSubmit={(event) => {
-        event.preventDefault();
+      onSend={() => {
         if (issue === false && !doIt.isPending) doIt.mutate(reason.trim());
       }}
     >
-      {typeof children === 'function' ? children(doIt.error) : children}
+      {children}
       {needsReason && (
         <TextField
           label="Reason"
@@ -106,22 +106,19 @@ function ActionForm<Output>({
           value={reason}
           maxLength={REASON_MAX_LENGTH}
           autoComplete="off"
-          error={fieldIssue(doIt.error, 'reason')}
-          onChange={(event) => setReason(event.target.value)}
+          issue="reason"
+          onValue={setReason}
         />
       )}
       {doIt.error !== null && <Problem error={doIt.error} />}
-      <div className="flex justify-end gap-2">
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          type="submit"
-          kind={kind === 'danger' ? 'danger' : 'primary'}
-          busy={doIt.isPending && doing}
-          off={issue}
-        >
-          {label}
-        </Button>
-      </div>
-    </form>
+      <FormButtons
+        onClose={onClose}
+        kind={kind === 'danger' ? 'danger' : 'primary'}
+        busy={doIt.isPending && doing}
+        off={issue}
+      >
+        {label}
+      </FormButtons>
+    </Form>
   );
 }

@@ -34,7 +34,7 @@ export function WriteOffButton({ name, off, run, children }: WriteOffProps) {
       <CheckboxField
         label="The host is switched off or disconnected for good"
         checked={isOff}
-        onChange={(event) => setIsOff(event.target.checked)}
+        onValue={setIsOff}
       />
     </ActionButton>
   );

@@ -26,7 +26,7 @@ const fills: Readonly<Record<CellState, string>> = {
   broken: 'fill-bad',
 };
 
-function Cells({ picture }: { readonly picture: NodeDrawing }) {
+function Cells({ picture }: Readonly<{ picture: NodeDrawing }>) {
   const { width, height, shapes } = picture;
   return (
     <svg viewBox={`0 0 ${String(width)} ${String(height)}`} width={width} height={height} aria-hidden>
@@ -60,7 +60,7 @@ const frames: Readonly<Record<string, string>> = {
 };
 
 /** Drawn anew only when the node is another one: what was read again and is the same keeps its identity. */
-const Tile = memo(function Tile({ node, href }: { readonly node: FleetNode; readonly href: string }) {
+const Tile = memo(function Tile({ node, href }: Readonly<{ node: FleetNode; href: string }>) {
   const words = nodeText(node);
   return (
     <a
@@ -80,7 +80,7 @@ const Tile = memo(function Tile({ node, href }: { readonly node: FleetNode; read
  * All regions with their clusters and nodes. The nodes are plain links and one listener follows them all: a thousand router
  * links would each listen to every change of the address.
  */
-export function FleetMap({ regions }: { readonly regions: readonly RegionGroup[] }) {
+export function FleetMap({ regions }: Readonly<{ regions: readonly RegionGroup[] }>) {
   const router = useRouter();
   const base = router.buildLocation({ to: '/operator/nodes/$nodeId', params: { nodeId: 'NODE' } }).href;
   const hrefOf = (id: string): string => router.history.createHref(base.replace('NODE', id));
@@ -114,13 +114,7 @@ export function FleetMap({ regions }: { readonly regions: readonly RegionGroup[]
   );
 }
 
-function Cluster({
-  group,
-  hrefOf,
-}: {
-  readonly group: ClusterGroup;
-  readonly hrefOf: (id: string) => string;
-}) {
+function Cluster({ group, hrefOf }: Readonly<{ group: ClusterGroup; hrefOf: (id: string) => string }>) {
   const { name, providerId, cluster, nodes, counts } = group;
   return (
     // What is far below is not laid out until one gets there, where that is worth it.

@@ -1,10 +1,10 @@
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useDeferredValue, useMemo, useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
-import { Button, buttonClass } from '../../../ui/button.tsx';
+import { Button } from '../../../ui/button.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
-import { SelectField, TextField } from '../../../ui/field.tsx';
+import { FilterField, TextField } from '../../../ui/field.tsx';
 import { Card, KeyFigures, PageHeader } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { Table, type Column } from '../../../ui/table.tsx';
@@ -20,17 +20,13 @@ import {
 } from './fleet-layout.ts';
 import { filterNodes, type FleetFilter, type FleetNode } from '../common/fleet-nodes.ts';
 import { nodeStatuses } from './fleet-search.ts';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
+import { Form } from '../../../ui/form.tsx';
+import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator');
 
-export function FleetPage() {
-  return (
-    <RequireOperator title="Fleet">
-      <Fleet />
-    </RequireOperator>
-  );
-}
+export const FleetPage = operatorPage('Fleet', Fleet);
 
 function useFleet() {
   return useApiQuery(
@@ -55,12 +51,8 @@ function Fleet() {
         about="Every cluster and node, one cell for each GPU."
         actions={
           <>
-            <Link to="/operator/maintenance" className={buttonClass()}>
-              Maintenance
-            </Link>
-            <Link to="/operator/rentals" className={buttonClass()}>
-              All rentals
-            </Link>
+            <LinkButton to="/operator/maintenance">Maintenance</LinkButton>
+            <LinkButton to="/operator/rentals">All rentals</LinkButton>
           </>
         }
       />
@@ -72,13 +64,8 @@ function Fleet() {
   );
 }
 
-function Loaded({
-  nodes,
-  clusters,
-}: {
-  readonly nodes: readonly FleetNode[];
-  readonly clusters: readonly FleetCluster[];
-}) {
+function Loaded(props: Readonly<{ nodes: readonly FleetNode[]; clusters: readonly FleetCluster[] }>) {
+  const { nodes, clusters } = props;
   const { view = 'map', ...filter } = route.useSearch();
   const navigate = route.useNavigate();
   // By its text, because the router makes the object anew whenever anything of the URL is.
@@ -92,9 +79,9 @@ function Loaded({
         <EmptyState
           title="There are no clusters yet"
           action={
-            <Link to="/operator/providers" className={buttonClass('primary')}>
+            <LinkButton to="/operator/providers" kind="primary">
               Register a cluster
-            </Link>
+            </LinkButton>
           }
         >
           Register the endpoint of a compute engine; its nodes and GPUs are read from it.
@@ -125,13 +112,7 @@ function Loaded({
   );
 }
 
-function Overview({
-  nodes,
-  isFiltered,
-}: {
-  readonly nodes: readonly FleetNode[];
-  readonly isFiltered: boolean;
-}) {
+function Overview({ nodes, isFiltered }: Readonly<{ nodes: readonly FleetNode[]; isFiltered: boolean }>) {
   const counts = useMemo(() => countsOf(nodes), [nodes]);
   const troubled = nodes.filter(
     ({ status }) => status === 'node_offline' || status === 'node_quarantined',
@@ -149,43 +130,36 @@ function Overview({
   );
 }
 
-function Filters({ nodes, filter }: { readonly nodes: readonly FleetNode[]; readonly filter: FleetFilter }) {
+function Filters({ nodes, filter }: Readonly<{ nodes: readonly FleetNode[]; filter: FleetFilter }>) {
   const navigate = route.useNavigate();
   const { regions, providers, gpus } = useMemo(() => fleetChoices(nodes), [nodes]);
   const set = (change: FleetFilter): void =>
     void navigate({ search: (before) => ({ ...before, ...change }) as typeof before, replace: true });
-  const choices = (any: string, values: readonly string[]) => [
-    { value: '', label: any },
-    ...values.map((value) => ({ value, label: value.replace(/^node_/, '') })),
-  ];
-  const select = (label: string, name: keyof FleetFilter, any: string, values: readonly string[]) => (
-    <SelectField
+  const select = (label: string, name: keyof FleetFilter, all: string, values: readonly string[]) => (
+    <FilterField
       label={label}
-      value={filter[name] ?? ''}
-      choices={choices(any, values)}
-      onChange={(event) => set({ [name]: event.target.value === '' ? undefined : event.target.value })}
+      value={filter[name]}
+      all={all}
+      choices={values.map((value) => ({ value, label: value.replace(/^node_/, '') }))}
+      onValue={(value) => set({ [name]: value })}
     />
   );
   return (
     <Card>
-      <form
-        role="search"
-        className="grid grid-cols-2 gap-3 md:grid-cols-5"
-        onSubmit={(event) => event.preventDefault()}
-      >
+      <Form role="search" className="grid grid-cols-2 gap-3 md:grid-cols-5">
         {/* What is typed is in the URL at once; the picture follows when there is time. */}
         <TextField
           label="Find"
           type="search"
           placeholder="name, id or reason"
           value={filter.find ?? ''}
-          onChange={(event) => set({ find: event.target.value === '' ? undefined : event.target.value })}
+          onValue={(value) => set({ find: value || undefined })}
         />
         {select('Region', 'region', 'All regions', regions)}
         {select('Provider', 'provider', 'All providers', providers)}
         {select('State', 'status', 'All states', nodeStatuses)}
         {select('GPU', 'gpu', 'All GPUs', gpus)}
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -196,9 +170,9 @@ function NoNodesMatch() {
       <EmptyState
         title="No node fits these filters"
         action={
-          <Link to="/operator" search={{}} className={buttonClass()}>
+          <LinkButton to="/operator" search={{}}>
             Show all nodes
-          </Link>
+          </LinkButton>
         }
       />
     </Card>
@@ -209,11 +183,7 @@ function MapView({
   nodes,
   clusters,
   isFiltered,
-}: {
-  readonly nodes: readonly FleetNode[];
-  readonly clusters: readonly FleetCluster[];
-  readonly isFiltered: boolean;
-}) {
+}: Readonly<{ nodes: readonly FleetNode[]; clusters: readonly FleetCluster[]; isFiltered: boolean }>) {
   const regions = useMemo(
     () => groupFleet(clusters, nodes, { withEmpty: !isFiltered }),
     [clusters, nodes, isFiltered],
@@ -234,9 +204,9 @@ const columns: readonly Column<FleetNode>[] = [
     head: 'Node',
     main: true,
     cell: ({ id, name }) => (
-      <Link to="/operator/nodes/$nodeId" params={{ nodeId: id }} className="underline">
+      <TextLink to="/operator/nodes/$nodeId" params={{ nodeId: id }}>
         {name}
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'Region', cell: ({ region }) => region },
@@ -249,17 +219,12 @@ const columns: readonly Column<FleetNode>[] = [
 const ROWS_PER_PAGE = 100;
 
 /** The same for those who do not see the picture. Rows come in portions, so that a large fleet opens at once. */
-function TableView({ nodes }: { readonly nodes: readonly FleetNode[] }) {
+function TableView({ nodes }: Readonly<{ nodes: readonly FleetNode[] }>) {
   const [limit, setLimit] = useState(ROWS_PER_PAGE);
   if (nodes.length === 0) return <NoNodesMatch />;
   return (
     <Card flush>
-      <Table
-        caption="Nodes of the fleet"
-        columns={columns}
-        rows={nodes.slice(0, limit)}
-        rowKey={({ id }) => id}
-      />
+      <Table caption="Nodes of the fleet" columns={columns} rows={nodes.slice(0, limit)} />
       {nodes.length > limit && (
         <div className="border-line text-soft flex items-center justify-between border-t px-4 py-2 text-xs">
           The first {limit} of {nodes.length} nodes

@@ -1,5 +1,5 @@
 import type { Output, Item } from '@millrace/sdk';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
@@ -16,28 +16,19 @@ import { countsOf, countsText } from './fleet-layout.ts';
 import { localToInstant } from '../common/local-time.ts';
 import { AnnounceButton, WindowTable } from '../maintenance/maintenance-windows.tsx';
 import { nodeActionDisabledReason, rentalsText, writeOffDisabledReason } from './node-actions.ts';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
 import { RentalTable } from '../rentals/rental-table.tsx';
 import { WriteOffButton } from '../common/write-off-button.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/nodes/$nodeId');
 
-const toFleet = (
-  <Link to="/operator" className="underline">
-    Fleet
-  </Link>
-);
+const toFleet = <TextLink to="/operator">Fleet</TextLink>;
 
 type Node = Output<'adminGetNode'>;
 type Gpu = Node['gpus'][number];
 
-export function NodePage() {
-  return (
-    <RequireOperator title="Node">
-      <NodeLoaded />
-    </RequireOperator>
-  );
-}
+export const NodePage = operatorPage('Node', NodeLoaded);
 
 function NodeLoaded() {
   const { nodeId } = route.useParams();
@@ -53,7 +44,7 @@ function NodeLoaded() {
   );
 }
 
-function NodeDetail({ node }: { readonly node: Node }) {
+function NodeDetail({ node }: Readonly<{ node: Node }>) {
   return (
     <>
       <PageHeader
@@ -80,7 +71,7 @@ function NodeDetail({ node }: { readonly node: Node }) {
         <Gpus node={node} />
       </Card>
       <Card title="Who is on it" about={`${rentalsText(node.liveRentalCount)} on this node.`} flush>
-        <RentalTable filter={{ nodeId: node.id }} empty={<EmptyState title="Nobody is on this node" />} />
+        <RentalTable filter={{ nodeId: node.id }} empty="Nobody is on this node" />
       </Card>
       <Card title="Maintenance" flush actions={<AnnounceButton nodes={[node]} />}>
         <WindowTable filter={{ nodeId: node.id }} />
@@ -91,7 +82,7 @@ function NodeDetail({ node }: { readonly node: Node }) {
   );
 }
 
-function NodeActions({ node }: { readonly node: Node }) {
+function NodeActions({ node }: Readonly<{ node: Node }>) {
   const { id: nodeId, name } = node;
   const [deadline, setDeadline] = useState('');
   const deadlineAt = localToInstant(deadline);
@@ -117,7 +108,7 @@ function NodeActions({ node }: { readonly node: Node }) {
           hint="Shown with the node. Nothing is ended then."
           type="datetime-local"
           value={deadline}
-          onChange={(event) => setDeadline(event.target.value)}
+          onValue={setDeadline}
         />
       </ActionButton>
       <ActionButton
@@ -170,7 +161,7 @@ function NodeActions({ node }: { readonly node: Node }) {
   );
 }
 
-function Hardware({ node }: { readonly node: Node }) {
+function Hardware({ node }: Readonly<{ node: Node }>) {
   const isRead = node.hardwareReadAt !== null;
   return (
     <Card title="Machine">
@@ -182,14 +173,13 @@ function Hardware({ node }: { readonly node: Node }) {
             ? null
             : [
                 'Supplied by',
-                <Link
+                <TextLink
                   key="supplier"
                   to="/operator/organisations/$organisationId"
                   params={{ organisationId: node.supplierId }}
-                  className="underline"
                 >
                   {node.supplierId}
-                </Link>,
+                </TextLink>,
               ],
           ['Address', node.address ?? 'none known'],
           ['CPU', isRead ? `${node.cpuModel}, ${String(node.cpuCount)} cores` : 'not read yet'],
@@ -213,7 +203,7 @@ function Hardware({ node }: { readonly node: Node }) {
   );
 }
 
-function Gpus({ node }: { readonly node: Node }) {
+function Gpus({ node }: Readonly<{ node: Node }>) {
   const columns: readonly Column<Gpu>[] = [
     {
       head: 'GPU',
@@ -238,12 +228,10 @@ function Gpus({ node }: { readonly node: Node }) {
     { head: 'Act', cell: (gpu) => <MarkGpu node={node} gpu={gpu} /> },
   ];
   if (node.gpus.length === 0) return <EmptyState title="No GPUs are known yet" />;
-  return (
-    <Table caption={`GPUs of ${node.name}`} columns={columns} rows={node.gpus} rowKey={({ id }) => id} />
-  );
+  return <Table caption={`GPUs of ${node.name}`} columns={columns} rows={node.gpus} />;
 }
 
-function MarkGpu({ node, gpu }: { readonly node: Node; readonly gpu: Gpu }) {
+function MarkGpu({ node, gpu }: Readonly<{ node: Node; gpu: Gpu }>) {
   const isFaulty = gpu.state === 'faulty';
   const label = isFaulty ? 'Put back' : 'Mark faulty';
   return (
@@ -281,7 +269,7 @@ const historyColumns: readonly Column<Item<'adminListNodeTransitions'>>[] = [
   { head: 'By', cell: ({ actor }) => actor },
 ];
 
-function History({ node }: { readonly node: Node }) {
+function History({ node }: Readonly<{ node: Node }>) {
   const pages = usePages(['admin', 'node', node.id, 'transitions', node.statusSince], (client, signal) =>
     client.admin.nodes.listTransitions({ nodeId: node.id, limit: 20 }, { signal }),
   );
@@ -293,7 +281,7 @@ function History({ node }: { readonly node: Node }) {
         caption={`What happened to ${node.name}`}
         columns={historyColumns}
         rowKey={({ seq }) => String(seq)}
-        empty={<EmptyState title="Nothing has happened to it yet" />}
+        empty="Nothing has happened to it yet"
       />
     </Card>
   );

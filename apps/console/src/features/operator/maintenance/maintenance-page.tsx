@@ -1,24 +1,19 @@
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
 import { useApiQuery } from '../../../api/queries.ts';
 import { CommandHint } from '../../../ui/copy.tsx';
-import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
+import { CheckboxField, FilterField, TextField } from '../../../ui/field.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { filterNodes, statusText, type FleetNode } from '../common/fleet-nodes.ts';
 import { AnnounceButton, WindowTable } from './maintenance-windows.tsx';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
 import { maintenanceStatuses } from '../common/search-params.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/maintenance');
 
-export function MaintenancePage() {
-  return (
-    <RequireOperator title="Maintenance">
-      <Maintenance />
-    </RequireOperator>
-  );
-}
+export const MaintenancePage = operatorPage('Maintenance', Maintenance);
 
 function Maintenance() {
   const { status, node } = route.useSearch();
@@ -27,33 +22,20 @@ function Maintenance() {
     <>
       <PageHeader
         title="Maintenance"
-        back={
-          <Link to="/operator" className="underline">
-            Fleet
-          </Link>
-        }
+        back={<TextLink to="/operator">Fleet</TextLink>}
         about="Times in which nodes are away. Tenants are told ahead, and time away is not billed."
       />
       <Card
         title="Windows"
         flush
         actions={
-          <SelectField
+          <FilterField
             label="State"
             hideLabel
-            value={status ?? ''}
-            choices={[
-              { value: '', label: 'All states' },
-              ...maintenanceStatuses.map((value) => ({ value, label: value.replaceAll('_', ' ') })),
-            ]}
-            onChange={(event) =>
-              void navigate({
-                search: (before) => ({
-                  ...before,
-                  status: maintenanceStatuses.find((each) => each === event.target.value),
-                }),
-              })
-            }
+            value={status}
+            all="All states"
+            choices={maintenanceStatuses.map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
+            onValue={(next) => void navigate({ search: (before) => ({ ...before, status: next }) })}
           />
         }
       >
@@ -95,7 +77,7 @@ function NodeChoice() {
         type="search"
         placeholder="name, cluster or id"
         value={find}
-        onChange={(event) => setFind(event.target.value)}
+        onValue={setFind}
       />
       <QueryView query={nodes} what="nodes">
         {(all) => {
@@ -110,7 +92,7 @@ function NodeChoice() {
                       label={node.name}
                       hint={`${node.region}, ${node.clusterName}, ${statusText(node.status)}`}
                       checked={picked.has(node.id)}
-                      onChange={() => toggle(node)}
+                      onValue={() => toggle(node)}
                     />
                   </li>
                 ))}

@@ -1,11 +1,9 @@
 import type { Input, Item } from '@millrace/sdk';
 import { useState } from 'react';
 import { nowMs } from '../../../api/clock.ts';
-import { fieldIssue } from '../../../api/problem.ts';
 import { Badge, type Tone } from '../../../ui/badge.tsx';
 import { TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
@@ -21,7 +19,7 @@ const tones: Readonly<Record<Window['status'], Tone>> = {
   cancelled: 'plain',
 };
 
-function Cancel({ window }: { readonly window: Window }) {
+function Cancel({ window }: Readonly<{ window: Window }>) {
   const isOver = window.status === 'completed' || window.status === 'cancelled';
   const label = window.status === 'in_progress' ? 'End early' : 'Call off';
   return (
@@ -44,10 +42,7 @@ function Cancel({ window }: { readonly window: Window }) {
 
 const columns: readonly Column<Window>[] = [
   { head: 'What', main: true, cell: ({ summary }) => summary },
-  {
-    head: 'State',
-    cell: ({ status }) => <Badge tone={tones[status]}>{status.replaceAll('_', ' ')}</Badge>,
-  },
+  { head: 'State', cell: ({ status }) => <Badge tone={tones[status]}>{status.replaceAll('_', ' ')}</Badge> },
   {
     head: 'When',
     cell: ({ startsAt, endsAt }) => (
@@ -64,9 +59,7 @@ const columns: readonly Column<Window>[] = [
 
 export function WindowTable({
   filter,
-}: {
-  readonly filter: Omit<Input<'adminListMaintenanceWindows'>, 'limit' | 'cursor'>;
-}) {
+}: Readonly<{ filter: Omit<Input<'adminListMaintenanceWindows'>, 'limit' | 'cursor'> }>) {
   const pages = usePages(
     ['admin', 'windows', filter],
     (client, signal) => client.admin.maintenanceWindows.list({ ...filter, limit: 20 }, { signal }),
@@ -78,12 +71,8 @@ export function WindowTable({
       what="maintenance windows"
       caption="Maintenance windows"
       columns={columns}
-      rowKey={({ id }) => id}
-      empty={
-        <EmptyState title="No maintenance is announced">
-          Announce it before you work on nodes: tenants are told, and time away is not billed.
-        </EmptyState>
-      }
+      empty="No maintenance is announced"
+      hint="Announce it before you work on nodes: tenants are told, and time away is not billed."
     />
   );
 }
@@ -94,10 +83,7 @@ const hourMs = 3_600_000;
 export function AnnounceButton({
   nodes,
   onDone,
-}: {
-  readonly nodes: readonly { readonly id: string; readonly name: string }[];
-  readonly onDone?: () => void;
-}) {
+}: Readonly<{ nodes: readonly { readonly id: string; readonly name: string }[]; onDone?: () => void }>) {
   const [starts, setStarts] = useState('');
   const [ends, setEnds] = useState('');
   const [summary, setSummary] = useState('');
@@ -128,38 +114,22 @@ export function AnnounceButton({
       }}
       {...(onDone === undefined ? {} : { onDone })}
     >
-      {(error: unknown) => (
-        <>
-          <p>
-            Organisations with something on {names} are told at once, and again when it begins and ends. Time
-            that a machine is away is not billed.
-          </p>
-          <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
-            <TextField
-              label="Begins"
-              type="datetime-local"
-              value={starts}
-              error={fieldIssue(error, 'startsAt')}
-              onChange={(event) => setStarts(event.target.value)}
-            />
-            <TextField
-              label="Ends"
-              type="datetime-local"
-              value={ends}
-              error={fieldIssue(error, 'endsAt')}
-              onChange={(event) => setEnds(event.target.value)}
-            />
-          </div>
-          <TextField
-            label="What tenants are told"
-            placeholder="A fan is replaced"
-            value={summary}
-            maxLength={500}
-            error={fieldIssue(error, 'summary')}
-            onChange={(event) => setSummary(event.target.value)}
-          />
-        </>
-      )}
+      <p>
+        Organisations with something on {names} are told at once, and again when it begins and ends. Time that
+        a machine is away is not billed.
+      </p>
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
+        <TextField label="Begins" type="datetime-local" value={starts} issue="startsAt" onValue={setStarts} />
+        <TextField label="Ends" type="datetime-local" value={ends} issue="endsAt" onValue={setEnds} />
+      </div>
+      <TextField
+        label="What tenants are told"
+        placeholder="A fan is replaced"
+        value={summary}
+        maxLength={500}
+        issue="summary"
+        onValue={setSummary}
+      />
     </ActionButton>
   );
 }

@@ -1,7 +1,6 @@
 import type { Input, Item } from '@millrace/sdk';
 import { percentOf } from '@millrace/sdk/text';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { Badge, type Tone } from '../../../ui/badge.tsx';
 import { Id } from '../../../ui/copy.tsx';
 import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
@@ -36,84 +35,77 @@ const healthTones: Readonly<Record<Deployment['health'], Tone>> = {
   unknown: 'plain',
 };
 
+const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployment>[] => [
+  {
+    head: 'Model',
+    main: true,
+    cell: ({ model, upstreamModel }) => (
+      <span className="break-all">
+        {model}
+        {upstreamModel !== model && (
+          <span className="text-soft block text-xs font-normal">there: {upstreamModel}</span>
+        )}
+      </span>
+    ),
+  },
+  {
+    head: 'Engine',
+    cell: ({ engine, address, region, hasApiKey }) => (
+      <>
+        {engine}, {region}
+        <span className="text-soft block text-xs break-all">
+          {address}
+          {hasApiKey && ', with a key'}
+        </span>
+      </>
+    ),
+  },
+  {
+    head: 'Health',
+    cell: ({ health, healthSince }) => (
+      <>
+        <Badge tone={healthTones[health]}>{health}</Badge>
+        <span className="text-soft block text-xs">
+          <RelativeTime at={healthSince} />
+        </span>
+      </>
+    ),
+  },
+  {
+    head: 'Weight',
+    right: true,
+    cell: (deployment) => (
+      <>
+        {deployment.weight}
+        <span className="text-soft block text-xs">
+          {requestShareText(
+            deployment,
+            deployments.filter(({ model }) => model === deployment.model),
+            percentOf,
+          )}
+        </span>
+      </>
+    ),
+  },
+  { head: 'At once', right: true, cell: ({ maxConcurrency }) => maxConcurrency ?? 'no limit' },
+  { head: 'Id', cell: ({ id }) => <Id value={id} what="deployment id" /> },
+  {
+    head: 'Act',
+    cell: (deployment) => (
+      <span className="flex flex-wrap justify-end gap-1 md:justify-start">
+        <EditDeployment key={deployment.updatedAt} deployment={deployment} />
+        <RemoveDeployment deployment={deployment} />
+      </span>
+    ),
+  },
+];
+
 /** Engines that serve models: where, how well, and what part of the requests they get. */
 export function Deployments({
   models,
   deployments,
   of,
-}: {
-  readonly models: readonly Model[];
-  readonly deployments: readonly Deployment[];
-  readonly of: string | undefined;
-}) {
-  const columns: readonly Column<Deployment>[] = [
-    {
-      head: 'Model',
-      main: true,
-      cell: ({ model, upstreamModel }) => (
-        <span className="break-all">
-          {model}
-          {upstreamModel !== model && (
-            <span className="text-soft block text-xs font-normal">there: {upstreamModel}</span>
-          )}
-        </span>
-      ),
-    },
-    {
-      head: 'Engine',
-      cell: ({ engine, address, region, hasApiKey }) => (
-        <>
-          {engine}, {region}
-          <span className="text-soft block text-xs break-all">
-            {address}
-            {hasApiKey && ', with a key'}
-          </span>
-        </>
-      ),
-    },
-    {
-      head: 'Health',
-      cell: ({ health, healthSince }) => (
-        <>
-          <Badge tone={healthTones[health]}>{health}</Badge>
-          <span className="text-soft block text-xs">
-            <RelativeTime at={healthSince} />
-          </span>
-        </>
-      ),
-    },
-    {
-      head: 'Weight',
-      right: true,
-      cell: (deployment) => (
-        <>
-          {deployment.weight}
-          <span className="text-soft block text-xs">
-            {requestShareText(
-              deployment,
-              deployments.filter(({ model }) => model === deployment.model),
-              percentOf,
-            )}
-          </span>
-        </>
-      ),
-    },
-    {
-      head: 'At once',
-      right: true,
-      cell: ({ maxConcurrency }) => maxConcurrency ?? 'no limit',
-    },
-    { head: 'Id', cell: ({ id }) => <Id value={id} what="deployment id" /> },
-    {
-      head: 'Act',
-      cell: (deployment) => (
-        <span className="flex flex-wrap justify-end gap-1 md:justify-start">
-          <EditDeployment key={deployment.updatedAt} deployment={deployment} />
-          <RemoveDeployment deployment={deployment} />
-        </span>
-      ),
-    },
-  ];
+}: Readonly<{ models: readonly Model[]; deployments: readonly Deployment[]; of: string | undefined }>) {
   return (
     <Card
       title={of === undefined ? 'Deployments' : `Deployments of ${of}`}
@@ -123,7 +115,7 @@ export function Deployments({
       {deployments.length === 0 ? (
         <EmptyState title="Nothing serves a model yet">Register an engine that does.</EmptyState>
       ) : (
-        <Table caption="Deployments" columns={columns} rows={deployments} rowKey={({ id }) => id} />
+        <Table caption="Deployments" columns={columnsOf(deployments)} rows={deployments} />
       )}
     </Card>
   );
@@ -149,13 +141,7 @@ function formIssue(form: Form): string | false {
   );
 }
 
-function AddDeployment({
-  models,
-  of,
-}: {
-  readonly models: readonly Model[];
-  readonly of: string | undefined;
-}) {
+function AddDeployment({ models, of }: Readonly<{ models: readonly Model[]; of: string | undefined }>) {
   const empty = { address: '', region: '', upstreamModel: '', weight: '100', maxConcurrency: '', apiKey: '' };
   const [model, setModel] = useState(of ?? models[0]?.name ?? '');
   const [engine, setEngine] = useState<Engine>('vllm');
@@ -184,29 +170,20 @@ function AddDeployment({
       wait={formIssue(form)}
       onDone={() => setForm(empty)}
     >
-      {(error: unknown) => (
-        <>
-          <SelectField
-            label="Model"
-            value={model}
-            error={fieldIssue(error, 'model')}
-            choices={models.map(({ name }) => ({ value: name, label: name }))}
-            onChange={(event) => setModel(event.target.value)}
-          />
-          <SelectField
-            label="Engine"
-            value={engine}
-            choices={engines.map((value) => ({ value, label: value }))}
-            onChange={(event) => setEngine(engines.find((each) => each === event.target.value) ?? 'vllm')}
-          />
-          <DeploymentFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
-        </>
-      )}
+      <SelectField
+        label="Model"
+        value={model}
+        issue="model"
+        choices={models.map(({ name }) => ({ value: name, label: name }))}
+        onValue={setModel}
+      />
+      <SelectField label="Engine" value={engine} choices={engines} onValue={setEngine} />
+      <DeploymentFields form={form} set={(change) => setForm({ ...form, ...change })} />
     </ActionButton>
   );
 }
 
-function EditDeployment({ deployment }: { readonly deployment: Deployment }) {
+function EditDeployment({ deployment }: Readonly<{ deployment: Deployment }>) {
   const start: Form = {
     address: deployment.address,
     region: deployment.region,
@@ -243,30 +220,18 @@ function EditDeployment({ deployment }: { readonly deployment: Deployment }) {
         })
       }
     >
-      {(error: unknown) => (
-        <>
-          <CheckboxField
-            label="Takes requests"
-            hint="Switched off, it gets nothing new; what runs there finishes."
-            checked={enabled}
-            onChange={(event) => setEnabled(event.target.checked)}
-          />
-          <DeploymentFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
-        </>
-      )}
+      <CheckboxField
+        label="Takes requests"
+        hint="Switched off, it gets nothing new; what runs there finishes."
+        checked={enabled}
+        onValue={setEnabled}
+      />
+      <DeploymentFields form={form} set={(change) => setForm({ ...form, ...change })} />
     </ActionButton>
   );
 }
 
-function DeploymentFields({
-  form,
-  set,
-  error,
-}: {
-  readonly form: Form;
-  readonly set: (change: Partial<Form>) => void;
-  readonly error: unknown;
-}) {
+function DeploymentFields({ form, set }: Readonly<{ form: Form; set: (change: Partial<Form>) => void }>) {
   const field = (label: string, name: keyof Form, hint: string, type = 'text') => (
     <TextField
       label={label}
@@ -274,8 +239,8 @@ function DeploymentFields({
       type={type}
       autoComplete="off"
       value={form[name]}
-      error={fieldIssue(error, name)}
-      onChange={(event) => set({ [name]: event.target.value })}
+      issue={name}
+      onValue={(value) => set({ [name]: value })}
     />
   );
   return (
@@ -297,7 +262,7 @@ function DeploymentFields({
   );
 }
 
-function RemoveDeployment({ deployment }: { readonly deployment: Deployment }) {
+function RemoveDeployment({ deployment }: Readonly<{ deployment: Deployment }>) {
   return (
     <ActionButton
       label="Forget"

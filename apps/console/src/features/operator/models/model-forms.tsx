@@ -1,6 +1,5 @@
 import type { Input, Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { SelectField, TextField } from '../../../ui/field.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { parseNames, parseOptionalInteger } from './model-summary.ts';
@@ -102,49 +101,38 @@ export function CreateModel() {
       wait={formIssue(form)}
       onDone={() => setForm(emptyForm)}
     >
-      {(error: unknown) => (
-        <>
-          <TextField
-            label="Name"
-            placeholder="meta-llama/Llama-3.1-8B-Instruct"
-            value={form.name}
-            maxLength={200}
-            error={fieldIssue(error, 'name')}
-            onChange={(event) => setForm({ ...form, name: event.target.value })}
-          />
-          <div className="grid grid-cols-2 gap-3">
-            <SelectField
-              label="Kind"
-              value={form.modality}
-              choices={modalities.map((value) => ({ value, label: value }))}
-              onChange={(event) =>
-                setForm({
-                  ...form,
-                  modality: modalities.find((each) => each === event.target.value) ?? 'chat',
-                })
-              }
-            />
-            <SelectField
-              label="For"
-              value={form.mode}
-              choices={[
-                { value: 'live', label: 'live and test keys' },
-                { value: 'test', label: 'test keys alone' },
-              ]}
-              onChange={(event) =>
-                setForm({ ...form, mode: event.target.value === 'test' ? 'test' : 'live' })
-              }
-            />
-          </div>
-          <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
-          <p className="text-soft text-xs">It is sold once it has a price and an engine that serves it.</p>
-        </>
-      )}
+      <TextField
+        label="Name"
+        placeholder="meta-llama/Llama-3.1-8B-Instruct"
+        value={form.name}
+        maxLength={200}
+        issue="name"
+        onValue={(name) => setForm({ ...form, name })}
+      />
+      <div className="grid grid-cols-2 gap-3">
+        <SelectField
+          label="Kind"
+          value={form.modality}
+          choices={modalities}
+          onValue={(modality) => setForm({ ...form, modality })}
+        />
+        <SelectField
+          label="For"
+          value={form.mode}
+          choices={[
+            { value: 'live', label: 'live and test keys' },
+            { value: 'test', label: 'test keys alone' },
+          ]}
+          onValue={(mode) => setForm({ ...form, mode })}
+        />
+      </div>
+      <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} />
+      <p className="text-soft text-xs">It is sold once it has a price and an engine that serves it.</p>
     </ActionButton>
   );
 }
 
-export function EditModel({ model }: { readonly model: Model }) {
+export function EditModel({ model }: Readonly<{ model: Model }>) {
   const [form, setForm] = useState(() => formOf(model));
   return (
     <ActionButton
@@ -157,14 +145,12 @@ export function EditModel({ model }: { readonly model: Model }) {
       onOpen={() => setForm(formOf(model))}
       run={(client, reason) => client.admin.models.update({ name: model.name, ...settingsOf(form), reason })}
     >
-      {(error: unknown) => (
-        <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} error={error} />
-      )}
+      <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} />
     </ActionButton>
   );
 }
 
-export function SwitchModel({ model }: { readonly model: Model }) {
+export function SwitchModel({ model }: Readonly<{ model: Model }>) {
   const label = model.enabled ? 'Retire' : 'Offer again';
   return (
     <ActionButton
@@ -187,22 +173,14 @@ export function SwitchModel({ model }: { readonly model: Model }) {
   );
 }
 
-function SettingFields({
-  form,
-  set,
-  error,
-}: {
-  readonly form: Form;
-  readonly set: (change: Partial<Form>) => void;
-  readonly error: unknown;
-}) {
+function SettingFields({ form, set }: Readonly<{ form: Form; set: (change: Partial<Form>) => void }>) {
   const field = (label: string, name: keyof Form, hint?: string) => (
     <TextField
       label={label}
       {...(hint === undefined ? {} : { hint })}
       value={form[name]}
-      error={fieldIssue(error, name)}
-      onChange={(event) => set({ [name]: event.target.value })}
+      issue={name}
+      onValue={(value) => set({ [name]: value })}
     />
   );
   return (

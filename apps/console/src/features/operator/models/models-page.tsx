@@ -1,5 +1,5 @@
 import type { Item } from '@millrace/sdk';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { nowMs } from '../../../api/clock.ts';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
@@ -11,21 +11,16 @@ import { Table, type Column } from '../../../ui/table.tsx';
 import { Deployments } from './deployments.tsx';
 import { CreateModel, EditModel, SwitchModel } from './model-forms.tsx';
 import { modelHealth, modelPrices } from './model-summary.ts';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
 import { unitText, type Price } from '../prices/price-form.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/models');
 
 type Model = Item<'adminListModels'>;
 type Deployment = Item<'adminListDeployments'>;
 
-export function ModelCatalogPage() {
-  return (
-    <RequireOperator title="Model catalog">
-      <ModelCatalog />
-    </RequireOperator>
-  );
-}
+export const ModelCatalogPage = operatorPage('Model catalog', ModelCatalog);
 
 /** Models, where they run and what they cost: read together, because each is judged by the others. */
 function useCatalog() {
@@ -89,11 +84,7 @@ function ModelTable({
   models,
   deployments,
   prices,
-}: {
-  readonly models: readonly Model[];
-  readonly deployments: readonly Deployment[];
-  readonly prices: readonly Price[];
-}) {
+}: Readonly<{ models: readonly Model[]; deployments: readonly Deployment[]; prices: readonly Price[] }>) {
   if (models.length === 0) {
     return (
       <EmptyState title="No models are offered yet">
@@ -107,9 +98,9 @@ function ModelTable({
       main: true,
       cell: ({ name, mode, ownedBy }) => (
         <>
-          <Link to="/operator/models" search={{ model: name }} className="break-all underline">
+          <TextLink to="/operator/models" search={{ model: name }} className="break-all">
             {name}
-          </Link>{' '}
+          </TextLink>{' '}
           {mode === 'test' && <Badge>test</Badge>}
           <span className="text-soft block text-xs font-normal">{ownedBy}</span>
         </>
@@ -142,7 +133,7 @@ function ModelTable({
   );
 }
 
-function PriceLines({ prices }: { readonly prices: readonly Price[] }) {
+function PriceLines({ prices }: Readonly<{ prices: readonly Price[] }>) {
   if (prices.length === 0) return <Badge tone="warn">no price: not sold</Badge>;
   return (
     <>
@@ -158,16 +149,16 @@ function PriceLines({ prices }: { readonly prices: readonly Price[] }) {
   );
 }
 
-function ModelDetail({ model, prices }: { readonly model: Model; readonly prices: readonly Price[] }) {
+function ModelDetail({ model, prices }: Readonly<{ model: Model; prices: readonly Price[] }>) {
   return (
     <Card
       title={model.name}
       actions={
         <>
           <EditModel key={model.updatedAt} model={model} />
-          <Link to="/operator/models" search={{}} className="self-center underline">
+          <TextLink to="/operator/models" search={{}} className="self-center">
             Close
-          </Link>
+          </TextLink>
         </>
       }
     >
@@ -195,9 +186,7 @@ function ModelDetail({ model, prices }: { readonly model: Model; readonly prices
         ]}
       />
       <p className="mt-3">
-        <Link to="/operator/prices" className="underline">
-          Set its price in the price book
-        </Link>
+        <TextLink to="/operator/prices">Set its price in the price book</TextLink>
       </p>
     </Card>
   );

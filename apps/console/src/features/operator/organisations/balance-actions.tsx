@@ -1,7 +1,6 @@
 import type { Output, Item } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { TextField } from '../../../ui/field.tsx';
 import { Money } from '../../../ui/money.tsx';
 import { ActionButton } from '../common/action-button.tsx';
@@ -45,28 +44,24 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
       wait={('issue' in read && read.issue) || (expiresAt === undefined && 'The end is no moment.')}
       onDone={() => setAmount('')}
     >
-      {(error: unknown) => (
-        <>
-          <TextField
-            label="Amount in dollars"
-            inputMode="decimal"
-            placeholder="25"
-            value={amount}
-            error={fieldIssue(error, 'amountNanoUsd')}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-          <TextField
-            label="Expires (optional)"
-            hint="With an end it is promotional: spent before paid credit, and gone then."
-            type="datetime-local"
-            value={expires}
-            error={fieldIssue(error, 'expiresAt')}
-            onChange={(event) => setExpires(event.target.value)}
-          />
-          {'nano' in read && (
-            <BalanceChangeNote change={balanceChange(balance, read.nano)} whose={organisation.name} />
-          )}
-        </>
+      <TextField
+        label="Amount in dollars"
+        inputMode="decimal"
+        placeholder="25"
+        value={amount}
+        issue="amountNanoUsd"
+        onValue={setAmount}
+      />
+      <TextField
+        label="Expires (optional)"
+        hint="With an end it is promotional: spent before paid credit, and gone then."
+        type="datetime-local"
+        value={expires}
+        issue="expiresAt"
+        onValue={setExpires}
+      />
+      {'nano' in read && (
+        <BalanceChangeNote change={balanceChange(balance, read.nano)} whose={organisation.name} />
       )}
     </ActionButton>
   );
@@ -95,19 +90,15 @@ export function AdjustButton({ organisation, balance }: MoneyProps) {
       wait={('issue' in read && read.issue) || change?.issue}
       onDone={() => setAmount('')}
     >
-      {(error: unknown) => (
-        <>
-          <TextField
-            label="Amount in dollars"
-            hint="With a minus it is taken away. A balance is never taken below its floor."
-            placeholder="-12.50"
-            value={amount}
-            error={fieldIssue(error, 'amountNanoUsd')}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-          {change !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
-        </>
-      )}
+      <TextField
+        label="Amount in dollars"
+        hint="With a minus it is taken away. A balance is never taken below its floor."
+        placeholder="-12.50"
+        value={amount}
+        issue="amountNanoUsd"
+        onValue={setAmount}
+      />
+      {change !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
     </ActionButton>
   );
 }
@@ -133,29 +124,22 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
         })
       }
     >
-      {(error: unknown) => (
-        <>
-          <TextField
-            label="Overdraft in dollars"
-            hint={`Now ${usdText(balance.maxOverdraftNanoUsd)}. 0 takes it away.`}
-            inputMode="decimal"
-            value={amount}
-            error={fieldIssue(error, 'maxOverdraftNanoUsd')}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-          {change.nano !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
-        </>
-      )}
+      <TextField
+        label="Overdraft in dollars"
+        hint={`Now ${usdText(balance.maxOverdraftNanoUsd)}. 0 takes it away.`}
+        inputMode="decimal"
+        value={amount}
+        issue="maxOverdraftNanoUsd"
+        onValue={setAmount}
+      />
+      {change.nano !== null && <BalanceChangeNote change={change} whose={organisation.name} />}
     </ActionButton>
   );
 }
 
 /** Gives back a charge, or a part of it. */
-export function RefundButton({
-  organisation,
-  balance,
-  transfer,
-}: MoneyProps & { readonly transfer: Transfer }) {
+export function RefundButton(props: MoneyProps & { readonly transfer: Transfer }) {
+  const { organisation, balance, transfer } = props;
   const [amount, setAmount] = useState('');
   const read = parseRefund(transfer.amountNanoUsd, amount);
   const isWhole = amount.trim() === '';
@@ -177,39 +161,30 @@ export function RefundButton({
       changes={changes}
       wait={'issue' in read && read.issue}
     >
-      {(error: unknown) => (
-        <>
-          <p>
-            The charge was <Money nano={-BigInt(transfer.amountNanoUsd)} />. All refunds of it together never
-            exceed it.
-          </p>
-          <TextField
-            label="Amount in dollars (optional)"
-            hint="Empty: all that was not refunded yet."
-            inputMode="decimal"
-            value={amount}
-            error={fieldIssue(error, 'amountNanoUsd')}
-            onChange={(event) => setAmount(event.target.value)}
-          />
-          {'nano' in read && (
-            <BalanceChangeNote
-              change={balanceChange(balance, read.nano)}
-              whose={
-                isWhole ? `${organisation.name}, if nothing of it was refunded before` : organisation.name
-              }
-            />
-          )}
-        </>
+      <p>
+        The charge was <Money nano={-BigInt(transfer.amountNanoUsd)} />. All refunds of it together never
+        exceed it.
+      </p>
+      <TextField
+        label="Amount in dollars (optional)"
+        hint="Empty: all that was not refunded yet."
+        inputMode="decimal"
+        value={amount}
+        issue="amountNanoUsd"
+        onValue={setAmount}
+      />
+      {'nano' in read && (
+        <BalanceChangeNote
+          change={balanceChange(balance, read.nano)}
+          whose={isWhole ? `${organisation.name}, if nothing of it was refunded before` : organisation.name}
+        />
       )}
     </ActionButton>
   );
 }
 
-export function ReverseButton({
-  organisation,
-  balance,
-  transfer,
-}: MoneyProps & { readonly transfer: Transfer }) {
+export function ReverseButton(props: MoneyProps & { readonly transfer: Transfer }) {
+  const { organisation, balance, transfer } = props;
   const change = balanceChange(balance, -BigInt(transfer.amountNanoUsd));
   return (
     <ActionButton
@@ -232,7 +207,7 @@ export function ReverseButton({
   );
 }
 
-export function UnfreezeButton({ organisation }: { readonly organisation: Organisation }) {
+export function UnfreezeButton({ organisation }: Readonly<{ organisation: Organisation }>) {
   return (
     <ActionButton
       label="Unfreeze"

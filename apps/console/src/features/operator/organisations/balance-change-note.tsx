@@ -3,13 +3,7 @@ import { Note } from '../../../ui/states.tsx';
 import type { BalanceChange } from './balance-changes.ts';
 
 /** What a balance is before an act and after it, to the nano-dollar. */
-export function BalanceChangeNote({
-  change,
-  whose,
-}: {
-  readonly change: BalanceChange;
-  readonly whose: string;
-}) {
+export function BalanceChangeNote({ change, whose }: Readonly<{ change: BalanceChange; whose: string }>) {
   const rows = [
     ['Balance', change.balance],
     ['Available', change.available],

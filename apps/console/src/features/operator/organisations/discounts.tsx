@@ -1,10 +1,8 @@
 import type { Output, Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
@@ -27,7 +25,7 @@ const columns: readonly Column<Entitlement>[] = [
   { head: 'Act', cell: (entitlement) => <Revoke entitlement={entitlement} /> },
 ];
 
-function Revoke({ entitlement }: { readonly entitlement: Entitlement }) {
+function Revoke({ entitlement }: Readonly<{ entitlement: Entitlement }>) {
   const { organisationId, id: entitlementId } = entitlement;
   return (
     <ActionButton
@@ -47,7 +45,7 @@ function Revoke({ entitlement }: { readonly entitlement: Entitlement }) {
 }
 
 /** Discounts that an organisation is entitled to. */
-export function Discounts({ organisation }: { readonly organisation: Organisation }) {
+export function Discounts({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id: organisationId, name } = organisation;
   const pages = usePages(['admin', 'organisation', organisationId, 'entitlements'], (client, signal) =>
     client.admin.entitlements.list({ organisationId, limit: 50 }, { signal }),
@@ -59,18 +57,14 @@ export function Discounts({ organisation }: { readonly organisation: Organisatio
         what="discounts"
         caption={`Discounts of ${name}`}
         columns={columns}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState title={`${name} pays list prices`}>
-            Entitle it to a discount with the button above.
-          </EmptyState>
-        }
+        empty={`${name} pays list prices`}
+        hint="Entitle it to a discount with the button above."
       />
     </Card>
   );
 }
 
-function Entitle({ organisation }: { readonly organisation: Organisation }) {
+function Entitle({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id: organisationId, name } = organisation;
   const [percent, setPercent] = useState('');
   const [gpuType, setGpu] = useState('');
@@ -96,38 +90,28 @@ function Entitle({ organisation }: { readonly organisation: Organisation }) {
         })
       }
     >
-      {(error: unknown) => (
-        <>
-          <TextField
-            label="At most, in percent"
-            inputMode="decimal"
-            value={percent}
-            error={fieldIssue(error, 'maxDiscountPercentage')}
-            onChange={(event) => setPercent(event.target.value)}
-          />
-          <TextField
-            label="GPU"
-            hint="Empty: every GPU."
-            value={gpuType}
-            error={fieldIssue(error, 'gpuType')}
-            onChange={(event) => setGpu(event.target.value)}
-          />
-          <TextField
-            label="Contract (optional)"
-            value={contract}
-            maxLength={100}
-            error={fieldIssue(error, 'contractReference')}
-            onChange={(event) => setContract(event.target.value)}
-          />
-          <TextField
-            label="Until (optional)"
-            type="datetime-local"
-            value={until}
-            error={fieldIssue(error, 'validUntil')}
-            onChange={(event) => setUntil(event.target.value)}
-          />
-        </>
-      )}
+      <TextField
+        label="At most, in percent"
+        inputMode="decimal"
+        value={percent}
+        issue="maxDiscountPercentage"
+        onValue={setPercent}
+      />
+      <TextField label="GPU" hint="Empty: every GPU." value={gpuType} issue="gpuType" onValue={setGpu} />
+      <TextField
+        label="Contract (optional)"
+        value={contract}
+        maxLength={100}
+        issue="contractReference"
+        onValue={setContract}
+      />
+      <TextField
+        label="Until (optional)"
+        type="datetime-local"
+        value={until}
+        issue="validUntil"
+        onValue={setUntil}
+      />
     </ActionButton>
   );
 }

@@ -1,12 +1,10 @@
 import type { Output, Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
-import { buttonClass } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money } from '../../../ui/money.tsx';
 import { Card, KeyFigures } from '../../../ui/page.tsx';
-import { EmptyState, Note, QueryView } from '../../../ui/states.tsx';
+import { Note, QueryView } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import {
@@ -17,13 +15,14 @@ import {
   ReverseButton,
   UnfreezeButton,
 } from './balance-actions.tsx';
+import { LinkButton } from '../../../ui/link.tsx';
 
 type Organisation = Output<'adminGetOrganisation'>;
 type Balance = Output<'adminGetBalance'>;
 type Transfer = Item<'adminListTransfers'>;
 
 /** What an organisation has, every movement of it, and what an operator can do about it. */
-export function OrganisationMoney({ organisation }: { readonly organisation: Organisation }) {
+export function OrganisationMoney({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id: organisationId } = organisation;
   const balance = useApiQuery(
     ['admin', 'organisation', organisationId, 'balance'],
@@ -42,13 +41,8 @@ export function OrganisationMoney({ organisation }: { readonly organisation: Org
   );
 }
 
-function BalanceFigures({
-  organisation,
-  balance,
-}: {
-  readonly organisation: Organisation;
-  readonly balance: Balance;
-}) {
+function BalanceFigures(props: Readonly<{ organisation: Organisation; balance: Balance }>) {
+  const { organisation, balance } = props;
   return (
     <>
       {balance.frozen && (
@@ -73,25 +67,15 @@ function BalanceFigures({
         <GrantButton organisation={organisation} balance={balance} />
         <AdjustButton organisation={organisation} balance={balance} />
         <OverdraftButton organisation={organisation} balance={balance} />
-        <Link
-          to="/operator/prices"
-          search={{ organisation: organisation.id, tab: 'all' }}
-          className={buttonClass('plain', 'small')}
-        >
+        <LinkButton to="/operator/prices" search={{ organisation: organisation.id, tab: 'all' }} size="small">
           Contract prices
-        </Link>
+        </LinkButton>
       </div>
     </>
   );
 }
 
-function Transfers({
-  organisation,
-  balance,
-}: {
-  readonly organisation: Organisation;
-  readonly balance: Balance;
-}) {
+function Transfers({ organisation, balance }: Readonly<{ organisation: Organisation; balance: Balance }>) {
   const { id: organisationId, name } = organisation;
   const pages = usePages(['admin', 'organisation', organisationId, 'transfers'], (client, signal) =>
     client.admin.transfers.list({ organisationId, limit: 50 }, { signal }),
@@ -132,8 +116,8 @@ function Transfers({
         what="movements"
         caption={`Movements of money of ${name}`}
         columns={columns}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="No money has moved yet">Grant credit to let it begin.</EmptyState>}
+        empty="No money has moved yet"
+        hint="Grant credit to let it begin."
       />
     </Card>
   );

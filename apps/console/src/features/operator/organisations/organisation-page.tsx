@@ -1,7 +1,6 @@
 import type { Output, Item } from '@millrace/sdk';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { useApiQuery } from '../../../api/queries.ts';
 import { useSession } from '../../../api/session.tsx';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
@@ -9,29 +8,24 @@ import { CommandHint, Id } from '../../../ui/copy.tsx';
 import { CheckboxField, SelectField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
-import { EmptyState, Note } from '../../../ui/states.tsx';
+import { Note } from '../../../ui/states.tsx';
 import { QueryPage } from '../../../ui/query-page.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { Discounts } from './discounts.tsx';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
 import { OrganisationMoney } from './organisation-money.tsx';
 import { RentalTable } from '../rentals/rental-table.tsx';
 import { organisationTabs } from '../common/search-params.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/organisations/$organisationId');
 
 type Organisation = Output<'adminGetOrganisation'>;
 
-export function OrganisationPage() {
-  return (
-    <RequireOperator title="Organisation">
-      <Loaded />
-    </RequireOperator>
-  );
-}
+export const OrganisationPage = operatorPage('Organisation', Loaded);
 
 function Loaded() {
   const { organisationId } = route.useParams();
@@ -45,18 +39,14 @@ function Loaded() {
       query={organisation}
       title="Organisation"
       what="organisation"
-      back={
-        <Link to="/operator/organisations" className="underline">
-          Organisations
-        </Link>
-      }
+      back={<TextLink to="/operator/organisations">Organisations</TextLink>}
     >
       {(loaded) => <Detail organisation={loaded} />}
     </QueryPage>
   );
 }
 
-function Detail({ organisation }: { readonly organisation: Organisation }) {
+function Detail({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id, name, status, suspendedReason, suspendedAt } = organisation;
   const { tab = 'money' } = route.useSearch();
   const navigate = route.useNavigate();
@@ -64,11 +54,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
     <>
       <PageHeader
         title={name}
-        back={
-          <Link to="/operator/organisations" className="underline">
-            Organisations
-          </Link>
-        }
+        back={<TextLink to="/operator/organisations">Organisations</TextLink>}
         about={
           <span className="flex flex-wrap items-center gap-2">
             <StateBadge state={status} /> {organisation.slug} <Id value={id} what="organisation id" />
@@ -105,10 +91,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
             label: 'Rentals',
             content: () => (
               <Card flush>
-                <RentalTable
-                  filter={{ organisationId: id }}
-                  empty={<EmptyState title={`${name} has nothing rented`} />}
-                />
+                <RentalTable filter={{ organisationId: id }} empty={`${name} has nothing rented`} />
               </Card>
             ),
           },
@@ -121,7 +104,7 @@ function Detail({ organisation }: { readonly organisation: Organisation }) {
   );
 }
 
-function StatusAction({ organisation }: { readonly organisation: Organisation }) {
+function StatusAction({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { place } = useSession();
   const { id: organisationId, name, status } = organisation;
   const [endsWork, setEndsWork] = useState(false);
@@ -165,7 +148,7 @@ function StatusAction({ organisation }: { readonly organisation: Organisation })
         label="End its rentals too"
         hint="All of them, within seconds and for good; volumes are kept. Otherwise what runs goes on and goes on being billed."
         checked={endsWork}
-        onChange={(event) => setEndsWork(event.target.checked)}
+        onValue={setEndsWork}
       />
     </ActionButton>
   );
@@ -189,7 +172,7 @@ const memberColumns: readonly Column<Item<'adminListMembers'>>[] = [
 
 const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const;
 
-function Members({ organisation }: { readonly organisation: Organisation }) {
+function Members({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id: organisationId, name } = organisation;
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<(typeof roles)[number]>('member');
@@ -211,23 +194,8 @@ function Members({ organisation }: { readonly organisation: Organisation }) {
             client.admin.organisations.addMember({ organisationId, email: email.trim(), role, reason })
           }
         >
-          {(error: unknown) => (
-            <>
-              <TextField
-                label="Email address"
-                type="email"
-                value={email}
-                error={fieldIssue(error, 'email')}
-                onChange={(event) => setEmail(event.target.value)}
-              />
-              <SelectField
-                label="Role"
-                value={role}
-                choices={roles.map((value) => ({ value, label: value }))}
-                onChange={(event) => setRole(roles.find((each) => each === event.target.value) ?? 'member')}
-              />
-            </>
-          )}
+          <TextField label="Email address" type="email" value={email} issue="email" onValue={setEmail} />
+          <SelectField label="Role" value={role} choices={roles} onValue={setRole} />
         </ActionButton>
       }
     >
@@ -236,10 +204,8 @@ function Members({ organisation }: { readonly organisation: Organisation }) {
         what="members"
         caption={`Members of ${name}`}
         columns={memberColumns}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState title="Nobody is in it">Add an owner, so that somebody can act for it.</EmptyState>
-        }
+        empty="Nobody is in it"
+        hint="Add an owner, so that somebody can act for it."
       />
     </Card>
   );
@@ -256,14 +222,11 @@ const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
       </>
     ),
   },
-  {
-    head: 'On',
-    cell: ({ resource }) => (resource === null ? '' : `${resource.kind} ${resource.id}`),
-  },
+  { head: 'On', cell: ({ resource }) => (resource === null ? '' : `${resource.kind} ${resource.id}`) },
   { head: 'Reason', cell: ({ reason }) => reason ?? '' },
 ];
 
-function AuditLog({ organisationId }: { readonly organisationId: string }) {
+function AuditLog({ organisationId }: Readonly<{ organisationId: string }>) {
   const pages = usePages(['admin', 'audit', organisationId], (client, signal) =>
     client.admin.auditLog.list({ organisationId, limit: 50 }, { signal }),
   );
@@ -274,8 +237,7 @@ function AuditLog({ organisationId }: { readonly organisationId: string }) {
         what="entries"
         caption="Audit log of the organisation"
         columns={auditColumns}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="Nothing has been done yet" />}
+        empty="Nothing has been done yet"
       />
     </Card>
   );

@@ -1,30 +1,24 @@
 import type { Item } from '@millrace/sdk';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint, Id } from '../../../ui/copy.tsx';
-import { SelectField, TextField } from '../../../ui/field.tsx';
+import { FilterField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { useDebounced } from '../../../ui/use-debounced.ts';
 import { Card, PageHeader } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
+import { Form } from '../../../ui/form.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/organisations');
 
 type Organisation = Item<'adminListOrganisations'>;
 
-export function OrganisationsPage() {
-  return (
-    <RequireOperator title="Organisations">
-      <Organisations />
-    </RequireOperator>
-  );
-}
+export const OrganisationsPage = operatorPage('Organisations', Organisations);
 
 const columns: readonly Column<Organisation>[] = [
   {
@@ -32,13 +26,9 @@ const columns: readonly Column<Organisation>[] = [
     main: true,
     cell: ({ id, name, slug }) => (
       <>
-        <Link
-          to="/operator/organisations/$organisationId"
-          params={{ organisationId: id }}
-          className="underline"
-        >
+        <TextLink to="/operator/organisations/$organisationId" params={{ organisationId: id }}>
           {name}
-        </Link>
+        </TextLink>
         <span className="text-soft block text-xs font-normal">{slug}</span>
       </>
     ),
@@ -63,10 +53,7 @@ function Organisations() {
   const navigate = route.useNavigate();
   // The URL has what is typed at once; the service is asked once the typing pauses.
   const search = useDebounced(find, typingPauseMs);
-  const filter = {
-    ...(search === undefined ? {} : { search }),
-    ...(status === undefined ? {} : { status }),
-  };
+  const filter = { ...(search === undefined ? {} : { search }), ...(status === undefined ? {} : { status }) };
   const pages = usePages(['admin', 'organisations', filter], (client, signal) =>
     client.admin.organisations.list({ ...filter, limit: 50 }, { signal }),
   );
@@ -78,36 +65,28 @@ function Organisations() {
         actions={<CreateOrganisation />}
       />
       <Card>
-        <form
-          role="search"
-          className="grid grid-cols-1 gap-3 sm:grid-cols-2"
-          onSubmit={(event) => event.preventDefault()}
-        >
+        <Form role="search" className="grid grid-cols-1 gap-3 sm:grid-cols-2">
           <TextField
             label="Find"
             type="search"
             placeholder="a part of the name or short name"
             value={find ?? ''}
             maxLength={100}
-            onChange={(event) => {
-              const next = event.target.value === '' ? undefined : event.target.value;
-              void navigate({ search: (before) => ({ ...before, find: next }), replace: true });
-            }}
+            onValue={(next) =>
+              void navigate({ search: (before) => ({ ...before, find: next || undefined }), replace: true })
+            }
           />
-          <SelectField
+          <FilterField
             label="State"
-            value={status ?? ''}
+            value={status}
+            all="All"
             choices={[
-              { value: '', label: 'All' },
               { value: 'active', label: 'Active' },
               { value: 'suspended', label: 'Suspended' },
             ]}
-            onChange={(event) => {
-              const next = (['active', 'suspended'] as const).find((each) => each === event.target.value);
-              void navigate({ search: (before) => ({ ...before, status: next }) });
-            }}
+            onValue={(next) => void navigate({ search: (before) => ({ ...before, status: next }) })}
           />
-        </form>
+        </Form>
       </Card>
       <Card flush>
         <PagedTable
@@ -115,12 +94,8 @@ function Organisations() {
           what="organisations"
           caption="Organisations"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="No organisation fits">
-              Try a shorter part of its name, or look at all states.
-            </EmptyState>
-          }
+          empty="No organisation fits"
+          hint="Try a shorter part of its name, or look at all states."
         />
       </Card>
       <CommandHint command="millrace admin org list" />
@@ -147,25 +122,15 @@ function CreateOrganisation() {
         void navigate({ to: '/operator/organisations/$organisationId', params: { organisationId: id } })
       }
     >
-      {(error: unknown) => (
-        <>
-          <TextField
-            label="Name"
-            value={name}
-            maxLength={100}
-            error={fieldIssue(error, 'name')}
-            onChange={(event) => setName(event.target.value)}
-          />
-          <TextField
-            label="Email address of its owner"
-            hint="Somebody with this address becomes the owner; who is not known yet is created."
-            type="email"
-            value={email}
-            error={fieldIssue(error, 'owner.email')}
-            onChange={(event) => setEmail(event.target.value)}
-          />
-        </>
-      )}
+      <TextField label="Name" value={name} maxLength={100} issue="name" onValue={setName} />
+      <TextField
+        label="Email address of its owner"
+        hint="Somebody with this address becomes the owner; who is not known yet is created."
+        type="email"
+        value={email}
+        issue="owner.email"
+        onValue={setEmail}
+      />
     </ActionButton>
   );
 }

@@ -1,6 +1,5 @@
 import { useState } from 'react';
 import { nowMs } from '../../../api/clock.ts';
-import { fieldIssue } from '../../../api/problem.ts';
 import { SelectField, TextField } from '../../../ui/field.tsx';
 import { Note } from '../../../ui/states.tsx';
 import { ActionButton } from '../common/action-button.tsx';
@@ -31,11 +30,11 @@ const kinds: readonly { readonly value: PriceKind; readonly label: string }[] = 
 export function AddPrice({
   now,
   organisationId,
-}: {
-  readonly now: readonly Price[];
+}: Readonly<{
+  now: readonly Price[];
   /** Null: a list price, for everybody. */
-  readonly organisationId: string | null;
-}) {
+  organisationId: string | null;
+}>) {
   const [form, setForm] = useState(emptyPriceForm);
   const [from, setFrom] = useState('');
   const [until, setUntil] = useState('');
@@ -71,63 +70,41 @@ export function AddPrice({
       }
       onOpen={() => setFrom(instantToLocal(nowMs()))}
     >
-      {(error: unknown) => (
-        <>
-          <SelectField
-            label="Of what"
-            value={form.kind}
-            choices={[...kinds]}
-            onChange={(event) =>
-              set({ kind: kinds.find(({ value }) => value === event.target.value)?.value ?? 'gpu' })
-            }
-          />
-          <SubjectFields form={form} set={set} />
-          <TextField
-            label={`Price in dollars, ${unitText(priceUnit(form))}`}
-            inputMode="decimal"
-            placeholder="2.49"
-            value={form.amount}
-            error={fieldIssue(error, 'priceNanoUsd')}
-            onChange={(event) => set({ amount: event.target.value })}
-          />
-          <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
-            <TextField
-              label="From"
-              type="datetime-local"
-              value={from}
-              error={fieldIssue(error, 'validFrom')}
-              onChange={(event) => setFrom(event.target.value)}
-            />
-            <TextField
-              label="Until (optional)"
-              type="datetime-local"
-              value={until}
-              error={fieldIssue(error, 'validUntil')}
-              onChange={(event) => setUntil(event.target.value)}
-            />
-          </div>
-          <Note>
-            {organisationId === null
-              ? before === undefined
-                ? 'There is no price for exactly this now.'
-                : `Now: ${priceText(before)}.`
-              : 'For this organisation alone; it beats every list price.'}{' '}
-            {after !== null && `Then: ${priceText(after)}, ${subjectText(toPriceSubject(form))}.`} What runs
-            keeps the price it began with.
-          </Note>
-        </>
-      )}
+      <SelectField label="Of what" value={form.kind} choices={kinds} onValue={(kind) => set({ kind })} />
+      <SubjectFields form={form} set={set} />
+      <TextField
+        label={`Price in dollars, ${unitText(priceUnit(form))}`}
+        inputMode="decimal"
+        placeholder="2.49"
+        value={form.amount}
+        issue="priceNanoUsd"
+        onValue={(amount) => set({ amount })}
+      />
+      <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
+        <TextField label="From" type="datetime-local" value={from} issue="validFrom" onValue={setFrom} />
+        <TextField
+          label="Until (optional)"
+          type="datetime-local"
+          value={until}
+          issue="validUntil"
+          onValue={setUntil}
+        />
+      </div>
+      <Note>
+        {organisationId === null
+          ? before === undefined
+            ? 'There is no price for exactly this now.'
+            : `Now: ${priceText(before)}.`
+          : 'For this organisation alone; it beats every list price.'}{' '}
+        {after !== null && `Then: ${priceText(after)}, ${subjectText(toPriceSubject(form))}.`} What runs keeps
+        the price it began with.
+      </Note>
     </ActionButton>
   );
 }
 
-function SubjectFields({
-  form,
-  set,
-}: {
-  readonly form: PriceForm;
-  readonly set: (change: Partial<PriceForm>) => void;
-}) {
+function SubjectFields(props: Readonly<{ form: PriceForm; set: (change: Partial<PriceForm>) => void }>) {
+  const { form, set } = props;
   if (form.kind === 'model') {
     return (
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
@@ -135,15 +112,13 @@ function SubjectFields({
           label="Model"
           placeholder="its name in the catalog"
           value={form.model}
-          onChange={(event) => set({ model: event.target.value })}
+          onValue={(model) => set({ model })}
         />
         <SelectField
           label="What of it"
           value={form.modelUnit}
           choices={modelUnits.map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
-          onChange={(event) =>
-            set({ modelUnit: modelUnits.find((each) => each === event.target.value) ?? 'prompt_token' })
-          }
+          onValue={(modelUnit) => set({ modelUnit })}
         />
       </div>
     );
@@ -153,7 +128,7 @@ function SubjectFields({
       label="Region"
       hint="Empty: every region."
       value={form.region}
-      onChange={(event) => set({ region: event.target.value })}
+      onValue={(region) => set({ region })}
     />
   );
   if (form.kind !== 'gpu') return region;
@@ -163,7 +138,7 @@ function SubjectFields({
         label="GPU"
         placeholder="h100"
         value={form.gpuType}
-        onChange={(event) => set({ gpuType: event.target.value })}
+        onValue={(gpuType) => set({ gpuType })}
       />
       <SelectField
         label="Machine"
@@ -172,9 +147,7 @@ function SubjectFields({
           { value: 'virtual-machine', label: 'virtual machine' },
           { value: 'bare-metal', label: 'bare metal' },
         ]}
-        onChange={(event) =>
-          set({ machineType: event.target.value === 'bare-metal' ? 'bare-metal' : 'virtual-machine' })
-        }
+        onValue={(machineType) => set({ machineType })}
       />
       {region}
       <SelectField
@@ -185,10 +158,7 @@ function SubjectFields({
           { value: 'ethernet', label: 'ethernet' },
           { value: 'infiniband', label: 'infiniband' },
         ]}
-        onChange={(event) => {
-          const { value } = event.target;
-          set({ networkType: value === 'ethernet' || value === 'infiniband' ? value : '' });
-        }}
+        onValue={(networkType) => set({ networkType })}
       />
     </div>
   );

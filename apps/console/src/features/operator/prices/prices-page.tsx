@@ -12,20 +12,15 @@ import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { AddPrice } from './add-price.tsx';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
 import { priceText, subjectText, unitText, type Price } from './price-form.ts';
 import { ReserveOptions } from './reserve-options.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/prices');
 const tabs = ['now', 'coming', 'all', 'reserve'] as const;
 
-export function PricesPage() {
-  return (
-    <RequireOperator title="Price book">
-      <Prices />
-    </RequireOperator>
-  );
-}
+export const PricesPage = operatorPage('Price book', Prices);
 
 /** As the book stands now. Asked for anew every minute, and whenever something was changed. */
 function usePricesNow() {
@@ -52,9 +47,9 @@ function Prices() {
         <div className="mb-4">
           <Note>
             Contract prices of <code>{organisation}</code> only.{' '}
-            <Link to="/operator/prices" search={{}} className="underline">
+            <TextLink to="/operator/prices" search={{}}>
               Show all
-            </Link>
+            </TextLink>
           </Note>
         </div>
       )}
@@ -92,7 +87,7 @@ function Prices() {
 const ofOrganisation = (prices: readonly Price[], organisation: string | undefined): readonly Price[] =>
   organisation === undefined ? prices : prices.filter((price) => price.organisationId === organisation);
 
-function EndPrice({ price }: { readonly price: Price }) {
+function EndPrice({ price }: Readonly<{ price: Price }>) {
   const isOver = price.validUntil !== null && Date.parse(price.validUntil) <= nowMs();
   return (
     <ActionButton
@@ -143,16 +138,16 @@ const columns: readonly Column<Price>[] = [
   { head: 'Act', cell: (price) => <EndPrice price={price} /> },
 ];
 
-function PriceTable({ prices, none }: { readonly prices: readonly Price[]; readonly none: string }) {
+function PriceTable({ prices, none }: Readonly<{ prices: readonly Price[]; none: string }>) {
   if (prices.length === 0) {
     return (
       <EmptyState title={none}>Set a price with the button above; it is exact to the nano-dollar.</EmptyState>
     );
   }
-  return <Table caption="Prices" columns={columns} rows={prices} rowKey={({ id }) => id} />;
+  return <Table caption="Prices" columns={columns} rows={prices} />;
 }
 
-function UpcomingPrices({ organisation }: { readonly organisation: string | undefined }) {
+function UpcomingPrices({ organisation }: Readonly<{ organisation: string | undefined }>) {
   const all = useApiQuery(['admin', 'prices', 'all', organisation], (client, signal) =>
     client.admin.prices
       .list(
@@ -177,7 +172,7 @@ function UpcomingPrices({ organisation }: { readonly organisation: string | unde
   );
 }
 
-function AllPrices({ organisation }: { readonly organisation: string | undefined }) {
+function AllPrices({ organisation }: Readonly<{ organisation: string | undefined }>) {
   const pages = usePages(['admin', 'prices', 'pages', organisation], (client, signal) =>
     client.admin.prices.list(
       { limit: 50, ...(organisation === undefined ? {} : { organisationId: organisation }) },
@@ -191,8 +186,8 @@ function AllPrices({ organisation }: { readonly organisation: string | undefined
         what="entries"
         caption="All entries of the price book"
         columns={columns}
-        rowKey={({ id }) => id}
-        empty={<EmptyState title="The price book is empty">Set a price with the button above.</EmptyState>}
+        empty="The price book is empty"
+        hint="Set a price with the button above."
       />
     </Card>
   );

@@ -1,10 +1,8 @@
 import type { Item } from '@millrace/sdk';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { SelectField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
@@ -43,10 +41,8 @@ export function ReserveOptions() {
         what="reserve options"
         caption="Reserve options"
         columns={columns}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState title="No reserved terms are on offer">Offer one with the button above.</EmptyState>
-        }
+        empty="No reserved terms are on offer"
+        hint="Offer one with the button above."
       />
     </Card>
   );
@@ -84,61 +80,50 @@ function AddReserveOption() {
         })
       }
     >
-      {(error: unknown) => (
-        <>
-          <p>
-            It replaces the option on offer for the same machine, GPU, region and term. Terms that run keep
-            what was agreed.
-          </p>
-          <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
-            <TextField
-              label="GPU"
-              value={gpuType}
-              error={fieldIssue(error, 'gpuType')}
-              onChange={(event) => setGpu(event.target.value)}
-            />
-            <SelectField
-              label="Machine"
-              value={machineType}
-              choices={[
-                { value: 'virtual-machine', label: 'virtual machine' },
-                { value: 'bare-metal', label: 'bare metal' },
-              ]}
-              onChange={(event) =>
-                setMachine(event.target.value === 'bare-metal' ? 'bare-metal' : 'virtual-machine')
-              }
-            />
-            <TextField
-              label="Region"
-              hint="Empty: every region."
-              value={region}
-              error={fieldIssue(error, 'region')}
-              onChange={(event) => setRegion(event.target.value)}
-            />
-            <TextField
-              label="Term in days"
-              inputMode="numeric"
-              value={days}
-              error={fieldIssue(error, 'termPeriodDays')}
-              onChange={(event) => setDays(event.target.value)}
-            />
-            <TextField
-              label="Discount in percent"
-              inputMode="decimal"
-              value={discount}
-              error={fieldIssue(error, 'discountPercentage')}
-              onChange={(event) => setDiscount(event.target.value)}
-            />
-            <TextField
-              label="Refund in percent when ended early"
-              inputMode="decimal"
-              value={refund}
-              error={fieldIssue(error, 'earlyTerminationRefundPercentage')}
-              onChange={(event) => setRefund(event.target.value)}
-            />
-          </div>
-        </>
-      )}
+      <p>
+        It replaces the option on offer for the same machine, GPU, region and term. Terms that run keep what
+        was agreed.
+      </p>
+      <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
+        <TextField label="GPU" value={gpuType} issue="gpuType" onValue={setGpu} />
+        <SelectField
+          label="Machine"
+          value={machineType}
+          choices={[
+            { value: 'virtual-machine', label: 'virtual machine' },
+            { value: 'bare-metal', label: 'bare metal' },
+          ]}
+          onValue={setMachine}
+        />
+        <TextField
+          label="Region"
+          hint="Empty: every region."
+          value={region}
+          issue="region"
+          onValue={setRegion}
+        />
+        <TextField
+          label="Term in days"
+          inputMode="numeric"
+          value={days}
+          issue="termPeriodDays"
+          onValue={setDays}
+        />
+        <TextField
+          label="Discount in percent"
+          inputMode="decimal"
+          value={discount}
+          issue="discountPercentage"
+          onValue={setDiscount}
+        />
+        <TextField
+          label="Refund in percent when ended early"
+          inputMode="decimal"
+          value={refund}
+          issue="earlyTerminationRefundPercentage"
+          onValue={setRefund}
+        />
+      </div>
     </ActionButton>
   );
 }

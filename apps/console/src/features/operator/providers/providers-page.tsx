@@ -1,5 +1,4 @@
 import type { Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { useApiQuery } from '../../../api/queries.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
@@ -12,19 +11,14 @@ import { RelativeTime } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { AddCluster } from './add-cluster.tsx';
 import { clusterTone } from './cluster-state.ts';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 type Provider = Item<'adminListProviders'>;
 type Region = Provider['regions'][number];
 type Cluster = Item<'adminListClusters'>;
 
-export function ProvidersPage() {
-  return (
-    <RequireOperator title="Providers">
-      <Providers />
-    </RequireOperator>
-  );
-}
+export const ProvidersPage = operatorPage('Providers', Providers);
 
 function Providers() {
   const providers = useApiQuery(['admin', 'providers'], (client, signal) =>
@@ -59,7 +53,7 @@ function Providers() {
   );
 }
 
-function ProviderCard({ provider }: { readonly provider: Provider }) {
+function ProviderCard({ provider }: Readonly<{ provider: Provider }>) {
   const { id, variant, driver, mode, enabled, configured, regions } = provider;
   return (
     <Card
@@ -96,7 +90,7 @@ function ProviderCard({ provider }: { readonly provider: Provider }) {
   );
 }
 
-function SwitchProvider({ provider }: { readonly provider: Provider }) {
+function SwitchProvider({ provider }: Readonly<{ provider: Provider }>) {
   const { id: providerId, enabled } = provider;
   const label = enabled ? 'Switch off' : 'Switch on';
   return (
@@ -118,7 +112,7 @@ function SwitchProvider({ provider }: { readonly provider: Provider }) {
   );
 }
 
-function SwitchRegion({ provider, region }: { readonly provider: Provider; readonly region: Region }) {
+function SwitchRegion({ provider, region }: Readonly<{ provider: Provider; region: Region }>) {
   const label = region.enabled ? 'Switch off' : 'Switch on';
   return (
     <ActionButton
@@ -145,7 +139,7 @@ function SwitchRegion({ provider, region }: { readonly provider: Provider; reado
   );
 }
 
-function RemoveCluster({ cluster }: { readonly cluster: Cluster }) {
+function RemoveCluster({ cluster }: Readonly<{ cluster: Cluster }>) {
   return (
     <ActionButton
       label="Remove"
@@ -172,9 +166,9 @@ const columns: readonly Column<Cluster>[] = [
     head: 'Cluster',
     main: true,
     cell: ({ name, id }) => (
-      <Link to="/operator" search={{ find: name }} className="underline" title={id}>
+      <TextLink to="/operator" search={{ find: name }} title={id}>
         {name}
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'Where', cell: ({ providerId, region }) => `${providerId}, ${region}` },
@@ -201,7 +195,7 @@ const columns: readonly Column<Cluster>[] = [
   { head: 'Act', cell: (cluster) => <RemoveCluster cluster={cluster} /> },
 ];
 
-function Clusters({ providers }: { readonly providers: readonly Provider[] }) {
+function Clusters({ providers }: Readonly<{ providers: readonly Provider[] }>) {
   const pages = usePages(
     ['admin', 'clusters'],
     (client, signal) => client.admin.clusters.list({ limit: 50 }, { signal }),
@@ -219,12 +213,8 @@ function Clusters({ providers }: { readonly providers: readonly Provider[] }) {
         what="clusters"
         caption="Clusters"
         columns={columns}
-        rowKey={({ id }) => id}
-        empty={
-          <EmptyState title="No clusters yet">
-            Register the endpoint of a compute engine; its nodes appear by themselves.
-          </EmptyState>
-        }
+        empty="No clusters yet"
+        hint="Register the endpoint of a compute engine; its nodes appear by themselves."
       />
     </Card>
   );

@@ -22,7 +22,7 @@ export function LostVolumes() {
             hint="The tenant sees it on the page of the volume and in: millrace volume list"
             inputMode="numeric"
             value={text}
-            onChange={(event) => setText(event.target.value.trim())}
+            onValue={(value) => setText(value.trim())}
           />
           <WriteOffButton
             name={`volume ${text}`}

@@ -1,17 +1,16 @@
 import type { Input, Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import { Badge, StateBadge } from '../../../ui/badge.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { WriteOffButton } from '../common/write-off-button.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 type AnyRental = Item<'adminListRentals'>;
 type Filter = Omit<Input<'adminListRentals'>, 'limit' | 'cursor'>;
 
-function Terminate({ rental }: { readonly rental: AnyRental }) {
+function Terminate({ rental }: Readonly<{ rental: AnyRental }>) {
   const name = rental.name ?? `rental ${String(rental.id)}`;
   return (
     <ActionButton
@@ -35,7 +34,7 @@ function Terminate({ rental }: { readonly rental: AnyRental }) {
 }
 
 /** Offered only where the host may be lost: the rental is Unknown, has failed or cannot be removed. */
-function WriteOff({ rental }: { readonly rental: AnyRental }) {
+function WriteOff({ rental }: Readonly<{ rental: AnyRental }>) {
   if (rental.status !== 'Unknown' && rental.status !== 'Failed' && rental.status !== 'Terminating')
     return null;
   return (
@@ -73,9 +72,9 @@ const columns: readonly Column<AnyRental>[] = [
   {
     head: 'Organisation',
     cell: ({ organisationId, organisationName }) => (
-      <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+      <TextLink to="/operator/organisations/$organisationId" params={{ organisationId }}>
         {organisationName}
-      </Link>
+      </TextLink>
     ),
   },
   {
@@ -106,9 +105,9 @@ const columns: readonly Column<AnyRental>[] = [
       ) : (
         <span className="flex flex-wrap justify-end gap-x-2 md:justify-start">
           {nodeIds.map((nodeId, index) => (
-            <Link key={nodeId} to="/operator/nodes/$nodeId" params={{ nodeId }} className="underline">
+            <TextLink key={nodeId} to="/operator/nodes/$nodeId" params={{ nodeId }}>
               {nodeIds.length === 1 ? 'its node' : `node ${String(index + 1)}`}
-            </Link>
+            </TextLink>
           ))}
         </span>
       ),
@@ -126,20 +125,14 @@ const columns: readonly Column<AnyRental>[] = [
 ];
 
 /** Rentals and instances of whoever has them. */
-export function RentalTable({ filter, empty }: { readonly filter: Filter; readonly empty: ReactNode }) {
+export function RentalTable(props: Readonly<{ filter: Filter; empty: string; hint?: string }>) {
+  const { filter, ...none } = props;
   const pages = usePages(
     ['admin', 'rentals', filter],
     (client, signal) => client.admin.rentals.list({ ...filter, limit: 50 }, { signal }),
     { refetchMs: 5_000 },
   );
   return (
-    <PagedTable
-      pages={pages}
-      what="rentals"
-      caption="Rentals and instances"
-      columns={columns}
-      rowKey={({ id }) => String(id)}
-      empty={empty}
-    />
+    <PagedTable pages={pages} what="rentals" caption="Rentals and instances" columns={columns} {...none} />
   );
 }

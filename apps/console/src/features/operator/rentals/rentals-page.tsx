@@ -1,27 +1,22 @@
 import type { Item } from '@millrace/sdk';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { CommandHint } from '../../../ui/copy.tsx';
-import { SelectField } from '../../../ui/field.tsx';
+import { FilterField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { LostVolumes } from './lost-volumes.tsx';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
 import { RentalTable } from './rental-table.tsx';
 import { rentalStatuses, rentalTabs } from '../common/search-params.ts';
+import { Form } from '../../../ui/form.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/rentals');
 
-export function AllRentalsPage() {
-  return (
-    <RequireOperator title="All rentals">
-      <AllRentals />
-    </RequireOperator>
-  );
-}
+export const AllRentalsPage = operatorPage('All rentals', AllRentals);
 
 function AllRentals() {
   const { tab = 'rentals' } = route.useSearch();
@@ -52,37 +47,25 @@ function Rentals() {
   return (
     <>
       <Card>
-        <form
-          role="search"
-          className="grid grid-cols-2 gap-3 sm:max-w-md"
-          onSubmit={(event) => event.preventDefault()}
-        >
-          <SelectField
+        <Form role="search" className="grid grid-cols-2 gap-3 sm:max-w-md">
+          <FilterField
             label="State"
-            value={status ?? ''}
-            choices={[
-              { value: '', label: 'All that have not ended' },
-              ...rentalStatuses.map((value) => ({ value, label: value })),
-            ]}
-            onChange={(event) => {
-              const next = rentalStatuses.find((each) => each === event.target.value);
-              void navigate({ search: (before) => ({ ...before, status: next }) });
-            }}
+            value={status}
+            all="All that have not ended"
+            choices={rentalStatuses}
+            onValue={(next) => void navigate({ search: (before) => ({ ...before, status: next }) })}
           />
-          <SelectField
+          <FilterField
             label="Mode"
-            value={mode ?? ''}
+            value={mode}
+            all="Live and test"
             choices={[
-              { value: '', label: 'Live and test' },
               { value: 'live', label: 'Live' },
               { value: 'test', label: 'Test' },
             ]}
-            onChange={(event) => {
-              const next = (['live', 'test'] as const).find((each) => each === event.target.value);
-              void navigate({ search: (before) => ({ ...before, mode: next }) });
-            }}
+            onValue={(next) => void navigate({ search: (before) => ({ ...before, mode: next }) })}
           />
-        </form>
+        </Form>
       </Card>
       <Card flush>
         <RentalTable
@@ -92,11 +75,8 @@ function Rentals() {
             ...(organisation === undefined ? {} : { organisationId: organisation }),
             ...(node === undefined ? {} : { nodeId: node }),
           }}
-          empty={
-            <EmptyState title="No rental fits">
-              Nobody has anything rented that these filters let through.
-            </EmptyState>
-          }
+          empty="No rental fits"
+          hint="Nobody has anything rented that these filters let through."
         />
       </Card>
       <CommandHint command="millrace admin rental list" />
@@ -109,9 +89,9 @@ const columns: readonly Column<Item<'adminListReservationRequests'>>[] = [
   {
     head: 'Organisation',
     cell: ({ organisationId }) => (
-      <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+      <TextLink to="/operator/organisations/$organisationId" params={{ organisationId }}>
         <code>{organisationId}</code>
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'GPUs', right: true, cell: ({ gpuCount }) => gpuCount },
@@ -130,12 +110,8 @@ function Requests() {
           what="requests"
           caption="Requests for large reservations"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="Nobody has asked for a large reservation">
-              Requests that people make for more GPUs than the catalog offers appear here.
-            </EmptyState>
-          }
+          empty="Nobody has asked for a large reservation"
+          hint="Requests that people make for more GPUs than the catalog offers appear here."
         />
       </Card>
       <CommandHint command="millrace admin reservation list" />

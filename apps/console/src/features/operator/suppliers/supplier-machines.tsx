@@ -1,21 +1,20 @@
 import type { Item } from '@millrace/sdk';
-import { Link } from '@tanstack/react-router';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
-import { SelectField } from '../../../ui/field.tsx';
+import { FilterField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { percentText } from '../../supplier/percent-text.ts';
 import { ActionButton } from '../common/action-button.tsx';
 import { machineApprovals } from '../common/search-params.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 type Machine = Item<'adminListMachines'>;
 type Approval = Machine['approval'];
 
-function ApproveOrReject({ machine }: { readonly machine: Machine }) {
+function ApproveOrReject({ machine }: Readonly<{ machine: Machine }>) {
   const { id: machineId, name, approval } = machine;
   return (
     <span className="flex flex-wrap justify-end gap-1 md:justify-start">
@@ -52,9 +51,9 @@ const columns: readonly Column<Machine>[] = [
     main: true,
     cell: ({ id, name, region, clusterName }) => (
       <>
-        <Link to="/operator/nodes/$nodeId" params={{ nodeId: id }} className="underline">
+        <TextLink to="/operator/nodes/$nodeId" params={{ nodeId: id }}>
           {name}
-        </Link>
+        </TextLink>
         <span className="text-soft block text-xs font-normal">
           {clusterName}, {region}
         </span>
@@ -76,10 +75,7 @@ const columns: readonly Column<Machine>[] = [
     cell: ({ shown, notShownBecause }) =>
       shown ? 'yes' : <span className="text-soft">{notShownBecause ?? 'no'}</span>,
   },
-  {
-    head: 'GPUs',
-    cell: ({ gpus, gpusRented }) => `${String(gpusRented)} of ${String(gpus.length)} rented`,
-  },
+  { head: 'GPUs', cell: ({ gpus, gpusRented }) => `${String(gpusRented)} of ${String(gpus.length)} rented` },
   {
     head: 'Price',
     right: true,
@@ -104,16 +100,14 @@ const columns: readonly Column<Machine>[] = [
   { head: 'Act', cell: (machine) => <ApproveOrReject machine={machine} /> },
 ];
 
-/** Machines of all suppliers, or of one, with how far they can be relied on. */
-export function SupplierMachines({
-  approval,
-  supplierId,
-  onApproval,
-}: {
+interface SupplierMachinesProps {
   readonly approval: Approval | undefined;
   readonly supplierId: string | undefined;
   readonly onApproval: (approval: Approval | undefined) => void;
-}) {
+}
+
+/** Machines of all suppliers, or of one, with how far they can be relied on. */
+export function SupplierMachines({ approval, supplierId, onApproval }: SupplierMachinesProps) {
   const filter = {
     ...(approval === undefined ? {} : { approval }),
     ...(supplierId === undefined ? {} : { supplierId }),
@@ -131,19 +125,17 @@ export function SupplierMachines({
         actions={
           <>
             {supplierId !== undefined && (
-              <Link to="/operator/suppliers" search={{ tab: 'machines' }} className="self-center underline">
+              <TextLink to="/operator/suppliers" search={{ tab: 'machines' }} className="self-center">
                 All suppliers
-              </Link>
+              </TextLink>
             )}
-            <SelectField
+            <FilterField
               label="Approval"
               hideLabel
-              value={approval ?? ''}
-              choices={[
-                { value: '', label: 'All' },
-                ...machineApprovals.map((value) => ({ value, label: value })),
-              ]}
-              onChange={(event) => onApproval(machineApprovals.find((each) => each === event.target.value))}
+              value={approval}
+              all="All"
+              choices={machineApprovals}
+              onValue={onApproval}
             />
           </>
         }
@@ -153,12 +145,8 @@ export function SupplierMachines({
           what="machines"
           caption="Machines of suppliers"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="No machine fits">
-              Machines appear once a supplier let one join and it passed its test.
-            </EmptyState>
-          }
+          empty="No machine fits"
+          hint="Machines appear once a supplier let one join and it passed its test."
         />
       </Card>
       <CommandHint command="millrace admin machine list" />

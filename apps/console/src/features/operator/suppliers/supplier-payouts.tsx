@@ -1,23 +1,21 @@
 import type { Item } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
-import { SelectField, TextField } from '../../../ui/field.tsx';
+import { FilterField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { payoutStatuses } from '../common/search-params.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 type Payout = Item<'adminListPayouts'>;
 
-function Settle({ payout }: { readonly payout: Payout }) {
+function Settle({ payout }: Readonly<{ payout: Payout }>) {
   const { id: payoutId, supplierName, amountNanoUsd, status } = payout;
   const [reference, setReference] = useState('');
   const settled = status !== 'requested' && `It is ${status} already.`;
@@ -35,21 +33,17 @@ function Settle({ payout }: { readonly payout: Payout }) {
           client.admin.payouts.settle({ payoutId, outcome: 'paid', reference: reference.trim(), reason })
         }
       >
-        {(error: unknown) => (
-          <>
-            <p>
-              Pay <Money nano={amountNanoUsd} /> first; this records it, once and for good.
-            </p>
-            <TextField
-              label="Reference"
-              hint="Such as the number of the bank transfer. The supplier sees it."
-              value={reference}
-              maxLength={255}
-              error={fieldIssue(error, 'reference')}
-              onChange={(event) => setReference(event.target.value)}
-            />
-          </>
-        )}
+        <p>
+          Pay <Money nano={amountNanoUsd} /> first; this records it, once and for good.
+        </p>
+        <TextField
+          label="Reference"
+          hint="Such as the number of the bank transfer. The supplier sees it."
+          value={reference}
+          maxLength={255}
+          issue="reference"
+          onValue={setReference}
+        />
       </ActionButton>
       <ActionButton
         label="Reject"
@@ -74,9 +68,9 @@ const columns: readonly Column<Payout>[] = [
     head: 'Supplier',
     main: true,
     cell: ({ supplierName, organisationId }) => (
-      <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+      <TextLink to="/operator/organisations/$organisationId" params={{ organisationId }}>
         {supplierName}
-      </Link>
+      </TextLink>
     ),
   },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
@@ -100,10 +94,10 @@ const columns: readonly Column<Payout>[] = [
 export function SupplierPayouts({
   status,
   onStatus,
-}: {
-  readonly status: Payout['status'] | undefined;
-  readonly onStatus: (status: Payout['status'] | undefined) => void;
-}) {
+}: Readonly<{
+  status: Payout['status'] | undefined;
+  onStatus: (status: Payout['status'] | undefined) => void;
+}>) {
   const filter = status === undefined ? {} : { status };
   const pages = usePages(['admin', 'payouts', filter], (client, signal) =>
     client.admin.payouts.list({ ...filter, limit: 50 }, { signal }),
@@ -114,15 +108,13 @@ export function SupplierPayouts({
         title="Payouts"
         flush
         actions={
-          <SelectField
+          <FilterField
             label="State"
             hideLabel
-            value={status ?? ''}
-            choices={[
-              { value: '', label: 'All' },
-              ...payoutStatuses.map((value) => ({ value, label: value })),
-            ]}
-            onChange={(event) => onStatus(payoutStatuses.find((each) => each === event.target.value))}
+            value={status}
+            all="All"
+            choices={payoutStatuses}
+            onValue={onStatus}
           />
         }
       >
@@ -131,12 +123,8 @@ export function SupplierPayouts({
           what="payouts"
           caption="Payouts of suppliers"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="No payout fits">
-              Suppliers ask for what they earned under “Earnings”.
-            </EmptyState>
-          }
+          empty="No payout fits"
+          hint="Suppliers ask for what they earned under “Earnings”."
         />
       </Card>
       <CommandHint command="millrace admin payout list" />

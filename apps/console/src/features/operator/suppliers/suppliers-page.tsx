@@ -1,35 +1,28 @@
 import type { Item } from '@millrace/sdk';
-import { getRouteApi, Link } from '@tanstack/react-router';
+import { getRouteApi } from '@tanstack/react-router';
 import { useState } from 'react';
-import { fieldIssue } from '../../../api/problem.ts';
 import { StateBadge } from '../../../ui/badge.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
-import { SelectField, TextField } from '../../../ui/field.tsx';
+import { FilterField, TextField } from '../../../ui/field.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Card, PageHeader } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import type { Column } from '../../../ui/table.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { ActionButton } from '../common/action-button.tsx';
 import { percentIssue } from '../common/number-issues.ts';
-import { RequireOperator } from '../common/require-operator.tsx';
+import { operatorPage } from '../common/operator-page.tsx';
 import { supplierStatuses } from '../common/search-params.ts';
 import { SupplierMachines } from './supplier-machines.tsx';
 import { SupplierPayouts } from './supplier-payouts.tsx';
+import { TextLink } from '../../../ui/link.tsx';
 
 const route = getRouteApi('/shell/inside/operator/suppliers');
 const tabs = ['suppliers', 'machines', 'payouts'] as const;
 
 type Supplier = Item<'adminListSuppliers'>;
 
-export function SuppliersPage() {
-  return (
-    <RequireOperator title="Suppliers">
-      <Suppliers />
-    </RequireOperator>
-  );
-}
+export const SuppliersPage = operatorPage('Suppliers', Suppliers);
 
 function Suppliers() {
   const { tab = 'suppliers', ...search } = route.useSearch();
@@ -73,7 +66,7 @@ function Suppliers() {
   );
 }
 
-function Approve({ supplier }: { readonly supplier: Supplier }) {
+function Approve({ supplier }: Readonly<{ supplier: Supplier }>) {
   const { id: supplierId, name, status } = supplier;
   const [fee, setFee] = useState(String(supplier.feePercentage));
   const label = status === 'approved' ? 'Change the fee' : 'Approve';
@@ -89,28 +82,24 @@ function Approve({ supplier }: { readonly supplier: Supplier }) {
         client.admin.suppliers.approve({ supplierId, feePercentage: Number(fee), reason })
       }
     >
-      {(error: unknown) => (
-        <>
-          <p>
-            {status === 'suspended'
-              ? 'Its suspension ends and its machines are shown again.'
-              : 'Its owners and admins may then let machines join and price them.'}
-          </p>
-          <TextField
-            label="Fee in percent"
-            hint="What the installation keeps of each charge. It counts for what is rented from now on."
-            inputMode="decimal"
-            value={fee}
-            error={fieldIssue(error, 'feePercentage')}
-            onChange={(event) => setFee(event.target.value)}
-          />
-        </>
-      )}
+      <p>
+        {status === 'suspended'
+          ? 'Its suspension ends and its machines are shown again.'
+          : 'Its owners and admins may then let machines join and price them.'}
+      </p>
+      <TextField
+        label="Fee in percent"
+        hint="What the installation keeps of each charge. It counts for what is rented from now on."
+        inputMode="decimal"
+        value={fee}
+        issue="feePercentage"
+        onValue={setFee}
+      />
     </ActionButton>
   );
 }
 
-function Reject({ supplier }: { readonly supplier: Supplier }) {
+function Reject({ supplier }: Readonly<{ supplier: Supplier }>) {
   const { id: supplierId, name, status } = supplier;
   const label = status === 'approved' ? 'Suspend' : 'Refuse';
   return (
@@ -140,9 +129,9 @@ const columns: readonly Column<Supplier>[] = [
     main: true,
     cell: ({ name, organisationId, about }) => (
       <>
-        <Link to="/operator/organisations/$organisationId" params={{ organisationId }} className="underline">
+        <TextLink to="/operator/organisations/$organisationId" params={{ organisationId }}>
           {name}
-        </Link>
+        </TextLink>
         {about !== '' && <span className="text-soft block text-xs font-normal">{about}</span>}
       </>
     ),
@@ -161,9 +150,9 @@ const columns: readonly Column<Supplier>[] = [
   {
     head: 'Machines',
     cell: ({ id }) => (
-      <Link to="/operator/suppliers" search={{ tab: 'machines', supplier: id }} className="underline">
+      <TextLink to="/operator/suppliers" search={{ tab: 'machines', supplier: id }}>
         its machines
-      </Link>
+      </TextLink>
     ),
   },
   {
@@ -190,18 +179,13 @@ function SupplierList() {
         title="Suppliers and applications"
         flush
         actions={
-          <SelectField
+          <FilterField
             label="State"
             hideLabel
-            value={status ?? ''}
-            choices={[
-              { value: '', label: 'All' },
-              ...supplierStatuses.map((value) => ({ value, label: value })),
-            ]}
-            onChange={(event) => {
-              const next = supplierStatuses.find((each) => each === event.target.value);
-              void navigate({ search: (before) => ({ ...before, status: next }) });
-            }}
+            value={status}
+            all="All"
+            choices={supplierStatuses}
+            onValue={(next) => void navigate({ search: (before) => ({ ...before, status: next }) })}
           />
         }
       >
@@ -210,12 +194,8 @@ function SupplierList() {
           what="suppliers"
           caption="Suppliers and applications"
           columns={columns}
-          rowKey={({ id }) => id}
-          empty={
-            <EmptyState title="Nobody has applied">
-              Owners of an organisation apply under “Supplier” in their console.
-            </EmptyState>
-          }
+          empty="Nobody has applied"
+          hint="Owners of an organisation apply under “Supplier” in their console."
         />
       </Card>
       <CommandHint command="millrace admin supplier list" />

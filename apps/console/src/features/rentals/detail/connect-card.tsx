@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { CodeBlock, CopyButton } from '../../../ui/copy.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { Note } from '../../../ui/states.tsx';
@@ -10,9 +9,10 @@ import {
   type SshConnection,
 } from './connect.ts';
 import type { Rental } from '../rental.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 /** How to get in, and how to know that it is the right machine; or why there is no way in. */
-export function ConnectCard({ rental }: { readonly rental: Rental }) {
+export function ConnectCard({ rental }: Readonly<{ rental: Rental }>) {
   const why = sshUnavailableReason(rental);
   const ports = portLines(rental);
   return (
@@ -22,11 +22,7 @@ export function ConnectCard({ rental }: { readonly rental: Rental }) {
           <p>{why}</p>
           {rental.status === 'Pending' && (
             <p className="text-soft mt-1">
-              Your keys are under{' '}
-              <Link to="/ssh-keys" className="underline">
-                SSH keys
-              </Link>
-              .
+              Your keys are under <TextLink to="/ssh-keys">SSH keys</TextLink>.
             </p>
           )}
         </>
@@ -56,7 +52,7 @@ export function ConnectCard({ rental }: { readonly rental: Rental }) {
   );
 }
 
-function SshConnectionDetails({ connection }: { readonly connection: SshConnection }) {
+function SshConnectionDetails({ connection }: Readonly<{ connection: SshConnection }>) {
   const { title, command, fingerprint, check } = connection;
   return (
     <div className="flex flex-col gap-2">

@@ -7,7 +7,7 @@ import { Timestamp } from '../../../ui/time.tsx';
 import { hasEnded, type Rental } from '../rental.ts';
 
 /** The end of the serial console: why it does not boot, and what it says when it does. */
-export function ConsoleTab({ rental }: { readonly rental: Rental }) {
+export function ConsoleTab({ rental }: Readonly<{ rental: Rental }>) {
   const { id: rentalId } = rental;
   const query = useApiQuery(
     ['rentals', 'one', rentalId, 'console'],
@@ -44,7 +44,7 @@ export function ConsoleTab({ rental }: { readonly rental: Rental }) {
 }
 
 /** Stays at its end while one looks at the end, and where one is when one has scrolled away. */
-function Output({ text }: { readonly text: string }) {
+function Output({ text }: Readonly<{ text: string }>) {
   const box = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);
   useEffect(() => {

@@ -1,12 +1,12 @@
-import { Link } from '@tanstack/react-router';
 import { Money } from '../../../ui/money.tsx';
 import { Table } from '../../../ui/table.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { durationText, meterLabel, type CostLine } from '../receipt.ts';
 import type { RentalCost } from '../rental.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 /** The lines that add up to what a rental cost, each with its entries of the ledger. */
-export function CostLines({ cost, rentalId }: { readonly cost: RentalCost; readonly rentalId: number }) {
+export function CostLines({ cost, rentalId }: Readonly<{ cost: RentalCost; rentalId: number }>) {
   return (
     <div className="border-line -mx-4 border-y">
       <Table<CostLine>
@@ -31,20 +31,20 @@ export function CostLines({ cost, rentalId }: { readonly cost: RentalCost; reado
   );
 }
 
-function Entries({ line, rentalId }: { readonly line: CostLine; readonly rentalId: number }) {
+function Entries({ line, rentalId }: Readonly<{ line: CostLine; rentalId: number }>) {
   const ids = line.transferIds;
   if (ids.length === 0) {
     const isFree = BigInt(line.amountNanoUsd) === 0n;
     return <span className="text-soft">{isFree ? 'nothing to post' : 'not posted yet'}</span>;
   }
   return (
-    <Link
+    <TextLink
       to="/ledger"
       search={{ causeKind: 'rental', causeId: String(rentalId) }}
-      className="text-accent underline"
+      className="text-accent"
       title={ids.join(', ')}
     >
       {ids.length === 1 ? '1 entry' : `${String(ids.length)} entries`}
-    </Link>
+    </TextLink>
   );
 }

@@ -8,7 +8,7 @@ import type { Rental } from '../rental.ts';
 import { useRentalCost } from '../use-rental.ts';
 
 /** What it has cost by now, to the last nano-USD, and what that is made of. */
-export function CostTab({ rental }: { readonly rental: Rental }) {
+export function CostTab({ rental }: Readonly<{ rental: Rental }>) {
   const query = useRentalCost(rental);
   const billing = rentalBilling(rental);
   return (
@@ -21,11 +21,7 @@ export function CostTab({ rental }: { readonly rental: Rental }) {
               { label: 'In the ledger', value: <Money nano={cost.postedNanoUsd} /> },
               { label: 'Not posted yet', value: <Money nano={unpostedAmount(cost)} /> },
               { label: 'Set aside for it', value: <Money nano={cost.heldNanoUsd} /> },
-              {
-                label: 'An hour now',
-                value: <Money nano={billing.perHour} />,
-                note: billing.words,
-              },
+              { label: 'An hour now', value: <Money nano={billing.perHour} />, note: billing.words },
             ]}
           />
           <Card title="Line by line">

@@ -6,7 +6,7 @@ import { Timestamp } from '../../../ui/time.tsx';
 import { usdNumberText } from '@millrace/sdk/text';
 import { rentalHardwareText, type Rental } from '../rental.ts';
 
-export function DetailsCard({ rental }: { readonly rental: Rental }) {
+export function DetailsCard({ rental }: Readonly<{ rental: Rental }>) {
   const [node] = rental.nodes;
   const tags = Object.entries(rental.tags);
   return (
@@ -52,7 +52,7 @@ export function DetailsCard({ rental }: { readonly rental: Rental }) {
   );
 }
 
-function Term({ rental }: { readonly rental: Rental }) {
+function Term({ rental }: Readonly<{ rental: Rental }>) {
   const { currentTerm } = rental;
   if (currentTerm.termType === 'private-cloud') return <>Under a contract</>;
   if (currentTerm.termType === 'on-demand') {

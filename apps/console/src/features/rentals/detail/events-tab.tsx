@@ -9,7 +9,7 @@ import { hasEnded, type Rental } from '../rental.ts';
 const MAX_EVENTS = 500;
 
 /** What happened to it, the newest first. */
-export function EventsTab({ rental }: { readonly rental: Rental }) {
+export function EventsTab({ rental }: Readonly<{ rental: Rental }>) {
   const { id: rentalId } = rental;
   const query = useApiQuery(
     ['rentals', 'one', rentalId, 'events'],
@@ -27,7 +27,6 @@ export function EventsTab({ rental }: { readonly rental: Rental }) {
             <Table
               caption="Events of this rental, newest first"
               rows={events.toReversed()}
-              rowKey={({ id }) => id}
               columns={[
                 {
                   head: 'What',
@@ -53,7 +52,7 @@ export function EventsTab({ rental }: { readonly rental: Rental }) {
   );
 }
 
-function Details({ data }: { readonly data: unknown }) {
+function Details({ data }: Readonly<{ data: unknown }>) {
   return (
     <details className="text-left">
       <summary className="text-soft text-xs">Show</summary>

@@ -14,11 +14,7 @@ export function MetricsTab({
   rental,
   period,
   onPeriod,
-}: {
-  readonly rental: Rental;
-  readonly period: MetricsPeriod;
-  readonly onPeriod: (period: MetricsPeriod) => void;
-}) {
+}: Readonly<{ rental: Rental; period: MetricsPeriod; onPeriod: (period: MetricsPeriod) => void }>) {
   const { id: rentalId, startedAt } = rental;
   const machineCount = rental.nodes.length;
   const query = useApiQuery<Metrics>(
@@ -36,7 +32,7 @@ export function MetricsTab({
         <SelectField
           label="Period"
           value={period}
-          onChange={({ target }) => onPeriod(periodNames.find((name) => name === target.value) ?? '1h')}
+          onValue={onPeriod}
           choices={periodNames.map((value) => ({ value, label: periods[value].label }))}
         />
       </div>
@@ -47,7 +43,7 @@ export function MetricsTab({
   );
 }
 
-function Charts({ metrics, rental }: { readonly metrics: Metrics; readonly rental: Rental }) {
+function Charts({ metrics, rental }: Readonly<{ metrics: Metrics; rental: Rental }>) {
   const charts = useMemo(
     () =>
       buildCharts(metrics).map((chart) => ({

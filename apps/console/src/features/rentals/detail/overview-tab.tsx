@@ -8,7 +8,7 @@ import { pastSteps, rentalProgress } from '../steps.ts';
 import { StepList } from './step-list.tsx';
 import { VolumesCard } from './volumes-card.tsx';
 
-export function OverviewTab({ rental }: { readonly rental: Rental }) {
+export function OverviewTab({ rental }: Readonly<{ rental: Rental }>) {
   const now = useNow(5_000);
   const hasHistory = rental.steps.length > 0 && rentalProgress(rental, now) === null;
   return (

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router';
 import { CopyButton } from '../../../ui/copy.tsx';
 import { Money } from '../../../ui/money.tsx';
 import { Card, DescriptionList } from '../../../ui/page.tsx';
@@ -8,18 +7,19 @@ import { CostLines } from './cost-lines.tsx';
 import { billedSpan, unpostedAmount } from '../receipt.ts';
 import { rentalTitle, type Rental } from '../rental.ts';
 import { useRentalCost } from '../use-rental.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 /** What it came to, once it has ended. */
-export function ReceiptCard({ rental }: { readonly rental: Rental }) {
+export function ReceiptCard({ rental }: Readonly<{ rental: Rental }>) {
   const query = useRentalCost(rental);
   return (
     <Card
       title="Receipt"
       about={rentalTitle(rental)}
       actions={
-        <Link to="/ledger" search={{ causeKind: 'rental', causeId: String(rental.id) }} className="underline">
+        <TextLink to="/ledger" search={{ causeKind: 'rental', causeId: String(rental.id) }}>
           In the ledger
-        </Link>
+        </TextLink>
       }
     >
       <QueryView query={query} what="receipt">

@@ -1,11 +1,10 @@
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { rentalHandle } from '@millrace/sdk/text';
 import { CommandHint, Id } from '../../../ui/copy.tsx';
 import { PageHeader } from '../../../ui/page.tsx';
 import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
-import { buttonClass } from '../../../ui/button.tsx';
 import { ConsoleTab } from './console-tab.tsx';
 import { CostTab } from './cost-tab.tsx';
 import { EventsTab } from './events-tab.tsx';
@@ -18,11 +17,12 @@ import type { RentalSearch, RentalTab } from '../search.ts';
 import { SettingsTab } from './settings-tab.tsx';
 import { StateCard } from './state-card.tsx';
 import { useRental } from '../use-rental.ts';
+import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
 const back = (
-  <Link to="/rentals" className="text-soft underline underline-offset-2">
+  <TextLink to="/rentals" className="text-soft underline-offset-2">
     ← Rentals
-  </Link>
+  </TextLink>
 );
 
 /** Everything about one rental. */
@@ -37,16 +37,16 @@ export function RentalPage() {
       <EmptyState
         title="Rentals have numbers, and this is none."
         action={
-          <Link to="/rentals" className={buttonClass('primary')}>
+          <LinkButton to="/rentals" kind="primary">
             See your rentals
-          </Link>
+          </LinkButton>
         }
       />
     </>
   );
 }
 
-function RentalDetail({ rentalId, search }: { readonly rentalId: number; readonly search: RentalSearch }) {
+function RentalDetail({ rentalId, search }: Readonly<{ rentalId: number; search: RentalSearch }>) {
   const query = useRental(rentalId);
   if (query.data === undefined) {
     return (
@@ -73,7 +73,7 @@ function RentalDetail({ rentalId, search }: { readonly rentalId: number; readonl
   );
 }
 
-function RentalHead({ rental }: { readonly rental: Rental }) {
+function RentalHead({ rental }: Readonly<{ rental: Rental }>) {
   return (
     <PageHeader
       title={rentalTitle(rental)}
@@ -101,7 +101,7 @@ const commands: Readonly<Record<RentalTab, (handle: string) => string>> = {
   settings: (handle) => `millrace rental update ${handle} --tag team=vision`,
 };
 
-function RentalTabs({ rental, search }: { readonly rental: Rental; readonly search: RentalSearch }) {
+function RentalTabs({ rental, search }: Readonly<{ rental: Rental; search: RentalSearch }>) {
   const navigate = useNavigate();
   const params = { rentalId: String(rental.id) };
   const open = search.tab ?? 'overview';

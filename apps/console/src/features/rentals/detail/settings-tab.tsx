@@ -12,6 +12,7 @@ import { useToast } from '../../../ui/toast.tsx';
 import { rentalActionDisabledReason } from '../actions.ts';
 import type { Rental } from '../rental.ts';
 import { tagLines, parseTags } from '../tags.ts';
+import { Form } from '../../../ui/form.tsx';
 
 interface Changes {
   readonly name?: string | null;
@@ -30,7 +31,7 @@ function useUpdate(rental: Rental) {
 }
 
 /** What may be changed about a rental while it lives. */
-export function SettingsTab({ rental }: { readonly rental: Rental }) {
+export function SettingsTab({ rental }: Readonly<{ rental: Rental }>) {
   const off = rentalActionDisabledReason('update', rental, useSession().mayNot('rentals:write'));
   return (
     <>
@@ -54,10 +55,9 @@ function NameCard({ rental, off }: CardProps) {
   const problem = 'problem' in read ? read.problem : undefined;
   return (
     <Card title="Name and tags">
-      <form
+      <Form
         className="flex max-w-lg flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSend={() => {
           if ('tags' in read)
             update.mutate({ name: name.trim() === '' ? null : name.trim(), tags: read.tags });
         }}
@@ -66,7 +66,7 @@ function NameCard({ rental, off }: CardProps) {
           label="Name"
           value={name}
           maxLength={255}
-          onChange={({ target }) => setName(target.value)}
+          onValue={setName}
           error={fieldIssue(update.error, 'name')}
         />
         <TextArea
@@ -74,7 +74,7 @@ function NameCard({ rental, off }: CardProps) {
           hint="name=value, one a line. They are yours to sort costs and machines by."
           rows={3}
           value={tags}
-          onChange={({ target }) => setTags(target.value)}
+          onValue={setTags}
           error={problem ?? fieldIssue(update.error, 'tags')}
         />
         {update.error !== null && <Problem error={update.error} doing="save it" />}
@@ -88,7 +88,7 @@ function NameCard({ rental, off }: CardProps) {
             Save
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -103,10 +103,9 @@ function EndCard({ rental, off }: CardProps) {
   const isMostWrong = most !== null && !(most > 0);
   return (
     <Card title="When it ends by itself" about="Nothing is billed after that, however late it is noticed.">
-      <form
+      <Form
         className="flex max-w-lg flex-col gap-3"
-        onSubmit={(event) => {
-          event.preventDefault();
+        onSend={() => {
           if (isTtlWrong || isMostWrong) return;
           update.mutate({ ...(seconds === null ? {} : { ttlSeconds: seconds }), maxUsd: most });
         }}
@@ -124,7 +123,7 @@ function EndCard({ rental, off }: CardProps) {
           label="End it after"
           hint="From now on, such as 90m, 8h or 3d. Leave it empty to change nothing."
           value={ttl}
-          onChange={({ target }) => setTtl(target.value)}
+          onValue={setTtl}
           error={
             isTtlWrong
               ? 'This is no span of time. Write 90m, 8h or 3d.'
@@ -136,7 +135,7 @@ function EndCard({ rental, off }: CardProps) {
           hint="Empty: no limit."
           inputMode="decimal"
           value={maxUsd}
-          onChange={({ target }) => setMaxUsd(target.value)}
+          onValue={setMaxUsd}
           error={isMostWrong ? 'Write an amount such as 50 or 12.50.' : fieldIssue(update.error, 'maxUsd')}
         />
         {update.error !== null && <Problem error={update.error} doing="save it" />}
@@ -151,7 +150,7 @@ function EndCard({ rental, off }: CardProps) {
             Lift the time to live
           </Button>
         </div>
-      </form>
+      </Form>
     </Card>
   );
 }
@@ -165,7 +164,7 @@ function TermCard({ rental, off }: CardProps) {
         hint="Otherwise it ends with its term, and its disk with it."
         checked={rental.convertToOnDemandOnExpiry === true}
         disabled={off !== false || update.isPending}
-        onChange={({ target }) => update.mutate({ convertToOnDemandOnExpiry: target.checked })}
+        onValue={(convertToOnDemandOnExpiry) => update.mutate({ convertToOnDemandOnExpiry })}
       />
       {off !== false && <p className="text-soft mt-1 text-xs">{off}</p>}
       {update.error !== null && <Problem error={update.error} doing="save it" />}

@@ -1,6 +1,4 @@
 import { elapsedText } from '@millrace/sdk/text';
-import { Link } from '@tanstack/react-router';
-import { buttonClass } from '../../../ui/button.tsx';
 import { Money, PerHour } from '../../../ui/money.tsx';
 import { KeyFigures } from '../../../ui/page.tsx';
 import { Note } from '../../../ui/states.tsx';
@@ -10,9 +8,10 @@ import { rentalBilling } from '../billing.ts';
 import { hasFailed, hasEnded, type Rental } from '../rental.ts';
 import { isTerminationStuck, rentalProgress } from '../steps.ts';
 import { StepList } from './step-list.tsx';
+import { LinkButton } from '../../../ui/link.tsx';
 
 /** What its state means, what it bills right now, and how far it is on its way to another. */
-export function StateCard({ rental }: { readonly rental: Rental }) {
+export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
   const billing = rentalBilling(rental);
   const end = rental.currentTerm.reservationEndsAt ?? rental.currentTerm.reservedUntil ?? rental.expiresAt;
   return (
@@ -87,7 +86,7 @@ function endsFigure(end: string | null) {
 }
 
 /** What went wrong, why, what it cost, and what to do. */
-function FailureNote({ rental }: { readonly rental: Rental }) {
+function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
   const now = useNow(1_000);
   const { status, statusReason, billingPausedAt } = rental;
   if (hasFailed(rental)) {
@@ -107,9 +106,9 @@ function FailureNote({ rental }: { readonly rental: Rental }) {
           </p>
         </Note>
         <div>
-          <Link to="/" className={buttonClass('primary')}>
+          <LinkButton to="/" kind="primary">
             Back to the catalog
-          </Link>
+          </LinkButton>
         </div>
       </div>
     );
@@ -150,7 +149,7 @@ function FailureNote({ rental }: { readonly rental: Rental }) {
   return statusReason === null || hasEnded(rental) ? null : <p className="mt-2">{statusReason}</p>;
 }
 
-function Progress({ rental }: { readonly rental: Rental }) {
+function Progress({ rental }: Readonly<{ rental: Rental }>) {
   const now = useNow(500);
   const steps = rentalProgress(rental, now);
   if (steps === null) return null;

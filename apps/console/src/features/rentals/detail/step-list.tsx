@@ -11,7 +11,7 @@ const stepStyles: Readonly<Record<StepView['status'], { icon: LucideIcon; color:
 };
 
 /** Named steps, with what happens in each, how long it has lasted, and how long it usually does. */
-export function StepList({ steps, label }: { readonly steps: readonly StepView[]; readonly label: string }) {
+export function StepList({ steps, label }: Readonly<{ steps: readonly StepView[]; label: string }>) {
   return (
     <ol aria-label={label} className="flex flex-col gap-1.5">
       {steps.map(({ key, name, does, status, elapsedMs, usual, message }) => {

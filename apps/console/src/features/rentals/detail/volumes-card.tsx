@@ -1,17 +1,16 @@
-import { Link } from '@tanstack/react-router';
-import { buttonClass } from '../../../ui/button.tsx';
 import { PerHour } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
 import { Table } from '../../../ui/table.tsx';
 import type { Rental } from '../rental.ts';
+import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
 /** Storage that outlives the rental. */
-export function VolumesCard({ rental }: { readonly rental: Rental }) {
+export function VolumesCard({ rental }: Readonly<{ rental: Rental }>) {
   const volumes = rental.attachedStorage ?? [];
   const all = (
-    <Link to="/volumes" className={buttonClass('plain', 'small')}>
+    <LinkButton to="/volumes" size="small">
       All volumes
-    </Link>
+    </LinkButton>
   );
   if (volumes.length === 0) {
     return (
@@ -27,19 +26,18 @@ export function VolumesCard({ rental }: { readonly rental: Rental }) {
       <Table
         caption="Volumes that this rental can mount"
         rows={volumes}
-        rowKey={({ id }) => String(id)}
         columns={[
           {
             head: 'Volume',
             main: true,
             cell: ({ id, label }) => (
-              <Link
+              <TextLink
                 to="/volumes/$volumeId"
                 params={{ volumeId: String(id) }}
-                className="text-accent underline underline-offset-2"
+                className="text-accent underline-offset-2"
               >
                 {label}
-              </Link>
+              </TextLink>
             ),
           },
           { head: 'Size', right: true, cell: ({ size_in_gb: sizeGb }) => `${String(sizeGb)} GB` },

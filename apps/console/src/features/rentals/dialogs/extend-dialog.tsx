@@ -12,11 +12,12 @@ import { Problem, QueryView } from '../../../ui/states.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { useToast } from '../../../ui/toast.tsx';
 import { rentalTitle, type Rental } from '../rental.ts';
+import { Form } from '../../../ui/form.tsx';
 
 const hourSeconds = 3_600;
 
 /** A reserved term goes on from its old end; a time to live ends later. */
-export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; readonly onClose: () => void }) {
+export function ExtendDialog({ rental, onClose }: Readonly<{ rental: Rental; onClose: () => void }>) {
   const isReserved = rental.currentTerm.termType === 'reserved';
   const [text, setText] = useState(isReserved ? String(rental.currentTerm.termPeriodDays ?? 30) : '4');
   const toast = useToast();
@@ -49,19 +50,13 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
       open
       onClose={onClose}
     >
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          extend.mutate(count);
-        }}
-      >
+      <Form className="flex flex-col gap-4" onSend={() => extend.mutate(count)}>
         <TextField
           label={isReserved ? 'Days more' : 'Hours more'}
           hint={isReserved ? 'From the end of its term, at the price of today.' : 'Added to its present end.'}
           inputMode="numeric"
           value={text}
-          onChange={({ target }) => setText(target.value)}
+          onValue={setText}
           error={fieldIssue(extend.error, isReserved ? 'termPeriodDays' : 'ttlSeconds')}
         />
         {isReserved && count > 0 && <TermPrice rental={rental} days={count} />}
@@ -78,13 +73,13 @@ export function ExtendDialog({ rental, onClose }: { readonly rental: Rental; rea
             Extend
           </Button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
 
 /** What the service asks for another term today. */
-function TermPrice({ rental, days }: { readonly rental: Rental; readonly days: number }) {
+function TermPrice({ rental, days }: Readonly<{ rental: Rental; days: number }>) {
   const termPeriodDays = useDebounced(days, 300);
   const { rentalType, gpuCount, gpuType, region, connectionType: networkType } = rental;
   const request = { rentalType, gpuCount, gpuType, region, networkType, termType: 'reserved' } as const;

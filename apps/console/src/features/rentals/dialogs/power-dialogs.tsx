@@ -1,6 +1,5 @@
 import { useId, useState, type ReactNode } from 'react';
 import { useApiMutation } from '../../../api/queries.ts';
-import { Button } from '../../../ui/button.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { ConfirmDialog, Dialog } from '../../../ui/dialog.tsx';
 import { CheckboxField } from '../../../ui/field.tsx';
@@ -9,6 +8,7 @@ import { Note, Problem } from '../../../ui/states.tsx';
 import { useToast } from '../../../ui/toast.tsx';
 import { rentalHandle } from '@millrace/sdk/text';
 import { rentalTitle, type Rental } from '../rental.ts';
+import { Form, FormButtons } from '../../../ui/form.tsx';
 
 interface PowerDialogProps {
   readonly rental: Rental;
@@ -41,13 +41,7 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
       open={open}
       onClose={onClose}
     >
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          stop.mutate(choice === 'release');
-        }}
-      >
+      <Form className="flex flex-col gap-4" onSend={() => stop.mutate(choice === 'release')}>
         <fieldset className="flex flex-col gap-3">
           <legend className="mb-2 font-medium">What about its GPUs?</legend>
           {!isOff && (
@@ -88,32 +82,24 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
         )}
         {stop.error !== null && <Problem error={stop.error} doing="stop it" />}
         <CommandHint command={`millrace rental stop ${rentalHandle(rental)}${flag}`} />
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Leave it on</Button>
-          <Button type="submit" kind="primary" busy={stop.isPending && 'Stopping…'}>
-            {choice === 'release' ? 'Stop and give the GPUs back' : 'Stop'}
-          </Button>
-        </div>
-      </form>
+        <FormButtons onClose={onClose} cancel="Leave it on" busy={stop.isPending && 'Stopping…'}>
+          {choice === 'release' ? 'Stop and give the GPUs back' : 'Stop'}
+        </FormButtons>
+      </Form>
     </Dialog>
   );
 }
 
-function Option({
-  name,
-  label,
-  about,
-  isChosen,
-  onChoose,
-  off,
-}: {
+interface OptionProps {
   readonly name: string;
   readonly label: string;
   readonly about: ReactNode;
   readonly isChosen: boolean;
   readonly onChoose: () => void;
   readonly off?: string | false;
-}) {
+}
+
+function Option({ name, label, about, isChosen, onChoose, off }: OptionProps) {
   const id = useId();
   const isOff = typeof off === 'string';
   return (
@@ -144,11 +130,6 @@ function Option({
 
 export function RebootDialog({ rental, open, onClose }: PowerDialogProps) {
   const [force, setForce] = useState(false);
-  const toast = useToast();
-  const reboot = useApiMutation(
-    (client, isForced: boolean) => client.rentals.reboot({ rentalId: rental.id, force: isForced }),
-    { changes: ['rentals'], onSuccess: () => toast(`${rentalTitle(rental)} is being rebooted`) },
-  );
   return (
     <ConfirmDialog
       title={`Reboot ${rentalTitle(rental)}?`}
@@ -156,7 +137,9 @@ export function RebootDialog({ rental, open, onClose }: PowerDialogProps) {
       onClose={onClose}
       action="Reboot"
       doing="Rebooting…"
-      onConfirm={() => reboot.mutateAsync(force)}
+      run={(client) => client.rentals.reboot({ rentalId: rental.id, force })}
+      changes={['rentals']}
+      onDone={(toast) => toast(`${rentalTitle(rental)} is being rebooted`)}
     >
       <p>What runs on it ends, and what was not written to disk is lost. Its disk and its GPUs stay.</p>
       <p>It costs on while it reboots, as it does when it runs.</p>
@@ -164,7 +147,7 @@ export function RebootDialog({ rental, open, onClose }: PowerDialogProps) {
         label="It hangs: switch it off hard"
         hint="Without this it is asked to shut down first."
         checked={force}
-        onChange={({ target }) => setForce(target.checked)}
+        onValue={setForce}
       />
     </ConfirmDialog>
   );

@@ -13,7 +13,7 @@ import { TerminateDialog } from './terminate-dialog.tsx';
 type OpenDialog = 'stop' | 'reboot' | 'extend' | 'terminate';
 
 /** What can be done with a rental. What cannot be done now stays in its place and says why. */
-export function RentalActions({ rental, isSmall }: { readonly rental: Rental; readonly isSmall?: boolean }) {
+export function RentalActions({ rental, isSmall }: Readonly<{ rental: Rental; isSmall?: boolean }>) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const toast = useToast();
   const denied = useSession().mayNot('rentals:write');

@@ -1,40 +1,16 @@
 import type { Output } from '@millrace/sdk';
 import { usdText } from '@millrace/sdk/text';
-import { useApiMutation } from '../../../api/queries.ts';
 import { ConfirmDialog } from '../../../ui/dialog.tsx';
 import { Money, PerHour } from '../../../ui/money.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
-import { useToast } from '../../../ui/toast.tsx';
 import { rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 
 type Receipt = Output<'terminateVirtualMachineRental'>;
 
 /** The end: what is lost, what it came to, and what goes on costing. */
-export function TerminateDialog({
-  rental,
-  open,
-  onClose,
-}: {
-  readonly rental: Rental;
-  readonly open: boolean;
-  readonly onClose: () => void;
-}) {
-  const toast = useToast();
-  const terminate = useApiMutation(
-    (client, rentalId: number): Promise<Receipt> =>
-      rental.rentalType === 'bare-metal'
-        ? client.rentals.terminateBareMetal({ rentalId })
-        : client.rentals.terminateVirtualMachine({ rentalId }),
-    {
-      changes: ['rentals', 'volumes', 'money', 'catalog'],
-      onSuccess: ({ finalCost }) =>
-        toast(
-          `${rentalTitle(rental)} is being ended`,
-          `Billing has stopped. It cost ${usdText(finalCost.nanoUsd)}.`,
-        ),
-    },
-  );
-  const { currentTerm } = rental;
+export function TerminateDialog(props: Readonly<{ rental: Rental; open: boolean; onClose: () => void }>) {
+  const { rental, open, onClose } = props;
+  const { id: rentalId, currentTerm } = rental;
   const volumes = rental.attachedStorage ?? [];
   return (
     <ConfirmDialog
@@ -43,7 +19,16 @@ export function TerminateDialog({
       onClose={onClose}
       action="Terminate"
       doing="Terminating…"
-      onConfirm={() => terminate.mutateAsync(rental.id)}
+      run={(client): Promise<Receipt> =>
+        rental.rentalType === 'bare-metal'
+          ? client.rentals.terminateBareMetal({ rentalId })
+          : client.rentals.terminateVirtualMachine({ rentalId })
+      }
+      changes={['rentals', 'volumes', 'money', 'catalog']}
+      onDone={(toast, { finalCost }) => {
+        const cost = usdText(finalCost.nanoUsd);
+        toast(`${rentalTitle(rental)} is being ended`, `Billing has stopped. It cost ${cost}.`);
+      }}
     >
       <p>
         {rentalHardwareText(rental)} in {rental.region} is ended at once. This cannot be undone.

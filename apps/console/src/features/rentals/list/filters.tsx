@@ -1,26 +1,24 @@
 import { useNavigate } from '@tanstack/react-router';
-import { SelectField, TextField } from '../../../ui/field.tsx';
+import { FilterField, TextField } from '../../../ui/field.tsx';
 import { definedParams } from '../../../app/search-params.ts';
 import { liveStatuses, rentalTypes, type RentalsSearch } from '../search.ts';
 
 const typeLabels = { 'virtual-machine': 'Virtual machines', 'bare-metal': 'Bare metal' } as const;
 
 /** What narrows the list. It is in the URL at once, so a reload and a shared link show the same. */
-export function RentalFilters({ search }: { readonly search: RentalsSearch }) {
+export function RentalFilters({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const set = (changes: { readonly [Name in keyof RentalsSearch]?: RentalsSearch[Name] | undefined }): void =>
     void navigate({ to: '/rentals', search: definedParams({ ...search, ...changes }), replace: true });
   return (
     <div className="mb-4 flex flex-wrap gap-3">
       <div className="min-w-40 flex-1 sm:flex-none">
-        <SelectField
+        <FilterField
           label="Type"
-          value={search.type ?? ''}
-          onChange={({ target }) => set({ type: rentalTypes.find((type) => type === target.value) })}
-          choices={[
-            { value: '', label: 'Both types' },
-            ...rentalTypes.map((value) => ({ value, label: typeLabels[value] })),
-          ]}
+          value={search.type}
+          all="Both types"
+          choices={rentalTypes.map((value) => ({ value, label: typeLabels[value] }))}
+          onValue={(type) => set({ type })}
         />
       </div>
       {search.view === 'history' ? (
@@ -29,25 +27,23 @@ export function RentalFilters({ search }: { readonly search: RentalsSearch }) {
             type="date"
             label="Ended from"
             value={search.from ?? ''}
-            onChange={({ target }) => set({ from: target.value === '' ? undefined : target.value })}
+            onValue={(from) => set({ from: from || undefined })}
           />
           <TextField
             type="date"
             label="Ended until"
             value={search.until ?? ''}
-            onChange={({ target }) => set({ until: target.value === '' ? undefined : target.value })}
+            onValue={(until) => set({ until: until || undefined })}
           />
         </>
       ) : (
         <div className="min-w-40 flex-1 sm:flex-none">
-          <SelectField
+          <FilterField
             label="State"
-            value={search.status ?? ''}
-            onChange={({ target }) => set({ status: liveStatuses.find((status) => status === target.value) })}
-            choices={[
-              { value: '', label: 'Every state' },
-              ...liveStatuses.map((value) => ({ value, label: value })),
-            ]}
+            value={search.status}
+            all="Every state"
+            choices={liveStatuses}
+            onValue={(status) => set({ status })}
           />
         </div>
       )}

@@ -1,16 +1,16 @@
-import { Link, useNavigate } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
 import { rentalTitle, rentalHardwareText, type EndedRental } from '../rental.ts';
 import { rentalsPeriod, type RentalsSearch } from '../search.ts';
+import { TextLink } from '../../../ui/link.tsx';
 
 /** Those that have ended, the last first, with what each came to. */
-export function HistoryList({ search }: { readonly search: RentalsSearch }) {
+export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const { type, from, until } = search;
   const pages = usePages<EndedRental>(['rentals', 'history', { type, from, until }], (client, signal) =>
@@ -29,20 +29,15 @@ export function HistoryList({ search }: { readonly search: RentalsSearch }) {
           what="rentals"
           caption="Rentals that have ended"
           rowKey={({ rentalId }) => String(rentalId)}
-          empty={
-            <EmptyState
-              title={isFiltered ? 'No rental ended in this time.' : 'No rental has ended yet.'}
-              action={
-                isFiltered && (
-                  <Button onClick={() => void navigate({ to: '/rentals', search: { view: 'history' } })}>
-                    Show all that ended
-                  </Button>
-                )
-              }
-            >
-              {isFiltered ? undefined : 'Once you end one, what it cost stays here.'}
-            </EmptyState>
+          empty={isFiltered ? 'No rental ended in this time.' : 'No rental has ended yet.'}
+          action={
+            isFiltered && (
+              <Button onClick={() => void navigate({ to: '/rentals', search: { view: 'history' } })}>
+                Show all that ended
+              </Button>
+            )
           }
+          hint={isFiltered ? undefined : 'Once you end one, what it cost stays here.'}
           columns={[
             { head: 'Name', main: true, cell: (ended) => <Name ended={ended} /> },
             { head: 'Where', cell: ({ region }) => region ?? 'nowhere yet' },
@@ -55,11 +50,7 @@ export function HistoryList({ search }: { readonly search: RentalsSearch }) {
               cell: ({ terminatedAt }) => (terminatedAt === null ? '' : <Timestamp at={terminatedAt} />),
             },
             { head: 'Why', cell: ({ terminationReason }) => terminationReason ?? '' },
-            {
-              head: 'Cost',
-              right: true,
-              cell: ({ finalCost }) => <Money nano={finalCost.nanoUsd} />,
-            },
+            { head: 'Cost', right: true, cell: ({ finalCost }) => <Money nano={finalCost.nanoUsd} /> },
           ]}
         />
       </Card>
@@ -67,17 +58,17 @@ export function HistoryList({ search }: { readonly search: RentalsSearch }) {
   );
 }
 
-function Name({ ended }: { readonly ended: EndedRental }) {
+function Name({ ended }: Readonly<{ ended: EndedRental }>) {
   const { rentalId, name, label } = ended;
   return (
     <>
-      <Link
+      <TextLink
         to="/rentals/$rentalId"
         params={{ rentalId: String(rentalId) }}
-        className="text-accent font-medium underline underline-offset-2"
+        className="text-accent font-medium underline-offset-2"
       >
         {rentalTitle({ id: rentalId, name, label })}
-      </Link>
+      </TextLink>
       <span className="text-soft block text-xs font-normal">{rentalHardwareText(ended)}</span>
     </>
   );

@@ -1,21 +1,32 @@
-import { Link, useNavigate } from '@tanstack/react-router';
-import { Button, buttonClass } from '../../../ui/button.tsx';
+import { useNavigate } from '@tanstack/react-router';
+import { Button } from '../../../ui/button.tsx';
 import { PagedTable, usePages } from '../../../ui/list.tsx';
 import { Money, PerHour } from '../../../ui/money.tsx';
 import { Card } from '../../../ui/page.tsx';
-import { EmptyState } from '../../../ui/states.tsx';
 import { RelativeTime } from '../../../ui/time.tsx';
 import { RentalFilters } from './filters.tsx';
 import { isChanging, rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 import { RentalActions } from '../dialogs/rental-actions.tsx';
 import { RentalState } from '../rental-state.tsx';
 import type { RentalsSearch } from '../search.ts';
+import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
 const CHANGING_REFETCH_MS = 2_000;
 const IDLE_REFETCH_MS = 15_000;
 
+const noneYet = {
+  empty: 'You have no rentals yet.',
+  hint: 'A machine is ready in a minute or so, and is billed by the second from then on.',
+  action: (
+    <LinkButton to="/" kind="primary">
+      Pick a machine from the catalog
+    </LinkButton>
+  ),
+};
+
 /** Those that have not ended, both types in one list. */
-export function LiveList({ search }: { readonly search: RentalsSearch }) {
+export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
+  const navigate = useNavigate();
   const { status, type } = search;
   const pages = usePages<Rental>(
     ['rentals', 'live', { status, type }],
@@ -30,6 +41,10 @@ export function LiveList({ search }: { readonly search: RentalsSearch }) {
       ),
     { refetchMs: (rentals) => (rentals.some(isChanging) ? CHANGING_REFETCH_MS : IDLE_REFETCH_MS) },
   );
+  const noneFits = {
+    empty: 'No rental fits these filters.',
+    action: <Button onClick={() => void navigate({ to: '/rentals' })}>Show all that run</Button>,
+  };
   return (
     <>
       <RentalFilters search={search} />
@@ -38,8 +53,7 @@ export function LiveList({ search }: { readonly search: RentalsSearch }) {
           pages={pages}
           what="rentals"
           caption="Rentals that have not ended"
-          rowKey={({ id }) => String(id)}
-          empty={<NoRentals isFiltered={status !== undefined || type !== undefined} />}
+          {...(status === undefined && type === undefined ? noneYet : noneFits)}
           columns={[
             { head: 'Name', main: true, cell: (rental) => <Name rental={rental} /> },
             { head: 'State', cell: (rental) => <RentalState rental={rental} /> },
@@ -63,41 +77,17 @@ export function LiveList({ search }: { readonly search: RentalsSearch }) {
   );
 }
 
-function Name({ rental }: { readonly rental: Rental }) {
+function Name({ rental }: Readonly<{ rental: Rental }>) {
   return (
     <>
-      <Link
+      <TextLink
         to="/rentals/$rentalId"
         params={{ rentalId: String(rental.id) }}
-        className="text-accent font-medium underline underline-offset-2"
+        className="text-accent font-medium underline-offset-2"
       >
         {rentalTitle(rental)}
-      </Link>
+      </TextLink>
       <span className="text-soft block text-xs font-normal">{rentalHardwareText(rental)}</span>
     </>
-  );
-}
-
-function NoRentals({ isFiltered }: { readonly isFiltered: boolean }) {
-  const navigate = useNavigate();
-  if (isFiltered) {
-    return (
-      <EmptyState
-        title="No rental fits these filters."
-        action={<Button onClick={() => void navigate({ to: '/rentals' })}>Show all that run</Button>}
-      />
-    );
-  }
-  return (
-    <EmptyState
-      title="You have no rentals yet."
-      action={
-        <Link to="/" className={buttonClass('primary')}>
-          Pick a machine from the catalog
-        </Link>
-      }
-    >
-      A machine is ready in a minute or so, and is billed by the second from then on.
-    </EmptyState>
   );
 }

@@ -1,11 +1,11 @@
-import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { RequireScope } from '../../../app/require-scope.tsx';
-import { buttonClass } from '../../../ui/button.tsx';
 import { CommandHint } from '../../../ui/copy.tsx';
 import { PageHeader } from '../../../ui/page.tsx';
 import { Tabs } from '../../../ui/tabs.tsx';
 import { HistoryList } from './history-list.tsx';
 import { LiveList } from './live-list.tsx';
+import { LinkButton } from '../../../ui/link.tsx';
 
 /** All rentals of the organisation: those that live, and those that have ended. */
 export function RentalsPage() {
@@ -30,9 +30,9 @@ function Rentals() {
         title="Rentals"
         about="Your virtual machines and bare metal: what runs, what it costs, and what ran before."
         actions={
-          <Link to="/" className={buttonClass('primary')}>
+          <LinkButton to="/" kind="primary">
             Rent a machine
-          </Link>
+          </LinkButton>
         }
       />
       <Tabs

@@ -1,0 +1,56 @@
+import type { ReactNode } from 'react';
+import { Square } from 'lucide-react';
+import { Button } from '../../ui/button.tsx';
+import { Card } from '../../ui/page.tsx';
+import { Form } from '../../ui/form.tsx';
+import { OutputFiles } from './output-files.tsx';
+import type { OutputFile, useGeneration } from './use-generation.ts';
+
+interface GenerationCardProps {
+  readonly title: string;
+  readonly generation: ReturnType<typeof useGeneration>;
+  readonly field: ReactNode;
+  readonly cost: ReactNode;
+  readonly button: string;
+  readonly icon: ReactNode;
+  /** Why it cannot be made yet. */
+  readonly off: string | false;
+  readonly doing: string;
+  readonly onMake: () => void;
+  /** What is made, such as `picture`. */
+  readonly what: string;
+  /** What to do for the first one. */
+  readonly empty: string;
+  readonly show: (file: OutputFile, about: string) => ReactNode;
+}
+
+/** What is to be made, what that costs, the button, and what was made: the same for a picture and for speech. */
+export function GenerationCard(props: GenerationCardProps) {
+  const { title, field, cost, button, icon, off, doing, onMake, what, empty, show } = props;
+  const { state, stop } = props.generation;
+  const isMaking = state.kind === 'making';
+  return (
+    <Card title={title}>
+      <Form
+        className="mb-4"
+        onSend={() => {
+          if (off === false && !isMaking) onMake();
+        }}
+      >
+        {field}
+        <div className="mt-2 flex flex-wrap items-center justify-end gap-3">
+          {cost}
+          {isMaking && (
+            <Button icon={<Square aria-hidden className="size-3.5" />} onClick={stop}>
+              Stop
+            </Button>
+          )}
+          <Button kind="primary" type="submit" icon={icon} off={off} busy={isMaking && doing}>
+            {button}
+          </Button>
+        </div>
+      </Form>
+      <OutputFiles state={state} what={what} empty={empty} show={show} />
+    </Card>
+  );
+}
