@@ -1,3 +1,4 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { atMost, defineBench, type BenchReport, type CountRun, type Measure } from '@millrace/runners';
 import { ensureUp } from '@millrace/services';
 import {
@@ -9,7 +10,7 @@ import {
   uniqueId,
   type TestDatabase,
 } from '@millrace/testing';
-import { seedOrganisation, startApiFixture } from '../apps/api/src/api.fixture.ts';
+import { startApiFixture } from '../apps/api/src/api.fixture.ts';
 import { createCaller } from './api/http-caller.ts';
 import { minStatementCount, recordStatements } from './api/statements.ts';
 

@@ -1,3 +1,4 @@
+import { seedOrganisation, type SeededOrganisation } from '@millrace/core/fixture';
 import {
   atMost,
   defineBench,
@@ -21,7 +22,7 @@ import {
 } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import { Pool } from 'pg';
-import { seedOrganisation, startApiFixture, type SeededOrganisation } from '../apps/api/src/api.fixture.ts';
+import { startApiFixture } from '../apps/api/src/api.fixture.ts';
 import { minStatementCount } from './api/statements.ts';
 
 /** Live rentals of one organisation, and of the others around it. */

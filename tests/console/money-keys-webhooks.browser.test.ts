@@ -3,7 +3,7 @@ import { newReadinessKey } from '@millrace/compute/readiness';
 import { insertInvoice } from '@millrace/testing';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { charge, credit, usd } from '../../apps/api/src/money.fixture.ts';
+import { charge, credit, usd } from '../../packages/core/src/money.fixture.ts';
 import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { waitUntilLoaded } from './open-page.ts';

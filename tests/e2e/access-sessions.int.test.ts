@@ -8,9 +8,9 @@ import {
   type Operation,
   type Role,
 } from '@millrace/contract';
-import { testIds } from '@millrace/testing';
+import type { SeededOrganisation } from '@millrace/core/fixture';
+import { testIds, type CallResponse } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallResponse, SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { SignedIn } from '../../apps/api/src/users.fixture.ts';
 import { personRows, createSignedInPerson, type PersonRow } from './access.account.rows.ts';
 import { accessRows, type AccessRow } from './access.rows.ts';

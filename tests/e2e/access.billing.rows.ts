@@ -1,9 +1,9 @@
 import { contract, type OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { applyLedger, requireLedgerSuccess } from '@millrace/core/ledger';
 import type { Tx } from '@millrace/platform/db';
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 

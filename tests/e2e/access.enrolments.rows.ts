@@ -1,6 +1,6 @@
 import type { OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { makeCertificate, insertSupplier, insertSupplierMachine, testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import { createJoinToken } from './access.suppliers.rows.ts';
 import type { CallInput, Harness } from './harness.ts';

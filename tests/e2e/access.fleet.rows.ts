@@ -124,10 +124,11 @@ async function insertNode({ fixture }: Harness): Promise<string> {
 /** The node does not answer from now on. */
 export async function makeNodeUnreachable(harness: Harness, nodeId: string): Promise<void> {
   const id = toUuid(nodeId as NodeId);
-  const client = await harness.fixture.database.connect();
-  await client.query(`update nodes set status = 'node_offline', back_to = 'node_ready' where id = $1`, [id]);
-  await client.query('update node_capacity set ready = false where node_id = $1', [id]);
-  await client.end();
+  await harness.fixture.database.query(
+    `update nodes set status = 'node_offline', back_to = 'node_ready' where id = $1`,
+    [id],
+  );
+  await harness.fixture.database.query('update node_capacity set ready = false where node_id = $1', [id]);
 }
 
 function nodeRow(

@@ -1,6 +1,6 @@
 import { contract, type OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { createTenant, insertSupplierMachine } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { prepareToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';

@@ -6,22 +6,16 @@ import {
   processOf,
   type Operation,
 } from '@millrace/contract';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { CallResponse } from '../../apps/api/src/api.fixture.ts';
+import type { CallResponse } from '@millrace/testing';
+import { afterAll, describe, expect, test } from 'vitest';
 import { accessRows, type AccessRow } from './access.rows.ts';
-import { callOperation, keyWithout, startHarness, type CallInput, type Harness } from './harness.ts';
+import { callOperation, keyWithout, startHarness, type CallInput } from './harness.ts';
 
 // Who may do what, over every operation of the contract. If you are here because an operation has no row: you
 // have added one. Do not list it as an exception; write its row in access.rows.ts, so that strangers stay out.
 
-let harness: Harness;
-
-beforeAll(async () => {
-  harness = await startHarness();
-});
-afterAll(async () => {
-  await harness.fixture[Symbol.asyncDispose]();
-});
+const harness = await startHarness();
+afterAll(() => harness.fixture[Symbol.asyncDispose]());
 
 // Gateways have a test of their own: they take keys from their book and answer in another shape.
 const all = operationsOf(contract).filter((operation) => processOf(operation) === 'api');

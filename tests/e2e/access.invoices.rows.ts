@@ -1,6 +1,6 @@
 import type { OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { insertAuditReport, insertInvoice, testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import type { CallInput, Harness } from './harness.ts';
 

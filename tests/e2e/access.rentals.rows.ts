@@ -1,6 +1,6 @@
 import { contract, type OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { insertFleet, testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, newSshPublicKey, type CallInput, type Harness } from './harness.ts';
 
@@ -103,14 +103,15 @@ function writeOffInput(rentalId: number): CallInput {
 /** One whose node does not answer. */
 export async function createUnreachableRental(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedRental(harness, who);
-  const client = await harness.fixture.database.connect();
   const onNode = `= (select node_id from rental_machines as machine join rentals on rentals.id = machine.rental_id
                       where rentals.wire_id = $1)`;
-  await client.query(`update nodes set status = 'node_offline', back_to = 'node_ready' where id ${onNode}`, [
+  await harness.fixture.database.query(
+    `update nodes set status = 'node_offline', back_to = 'node_ready' where id ${onNode}`,
+    [rentalId],
+  );
+  await harness.fixture.database.query(`update node_capacity set ready = false where node_id ${onNode}`, [
     rentalId,
   ]);
-  await client.query(`update node_capacity set ready = false where node_id ${onNode}`, [rentalId]);
-  await client.end();
   return rentalId;
 }
 
@@ -137,21 +138,17 @@ export async function createRentalWithTtl(harness: Harness, who: SeededOrganisat
 }
 
 async function updateRentalRow(harness: Harness, rentalId: number, changes: string): Promise<void> {
-  const client = await harness.fixture.database.connect();
-  await client.query(`update rentals set ${changes} where wire_id = $1`, [rentalId]);
-  await client.end();
+  await harness.fixture.database.query(`update rentals set ${changes} where wire_id = $1`, [rentalId]);
 }
 
 /** One whose machine is gone, so that nobody has to be asked about it. */
 export async function createRentalWithoutMachine(harness: Harness, who: SeededOrganisation): Promise<number> {
   const rentalId = await createAcceptedRental(harness, who);
-  const client = await harness.fixture.database.connect();
-  await client.query(
+  await harness.fixture.database.query(
     `update rental_machines set state = 'gone', absent_seen = 2, gone_at = now(), doomed_at = now()
       where rental_id = (select id from rentals where wire_id = $1)`,
     [rentalId],
   );
-  await client.end();
   return rentalId;
 }
 
@@ -174,12 +171,10 @@ export function newPrivateCloud(organisationId: string) {
 
 /** What a worker writes of the settings of an installation that has private clouds. */
 export async function insertPrivateCloudProvider(harness: Harness): Promise<void> {
-  const client = await harness.fixture.database.connect();
-  await client.query(
+  await harness.fixture.database.query(
     `insert into providers (id, variant, driver, mode, updated_at)
      values ('private-cloud', 'private-cloud', 'incus', 'live', now()) on conflict do nothing`,
   );
-  await client.end();
 }
 
 type MachineType = 'virtual-machine' | 'bare-metal';

@@ -1,6 +1,6 @@
 import { contract, type OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { signStripeEvent, testIds, uniqueId } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { billingAccessRows } from './access.billing.rows.ts';
 import { catalogAccessRows } from './access.catalog.rows.ts';
 import { enrolmentAccessRows } from './access.enrolments.rows.ts';

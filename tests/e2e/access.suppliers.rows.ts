@@ -1,7 +1,7 @@
 import { contract, type OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import type { OrgId } from '@millrace/platform/ids';
 import { insertMarketplaceProvider, insertSupplier, insertSupplierMachine, testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 

@@ -1,7 +1,7 @@
 import type { OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { insertRequest, testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
-import { batchIdOf, insertBatch } from '../../apps/api/src/money.fixture.ts';
+import { batchIdOf, insertBatch } from '../../packages/core/src/money.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import type { CallInput, Harness } from './harness.ts';
 

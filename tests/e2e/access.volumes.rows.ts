@@ -1,7 +1,7 @@
 import { contract, type OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { testIds, uniqueId } from '@millrace/testing';
 import { toUuid } from '@millrace/platform/ids';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { createAcceptedBareMetal, bareMetalRequest, prepareToRent } from './access.rentals.rows.ts';
 import type { AccessRow } from './access.rows.ts';
 import { insertedProvider } from './access.fleet.rows.ts';
@@ -147,9 +147,7 @@ function volumeRow(input: CallInput = {}): AccessRow {
 }
 
 async function runSql(harness: Harness, text: string, values: readonly unknown[] = []): Promise<void> {
-  const client = await harness.fixture.database.connect();
-  await client.query(text, [...values]);
-  await client.end();
+  await harness.fixture.database.query(text, [...values]);
 }
 
 /** A storage node that answered, a price for what it keeps, and money. */

@@ -1,7 +1,7 @@
 import { contract, type EventData, type OperationId } from '@millrace/contract';
+import type { SeededOrganisation } from '@millrace/core/fixture';
 import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
-import type { SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { AccessRow } from './access.rows.ts';
 import { callOperation, type CallInput, type Harness } from './harness.ts';
 
@@ -52,8 +52,7 @@ export async function createDelivery(
   who: SeededOrganisation,
 ): Promise<{ readonly webhookId: string; readonly deliveryId: string }> {
   const webhookId = await createTestWebhook(harness, who);
-  const client = await harness.fixture.database.connect();
-  await client.query(
+  await harness.fixture.database.query(
     `with head as (
        insert into event_heads as head (org_id, last_seq) values ($1, 1)
        on conflict (org_id) do update set last_seq = head.last_seq + 1 returning last_seq)
@@ -63,7 +62,6 @@ export async function createDelivery(
             '2.0.0', now(), $3 from head`,
     [toUuid(who.organisation.id), toUuid(testIds.next('evt')), JSON.stringify(keyCreatedBy(who))],
   );
-  await client.end();
   const params = { webhookId };
   const { json } = await callOperation(harness, operations.listWebhookDeliveries, { params }, who.owner.key);
   return { webhookId, deliveryId: json.items[0].id };

@@ -1,6 +1,7 @@
 import { contract } from '@millrace/contract';
+import { seedOrganisation } from '@millrace/core/fixture';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture.ts';
+import { startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture.ts';
 import { API_URL, runCli, type RunOptions, type RunResult } from '../../apps/cli/src/fixture.ts';
 import type { Command } from '../../apps/cli/src/framework/command.ts';
 import { manifest } from '../../apps/cli/src/manifest.generated.ts';

@@ -1,5 +1,6 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { seedOrganisation, startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture.ts';
+import { startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture.ts';
 import { fixturePublicUrl, type SignedIn } from '../../apps/api/src/users.fixture.ts';
 import { PROFILES_PATH, runCli } from '../../apps/cli/src/fixture.ts';
 import { auditLedger, closeAll } from '../stack/ledger-audit.ts';

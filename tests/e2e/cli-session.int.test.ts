@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newReadinessKey } from '@millrace/compute/readiness';
+import { seedOrganisation } from '@millrace/core/fixture';
 import {
   createTestDatabase,
   eventually,
@@ -13,7 +14,6 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { runCli, type RunOptions } from '../../apps/cli/src/fixture.ts';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
@@ -174,13 +174,11 @@ describe('somebody at a terminal', () => {
     expect(full.screen).toMatch(/Try: .*millrace rental create --gpu h100 --count \d/);
 
     await insertFleet(harness.database.db, { nodes: 1, provider: 'provider-v1', region: 'us-central-1' });
-    const client = await harness.database.connect();
-    await client.query(
+    await harness.database.query(
       `insert into prices (id, subject_kind, gpu_type, machine_type, unit, price_nano_usd, valid_from, created_at)
        values ($1, 'gpu', 'h100', 'virtual-machine', 'gpu_hour', 2000000000, now(), now())`,
       [testIds.nextUuid()],
     );
-    await client.end();
     // What is on offer is read anew every moment, not at every call.
     await eventually({ what: 'the new machine to be on offer' }, async () => {
       const { json } = await run(['offers', '--json'], { apiKey: harness.liveKey });

@@ -1,3 +1,4 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import {
   createTestDatabase,
   eventually,
@@ -7,14 +8,12 @@ import {
   startWorkerProcess,
   testNames,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 
 /** The first real path: a request, its transaction, the outbox, the relay, JetStream, the reader of the feed, and mail. */
 
 const names = testNames();
-let harness: Awaited<ReturnType<typeof startHarness>>;
 
 async function startHarness() {
   const [database, smtp] = await Promise.all([createTestDatabase(), startSmtpServer({ withPassword: true })]);
@@ -26,9 +25,7 @@ async function startHarness() {
   return { database, smtp, api, worker, owner: (await seedOrganisation(database.db)).owner };
 }
 
-beforeAll(async () => {
-  harness = await startHarness();
-});
+const harness = await startHarness();
 
 afterAll(async () => {
   await harness.worker.stop();

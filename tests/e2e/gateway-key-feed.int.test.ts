@@ -1,3 +1,4 @@
+import { seedOrganisation, type SeededOrganisation } from '@millrace/core/fixture';
 import { keyFeedBucket, maintainKeyFeed } from '@millrace/core/inference';
 import { parseKey } from '@millrace/core/identity';
 import { openKeyFeed, type KeyFeed } from '@millrace/inference';
@@ -19,7 +20,6 @@ import {
   scaledLimitMs,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 
 /**
@@ -124,13 +124,11 @@ describe('with no worker alive', () => {
     const keyFeed = await openForTest();
     const { publicId } = await newKey();
     await keyFeed.findKey(publicId);
-    const client = await database.connect();
-    await client.query(
+    await database.query(
       `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where public_id = $1`,
       [publicId],
     );
     const stopwatch = startStopwatch();
-    await client.end();
     await eventually({ what: 'the refusal', intervalMs: 5 }, async () => {
       return (await keyFeed.findKey(publicId))?.refusedFor === 'API_KEY_REVOKED';
     });

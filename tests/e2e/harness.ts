@@ -1,13 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type CallResponse,
-  type SeededOrganisation,
-} from '../../apps/api/src/api.fixture.ts';
+import { seedOrganisation, type SeededOrganisation } from '@millrace/core/fixture';
+import { startApiFixture, type ApiFixture } from '../../apps/api/src/api.fixture.ts';
 import { contract, type Operation, type Scope } from '@millrace/contract';
-import { uniqueId } from '@millrace/testing';
+import { uniqueId, type CallResponse } from '@millrace/testing';
 
 /** The control plane on real engines with two strangers and an operator in it. */
 export interface Harness {

@@ -1,4 +1,5 @@
 import { isKeyRejected, loginAndCountGpus, newReadinessKey } from '@millrace/compute/readiness';
+import { seedOrganisation } from '@millrace/core/fixture';
 import {
   createTestDatabase,
   eventually,
@@ -8,7 +9,6 @@ import {
   type TestDatabase,
 } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { auditAndDrop } from '../stack/ledger-audit.ts';
 import { MOCK_REGION, mockProviders } from '../stack/mock-stack.ts';
 
@@ -130,9 +130,7 @@ describe('a test key', () => {
       return (await isKeyRejected(target, never)) === 'unreachable';
     });
     await until(id, 'Terminated');
-    const client = await harness.database.connect();
-    const left = await client.query('select 1 from mock_machines where machine is not null');
-    await client.end();
+    const left = await harness.database.query('select 1 from mock_machines where machine is not null');
     expect(left.rows).toEqual([]);
   });
 

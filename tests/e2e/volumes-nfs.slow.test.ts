@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { findingsOf, runAudit } from '@millrace/core/auditor';
+import { seedOrganisation } from '@millrace/core/fixture';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type UserId } from '@millrace/platform/ids';
 import { exportPath } from '@millrace/storage';
@@ -16,7 +17,6 @@ import {
   testNames,
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 
 /**
  * A tenant's volume over the public face of real processes, on a real storage node: its agent, its servers, and machines that
@@ -69,14 +69,12 @@ async function insertMachines(
     brief: true,
   });
   const running = inserted.slice(4);
-  const client = await database.connect();
   for (const [index, { id }] of running.entries()) {
-    await client.query('update rental_machines set private_ip = $2 where rental_id = $1', [
+    await database.query('update rental_machines set private_ip = $2 where rental_id = $1', [
       toUuid(id),
       addresses[index],
     ]);
   }
-  await client.end();
   return running.map(({ wireId }) => wireId);
 }
 

@@ -138,18 +138,13 @@ async function checkPublished(
 ): Promise<string[]> {
   const { database, nats, names } = context;
   await using worker = await startWorkerProcess({ database, names, name: 'calm' });
-  const client = await database.connect();
-  try {
-    const publishedMs = await waitWhileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
-      const { rows } = await client.query<{ left: number }>(
-        'select count(*)::int as left from events where published_at is null',
-      );
-      return rows[0]?.left === 0 ? null : String(rows[0]?.left);
-    });
-    if (publishedMs === null) throw new Error('Some events are never published.');
-  } finally {
-    await client.end();
-  }
+  const publishedMs = await waitWhileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () => {
+    const { rows } = await database.query<{ left: number }>(
+      'select count(*)::int as left from events where published_at is null',
+    );
+    return rows[0]?.left === 0 ? null : String(rows[0]?.left);
+  });
+  if (publishedMs === null) throw new Error('Some events are never published.');
   await worker.stop();
 
   const copies = new Map<string, number>();

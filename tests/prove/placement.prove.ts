@@ -104,12 +104,10 @@ async function insertSetup(
     watchedAt: new Date(systemClock.nowMs() + 3_600_000),
   });
   // The addresses that the engine has.
-  const client = await database.connect();
-  await client.query(`
+  await database.query(`
     update gpus set pci_address = '0000:' || lpad(to_hex(16 + 8 * (number - 1)), 2, '0') || ':00.0'
       from (select id, row_number() over (partition by node_id order by pci_address)::int as number from gpus) as counted
      where counted.id = gpus.id`);
-  await client.end();
   return { database, seed, clientsInEach, orgIds, nodeIds };
 }
 
@@ -290,11 +288,9 @@ async function checkFinalState(
   const { machines } = await driver.listOwned(AbortSignal.timeout(120_000));
   await driver.close();
   if (machines.length > 0) failures.push(`${machines.length} machines are left at the engine`);
-  const client = await database.connect();
-  const { rows } = await client.query<{ sold: number }>(
+  const { rows } = await database.query<{ sold: number }>(
     'select count(*)::int as sold from allocated_gpus where released_at is null',
   );
-  await client.end();
   if (rows[0]?.sold !== 0) failures.push(`${rows[0]?.sold} GPUs are still sold`);
   return failures;
 }

@@ -14,7 +14,7 @@ import {
   startValkeyServer,
   startWebhookReceiver,
 } from '@millrace/testing';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
+import { seedOrganisation } from '@millrace/core/fixture';
 import { auditLedger } from '../stack/ledger-audit.ts';
 import { grantCredit } from '../stack/tenant.ts';
 import { createRowReader, type ReadRows } from '../stack/supervised-process.ts';

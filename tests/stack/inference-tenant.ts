@@ -1,9 +1,9 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { systemClock } from '@millrace/platform/clock';
 import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { eventually, type TestLlama } from '@millrace/testing';
 import OpenAI from 'openai';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import type { InferenceStack } from './inference-stack.ts';
 import { grantCredit, type ApiResponse } from './tenant.ts';
 

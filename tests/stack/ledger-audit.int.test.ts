@@ -11,11 +11,9 @@ async function ledgerWithMoney() {
 }
 
 async function corrupt(database: Awaited<ReturnType<typeof ledgerWithMoney>>): Promise<void> {
-  const client = await database.connect();
-  await client.query(
+  await database.query(
     `update ledger_accounts set balance_nano_usd = balance_nano_usd + 1 where org_id is not null`,
   );
-  await client.end();
 }
 
 it('a test with correct books ends without an error', async () => {

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { seedOrganisation, type SeededOrganisation } from '@millrace/core/fixture';
 import {
   createTestDatabase,
   engineEnv,
@@ -11,7 +12,6 @@ import {
   type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
-import { seedOrganisation, type SeededOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
 
 /**

@@ -57,11 +57,6 @@ export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 /** Reads behind the application's back. */
 export function createRowReader(database: TestDatabase): ReadRows {
   return async <Row>(text: string): Promise<Row[]> => {
-    const client = await database.connect();
-    try {
-      return (await client.query(text)).rows as Row[];
-    } finally {
-      await client.end();
-    }
+    return (await database.query(text)).rows as Row[];
   };
 }

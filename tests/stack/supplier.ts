@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fileURLToPath } from 'node:url';
+import { seedOrganisation } from '@millrace/core/fixture';
 import { eventually, type SupplierHost } from '@millrace/testing';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { REGION, type MarketplaceStack } from './marketplace-stack.ts';
 import type { ApiResponse } from './tenant.ts';
 

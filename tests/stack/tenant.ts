@@ -1,11 +1,11 @@
 import { newReadinessKey } from '@millrace/compute/readiness';
+import { seedOrganisation } from '@millrace/core/fixture';
 import { applyLedger, requireLedgerSuccess } from '@millrace/core/ledger';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { testIds, uniqueId } from '@millrace/testing';
-import { seedOrganisation } from '../../apps/api/src/api.fixture.ts';
 import { GPU_TYPE, type CoreStack } from './core-stack.ts';
 
 /** Somebody who rents over the public API and nothing else. */

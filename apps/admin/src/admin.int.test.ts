@@ -1,16 +1,10 @@
 import { parseKey } from '@millrace/core/identity';
-import { createTestDatabase, type TestDatabase } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { exitCodes, runAdmin } from './app.ts';
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-afterAll(async () => {
-  await database.drop();
-});
+const database = await createTestDatabase();
+afterAll(() => database.drop());
 
 async function run(
   words: readonly string[],
@@ -22,12 +16,7 @@ async function run(
 }
 
 async function rows(text: string): Promise<Record<string, unknown>[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text)).rows;
 }
 
 const ada = ['--email', 'Ada@Example.com', '--name', 'Ada', '--organisation', 'Example Ltd'];

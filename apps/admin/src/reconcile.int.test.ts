@@ -5,42 +5,39 @@ import { systemClock } from '@millrace/platform/clock';
 import { bareMetalRegions } from '@millrace/contract';
 import { defaultFleet } from '@millrace/platform/config';
 import { createIdSource } from '@millrace/platform/ids';
-import { createOrganisation, createTestDatabase, type TestDatabase } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createOrganisation, createTestDatabase } from '@millrace/testing';
+import { afterAll, expect, it } from 'vitest';
 import { exitCodes, runAdmin } from './app.ts';
 
-let database: TestDatabase;
 const never = new AbortController().signal;
 const ids = createIdSource({ clock: systemClock, cell: 1 });
 const orphan = ids.nextUuid();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  await applyFleetConfig(database.db, defaultFleet);
-  const memory = createPostgresStore(database.db, { cluster: 'mock', clock: systemClock });
-  const driver = createMockDriver({ cluster: 'mock', clock: systemClock, memory, listen: null });
-  const { nodes } = await driver.readInventory(never);
-  await driver.create(
-    {
-      externalId: orphan,
-      orgId: await createOrganisation(database.db),
-      mode: 'test',
-      nodeName: nodes[0]?.name ?? '',
-      gpuPciAddresses: [],
-      cpuCount: 1,
-      ramMb: 1_024,
-      diskGb: 10,
-      image: 'ubuntu-24.04',
-      hostname: 'stray',
-      sshKeys: [],
-      userData: null,
-      ports: [],
-      labels: {},
-    },
-    never,
-  );
-  await driver.close();
-});
+const database = await createTestDatabase();
+await applyFleetConfig(database.db, defaultFleet);
+const memory = createPostgresStore(database.db, { cluster: 'mock', clock: systemClock });
+const driver = createMockDriver({ cluster: 'mock', clock: systemClock, memory, listen: null });
+const { nodes } = await driver.readInventory(never);
+await driver.create(
+  {
+    externalId: orphan,
+    orgId: await createOrganisation(database.db),
+    mode: 'test',
+    nodeName: nodes[0]?.name ?? '',
+    gpuPciAddresses: [],
+    cpuCount: 1,
+    ramMb: 1_024,
+    diskGb: 10,
+    image: 'ubuntu-24.04',
+    hostname: 'stray',
+    sshKeys: [],
+    userData: null,
+    ports: [],
+    labels: {},
+  },
+  never,
+);
+await driver.close();
 afterAll(() => database.drop());
 
 async function run(...words: readonly string[]) {
@@ -50,9 +47,7 @@ async function run(...words: readonly string[]) {
 }
 
 async function count(table: string): Promise<number> {
-  const client = await database.connect();
-  const { rows } = await client.query<{ n: number }>(`select count(*)::int as n from ${table}`);
-  await client.end();
+  const { rows } = await database.query<{ n: number }>(`select count(*)::int as n from ${table}`);
   return rows[0]?.n ?? -1;
 }
 
@@ -84,14 +79,12 @@ it('writes down who allowed many strays to be removed, and until when', async ()
   const allowed = await run('strays', 'allow', '--cluster', 'mock', '--reason', 'leftovers');
   expect(allowed).toMatchObject({ code: exitCodes.ok });
   const [cluster] = await listClusters(database.db, {}, { limit: 1, after: null });
-  const client = await database.connect();
-  const { rows } = await client.query(
+  const { rows } = await database.query(
     `select reap_allowed_until > now() as allowed,
             (select reason from audit_log where action = 'strays.allowed' and resource_id = $1) as reason
        from cluster_comparisons`,
     [cluster?.id],
   );
-  await client.end();
   expect(rows).toEqual([{ allowed: true, reason: 'leftovers' }]);
   expect(await run('strays', 'allow', '--cluster', 'nowhere', '--reason', 'x')).toMatchObject({
     code: exitCodes.refused,

@@ -1,17 +1,6 @@
-import { contract, type PlatformRole, type Role } from '@millrace/contract';
+import { contract } from '@millrace/contract';
 import { eventChannels } from '@millrace/core/events';
-import {
-  addMember,
-  createOrganisation,
-  ensureUser,
-  grantPlatformRole,
-  issueUnrestrictedKey,
-  keyChangeSubject,
-  markSupplier,
-  systemAuditContext,
-  type KeyMode,
-  type Organisation,
-} from '@millrace/core/identity';
+import { keyChangeSubject } from '@millrace/core/identity';
 import { stripeGatewayOf } from '@millrace/core/payments';
 import { consoleSubject } from '@millrace/core/rentals';
 import type { OidcProvider } from '@millrace/platform/auth';
@@ -26,10 +15,12 @@ import { createSealer } from '@millrace/platform/secrets';
 import { connectValkey } from '@millrace/platform/valkey';
 import { readEndpoints } from '@millrace/services';
 import {
+  callServer,
   createTestDatabase,
   startStripeDouble,
   testNames,
-  uniqueId,
+  type CallRequest,
+  type CallResponse,
   type StripeDouble,
   type TestDatabase,
   type TestSmtp,
@@ -55,23 +46,6 @@ export interface ApiFixture {
   readonly logs: () => string;
   call(request: CallRequest): Promise<CallResponse>;
   [Symbol.asyncDispose](): Promise<void>;
-}
-
-export interface CallRequest {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
-  readonly path: string;
-  readonly key?: string;
-  readonly body?: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-export interface CallResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
-  readonly text: string;
-  /** The parsed body. Tests say what they expect of it. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
-  readonly json: any;
 }
 
 const UNLIMITED_RPM = 1_000_000;
@@ -148,95 +122,12 @@ export async function startApiFixture(
     signInAs: (userId) => signInAs(db, userId),
     givePassword: (userId, password) => setUserPassword(db, userId, password),
     logs: () => logged,
-    call: (request) => callInProcess(api, request),
+    call: (request) => callServer(api.server, request),
     [Symbol.asyncDispose]: async () => {
       await api.server.close();
       await api.close();
       await Promise.all([nats.close(), valkey.close(), stripe.close(), people.close()]);
       await database.drop();
-    },
-  };
-}
-
-async function callInProcess(api: Api, request: CallRequest): Promise<CallResponse> {
-  const response = await api.server.fastify.inject({
-    method: request.method,
-    url: request.path,
-    headers: {
-      ...(request.key === undefined ? {} : { authorization: `Bearer ${request.key}` }),
-      ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...request.headers,
-    },
-    ...(request.body === undefined ? {} : { payload: JSON.stringify(request.body) }),
-  });
-  const text = response.body;
-  return {
-    status: response.statusCode,
-    headers: response.headers,
-    text,
-    json: text === '' || !isJson(response.headers['content-type']) ? undefined : JSON.parse(text),
-  };
-}
-
-const isJson = (contentType: unknown): boolean => String(contentType).startsWith('application/json');
-
-export interface SeededKey {
-  readonly userId: string;
-  readonly keyId: string;
-  readonly key: string;
-}
-
-export interface SeededOrganisation {
-  readonly organisation: Organisation;
-  readonly owner: SeededKey;
-  /** Adds a person with that role and gives them a key with everything it allows. */
-  addPerson(role: Role, mode?: KeyMode): Promise<SeededKey>;
-  /** Another full key of the owner. */
-  ownerKey(mode: KeyMode): Promise<SeededKey>;
-}
-
-/** An organisation with an owner and their live key, made as the admin command makes one. */
-export async function seedOrganisation(
-  db: Db,
-  options: {
-    readonly platformRole?: PlatformRole;
-    /** Its owners and admins act as suppliers, so that its keys have what that takes. */
-    readonly supplies?: boolean;
-  } = {},
-): Promise<SeededOrganisation> {
-  const cause = systemAuditContext('test', 'live');
-  const id = uniqueId();
-  const owner = { email: `owner-${id}@example.com`, name: 'Owner' };
-  const readCommitted = 'read committed' as const;
-
-  const issue = (organisation: Organisation, email: string, mode: KeyMode): Promise<SeededKey> =>
-    db.transaction({ name: 'seed key', isolation: readCommitted }, async (tx) => {
-      const user = await ensureUser(tx, { email });
-      const { key, text } = await issueUnrestrictedKey(tx, cause, {
-        orgId: organisation.id,
-        user,
-        mode,
-        name: 'seeded',
-      });
-      return { userId: user.id, keyId: key.id, key: text };
-    });
-
-  const organisation = await db.transaction({ name: 'seed', isolation: readCommitted }, async (tx) => {
-    const made = await createOrganisation(tx, cause, { name: `Test ${id}`, homeCell: 1, owner });
-    if (options.platformRole !== undefined) await grantPlatformRole(tx, made.owner.id, options.platformRole);
-    if (options.supplies === true) await markSupplier(tx, made.organisation.id);
-    return made.organisation;
-  });
-  return {
-    organisation,
-    owner: await issue(organisation, owner.email, 'live'),
-    ownerKey: (mode) => issue(organisation, owner.email, mode),
-    addPerson: async (role, mode = 'live') => {
-      const email = `${role}-${uniqueId()}@example.com`;
-      await db.transaction({ name: 'seed member', isolation: readCommitted }, (tx) =>
-        addMember(tx, cause, organisation.id, { email, role }),
-      );
-      return issue(organisation, email, mode);
     },
   };
 }

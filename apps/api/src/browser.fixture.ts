@@ -1,6 +1,6 @@
 import { createHmac, randomInt } from 'node:crypto';
-import { eventually } from '@millrace/testing';
-import type { ApiFixture, CallResponse } from './api.fixture.ts';
+import { eventually, type CallResponse } from '@millrace/testing';
+import type { ApiFixture } from './api.fixture.ts';
 import { fixturePublicUrl } from './users.fixture.ts';
 
 /** An address that no other test has, so that what one counts does not bear on another: they share one Valkey. */

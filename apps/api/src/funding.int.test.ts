@@ -1,38 +1,29 @@
 import { recordDeposit } from '@millrace/core/billing';
+import { seedOrganisation, type SeededOrganisation } from '@millrace/core/fixture';
 import { applyLedger, requireLedgerSuccess } from '@millrace/core/ledger';
 import type { Mode } from '@millrace/platform/envelope';
-import type { NanoUsd } from '@millrace/platform/money';
+import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
-import { inTransaction, usd } from './money.fixture.ts';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { startApiFixture } from './api.fixture.ts';
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
 let own: SeededOrganisation;
 
-beforeAll(async () => {
-  fixture = await startApiFixture({ organisationRpm: 60, fundedRpm: 600 });
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const fixture = await startApiFixture({ organisationRpm: 60, fundedRpm: 600 });
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(async () => {
   own = await seedOrganisation(fixture.db);
 });
+
+const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1e9)));
 
 /** A payment, as whoever takes payments posts it. */
 const pay = (
   amount: NanoUsd,
   options: { readonly id?: string; readonly mode?: Mode; readonly dies?: boolean } = {},
 ) =>
-  inTransaction(fixture, async (tx) => {
+  fixture.db.transaction({ name: 'pay', isolation: 'read committed' }, async (tx) => {
     const { id = uniqueId(), mode = 'live' } = options;
     const orgId = own.organisation.id;
     const cause = { kind: 'payment', id };

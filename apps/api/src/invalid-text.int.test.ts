@@ -1,25 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { seedOrganisation } from '@millrace/core/fixture';
 import { insertMarketplaceProvider, insertSupplier } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startApiFixture } from './api.fixture.ts';
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
-
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator', supplies: true });
-  await insertSupplier(fixture.db, { orgId: operator.organisation.id });
-  await insertMarketplaceProvider(fixture.db);
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const fixture = await startApiFixture();
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator', supplies: true });
+await insertSupplier(fixture.db, { orgId: operator.organisation.id });
+await insertMarketplaceProvider(fixture.db);
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const publicKey = String(generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
 

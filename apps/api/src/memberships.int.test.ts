@@ -1,19 +1,11 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { testIds, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startApiFixture } from './api.fixture.ts';
 import type { SignedIn } from './users.fixture.ts';
 
-let fixture: ApiFixture;
-let own: SeededOrganisation;
-beforeAll(async () => {
-  fixture = await startApiFixture({ withMail: true });
-  own = await seedOrganisation(fixture.db);
-});
+const fixture = await startApiFixture({ withMail: true });
+const own = await seedOrganisation(fixture.db);
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 /** Somebody who is signed in and belongs to nothing of `ours`. */
@@ -30,12 +22,7 @@ async function somebody(): Promise<{ session: SignedIn; email: string }> {
 }
 
 async function query(text: string, values: unknown[]) {
-  const client = await fixture.database.connect();
-  try {
-    return (await client.query(text, values)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await fixture.database.query(text, values)).rows;
 }
 
 const as = (session: SignedIn, method: 'GET' | 'POST', path: string, body?: object) =>

@@ -1,3 +1,4 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { systemClock } from '@millrace/platform/clock';
 import { readEndpoints } from '@millrace/services';
 import {
@@ -11,29 +12,25 @@ import {
   type Stopwatch,
   testNames,
   uniqueId,
-  type TcpProxy,
-  type TestDatabase,
   type TestProcess,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { seedOrganisation, type SeededOrganisation } from './api.fixture.ts';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 
 /** Real api processes, killed for real. No worker runs in any of these tests: it is as dead as can be. */
 
-let database: TestDatabase;
-let natsProxy: TcpProxy;
-let seeded: SeededOrganisation;
 const prefix = testNames().natsPrefix;
 /** Two that live through the whole file; tests that kill one start their own. */
-let urls: readonly [string, string];
 const processes = new Map<number, TestProcess>();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  seeded = await seedOrganisation(database.db);
-  natsProxy = await startTcpProxy(natsUrl());
-  urls = await Promise.all([startApi('api-a'), startApi('api-b')]);
-});
+const sealing = {
+  MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
+  MILLRACE_SEALING_KEY_ACTIVE: 'test',
+};
+
+const database = await createTestDatabase();
+const seeded = await seedOrganisation(database.db);
+const natsProxy = await startTcpProxy(natsUrl());
+const urls = await Promise.all([startApi('api-a'), startApi('api-b')]);
 afterAll(async () => {
   await Promise.all([...processes.values()].map((running) => running.crash()));
   await natsProxy.close();
@@ -45,11 +42,6 @@ function natsUrl(): string {
   if (url === undefined) throw new Error('The engines have no NATS server.');
   return url;
 }
-
-const sealing = {
-  MILLRACE_SEALING_KEYS: `test:${Buffer.alloc(32, 7).toString('base64')}`,
-  MILLRACE_SEALING_KEY_ACTIVE: 'test',
-};
 
 async function startApi(name: string, env: Readonly<Record<string, string>> = {}): Promise<string> {
   const [port = 0] = await freePorts(1);
@@ -125,12 +117,10 @@ function createKeyUntilAnswered(url: string, idempotencyKey: string, body: objec
 }
 
 async function countKeysNamed(name: string): Promise<number> {
-  const client = await database.connect();
-  const { rows } = await client.query<{ count: number }>(
+  const { rows } = await database.query<{ count: number }>(
     'select count(*)::int as count from api_keys where name = $1',
     [name],
   );
-  await client.end();
   return rows[0]?.count ?? 0;
 }
 

@@ -1,25 +1,16 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { mintKey } from '@millrace/core/identity';
 import { fromUuid, parseId, toUuid } from '@millrace/platform/ids';
 import { startStopwatch, testIds, uniqueId, scaledLimitMs } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startApiFixture } from './api.fixture.ts';
 import type { SignedIn } from './users.fixture.ts';
 
 // Members who are signed in, and the seats they act through.
 
-let fixture: ApiFixture;
-let acme: SeededOrganisation;
-let owner: SignedIn;
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  acme = await seedOrganisation(fixture.db);
-  owner = await fixture.signInAs(acme.owner.userId);
-});
+const fixture = await startApiFixture();
+const acme = await seedOrganisation(fixture.db);
+const owner = await fixture.signInAs(acme.owner.userId);
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const uuidOf = (userId: string) => {

@@ -1,24 +1,15 @@
-import { uniqueId } from '@millrace/testing';
+import { seedOrganisation } from '@millrace/core/fixture';
+import { uniqueId, type CallResponse } from '@millrace/testing';
 import { systemClock } from '@millrace/platform/clock';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { newAddress, openBrowser } from './browser.fixture.ts';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type CallResponse,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { startApiFixture } from './api.fixture.ts';
 import { fixturePublicUrl, sessionCookie } from './users.fixture.ts';
 
 // People who mean harm: from other sites, by guessing, by what they send.
 
-let fixture: ApiFixture;
-let acme: SeededOrganisation;
-beforeAll(async () => {
-  fixture = await startApiFixture({ withMail: true });
-  acme = await seedOrganisation(fixture.db);
-});
+const fixture = await startApiFixture({ withMail: true });
+const acme = await seedOrganisation(fixture.db);
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const outcome = ({ status, json }: CallResponse) => [status, json?.reason ?? json?.code];

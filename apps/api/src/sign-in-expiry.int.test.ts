@@ -34,11 +34,9 @@ it('expired codes are removed in batches of a bounded size, and valid ones stay'
 
 it('every table with expiring sign-in rows has an index on their expiry', async () => {
   await using fixture = await startApiFixture();
-  const client = await fixture.database.connect();
-  const { rows } = await client.query<{ tablename: string }>(
+  const { rows } = await fixture.database.query<{ tablename: string }>(
     "select tablename from pg_indexes where schemaname = 'public' and indexdef like '%(expires_at)'",
   );
-  await client.end();
   const indexed = new Set(rows.map(({ tablename }) => tablename));
   expect(['sessions', 'verifications', 'device_codes'].filter((table) => !indexed.has(table))).toEqual([]);
 });

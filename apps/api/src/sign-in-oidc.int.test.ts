@@ -1,23 +1,20 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { openBrowser, type Browser } from './browser.fixture.ts';
-import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixture.ts';
-import { startFakeOidcProvider, type FakeOidcProvider } from './fake-oidc.fixture.ts';
+import { startApiFixture } from './api.fixture.ts';
+import { startFakeOidcProvider } from './fake-oidc.fixture.ts';
 
 // People who sign in with an outside provider.
 
-let double: FakeOidcProvider;
-let fixture: ApiFixture;
 const providers = () => [
   {
     ...{ id: 'example', name: 'Example', discoveryUrl: double.discoveryUrl },
     ...{ clientId: 'millrace', clientSecret: 's', scopes: ['openid', 'email', 'profile'] },
   },
 ];
-beforeAll(async () => {
-  double = await startFakeOidcProvider('millrace');
-  fixture = await startApiFixture({ withMail: true, oidc: providers() });
-});
+const double = await startFakeOidcProvider('millrace');
+const fixture = await startApiFixture({ withMail: true, oidc: providers() });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
   await double[Symbol.asyncDispose]();

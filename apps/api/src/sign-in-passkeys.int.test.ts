@@ -1,15 +1,13 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { seedOrganisation } from '@millrace/core/fixture';
+import { afterAll, expect, it } from 'vitest';
 import { openBrowser, type Browser } from './browser.fixture.ts';
-import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixture.ts';
+import { startApiFixture } from './api.fixture.ts';
 import { createPasskey, type Passkey } from './passkey.fixture.ts';
 import { sessionCookie } from './users.fixture.ts';
 
 // Passkeys, with an authenticator that does what a device does.
 
-let fixture: ApiFixture;
-beforeAll(async () => {
-  fixture = await startApiFixture();
-});
+const fixture = await startApiFixture();
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 async function someoneSignedIn(): Promise<Browser> {

@@ -1,20 +1,17 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { findEmail, newAddress, openBrowser, linkPathIn, type Browser } from './browser.fixture.ts';
-import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixture.ts';
-import { startFakeOidcProvider, type FakeOidcProvider } from './fake-oidc.fixture.ts';
+import { startApiFixture } from './api.fixture.ts';
+import { startFakeOidcProvider } from './fake-oidc.fixture.ts';
 
 // Ways to get into, or to stay in, an account that is somebody else's; and to learn that there is one.
 
-let double: FakeOidcProvider;
-let fixture: ApiFixture;
-beforeAll(async () => {
-  double = await startFakeOidcProvider('millrace');
-  const { discoveryUrl } = double;
-  const scopes = ['openid', 'email', 'profile'];
-  const named = { id: 'example', name: 'Example', clientId: 'millrace', clientSecret: 's' };
-  fixture = await startApiFixture({ withMail: true, oidc: [{ ...named, discoveryUrl, scopes }] });
-});
+const double = await startFakeOidcProvider('millrace');
+const { discoveryUrl } = double;
+const scopes = ['openid', 'email', 'profile'];
+const named = { id: 'example', name: 'Example', clientId: 'millrace', clientSecret: 's' };
+const fixture = await startApiFixture({ withMail: true, oidc: [{ ...named, discoveryUrl, scopes }] });
 afterAll(async () => {
   await fixture[Symbol.asyncDispose]();
   await double[Symbol.asyncDispose]();

@@ -1,7 +1,8 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { uniqueId } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
 import { openBrowser } from './browser.fixture.ts';
-import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixture.ts';
+import { startApiFixture, type ApiFixture } from './api.fixture.ts';
 
 // Without mail, signing up with an invited mailbox and answering the invitation need the secret of its link.
 

@@ -1,15 +1,13 @@
+import { seedOrganisation } from '@millrace/core/fixture';
 import { systemClock } from '@millrace/platform/clock';
 import { startStopwatch, uniqueId, scaledLimitMs } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { findEmail, newAddress, openBrowser, linkPathIn, totpAt, type Browser } from './browser.fixture.ts';
-import { seedOrganisation, startApiFixture, type ApiFixture } from './api.fixture.ts';
+import { startApiFixture } from './api.fixture.ts';
 
 // People from the first letter to the last session, over HTTP, with real mail.
 
-let fixture: ApiFixture;
-beforeAll(async () => {
-  fixture = await startApiFixture({ withMail: true });
-});
+const fixture = await startApiFixture({ withMail: true });
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const password = 'correct horse battery';

@@ -1,3 +1,4 @@
+import { seedOrganisation, type SeededOrganisation } from '@millrace/core/fixture';
 import {
   applyStorageConfig,
   createBackendPool,
@@ -10,12 +11,7 @@ import { defaultStorage } from '@millrace/platform/config';
 import { connectVolumeBackend } from '@millrace/storage';
 import { eventually, testLog, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { startApiFixture, type ApiFixture } from './api.fixture.ts';
 
 let fixture: ApiFixture;
 let own: SeededOrganisation;
@@ -43,9 +39,7 @@ beforeAll(async () => {
     await converger.ended();
   };
 });
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const volumes = '/v2/alpha/on-demand/storage-volumes';
 const newVolume = (fields: object = {}) => ({

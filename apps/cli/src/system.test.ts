@@ -2,17 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { CliError } from './framework/errors.ts';
 import { createInterrupts } from './interrupts.ts';
 import { createSystem } from './system.ts';
 
-let directory: string;
 const system = createSystem({}, createInterrupts());
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'millrace-system-'));
-});
+const directory = await mkdtemp(join(tmpdir(), 'millrace-system-'));
 
 afterAll(() => rm(directory, { recursive: true }));
 

@@ -7,27 +7,16 @@ import { systemClock } from '@millrace/platform/clock';
 import { exportPath } from '@millrace/storage';
 import { anonymousStateid } from '@millrace/storage/nfs41';
 import { createRandom, type Random } from '@millrace/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  outcomeOf,
-  openIn,
-  openStorageHarness,
-  statusOf,
-  type StorageHarness,
-} from './storage-node.fixture.ts';
+import { afterAll, expect, test } from 'vitest';
+import { outcomeOf, openIn, openStorageHarness, statusOf } from './storage-node.fixture.ts';
 
 // Against real servers, by a client of our own that does what it is told: who gets at which volume.
 
 const run = promisify(execFile);
-let stage: StorageHarness;
 
-beforeAll(async () => {
-  stage = await openStorageHarness();
-});
+const stage = await openStorageHarness();
 
-afterAll(async () => {
-  await stage?.[Symbol.asyncDispose]();
-});
+afterAll(() => stage[Symbol.asyncDispose]());
 
 test('what one attached machine writes another reads, each from its own address', async () => {
   const { node } = stage;

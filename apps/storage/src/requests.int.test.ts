@@ -6,21 +6,15 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { exportPath } from '@millrace/storage';
 import { eventually, makeCertificate } from '@millrace/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { outcomeOf, neverAborted, openStorageHarness, type StorageHarness } from './storage-node.fixture.ts';
+import { afterAll, expect, test } from 'vitest';
+import { outcomeOf, neverAborted, openStorageHarness } from './storage-node.fixture.ts';
 import { openPool } from './pool.ts';
 
 // Who may give orders, and which are refused.
 
-let stage: StorageHarness;
+const stage = await openStorageHarness({ poolGb: 16 });
 
-beforeAll(async () => {
-  stage = await openStorageHarness({ poolGb: 16 });
-});
-
-afterAll(async () => {
-  await stage?.[Symbol.asyncDispose]();
-});
+afterAll(() => stage[Symbol.asyncDispose]());
 
 interface Raw {
   readonly method?: string;

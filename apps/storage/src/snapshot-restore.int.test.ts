@@ -6,27 +6,16 @@ import { promisify } from 'node:util';
 import { exportPath, type VolumeSpec } from '@millrace/storage';
 import type { Nfs41Client } from '@millrace/storage/nfs41';
 import { eventually, testIds } from '@millrace/testing';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import {
-  outcomeOf,
-  neverAborted,
-  openIn,
-  openStorageHarness,
-  type StorageHarness,
-} from './storage-node.fixture.ts';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { outcomeOf, neverAborted, openIn, openStorageHarness } from './storage-node.fixture.ts';
 
 // Snapshots that are restored, on a real node: XFS images, NFS servers, and clients that read every byte.
 
 const run = promisify(execFile);
-let stage: StorageHarness;
 
-beforeAll(async () => {
-  stage = await openStorageHarness({ poolGb: 40, leaseSeconds: 4 });
-});
+const stage = await openStorageHarness({ poolGb: 40, leaseSeconds: 4 });
 
-afterAll(async () => {
-  await stage?.[Symbol.asyncDispose]();
-});
+afterAll(() => stage[Symbol.asyncDispose]());
 
 const chunkBytes = 65_536;
 const chunks = 24;

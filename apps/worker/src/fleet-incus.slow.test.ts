@@ -36,12 +36,7 @@ afterAll(async () => {
 });
 
 async function rows(text: string): Promise<Record<string, unknown>[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text)).rows;
 }
 
 const statuses = async (): Promise<Record<string, unknown>> => {

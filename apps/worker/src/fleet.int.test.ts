@@ -16,12 +16,7 @@ beforeEach(async () => {
 afterEach(() => database.drop());
 
 async function rows(text: string): Promise<Record<string, unknown>[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text)).rows;
 }
 
 test('a worker that is told nothing has a mock fleet that can be placed on, and leaves no lease when it stops', async () => {

@@ -18,29 +18,18 @@ import {
   testEndpoints,
   testIds,
   testNames,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 
 const names = testNames();
 const env = { MILLRACE_RELAY_LEASE_MS: '1000' };
-let database: TestDatabase;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 
-afterAll(async () => {
-  await database.drop();
-});
+afterAll(() => database.drop());
 
 async function rows(text: string): Promise<Record<string, unknown>[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text)).rows;
 }
 
 async function write(orgId: OrgId, count: number): Promise<void> {

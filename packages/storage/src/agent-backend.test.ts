@@ -1,18 +1,15 @@
-import { createServer, type Server } from 'node:https';
+import { createServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SimulatedClock, systemClock } from '@millrace/platform/clock';
-import { makeCertificate, startProtocolRecorder, testIds, type TestCertificate } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, expect, it, test } from 'vitest';
+import { makeCertificate, startProtocolRecorder, testIds } from '@millrace/testing';
+import { afterAll, afterEach, expect, it, test } from 'vitest';
 import { createAgentBackend } from './agent-backend.ts';
 import type { VolumeBackend } from './backend.ts';
 import { connectVolumeBackend } from './connect.ts';
 
 // A storage node that says anything: nothing of it may be taken for what it is not.
 
-let agent: TestCertificate;
-let worker: TestCertificate;
-let server: Server;
 let respond: (request: IncomingMessage, response: ServerResponse) => void;
 const opened: VolumeBackend[] = [];
 const never = new AbortController().signal;
@@ -28,20 +25,16 @@ const view = {
   ...{ isServed: true, detail: null, snapshots: [], restored: [] },
 };
 
-beforeAll(async () => {
-  [agent, worker] = await Promise.all([makeCertificate('agent'), makeCertificate('worker')]);
-  server = createServer(
-    { cert: agent.certificate, key: agent.key, ca: worker.certificate, requestCert: true },
-    (request, response) => respond(request, response),
-  );
-  await new Promise<void>((resolve) => {
-    server.listen(0, '127.0.0.1', resolve);
-  });
+const [agent, worker] = await Promise.all([makeCertificate('agent'), makeCertificate('worker')]);
+const server = createServer(
+  { cert: agent.certificate, key: agent.key, ca: worker.certificate, requestCert: true },
+  (request, response) => respond(request, response),
+);
+await new Promise<void>((resolve) => {
+  server.listen(0, '127.0.0.1', resolve);
 });
 
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((backend) => backend.close()));
-});
+afterEach(() => Promise.all(opened.splice(0).map((backend) => backend.close())));
 
 afterAll(() => {
   server.closeAllConnections();

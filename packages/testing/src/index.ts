@@ -99,6 +99,12 @@ export {
 export { createRandom, type Random } from './random.ts';
 export { insertRentals, type InsertedRental, type RentalsOptions } from './rows/insert-rentals.ts';
 export { insertRequest } from './rows/insert-requests.ts';
+export {
+  callServer,
+  createRouteServer,
+  type CallRequest,
+  type CallResponse,
+} from './scenarios/route-server.ts';
 export { startSmtpServer, type ReceivedEmail, type TestSmtp } from './network/smtp-server.ts';
 export { openSse, type ReceivedEvent, type SseConnection } from './network/sse.ts';
 export { insertAuditReport, insertInvoice } from './rows/insert-invoices.ts';

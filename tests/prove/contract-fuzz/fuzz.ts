@@ -11,8 +11,8 @@ import {
   insertStatement,
   insertSupplier,
   insertSupplierMachine,
+  type CallResponse,
 } from '@millrace/testing';
-import type { CallResponse } from '../../../apps/api/src/api.fixture.ts';
 import { insertCharge } from '../../e2e/access.billing.rows.ts';
 import { newDaemonInput } from '../../e2e/access.enrolments.rows.ts';
 import { makeNodeUnreachable, insertedProvider } from '../../e2e/access.fleet.rows.ts';

@@ -1,6 +1,5 @@
 import type { Random } from '@millrace/runners';
-import type { CallResponse } from '../../../apps/api/src/api.fixture.ts';
-import { signStripeEvent, testIds } from '@millrace/testing';
+import { signStripeEvent, testIds, type CallResponse } from '@millrace/testing';
 import { instanceRequestBody } from '../../e2e/access.instances.rows.ts';
 import { newCluster, newWindow, insertedProvider } from '../../e2e/access.fleet.rows.ts';
 import { newPrivateCloud } from '../../e2e/access.rentals.rows.ts';

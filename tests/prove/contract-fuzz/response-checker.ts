@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { contract, type Operation } from '@millrace/contract';
 import { buildDocument, documentNames, type OpenApiDocument } from '@millrace/contract/openapi';
-import type { CallResponse } from '../../../apps/api/src/api.fixture.ts';
+import type { CallResponse } from '@millrace/testing';
 
 /** Says what is wrong with an answer, by the published documents alone; null when nothing is. */
 export type ResponseChecker = (

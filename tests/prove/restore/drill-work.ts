@@ -1,8 +1,8 @@
 import { newReadinessKey } from '@millrace/compute/readiness';
+import { seedOrganisation } from '@millrace/core/fixture';
 import { systemClock } from '@millrace/platform/clock';
 import { nanoUsd } from '@millrace/platform/money';
 import { eventually, signStripeEvent } from '@millrace/testing';
-import { seedOrganisation } from '../../../apps/api/src/api.fixture.ts';
 import {
   addDeployment,
   addModel,

@@ -15,28 +15,23 @@ const UNSTABLE_TABLES: ReadonlySet<string> = new Set(['loop_items', 'audit_runs'
  * one of these figures. The tables are those that the database has, so a new one is compared without being named here.
  */
 export async function databaseDigest(database: TestDatabase): Promise<ReadonlyMap<string, string>> {
-  const client = await database.connect();
-  try {
-    const { rows: columns } = await client.query<Column>(`
-      select c.table_name, c.column_name, c.data_type from information_schema.columns c
-        join pg_class on pg_class.oid = format('public.%I', c.table_name)::regclass
-       where c.table_schema = 'public' and not pg_class.relispartition and pg_class.relkind in ('r', 'p')
-       order by 1, 2`);
-    const figures = new Map<string, string>();
-    for (const [table, itsColumns] of Map.groupBy(columns, ({ table_name }) => table_name)) {
-      if (UNSTABLE_TABLES.has(table)) continue;
-      const selected = ['count(*)::text as "rows"', ...itsColumns.flatMap(figureOf)];
-      const { rows } = await client.query<Record<string, string | null>>(
-        `select ${selected.join(', ')} from "${table}"`,
-      );
-      for (const [name, value] of Object.entries(rows[0] ?? {})) {
-        figures.set(`${table}.${name}`, value ?? 'none');
-      }
+  const { rows: columns } = await database.query<Column>(`
+    select c.table_name, c.column_name, c.data_type from information_schema.columns c
+      join pg_class on pg_class.oid = format('public.%I', c.table_name)::regclass
+     where c.table_schema = 'public' and not pg_class.relispartition and pg_class.relkind in ('r', 'p')
+     order by 1, 2`);
+  const figures = new Map<string, string>();
+  for (const [table, itsColumns] of Map.groupBy(columns, ({ table_name }) => table_name)) {
+    if (UNSTABLE_TABLES.has(table)) continue;
+    const selected = ['count(*)::text as "rows"', ...itsColumns.flatMap(figureOf)];
+    const { rows } = await database.query<Record<string, string | null>>(
+      `select ${selected.join(', ')} from "${table}"`,
+    );
+    for (const [name, value] of Object.entries(rows[0] ?? {})) {
+      figures.set(`${table}.${name}`, value ?? 'none');
     }
-    return figures;
-  } finally {
-    await client.end();
   }
+  return figures;
 }
 
 function figureOf({ column_name: name, data_type: type }: Column): string[] {

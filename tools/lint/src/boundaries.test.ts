@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { boundaries } from './boundaries.ts';
 import { filesBelow, fixturesRoot, markedLines, runTool, isSameLocation } from './fixtures.ts';
@@ -28,13 +28,10 @@ function findingsOf(cruise: Cruise): { rule: string; spot: string }[] {
 }
 
 const files = filesBelow(root);
-let findings: readonly { rule: string; spot: string }[];
 
-beforeAll(async () => {
-  const config = `${fixturesRoot}/boundaries.config.mjs`;
-  const stdout = await runTool('depcruise', ['--config', config, '--output-type', 'json', root]);
-  findings = findingsOf(JSON.parse(stdout) as Cruise).filter(({ spot }) => spot.startsWith(root));
-});
+const config = `${fixturesRoot}/boundaries.config.mjs`;
+const stdout = await runTool('depcruise', ['--config', config, '--output-type', 'json', root]);
+const findings = findingsOf(JSON.parse(stdout) as Cruise).filter(({ spot }) => spot.startsWith(root));
 
 test('every boundary has a fixture, and every fixture a boundary', () => {
   const fixtures = new Set(files.map(fixtureOf));

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 
 import { filesBelow, fixturesRoot, markedLines, repositoryRoot, runTool } from './fixtures.ts';
 
@@ -41,16 +41,13 @@ function ruleOf(file: string): string | undefined {
 }
 
 const fixtureFiles = filesBelow(root);
-let diagnostics: readonly Diagnostic[];
 
-beforeAll(async () => {
-  const stdout = await runTool('oxlint', [
-    '--format=json',
-    `--config=${fixturesRoot}/oxlint.config.json`,
-    root,
-  ]);
-  diagnostics = (JSON.parse(stdout) as { diagnostics: Diagnostic[] }).diagnostics;
-});
+const stdout = await runTool('oxlint', [
+  '--format=json',
+  `--config=${fixturesRoot}/oxlint.config.json`,
+  root,
+]);
+const diagnostics = (JSON.parse(stdout) as { diagnostics: Diagnostic[] }).diagnostics;
 
 test('every rule that .oxlintrc.json names has a fixture, and every fixture a rule', () => {
   const fixtures = new Set(fixtureFiles.map(ruleOf).filter((rule) => rule !== undefined));

@@ -1,22 +1,18 @@
 import { readNode, waitForNodeState } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import { isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, MachineSpec } from '../driver.ts';
-import { startFakeHardware, type FakeHardware } from './ironic-harness.fixture.ts';
+import { startFakeHardware } from './ironic-harness.fixture.ts';
 import { machineSpecFor } from './fake-ironic.fixture.ts';
 
 // Sixteen nodes of fake hardware in a real Ironic, wanted by more than can have them.
 
 const nodeCount = 16;
-let metal: FakeHardware;
-let drivers: readonly ComputeDriver[];
 const soon = (): AbortSignal => AbortSignal.timeout(300_000);
 
-beforeAll(async () => {
-  metal = await startFakeHardware(nodeCount, { takesItsTime: false });
-  // As two processes.
-  drivers = [metal.connectBare(), metal.connectBare()];
-});
+const metal = await startFakeHardware(nodeCount, { takesItsTime: false });
+// As two processes.
+const drivers = [metal.connectBare(), metal.connectBare()];
 
 afterAll(async () => {
   await Promise.all(drivers.map((driver) => driver.close()));

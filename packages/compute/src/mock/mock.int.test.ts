@@ -1,22 +1,17 @@
-import { createOrganisation, createTestDatabase, freePort, type TestDatabase } from '@millrace/testing';
-import type { OrgId } from '@millrace/platform/ids';
+import { createOrganisation, createTestDatabase, freePort } from '@millrace/testing';
 import { SimulatedClock } from '@millrace/platform/clock';
 import ssh2 from 'ssh2';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { EngineEvent, MachineRef } from '../driver.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { createMockDriver, createPostgresStore } from './index.ts';
 import { makeMachine } from './mock-machine.ts';
 import { longTimeout, machineSpecFor } from './mock-engine.fixture.ts';
 
-let database: TestDatabase;
-let orgId: OrgId;
 let clusters = 0;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  orgId = await createOrganisation(database.db);
-});
+const database = await createTestDatabase();
+const orgId = await createOrganisation(database.db);
 afterAll(() => database.drop());
 
 /** Two processes that share nothing but the database and the time. */

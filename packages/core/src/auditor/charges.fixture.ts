@@ -77,19 +77,17 @@ async function runMeters(db: Db, orgId: OrgId) {
 }
 
 async function seedMeteredResources(database: TestDatabase, meters: readonly Meter[]): Promise<void> {
-  const client = await database.connect();
-  await client.query(`
+  await database.query(`
     create table test_things (kind text, id text, org_id uuid, mode text);
     create or replace view metered_things as select * from test_things`);
   for (const { cause, orgId, mode } of meters) {
-    await client.query('insert into test_things values ($1, $2, $3, $4)', [
+    await database.query('insert into test_things values ($1, $2, $3, $4)', [
       cause.kind,
       cause.id,
       toUuid(orgId),
       mode,
     ]);
   }
-  await client.end();
 }
 
 async function payIn(
@@ -97,14 +95,12 @@ async function payIn(
   orgId: OrgId,
 ): Promise<Pick<SeededCharges, 'payment' | 'topUp'>> {
   const payment = testIds.next('pay');
-  const client = await database.connect();
-  await client.query(
+  await database.query(
     `insert into payments (id, org_id, mode, provider, amount_nano_usd, credited_nano_usd, state, success_url,
                            cancel_url, created_at, paid_at)
      values ($1, $2, 'live', 'stripe', $3, $3, 'paid', 'https://example.com', 'https://example.com', now(), now())`,
     [toUuid(payment), toUuid(orgId), usd(20)],
   );
-  await client.end();
   const [done] = await apply(database.db, {
     ...ledgerCommandBase(orgId),
     cause: { kind: 'payment', id: payment },

@@ -1,16 +1,9 @@
-import { createDb, type Db } from '@millrace/platform/db';
+import { createDb } from '@millrace/platform/db';
 import { createIdSource, toUuid, type OrgId } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
 import { nanoUsd } from '@millrace/platform/money';
-import {
-  createOrganisation,
-  createRandom,
-  createTestDatabase,
-  testClock,
-  testLog,
-  type TestDatabase,
-} from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOrganisation, createRandom, createTestDatabase, testClock, testLog } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { LedgerCommand } from '../ledger/index.ts';
 import { findingsOf, type AuditReport } from './checks/audit-report.ts';
 import { auditWhenDue, type AuditorOptions } from './auditor.job.ts';
@@ -18,21 +11,12 @@ import { computeReport, runAudit } from './auditor.service.ts';
 import { AUDIT_LOCK } from './runs.store.ts';
 import { apply, charge, grant, hold, holdOf, post, usd } from './audited-ledger.fixture.ts';
 
-let database: TestDatabase;
-let db: Db;
-beforeAll(async () => {
-  database = await createTestDatabase({ statementTimeoutMs: 60_000, poolSize: 12 });
-  db = database.db;
-});
+const database = await createTestDatabase({ statementTimeoutMs: 60_000, poolSize: 12 });
+const db = database.db;
 afterAll(() => database.drop());
 
 async function asOwner(text: string): Promise<void> {
-  const client = await database.connect();
-  try {
-    await client.query(text);
-  } finally {
-    await client.end();
-  }
+  await database.query(text);
 }
 
 const audit = async (kind: 'full' | 'incremental'): Promise<AuditReport> =>

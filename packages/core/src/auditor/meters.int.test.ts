@@ -1,16 +1,9 @@
-import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import { createDb, type Tx } from '@millrace/platform/db';
 import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { ppm } from '@millrace/platform/money';
 import { outboxShards } from '@millrace/platform/outbox';
-import {
-  createOrganisation,
-  createRandom,
-  createTestDatabase,
-  testClock,
-  testLog,
-  type TestDatabase,
-} from '@millrace/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createOrganisation, createRandom, createTestDatabase, testClock, testLog } from '@millrace/testing';
+import { afterAll, expect, it } from 'vitest';
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterSpec } from '../metering/index.ts';
 import { findingsOf } from './checks/audit-report.ts';
 import { runAudit } from './auditor.service.ts';
@@ -19,13 +12,9 @@ import { apply, grant, usd } from './audited-ledger.fixture.ts';
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
 const clock = testClock();
-let database: TestDatabase;
-let db: Db;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const ids = createIdSource({ clock, cell: 1 });
-  db = createDb({ url: database.url, poolSize: 4, clock, ids, log: testLog() });
-});
+const database = await createTestDatabase();
+const ids = createIdSource({ clock, cell: 1 });
+const db = createDb({ url: database.url, poolSize: 4, clock, ids, log: testLog() });
 afterAll(async () => {
   await db.close();
   await database.drop();

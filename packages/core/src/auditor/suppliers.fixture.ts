@@ -96,12 +96,10 @@ export async function seedSupplierMoney(database: TestDatabase, orgId: OrgId): P
 }
 
 async function earnedOf(database: TestDatabase, meterId: MeterId): Promise<bigint> {
-  const client = await database.connect();
-  const { rows } = await client.query<{ earned: string }>(
+  const { rows } = await database.query<{ earned: string }>(
     'select supplier_posted_nano_usd::text as earned from meters where id = $1',
     [toUuid(meterId)],
   );
-  await client.end();
   return BigInt(rows[0]?.earned ?? 0);
 }
 

@@ -1,21 +1,17 @@
 import type { Reservation } from '@millrace/credit-leases/client';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   reserveRequestOf,
   createLeaseHarness,
   nextRequestId,
   usageOf,
   type TestGateway,
-  type LeaseHarness,
 } from './leases.fixture.ts';
 
-let harness: LeaseHarness;
-beforeAll(async () => {
-  harness = await createLeaseHarness();
-  // The server is made ready once, so that a fault hits what it is meant for.
-  await harness.gateway().reserve(reserveRequestOf(await harness.organisation(10n), 1n));
-});
+const harness = await createLeaseHarness();
+// The server is made ready once, so that a fault hits what it is meant for.
+await harness.gateway().reserve(reserveRequestOf(await harness.organisation(10n), 1n));
 afterAll(() => harness[Symbol.asyncDispose]());
 beforeEach(() => harness.clock.reset());
 

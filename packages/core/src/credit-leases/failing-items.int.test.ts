@@ -9,14 +9,11 @@ import {
   type ItemPoison,
   type Poison,
 } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { reserveRequestOf, createLeaseHarness, testRules, type LeaseHarness } from './leases.fixture.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { reserveRequestOf, createLeaseHarness, testRules } from './leases.fixture.ts';
 import { createCreditLeaseSweeps } from './lender/leases.sweeps.ts';
 
-let harness: LeaseHarness;
-beforeAll(async () => {
-  harness = await createLeaseHarness();
-});
+const harness = await createLeaseHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 beforeEach(() => harness.clock.reset());
 

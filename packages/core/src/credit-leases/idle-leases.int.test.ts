@@ -1,7 +1,7 @@
 import type { Reservation } from '@millrace/credit-leases/client';
 import type { OrgId } from '@millrace/platform/ids';
 import { toUuid } from '@millrace/platform/ids';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   reserveRequestOf,
   createLeaseHarness,
@@ -14,10 +14,7 @@ import {
 /** Leases of five minutes, so that none of them expires within a test. */
 const rules = { ...testRules, leaseMs: 310_000, deadAfterMs: 620_000 };
 
-let harness: LeaseHarness;
-beforeAll(async () => {
-  harness = await createLeaseHarness(rules);
-});
+const harness = await createLeaseHarness(rules);
 afterAll(() => harness[Symbol.asyncDispose]());
 
 async function reserve(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {

@@ -7,11 +7,11 @@ import {
 } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { payloadSchemaVersion, type Envelope } from '@millrace/platform/envelope';
-import type { IncomingMessage, NatsClient } from '@millrace/platform/nats';
+import type { IncomingMessage } from '@millrace/platform/nats';
 import { connectTestNats, eventually, testLog, testNames, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { serveCreditLeases } from './index.ts';
-import { reserveRequestOf, createLeaseHarness, type LeaseHarness } from './leases.fixture.ts';
+import { reserveRequestOf, createLeaseHarness } from './leases.fixture.ts';
 
 const names = testNames();
 const prefix = names.natsPrefix;
@@ -24,20 +24,16 @@ const envelope: Envelope = {
 };
 const channel = { prefix, envelope, homeCell: 1, timeoutMs: 5_000 };
 
-let harness: LeaseHarness;
-let nats: NatsClient;
-beforeAll(async () => {
-  harness = await createLeaseHarness();
-  nats = await connectTestNats();
-  await nats.ensureStream({
-    name: names.natsStream('USAGE'),
-    subjects: [`${prefix}.usage.>`],
-    replicas: 1,
-    maxAgeMs: 60_000,
-    maxBytes: 1_048_576,
-    whenFull: 'refuse new',
-    duplicateWindowMs: 60_000,
-  });
+const harness = await createLeaseHarness();
+const nats = await connectTestNats();
+await nats.ensureStream({
+  name: names.natsStream('USAGE'),
+  subjects: [`${prefix}.usage.>`],
+  replicas: 1,
+  maxAgeMs: 60_000,
+  maxBytes: 1_048_576,
+  whenFull: 'refuse new',
+  duplicateWindowMs: 60_000,
 });
 afterAll(async () => {
   await nats.close();

@@ -298,12 +298,7 @@ export async function createLeaseHarness(rules: LeaseRules = testRules): Promise
       return { balance, held, available };
     },
     async query(text) {
-      const client = await database.connect();
-      try {
-        return (await client.query(text)).rows as Record<string, unknown>[];
-      } finally {
-        await client.end();
-      }
+      return (await database.query(text)).rows as Record<string, unknown>[];
     },
     async [Symbol.asyncDispose]() {
       await valkey[Symbol.asyncDispose]();

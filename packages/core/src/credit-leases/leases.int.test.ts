@@ -2,7 +2,7 @@ import type { Reservation } from '@millrace/credit-leases/client';
 import type { OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { toUuid } from '@millrace/platform/ids';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { createBudget } from '../ledger/index.ts';
 import {
   reserveRequestOf,
@@ -11,13 +11,9 @@ import {
   nextRequestId,
   usageOf,
   type TestGateway,
-  type LeaseHarness,
 } from './leases.fixture.ts';
 
-let harness: LeaseHarness;
-beforeAll(async () => {
-  harness = await createLeaseHarness();
-});
+const harness = await createLeaseHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 beforeEach(() => harness.clock.reset());
 

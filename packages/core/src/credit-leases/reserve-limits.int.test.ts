@@ -2,20 +2,11 @@ import type { Reservation, ReserveRequest } from '@millrace/credit-leases/client
 import { toUuid, type BudgetId, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { changeBudget, createBudget } from '../ledger/index.ts';
-import {
-  reserveRequestOf,
-  createLeaseHarness,
-  limitOf,
-  type TestGateway,
-  type LeaseHarness,
-} from './leases.fixture.ts';
+import { reserveRequestOf, createLeaseHarness, limitOf, type TestGateway } from './leases.fixture.ts';
 
-let harness: LeaseHarness;
-beforeAll(async () => {
-  harness = await createLeaseHarness();
-});
+const harness = await createLeaseHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 async function reserved(gateway: TestGateway, request: ReserveRequest): Promise<Reservation> {

@@ -120,13 +120,11 @@ function command(orgId: OrgId, key: string, payload: unknown, to = service): Pro
 const payloadsOf = (key: string) => received.filter((call) => call.key === key).map((call) => call.payload);
 
 async function waiting(orgId: OrgId): Promise<{ waiting: number; parked: number }> {
-  const client = await database.connect();
-  const { rows } = await client.query(
+  const { rows } = await database.query(
     `select count(*) filter (where parked_at is null)::int as waiting,
             count(*) filter (where parked_at is not null)::int as parked from outbox where org_id = $1`,
     [toUuid(orgId)],
   );
-  await client.end();
   return rows[0];
 }
 

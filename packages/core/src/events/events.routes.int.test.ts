@@ -1,12 +1,11 @@
-import { contract } from '@millrace/contract';
 import { systemClock } from '@millrace/platform/clock';
-import { createHttpServer, type HttpServer, type Principal } from '@millrace/platform/http';
+import type { HttpServer, Principal } from '@millrace/platform/http';
 import type { OrgId } from '@millrace/platform/ids';
-import type { Limiter } from '@millrace/platform/limiter';
 import type { NatsClient } from '@millrace/platform/nats';
 import { appendOutbox } from '@millrace/platform/outbox';
 import { createRestateIngress } from '@millrace/platform/restate';
 import {
+  createRouteServer,
   appendTestEvent,
   connectTestNats,
   createTestDatabase,
@@ -35,12 +34,6 @@ import {
 const channels = eventChannels(testNames().natsPrefix);
 const log = testLog('feed');
 const callers = new Map<string, Principal>();
-/** Limits have tests of their own; here every request passes. */
-const unlimited: Limiter = {
-  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-};
-
 let database: TestDatabase;
 let nats: NatsClient;
 let feed: Feed;
@@ -60,15 +53,9 @@ beforeAll(async () => {
     restate: createRestateIngress({ url: testEndpoints().restate.ingressUrl }),
     tuning: { pollMs: 5 },
   });
-  server = createHttpServer({
-    contract,
+  server = createRouteServer({
     authenticate: async ({ key }) => callers.get(key) ?? principal(),
-    limiter: unlimited,
     log,
-    clock: systemClock,
-    ids: testIds,
-    trustedProxies: [],
-    validateResponses: true,
     limits: { sseHeartbeatMs: 50 },
   });
   serveEvents(server, feed);
@@ -196,14 +183,12 @@ describe('GET /v2/events as pages', () => {
     const orgId = testIds.next('org');
     await write(orgId, ['a', 'b', 'c']);
     await settled(orgId, 3);
-    const client = await database.connect();
-    await client.query(
+    await database.query(
       'delete from events where seq <= 2 and org_id = (select org_id from events where id is not null order by recorded_at desc limit 1)',
     );
-    await client.query(
+    await database.query(
       'update event_heads set first_seq = 3 where org_id in (select org_id from events group by org_id having min(seq) = 3)',
     );
-    await client.end();
     const refused = await get('?after=1', caller({ orgId }));
     expect(refused.status).toBe(400);
     expect(refused.body).toMatchObject({

@@ -5,13 +5,12 @@ import {
   appendTestEvent,
   testClock,
   testIds,
-  type TestDatabase,
   failingLoop,
   poisonRows,
   type ItemPoison,
   type Poison,
 } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { shardOf } from '@millrace/platform/outbox';
 import { systemClock, type Timer } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
@@ -23,23 +22,12 @@ import { eventChannels } from './events.ts';
 import { publishEvents } from './publish-events.ts';
 import { createShardLeases, type ShardLeases } from './shard-leases.ts';
 
-let database: TestDatabase;
+const database = await createTestDatabase();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-
-afterAll(async () => {
-  await database.drop();
-});
+afterAll(() => database.drop());
 
 async function query(text: string): Promise<Record<string, unknown>[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text)).rows;
 }
 
 function write(orgId: OrgId, name: string): Promise<unknown> {

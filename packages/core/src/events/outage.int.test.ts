@@ -1,6 +1,5 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
-import type { NatsClient } from '@millrace/platform/nats';
 import { createRestateIngress } from '@millrace/platform/restate';
 import {
   appendTestEvent,
@@ -15,38 +14,27 @@ import {
   testLog,
   testNames,
   uniqueId,
-  type TcpProxy,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createFeed, ensureEventStream, eventChannels, startRelay, type Feed, type Relay } from './index.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createFeed, ensureEventStream, eventChannels, startRelay } from './index.ts';
 
 const channels = eventChannels(testNames().natsPrefix);
 const log = testLog('relay').child({}, { level: 'silent' });
 
-let database: TestDatabase;
-let proxy: TcpProxy;
-let natsBehindProxy: NatsClient;
-let nats: NatsClient;
-let feed: Feed;
-let relay: Relay;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const [server] = testEndpoints().natsUrls;
-  if (server === undefined) throw new Error('No NATS server is known.');
-  proxy = await startTcpProxy(server);
-  nats = await connectTestNats();
-  natsBehindProxy = await connectTestNats({ servers: [proxy.rewrite(server)] });
-  await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 10_000_000 });
-  const common = { db: database.db, clock: systemClock, log, channels, nats: natsBehindProxy };
-  feed = createFeed({ ...common, tuning: { checkWhileAwayMs: 30 } });
-  relay = await startRelay({
-    ...common,
-    holder: `relay-${uniqueId()}`,
-    restate: createRestateIngress({ url: testEndpoints().restate.ingressUrl }),
-    tuning: { leaseTtlMs: 30_000, pollMs: 5, publishIdleMs: 50, publishTimeoutMs: 500 },
-  });
+const database = await createTestDatabase();
+const [server] = testEndpoints().natsUrls;
+if (server === undefined) throw new Error('No NATS server is known.');
+const proxy = await startTcpProxy(server);
+const nats = await connectTestNats();
+const natsBehindProxy = await connectTestNats({ servers: [proxy.rewrite(server)] });
+await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 10_000_000 });
+const common = { db: database.db, clock: systemClock, log, channels, nats: natsBehindProxy };
+const feed = createFeed({ ...common, tuning: { checkWhileAwayMs: 30 } });
+const relay = await startRelay({
+  ...common,
+  holder: `relay-${uniqueId()}`,
+  restate: createRestateIngress({ url: testEndpoints().restate.ingressUrl }),
+  tuning: { leaseTtlMs: 30_000, pollMs: 5, publishIdleMs: 50, publishTimeoutMs: 500 },
 });
 
 afterAll(async () => {
@@ -81,12 +69,10 @@ async function follow(orgId: OrgId, count: number): Promise<() => Promise<string
 
 /** Whether the feed of this organisation has come exactly so far. */
 async function hasCome(orgId: OrgId, far: { readonly published: number; readonly unpublished: number }) {
-  const client = await database.connect();
-  const { rows } = await client.query<{ published: number; stored: number }>(
+  const { rows } = await database.query<{ published: number; stored: number }>(
     'select count(published_at)::int as published, count(*)::int as stored from events where org_id = $1',
     [toUuid(orgId)],
   );
-  await client.end();
   const [row] = rows;
   return row?.published === far.published && row.stored - row.published === far.unpublished;
 }

@@ -1,7 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { OrgId } from '@millrace/platform/ids';
-import type { NatsClient } from '@millrace/platform/nats';
 import { createRestateIngress } from '@millrace/platform/restate';
 import {
   feedReaderProblems,
@@ -18,28 +17,21 @@ import {
   uniqueId,
   type Random,
   type ReadEvent,
-  type TestDatabase,
   type WrittenEvents,
 } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createFeed, ensureEventStream, eventChannels, startRelay, type Feed, type Relay } from './index.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createFeed, ensureEventStream, eventChannels, startRelay, type Relay } from './index.ts';
 
 const SEED = 20_261_115;
 const names = testNames();
 const channels = eventChannels(names.natsPrefix);
 const log = testLog('relay');
 
-let database: TestDatabase;
-let nats: NatsClient;
-let feed: Feed;
-
-beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 48 });
-  nats = await connectTestNats();
-  await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 50_000_000 });
-  feed = createFeed({ db: database.db, clock: systemClock, log, channels, nats });
-});
+const database = await createTestDatabase({ poolSize: 48 });
+const nats = await connectTestNats();
+await ensureEventStream(nats, channels, { replicas: 1, maxAgeMs: 3_600_000, maxBytes: 50_000_000 });
+const feed = createFeed({ db: database.db, clock: systemClock, log, channels, nats });
 
 afterAll(async () => {
   await feed.close();
@@ -180,17 +172,13 @@ describe('the event feed, with 32 writers, random commit delays and relays fight
   test('publishes each event to JetStream under its own id exactly once, with the envelope in the headers', async () => {
     const relay = await startTestRelay();
     await eventually({ what: 'nothing left unpublished' }, async () => {
-      const client = await database.connect();
-      const { rows } = await client.query(
+      const { rows } = await database.query(
         'select count(*)::int as left from events where published_at is null',
       );
-      await client.end();
       return rows[0]?.left === 0;
     });
     await relay.stop();
-    const client = await database.connect();
-    const { rows } = await client.query('select count(*)::int as stored from events');
-    await client.end();
+    const { rows } = await database.query('select count(*)::int as stored from events');
 
     const seen = new Map<string, number>();
     const withoutEnvelope: string[] = [];

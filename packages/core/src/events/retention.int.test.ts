@@ -1,24 +1,16 @@
-import { createTestDatabase, appendTestEvent, testIds, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase, appendTestEvent, testIds } from '@millrace/testing';
 import type { OrgId } from '@millrace/platform/ids';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { deleteExpiredEvents, getFeedHead, listEventsAfter } from './events.store.ts';
 import { moveEvents } from './outbox.store.ts';
 import { createShardLeases } from './shard-leases.ts';
 
-let database: TestDatabase;
+const database = await createTestDatabase();
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
-
-afterAll(async () => {
-  await database.drop();
-});
+afterAll(() => database.drop());
 
 async function query(text: string): Promise<void> {
-  const client = await database.connect();
-  await client.query(text);
-  await client.end();
+  await database.query(text);
 }
 
 async function storeEvents(orgId: OrgId, count: number): Promise<void> {

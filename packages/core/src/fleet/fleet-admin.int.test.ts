@@ -1,13 +1,7 @@
 import type { Tx } from '@millrace/platform/db';
-import { toUuid, type NodeId, type OrgId } from '@millrace/platform/ids';
-import {
-  createOrganisation,
-  createTestDatabase,
-  insertFleet,
-  uniqueId,
-  type TestDatabase,
-} from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { toUuid, type NodeId } from '@millrace/platform/ids';
+import { createOrganisation, createTestDatabase, insertFleet, uniqueId } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { systemAuditContext } from '../identity/index.ts';
 import { findCluster } from './inventory/clusters.store.ts';
 import { applyNodeAction, setGpuFaulty, removeCluster, updateProvider } from './admin/fleet-admin.service.ts';
@@ -18,13 +12,9 @@ import { placementRequestFor } from './placement-request.fixture.ts';
 
 const cause = systemAuditContext('test', 'live');
 const actor = { kind: 'system', id: 'test' } as const;
-let database: TestDatabase;
-let orgId: OrgId;
 
-beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
-  orgId = await createOrganisation(database.db);
-});
+const database = await createTestDatabase({ poolSize: 20 });
+const orgId = await createOrganisation(database.db);
 afterAll(() => database.drop());
 
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
@@ -143,9 +133,7 @@ describe('an act on a node', () => {
       message: 'The node is node_ready, and in that state it cannot be removed.',
       suggestion: 'Drain or quarantine it first.',
     });
-    const client = await database.connect();
-    await client.query(`update nodes set status = 'node_registering' where id = $1`, [toUuid(nodeId)]);
-    await client.end();
+    await database.query(`update nodes set status = 'node_registering' where id = $1`, [toUuid(nodeId)]);
     const unread = run((tx) => applyNodeAction(tx, cause, nodeId, 'resume', { reason: 'hurry' }));
     await expect(unread).rejects.toMatchObject({ reason: 'INVALID_STATE_TRANSITION' });
   });

@@ -1,7 +1,7 @@
 import { toUuid } from '@millrace/platform/ids';
 import { killBackend, testIds } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import {
   gpusOf,
   holdPlacement,
@@ -10,7 +10,6 @@ import {
   outcomeOf,
   collectOutcomes,
   waitUntilBlocked,
-  type PlacementHarness,
 } from './placement/placement.fixture.ts';
 import type { Placement, PlacementRequest } from './placement/placement.ts';
 import { place } from './placement/placement.service.ts';
@@ -21,11 +20,7 @@ import { releaseAllocation } from './placement/allocations.store.ts';
 const AT_ONCE = 64;
 const full = 'INSUFFICIENT_CAPACITY';
 
-let ground: PlacementHarness;
-
-beforeAll(async () => {
-  ground = await openPlacementHarness(AT_ONCE);
-});
+const ground = await openPlacementHarness(AT_ONCE);
 afterEach(async () => {
   expect(await ground.violations()).toEqual([]);
   const [stats] = await ground.query<{ deadlocks: string }>(

@@ -1,11 +1,10 @@
 import { toUuid } from '@millrace/platform/ids';
 import { createRandom } from '@millrace/testing/random';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, expect, it } from 'vitest';
 import {
   openPlacementHarness,
   placementTransaction,
-  type PlacementHarness,
   type PlacementRegion,
 } from './placement/placement.fixture.ts';
 import { place } from './placement/placement.service.ts';
@@ -13,12 +12,8 @@ import { SPREAD_BOUND } from './placement/placement.store.ts';
 
 /** Which node is taken of those with room, and what it costs to find it. */
 
-let ground: PlacementHarness;
-
-beforeAll(async () => {
-  // One connection: the plans that it keeps are those that are asked about below.
-  ground = await openPlacementHarness(1);
-});
+// One connection: the plans that it keeps are those that are asked about below.
+const ground = await openPlacementHarness(1);
 afterEach(async () => expect(await ground.violations()).toEqual([]));
 afterAll(() => ground.database.drop());
 

@@ -1,8 +1,8 @@
 import type { Role, Scope } from '@millrace/contract';
 import type { Tx } from '@millrace/platform/db';
 import type { OrgId, UserId } from '@millrace/platform/ids';
-import { createTenant, createTestDatabase, uniqueId, type TestDatabase } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTenant, createTestDatabase, uniqueId } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { addMember, issueUnrestrictedKey, setOrganisationStatus } from './organisations/admin.service.ts';
 import { createApiKeyService, issueKey, UNREVOKED_KEYS_MAX } from './keys/api-keys.service.ts';
 import { unlimitedKeyLimits } from './model/api-keys.store.ts';
@@ -24,11 +24,8 @@ const members = createMemberService({ announce: () => undefined, keys });
 const sshLine =
   'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl someone@example.com';
 
-let database: TestDatabase;
 let orgId: OrgId;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(() => database.drop());
 
 function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {

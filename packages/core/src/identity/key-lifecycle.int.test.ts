@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import { systemClock } from '@millrace/platform/clock';
 import { createDb, type Db } from '@millrace/platform/db';
-import { createIdSource, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
+import { createIdSource, toUuid, type KeyId } from '@millrace/platform/ids';
 import {
   createRestateEndpoint,
   createRestateIngress,
@@ -19,7 +19,6 @@ import {
   testLog,
   testNames,
   uniqueId,
-  type TestDatabase,
   failingLoop,
   poisonRows,
   type Poison,
@@ -35,16 +34,10 @@ import { KeyUsage } from './keys/key-usage.ts';
 
 const readCommitted = 'read committed' as const;
 const cause = systemAuditContext('test', 'live');
-let database: TestDatabase;
-let tenant: { orgId: OrgId; ownerId: UserId };
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  tenant = await createTenant(database.db);
-});
-afterAll(async () => {
-  await database.drop();
-});
+const database = await createTestDatabase();
+const tenant = await createTenant(database.db);
+afterAll(() => database.drop());
 
 function issue(db: Db, expiresAt: Date | null, rotatedFrom?: KeyId): Promise<IssuedKey> {
   const rights = {
@@ -66,12 +59,7 @@ function issue(db: Db, expiresAt: Date | null, rotatedFrom?: KeyId): Promise<Iss
 }
 
 async function rows(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text, values)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text, values)).rows;
 }
 
 const revocations = (keyId: string) =>
@@ -96,9 +84,7 @@ describe('a key that expires', () => {
       log: testLog(),
     });
   });
-  afterEach(async () => {
-    await db.close();
-  });
+  afterEach(() => db.close());
 
   describe(failingLoop('close due api keys'), () => {
     it.each<Poison>(['throws', 'times out'])(

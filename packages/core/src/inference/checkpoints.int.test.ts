@@ -1,14 +1,11 @@
 import { toUuid, type OrgId, type RequestId } from '@millrace/platform/ids';
 import { eventually, testIds } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createUsageHarness, type TestLease } from './usage.fixture.ts';
 import type { UsageEvent } from './usage/usage-event.ts';
 
-let harness: UsageHarness;
-beforeAll(async () => {
-  harness = await createUsageHarness();
-  harness.startSink();
-});
+const harness = await createUsageHarness();
+harness.startSink();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 /** Everything published until now is worked in. */

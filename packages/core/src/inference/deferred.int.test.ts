@@ -2,16 +2,13 @@ import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { databaseWithClock, failingLoop, poisonRows, uniqueId, type Poison } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createDeferredUsageCharger } from './usage/deferred-usage.service.ts';
 import { SharedTimeout, processMessages, type SinkMessage } from './usage/sink.service.ts';
-import { createKey, createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
+import { createKey, createUsageHarness, type TestLease } from './usage.fixture.ts';
 import type { UsageEvent } from './usage/usage-event.ts';
 
-let harness: UsageHarness;
-beforeAll(async () => {
-  harness = await createUsageHarness();
-});
+const harness = await createUsageHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const many = (granted: TestLease, count: number): UsageEvent[] =>

@@ -1,16 +1,13 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { countStatements } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { processMessages, type SinkMessage } from './usage/sink.service.ts';
 import { chargeCheckpoints } from './usage/usage.service.ts';
 import type { UsageEvent } from './usage/usage-event.ts';
-import { createUsageHarness, setTokenPrice, type TestLease, type UsageHarness } from './usage.fixture.ts';
+import { createUsageHarness, setTokenPrice, type TestLease } from './usage.fixture.ts';
 
-let harness: UsageHarness;
-beforeAll(async () => {
-  harness = await createUsageHarness();
-});
+const harness = await createUsageHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const message = (...events: readonly UsageEvent[]): SinkMessage => ({

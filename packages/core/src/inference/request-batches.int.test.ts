@@ -1,17 +1,14 @@
 import { parseId, toUuid, type OrgId, type RequestId } from '@millrace/platform/ids';
 import { negateUsd } from '@millrace/platform/money';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { listTransfers, type TransferRecord } from '../ledger/index.ts';
 import { findBatch, listBatch } from './usage/requests.store.ts';
 import type { RequestRecord } from './usage/requests.ts';
 import { processMessages, type SinkMessage } from './usage/sink.service.ts';
-import { createUsageHarness, type TestLease, type UsageHarness } from './usage.fixture.ts';
+import { createUsageHarness, type TestLease } from './usage.fixture.ts';
 import type { UsageEvent } from './usage/usage-event.ts';
 
-let harness: UsageHarness;
-beforeAll(async () => {
-  harness = await createUsageHarness();
-});
+const harness = await createUsageHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const message = (sequence: number, events: readonly UsageEvent[]): SinkMessage => ({

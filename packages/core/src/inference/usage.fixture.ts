@@ -148,12 +148,7 @@ export async function createUsageHarness(options: { maxBytes?: number } = {}): P
   }
 
   async function query<Row>(text: string): Promise<Row[]> {
-    const client = await database.connect();
-    try {
-      return (await client.query(text)).rows as Row[];
-    } finally {
-      await client.end();
-    }
+    return (await database.query(text)).rows as Row[];
   }
 
   async function credit(nano: bigint): Promise<OrgId> {
@@ -291,18 +286,13 @@ interface TokenPrice {
 /** Sets the price of tokens of prompts and of answers. */
 export async function setTokenPrice(database: TestDatabase, price: TokenPrice): Promise<void> {
   const { model, nanoUsd: amount, orgId, from = new Date(0), until = null } = price;
-  const client = await database.connect();
-  try {
-    for (const unit of ['prompt_token', 'completion_token']) {
-      await client.query(
-        `insert into prices (id, org_id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, valid_until,
-                             created_at)
-         values ($1, $2, 'model', $3, $4, 'token', $5, $6, $7, now())`,
-        [testIds.nextUuid(), orgId === undefined ? null : toUuid(orgId), model, unit, amount, from, until],
-      );
-    }
-  } finally {
-    await client.end();
+  for (const unit of ['prompt_token', 'completion_token']) {
+    await database.query(
+      `insert into prices (id, org_id, subject_kind, model, model_unit, unit, price_nano_usd, valid_from, valid_until,
+                           created_at)
+       values ($1, $2, 'model', $3, $4, 'token', $5, $6, $7, now())`,
+      [testIds.nextUuid(), orgId === undefined ? null : toUuid(orgId), model, unit, amount, from, until],
+    );
   }
 }
 

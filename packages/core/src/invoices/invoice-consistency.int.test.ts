@@ -1,7 +1,7 @@
 import { nanoUsd } from '@millrace/platform/money';
 import { TEST_START_MS, uniqueId } from '@millrace/testing';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { TransferId } from '@millrace/platform/ids';
 import { MONTH_CLOSED_AFTER_MS, monthAfter, type LedgerCommand } from '../ledger/index.ts';
 import { parseCsv } from './csv.fixture.ts';
@@ -9,13 +9,8 @@ import { createInvoiceHarness, HOUR_MS, type InvoiceHarness } from './invoices.f
 
 /** Whatever an organisation did in some months: invoices, lines, the cost export and the ledger agree to the nano-USD. */
 
-let harness: InvoiceHarness;
-beforeAll(async () => {
-  harness = await createInvoiceHarness();
-});
-afterAll(async () => {
-  await harness[Symbol.asyncDispose]();
-});
+const harness = await createInvoiceHarness();
+afterAll(() => harness[Symbol.asyncDispose]());
 
 interface Step {
   readonly do: 'charge' | 'tokens' | 'rent' | 'close' | 'refund' | 'reverse' | 'adjust' | 'wait' | 'sweep';

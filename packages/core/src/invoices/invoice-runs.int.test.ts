@@ -15,9 +15,7 @@ const closing = (end: Date): Date => new Date(end.getTime() + MONTH_CLOSED_AFTER
 beforeEach(async () => {
   harness = await createInvoiceHarness();
 });
-afterEach(async () => {
-  await harness[Symbol.asyncDispose]();
-});
+afterEach(() => harness[Symbol.asyncDispose]());
 
 it('an invoice that can never be made keeps nobody from those of later months, and both months are tried again', async () => {
   const [broken, sound] = [await harness.organisation(), await harness.organisation()];

@@ -30,9 +30,7 @@ const after = (at: Date, ms: number): Date => new Date(at.getTime() + ms);
 beforeEach(async () => {
   harness = await createInvoiceHarness();
 });
-afterEach(async () => {
-  await harness[Symbol.asyncDispose]();
-});
+afterEach(() => harness[Symbol.asyncDispose]());
 
 describe('an invoice', () => {
   it('is made once for each month with costs, when nothing is entered in it any more', async () => {

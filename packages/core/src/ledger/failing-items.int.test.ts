@@ -1,5 +1,5 @@
 import { SimulatedClock } from '@millrace/platform/clock';
-import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import { createDb, type Tx } from '@millrace/platform/db';
 import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { createItemRunner, defineLoop } from '@millrace/platform/loops';
 import { nanoUsd } from '@millrace/platform/money';
@@ -10,10 +10,9 @@ import {
   testIds,
   testLog,
   type ItemPoison,
-  type TestDatabase,
 } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyLedger, readBalance, requireLedgerSuccess, type LedgerCommand } from './index.ts';
 
 /** All loops over shared items use one runner. These tests give it each kind of poisoned item, beside real postings. */
@@ -22,14 +21,10 @@ const loop = defineLoop({ name: 'test postings', over: 'organisations', timeoutM
 const amount = nanoUsd(1_000_000_000n);
 // Deadlines of items use this clock, so that a slow machine makes no neighbour late.
 const clock = new SimulatedClock();
-let database: TestDatabase;
-let db: Db;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const ids = createIdSource({ clock, cell: 1 });
-  db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 4, clock, ids, log: testLog() });
-});
+const database = await createTestDatabase();
+const ids = createIdSource({ clock, cell: 1 });
+const db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 4, clock, ids, log: testLog() });
 afterAll(async () => {
   await db.close();
   await database.drop();

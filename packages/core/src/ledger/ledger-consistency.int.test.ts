@@ -1,5 +1,5 @@
 import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
-import { createDb, type Db } from '@millrace/platform/db';
+import { createDb } from '@millrace/platform/db';
 import { createIdSource, type HoldId, type KeyId, type OrgId, type TransferId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
@@ -9,9 +9,8 @@ import {
   longDbTimeouts,
   TEST_START_MS,
   testIds,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   applyLedger,
   changeBudget,
@@ -33,19 +32,15 @@ const hybrid: Clock = {
   sleep: (ms, signal) => systemClock.sleep(ms, signal),
   after: (ms, action) => systemClock.after(ms, action),
 };
-let database: TestDatabase;
-let db: Db;
 let orgId: OrgId;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = createDb({
-    ...longDbTimeouts,
-    url: database.url,
-    poolSize: 4,
-    clock: hybrid,
-    ids: createIdSource({ clock, cell: 1 }),
-    log: createLogger({ name: 'test', level: 'error' }),
-  });
+const database = await createTestDatabase();
+const db = createDb({
+  ...longDbTimeouts,
+  url: database.url,
+  poolSize: 4,
+  clock: hybrid,
+  ids: createIdSource({ clock, cell: 1 }),
+  log: createLogger({ name: 'test', level: 'error' }),
 });
 afterAll(async () => {
   await db.close();

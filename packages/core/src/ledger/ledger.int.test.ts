@@ -1,17 +1,16 @@
 import { systemClock } from '@millrace/platform/clock';
-import { createDb, type Db, type Tx } from '@millrace/platform/db';
+import { createDb, type Tx } from '@millrace/platform/db';
 import { createIdSource, fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import {
   createOrganisation,
   createTestDatabase,
   testLog,
-  type TestDatabase,
   failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import {
   applyLedger,
   changeBudget,
@@ -26,12 +25,8 @@ import {
   type LedgerResult,
 } from './index.ts';
 
-let database: TestDatabase;
-let db: Db;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = database.db;
-});
+const database = await createTestDatabase();
+const db = database.db;
 afterAll(() => database.drop());
 
 const apply = (commands: readonly LedgerCommand[]): Promise<readonly LedgerResult[]> =>

@@ -2,7 +2,7 @@ import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import { shardOf } from '@millrace/platform/outbox';
 import { createRandom } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createBudget, type RecallCredit } from '../ledger/index.ts';
 import { listRequiredActions, sweepDueShards, sweepMeters } from './index.ts';
 import { burnRateOf } from './dunning.ts';
@@ -14,20 +14,9 @@ import {
 } from './dunning.store.ts';
 import { checkWalletsLoop } from './loops.ts';
 import { lockRunningMeters } from './meters.store.ts';
-import {
-  allShards,
-  createMeteringHarness,
-  HOUR_MS,
-  MINUTE_MS,
-  quiet,
-  usd,
-  type MeteringHarness,
-} from './metering.fixture.ts';
+import { allShards, createMeteringHarness, HOUR_MS, MINUTE_MS, quiet, usd } from './metering.fixture.ts';
 
-let harness: MeteringHarness;
-beforeAll(async () => {
-  harness = await createMeteringHarness();
-});
+const harness = await createMeteringHarness();
 afterAll(() => harness.drop());
 
 const isolation = 'read committed';

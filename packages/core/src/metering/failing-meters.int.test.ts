@@ -1,21 +1,11 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { applyLedger } from '../ledger/index.ts';
 import { listRequiredActions, sweepDueShards } from './index.ts';
-import {
-  createMeteringHarness,
-  HOUR_MS,
-  MINUTE_MS,
-  quiet,
-  usd,
-  type MeteringHarness,
-} from './metering.fixture.ts';
+import { createMeteringHarness, HOUR_MS, MINUTE_MS, quiet, usd } from './metering.fixture.ts';
 
-let harness: MeteringHarness;
-beforeAll(async () => {
-  harness = await createMeteringHarness();
-});
+const harness = await createMeteringHarness();
 afterAll(() => harness.drop());
 
 const ofOrg = (orgId: OrgId): string => `new.org_id = '${toUuid(orgId)}'`;

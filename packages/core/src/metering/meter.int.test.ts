@@ -1,24 +1,13 @@
 import { createIdSource, toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, ppm } from '@millrace/platform/money';
 import { createRandom, databaseWithClock } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { applyLedger, findHold, requireLedgerSuccess } from '../ledger/index.ts';
 import { readBurnRate, readMeterCost, openMeters, sweepMeters, type Meter } from './index.ts';
 import { nextPostingTime } from './meter.ts';
-import {
-  allShards,
-  createMeteringHarness,
-  HOUR_MS,
-  MINUTE_MS,
-  quiet,
-  usd,
-  type MeteringHarness,
-} from './metering.fixture.ts';
+import { allShards, createMeteringHarness, HOUR_MS, MINUTE_MS, quiet, usd } from './metering.fixture.ts';
 
-let harness: MeteringHarness;
-beforeAll(async () => {
-  harness = await createMeteringHarness();
-});
+const harness = await createMeteringHarness();
 afterAll(() => harness.drop());
 
 const later = (at: Date, ms: number): Date => new Date(at.getTime() + ms);

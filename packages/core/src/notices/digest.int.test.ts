@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { toUuid } from '@millrace/platform/ids';
 import type { Email, Mailer, SendOutcome } from '@millrace/platform/mail';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { claimDigest, recordDigestOutcome } from './digest.store.ts';
 import { EMAILS_PER_HOUR } from './notices.service.ts';
 import { claimEmails } from './notices.store.ts';
-import { openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
+import { openNoticesHarness } from './notices-harness.fixture.ts';
 
 const HOUR_MS = 3_600_000;
-let harness: NoticesHarness;
 
-beforeAll(async () => {
-  harness = await openNoticesHarness();
-});
+const harness = await openNoticesHarness();
 beforeEach(async () => {
   harness.smtp.accept();
   await harness.rows('truncate notices cascade');

@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { testIds, testLog, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { cancelEmails, countExternalEmails, insertExternalEmail } from './index.ts';
 import { sendDueEmails } from './notices.service.ts';
 import { claimEmails } from './notices.store.ts';
 import { renderExternalEmail } from './render-email.ts';
-import { openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
+import { openNoticesHarness } from './notices-harness.fixture.ts';
 
-let harness: NoticesHarness;
-beforeAll(async () => {
-  harness = await openNoticesHarness();
-});
+const harness = await openNoticesHarness();
 afterAll(() => harness.close());
 
 const isolation = 'read committed' as const;

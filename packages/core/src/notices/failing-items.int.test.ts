@@ -1,13 +1,10 @@
 import { toUuid } from '@millrace/platform/ids';
 import type { Mailer } from '@millrace/platform/mail';
 import { failingCall, failingLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { money, openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { money, openNoticesHarness } from './notices-harness.fixture.ts';
 
-let harness: NoticesHarness;
-beforeAll(async () => {
-  harness = await openNoticesHarness();
-});
+const harness = await openNoticesHarness();
 afterAll(() => harness.close());
 
 const low = { type: 'balance.low', data: money } as const;

@@ -4,21 +4,18 @@ import { fromUuid, toUuid } from '@millrace/platform/ids';
 import type { Email, Mailer, SendOutcome } from '@millrace/platform/mail';
 import { createLogger } from '@millrace/platform/log';
 import { eventually, testIds, testLog } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { startNotices, notifyMembers } from './index.ts';
 import { categoryOf } from './notices.ts';
 import { assignDueRecipients, EMAILS_PER_HOUR, sendDueEmails } from './notices.service.ts';
 import { claimEmails, deleteOldNotices, recordEmailOutcome } from './notices.store.ts';
 import { saveChoice } from './preferences.store.ts';
-import { keyCreated, money, openNoticesHarness, type NoticesHarness } from './notices-harness.fixture.ts';
+import { keyCreated, money, openNoticesHarness } from './notices-harness.fixture.ts';
 
 const isolation = 'read committed' as const;
 const HOUR_MS = 3_600_000;
-let harness: NoticesHarness;
 
-beforeAll(async () => {
-  harness = await openNoticesHarness();
-});
+const harness = await openNoticesHarness();
 
 beforeEach(async () => {
   // What an earlier test left to be tried again is none of the next one's business.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { toUuid } from '@millrace/platform/ids';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { runAudit } from '../auditor/index.ts';
 import { usd } from './payments.fixture.ts';
 import {
@@ -10,19 +10,14 @@ import {
   failedRefundOf,
   refundOf,
   startPaymentsHarness,
-  type PaymentsHarness,
 } from './payments-harness.fixture.ts';
 
-let harness: PaymentsHarness;
-beforeAll(async () => {
-  harness = await startPaymentsHarness();
-});
+const harness = await startPaymentsHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 /** Whatever a test did: what came through clearing for each payment, and what the operator bears, is what its row says. */
 afterEach(async () => {
-  const client = await harness.database.connect();
-  const { rows } = await client.query<{ compared: string; wrong: string }>(`
+  const { rows } = await harness.database.query<{ compared: string; wrong: string }>(`
     select count(*) as compared,
            count(*) filter (where cleared <> credited_nano_usd - clawed_back_nano_usd
                                or borne <> shortfall_nano_usd) as wrong
@@ -36,7 +31,6 @@ afterEach(async () => {
              where t.cause_kind = 'payment'
              group by t.org_id, t.cause_id) as moved
         on uuid_of_public_id(moved.cause_id) = payments.id and moved.org_id = payments.org_id`);
-  await client.end();
   expect(Number(rows[0]?.compared)).toBeGreaterThan(0);
   expect(Number(rows[0]?.wrong)).toBe(0);
   const audit = await runAudit(harness.database.db, { kind: 'full' });
@@ -50,10 +44,8 @@ async function writeOffAsBeforeDebts(): Promise<void> {
     .split(';')
     .filter((statement) => /^\s*(insert into|update)/.test(statement));
   expect(noting).toHaveLength(2);
-  const client = await harness.database.connect();
-  await client.query('update ledger_accounts set owed_nano_usd = 0 where owed_nano_usd > 0');
-  for (const statement of noting) await client.query(statement);
-  await client.end();
+  await harness.database.query('update ledger_accounts set owed_nano_usd = 0 where owed_nano_usd > 0');
+  for (const statement of noting) await harness.database.query(statement);
 }
 
 async function wrongDebts(): Promise<number> {
@@ -110,11 +102,10 @@ describe('a refund', () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.send(refundOf(intent, 60));
-    const client = await harness.database.connect();
-    await client.query('update payments set refund_total_nano_usd = 0, refund_told_at = null where id = $1', [
-      toUuid(payment.id),
-    ]);
-    await client.end();
+    await harness.database.query(
+      'update payments set refund_total_nano_usd = 0, refund_told_at = null where id = $1',
+      [toUuid(payment.id)],
+    );
     await harness.send(failedRefundOf(intent, 20));
     expect(await harness.read(payment)).toMatchObject({ refunded: usd(40), clawedBack: usd(40) });
     expect((await harness.money(call.orgId)).balance).toBe(usd(60));

@@ -1,19 +1,15 @@
 import { createRandom, killBackends, waitForPoolRecovery } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import {
   completed,
   disputeOf,
   refundOf,
   startPaymentsHarness,
-  type PaymentsHarness,
   type SentEvent,
 } from './payments-harness.fixture.ts';
 
-let harness: PaymentsHarness;
-beforeAll(async () => {
-  harness = await startPaymentsHarness();
-});
+const harness = await startPaymentsHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 /** As Stripe does: again and again until it was taken. Whoever dies in between has taken nothing, or all of it. */

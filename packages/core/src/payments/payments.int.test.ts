@@ -1,19 +1,11 @@
 import { toUuid } from '@millrace/platform/ids';
 import { startStripeDouble } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import { createStripeGateway } from './stripe-gateway.ts';
-import {
-  completed,
-  eventOutcomes,
-  startPaymentsHarness,
-  type PaymentsHarness,
-} from './payments-harness.fixture.ts';
+import { completed, eventOutcomes, startPaymentsHarness } from './payments-harness.fixture.ts';
 
-let harness: PaymentsHarness;
-beforeAll(async () => {
-  harness = await startPaymentsHarness();
-});
+const harness = await startPaymentsHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>

@@ -1,15 +1,11 @@
-import { signStripeEvent, startStripeDouble, TEST_START_MS, type StripeDouble } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { signStripeEvent, startStripeDouble, TEST_START_MS } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { payment, usd } from './payments.fixture.ts';
-import { createStripeGateway, type StripeGateway } from './stripe-gateway.ts';
+import { createStripeGateway } from './stripe-gateway.ts';
 import { stripeGatewayOf } from './stripe-settings.ts';
 
-let double: StripeDouble;
-let gateway: StripeGateway;
-beforeAll(async () => {
-  double = await startStripeDouble();
-  gateway = createStripeGateway(double.settings);
-});
+const double = await startStripeDouble();
+const gateway = createStripeGateway(double.settings);
 afterAll(() => double.close());
 
 const reasonOf = (work: () => unknown): unknown => {

@@ -1,7 +1,7 @@
 import { isUnavailable } from '@millrace/platform/db';
 import { toUuid, type InvitationId, type OrgId } from '@millrace/platform/ids';
 import { eventually, testIds, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { erasePersonalData } from '../identity/index.ts';
 import {
   acceptInvitation,
@@ -18,10 +18,7 @@ import {
 import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people-harness.fixture.ts';
 import { listOpenInvitations, listUnansweredInvitations } from './people.store.ts';
 
-let harness: PeopleHarness;
-beforeAll(async () => {
-  harness = await openPeopleHarness();
-});
+const harness = await openPeopleHarness();
 afterAll(() => harness.close());
 
 const refused = (reason: string) => expect.objectContaining({ reason });

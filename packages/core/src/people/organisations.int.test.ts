@@ -1,14 +1,11 @@
 import { toUuid } from '@millrace/platform/ids';
 import { countStatements } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { createOwnOrganisation, listMemberships } from './organisations.service.ts';
 import { OWNED_ORGANISATIONS_MAX, DUPLICATE_ORGANISATION_MS } from './people.ts';
-import { openPeopleHarness, type PeopleHarness, type TestPerson } from './people-harness.fixture.ts';
+import { openPeopleHarness, type TestPerson } from './people-harness.fixture.ts';
 
-let harness: PeopleHarness;
-beforeAll(async () => {
-  harness = await openPeopleHarness();
-});
+const harness = await openPeopleHarness();
 afterAll(() => harness.close());
 
 const create = ({ cause, userId }: TestPerson, name: string) =>

@@ -1,5 +1,5 @@
 import { contract } from '@millrace/contract';
-import { createDb, type Db } from '@millrace/platform/db';
+import { createDb } from '@millrace/platform/db';
 import { createIdSource, toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import {
@@ -9,9 +9,8 @@ import {
   testClock,
   testIds,
   testLog,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemAuditContext } from '../identity/index.ts';
 import { day, eightGpus, h100 } from './prices.fixture.ts';
 import { parseFrozenPrice } from './frozen-price.ts';
@@ -38,16 +37,12 @@ const readCommitted = 'read committed' as const;
 const cause = systemAuditContext('test', 'live');
 const everything = { limit: 200, after: null };
 const clock = testClock(day(0).getTime());
-let database: TestDatabase;
-let db: Db;
 let acme: OrgId;
 let other: OrgId;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const ids = createIdSource({ clock, cell: 1 });
-  db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 10, clock, ids, log: testLog() });
-});
+const database = await createTestDatabase();
+const ids = createIdSource({ clock, cell: 1 });
+const db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 10, clock, ids, log: testLog() });
 afterAll(async () => {
   await db.close();
   await database.drop();
@@ -121,12 +116,7 @@ const quote = (
   });
 
 async function rows(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text, values)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text, values)).rows;
 }
 
 const auditOf = (resourceId: string) =>

@@ -1,78 +1,35 @@
 import { contract } from '@millrace/contract';
 import { systemClock } from '@millrace/platform/clock';
-import { createHttpServer, type HttpServer } from '@millrace/platform/http';
-import type { Limiter } from '@millrace/platform/limiter';
 import {
+  callServer,
+  createRouteServer,
   fullAccessPrincipal,
   createTenant,
   createTestDatabase,
   testIds,
-  testLog,
   uniqueId,
-  type TestDatabase,
+  type CallRequest,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { servePrices } from './index.ts';
 
-/** Limits have tests of their own; here every request passes. */
-const unlimited: Limiter = {
-  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-};
-
-let database: TestDatabase;
-let server: HttpServer;
-let organisationId: string;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { db } = database;
-  const { orgId, ownerId: userId } = await createTenant(db);
-  organisationId = orgId;
-  const operator = fullAccessPrincipal({ orgId, userId });
-  server = createHttpServer({
-    contract,
-    authenticate: async () => operator,
-    limiter: unlimited,
-    db,
-    log: testLog('prices'),
-    clock: systemClock,
-    ids: testIds,
-    trustedProxies: [],
-    validateResponses: true,
-  });
-  servePrices({ server, operations: contract.operations, db, clock: systemClock });
-});
+const database = await createTestDatabase();
+const { db } = database;
+const { orgId: organisationId, ownerId: userId } = await createTenant(db);
+const operator = fullAccessPrincipal({ orgId: organisationId, userId });
+const server = createRouteServer({ authenticate: async () => operator, db });
+servePrices({ server, operations: contract.operations, db, clock: systemClock });
 afterAll(async () => {
   await server.close();
   await database.drop();
 });
 
-interface Answered {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly json: Readonly<Record<string, unknown>>;
-}
-
-async function send(
-  method: 'GET' | 'POST' | 'DELETE',
+const send = (
+  method: CallRequest['method'],
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string>> = {},
-): Promise<Answered> {
-  const response = await server.fastify.inject({
-    method,
-    url: path,
-    headers: {
-      authorization: 'Bearer anything',
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      ...headers,
-    },
-    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
-  });
-  const json = response.body === '' ? {} : (JSON.parse(response.body) as Answered['json']);
-  return { status: response.statusCode, headers: response.headers, json };
-}
+) => callServer(server, { method, path, key: 'anything', body, headers });
 
 const gpuPrice = (gpuType: string, fields: object = {}): object => ({
   subject: { kind: 'gpu', gpuType, machineType: 'virtual-machine', region: null },

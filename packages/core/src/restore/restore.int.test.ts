@@ -37,9 +37,7 @@ const guardOf = (...stores: readonly MarkStore[]): RestoreGuard =>
   createRestoreGuard({ db: database.db, clock: systemClock, log: testLog(), stores });
 
 async function query(text: string): Promise<void> {
-  const client = await database.connect();
-  await client.query(text);
-  await client.end();
+  await database.query(text);
 }
 
 const restoreTo = (mark: number, generation = 1): Promise<void> =>

@@ -1,7 +1,7 @@
 import { fromUuid, toUuid, type OrgId, type PayoutId } from '@millrace/platform/ids';
 import { divideRoundDown, nanoUsd } from '@millrace/platform/money';
 import { createRandom, uniqueId, type Random } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { systemAuditContext } from '../identity/index.ts';
 import type { Meter } from '../metering/index.ts';
 import {
@@ -11,7 +11,6 @@ import {
   reasonOf,
   usd,
   type SeededSupplier,
-  type SupplierMoneyHarness,
 } from './earnings/earnings.fixture.ts';
 import { listPayouts } from './earnings/payouts.store.ts';
 import { requestPayout, settlePayout } from './earnings/payouts.service.ts';
@@ -22,14 +21,8 @@ import { writeDueStatements } from './earnings/statements.service.ts';
  * asked for, paid and rejected, over month ends. Whatever happens, everybody has what is theirs.
  */
 
-let harness: SupplierMoneyHarness;
-
-beforeAll(async () => {
-  harness = await createSupplierMoneyHarness();
-});
-afterAll(async () => {
-  await harness[Symbol.asyncDispose]();
-});
+const harness = await createSupplierMoneyHarness();
+afterAll(() => harness[Symbol.asyncDispose]());
 
 interface Run {
   readonly random: Random;

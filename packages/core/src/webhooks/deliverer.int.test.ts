@@ -3,7 +3,7 @@ import { eventually, hybridClock, failingLoop, poisonRows, testLog } from '@mill
 import type { ItemPoison, Poison, ReceivedDelivery } from '@millrace/testing';
 import { sql } from 'kysely';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { resealWebhooks, cleanUpWebhooks } from './webhook-cleanup.ts';
 import { retryWaitsMs } from './retry-schedule.ts';
 import { sealSecret } from './sealed-secrets.ts';
@@ -13,11 +13,8 @@ import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './webho
 
 /** What receivers see of events, while they answer as they should and while they do not. */
 
-let harness: WebhookHarness;
 let orgId: OrgId;
-beforeAll(async () => {
-  harness = await openWebhookHarness();
-});
+const harness = await openWebhookHarness();
 beforeEach(async () => {
   orgId = await harness.newOrganisation();
 });

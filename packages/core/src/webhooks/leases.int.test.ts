@@ -1,17 +1,14 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { eventually } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { wakeQueue } from './deliveries.store.ts';
-import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './webhooks-harness.fixture.ts';
+import { PUBLIC_ADDRESS, openWebhookHarness } from './webhooks-harness.fixture.ts';
 
 /** What becomes of webhooks whose worker stumbles. */
 
-let harness: WebhookHarness;
 let orgId: OrgId;
-beforeAll(async () => {
-  harness = await openWebhookHarness();
-});
+const harness = await openWebhookHarness();
 beforeEach(async () => {
   orgId = await harness.newOrganisation();
   harness.names.set('hooks.example.com', () => PUBLIC_ADDRESS);

@@ -1,24 +1,16 @@
 import type { OrgId } from '@millrace/platform/ids';
 import type { WebhookReceiver } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import {
-  PRIVATE_ADDRESS,
-  openWebhookHarness,
-  PUBLIC_ADDRESS,
-  type WebhookHarness,
-} from './webhooks-harness.fixture.ts';
+import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
+import { PRIVATE_ADDRESS, openWebhookHarness, PUBLIC_ADDRESS } from './webhooks-harness.fixture.ts';
 
 /** Tenants who would have us knock at our own doors. */
 
-let harness: WebhookHarness;
 let orgId: OrgId;
 /** Something of the operator's own. It would even show a certificate that is trusted. */
 let inside: WebhookReceiver;
 const NOWHERE = 'The name of the receiver stands for no address on the public internet.';
 
-beforeAll(async () => {
-  harness = await openWebhookHarness();
-});
+const harness = await openWebhookHarness();
 beforeEach(async () => {
   orgId = await harness.newOrganisation();
   inside = await harness.newReceiver(PRIVATE_ADDRESS);

@@ -3,7 +3,7 @@ import { createReferenceLimiter, toDecision, type RateDecision } from '@millrace
 import { isScriptUnknown } from '@millrace/platform/valkey';
 import { eventually, startValkeyServer, testIds, type TestValkey } from '@millrace/testing';
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   reserveFromModel,
   closeLease,
@@ -26,7 +26,6 @@ import { costsFor, limitSetOf, withCosts } from './request-limits.ts';
 import { leaseScripts, type LeaseServer } from './lease-scripts.ts';
 
 const namespace = '0123456789ab';
-let server: TestValkey;
 let present: LeaseServer;
 
 async function prepare(generation: bigint): Promise<LeaseServer> {
@@ -35,9 +34,7 @@ async function prepare(generation: bigint): Promise<LeaseServer> {
   return made;
 }
 
-beforeAll(async () => {
-  server = await startValkeyServer();
-});
+const server = await startValkeyServer();
 afterAll(() => server[Symbol.asyncDispose]());
 
 let generation = 0n;

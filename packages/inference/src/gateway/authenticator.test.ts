@@ -1,7 +1,7 @@
 import { contract, isPending, operationsOf, processOf, type Operation } from '@millrace/contract';
 import { systemClock } from '@millrace/platform/clock';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGatewayHarness, type GatewayHarness } from './gateway.fixture.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createGatewayHarness } from './gateway.fixture.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
 
@@ -13,10 +13,7 @@ const operations = operationsOf(contract).filter(
 const pathsOf = ({ path, aliases = [] }: Operation): string[] =>
   [path, ...aliases].map((each) => each.replaceAll(/\{\w+\}/g, 'acme%2Fchat'));
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await createGatewayHarness({ models: [] });
-});
+const harness = await createGatewayHarness({ models: [] });
 afterAll(() => harness.close());
 
 const send = (operation: Operation, path: string, key?: string): Promise<Response> =>

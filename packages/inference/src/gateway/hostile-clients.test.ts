@@ -1,9 +1,9 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { usageEvent } from '@millrace/core/inference';
-import { startChatDouble, startStopwatch, type ChatDouble, scaledLimitMs } from '@millrace/testing';
+import { startChatDouble, startStopwatch, scaledLimitMs } from '@millrace/testing';
 import { systemClock } from '@millrace/platform/clock';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import {
   createGatewayHarness,
   deploymentFixture,
@@ -14,7 +14,6 @@ import {
 
 /** Clients and engines that mean no good, or have no luck. */
 
-let engine: ChatDouble;
 let harness: GatewayHarness | null = null;
 
 const chat = {
@@ -23,8 +22,10 @@ const chat = {
   max_tokens: 20,
 };
 
-beforeAll(async () => {
-  engine = await startChatDouble({ engine: 'vllm', tokens: ['The', ' mill', ' turns', '.'], pauseMs: 20 });
+const engine = await startChatDouble({
+  engine: 'vllm',
+  tokens: ['The', ' mill', ' turns', '.'],
+  pauseMs: 20,
 });
 afterAll(() => engine.close());
 afterEach(async () => {

@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createGatewayHarness,
-  deploymentFixture,
-  modelFixture,
-  type GatewayHarness,
-} from './gateway.fixture.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createGatewayHarness, deploymentFixture, modelFixture } from './gateway.fixture.ts';
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  const address = 'http://127.0.0.1:1';
-  harness = await createGatewayHarness({
-    models: [
-      modelFixture({ name: 'acme/served', deployments: [deploymentFixture({ address })] }),
-      modelFixture({ name: 'acme/nowhere', deployments: [] }),
-      modelFixture({ name: 'acme/drained', deployments: [deploymentFixture({ address, weight: 0 })] }),
-      modelFixture({ name: 'acme/stood-in', deployments: [], fallbacks: ['acme/served'] }),
-    ],
-  });
+const address = 'http://127.0.0.1:1';
+const harness = await createGatewayHarness({
+  models: [
+    modelFixture({ name: 'acme/served', deployments: [deploymentFixture({ address })] }),
+    modelFixture({ name: 'acme/nowhere', deployments: [] }),
+    modelFixture({ name: 'acme/drained', deployments: [deploymentFixture({ address, weight: 0 })] }),
+    modelFixture({ name: 'acme/stood-in', deployments: [], fallbacks: ['acme/served'] }),
+  ],
 });
 afterAll(() => harness.close());
 

@@ -1,11 +1,8 @@
 import { connect } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createGatewayHarness, type GatewayHarness } from './gateway.fixture.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createGatewayHarness } from './gateway.fixture.ts';
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await createGatewayHarness({ models: [] });
-});
+const harness = await createGatewayHarness({ models: [] });
 afterAll(() => harness.close());
 
 const mebibyte = 1_048_576;

@@ -1,7 +1,7 @@
 import type { KeyEntry } from '@millrace/core/inference';
 import { systemClock } from '@millrace/platform/clock';
-import { startChatDouble, startStopwatch, scaledLimitMs, type ChatDouble } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startChatDouble, startStopwatch, scaledLimitMs } from '@millrace/testing';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { mockPng } from '../adapters/media/image-mock.ts';
 import { silentMp3 } from '../adapters/media/mp3-header.ts';
 import {
@@ -15,12 +15,9 @@ import { costOf, delivered, startManualEngine, until, type ManualEngine } from '
 
 /** Requests that run when their key or organisation is shut out. */
 
-let engine: ChatDouble;
 let harness: GatewayHarness;
-beforeAll(async () => {
-  const tokens = Array.from({ length: 2_000 }, () => ' turn');
-  engine = await startChatDouble({ engine: 'vllm', tokens, pauseMs: 20 });
-});
+const tokens = Array.from({ length: 2_000 }, () => ' turn');
+const engine = await startChatDouble({ engine: 'vllm', tokens, pauseMs: 20 });
 afterAll(() => engine.close());
 afterEach(() => harness.close());
 

@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createGatewayHarness,
-  deploymentFixture,
-  modelFixture,
-  type GatewayHarness,
-} from './gateway.fixture.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createGatewayHarness, deploymentFixture, modelFixture } from './gateway.fixture.ts';
 
 /** Test keys meet the same checks as live keys, and a mock that obeys the request. */
 
 const model = 'acme/test';
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  const deployments = [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })];
-  harness = await createGatewayHarness({
-    models: [
-      modelFixture({ name: model, mode: 'test', contextLength: 200, maxOutputTokens: null, deployments }),
-    ],
-  });
+const deployments = [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })];
+const harness = await createGatewayHarness({
+  models: [
+    modelFixture({ name: model, mode: 'test', contextLength: 200, maxOutputTokens: null, deployments }),
+  ],
 });
 afterAll(() => harness.close());
 

@@ -43,12 +43,7 @@ let prefix: string;
 let bucket: Bucket;
 
 async function statement<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query<Row>(text, [...values])).rows;
-  } finally {
-    await client.end();
-  }
+  return (await database.query<Row>(text, [...values])).rows;
 }
 
 async function addPrices(orgIds: readonly (OrgId | null)[], nanoUsd: number): Promise<void> {

@@ -1,25 +1,18 @@
 import { systemClock } from '@millrace/platform/clock';
-import { eventually, startLlama, type TestLlama } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ModelEntry } from '@millrace/core/inference';
+import { eventually, startLlama } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createRouter } from './router.ts';
 import { deploymentEntry, modelEntry, silentLog, routeRequest } from './router-types.fixture.ts';
-import type { DeploymentView, Router } from './router-types.ts';
+import type { DeploymentView } from './router-types.ts';
 
-let llama: TestLlama;
-let router: Router;
-let model: ModelEntry;
-
-beforeAll(async () => {
-  llama = await startLlama({ parallel: 1 });
-  const probe = { everyMs: 200, healthEveryMs: 400, timeoutMs: 500, idleAfterMs: 30_000 };
-  router = createRouter({ clock: systemClock, log: silentLog, gatewayId: 'gw_1', limits: { probe } });
-  model = modelEntry([deploymentEntry('dep_llama', { address: llama.url, apiKey: llama.apiKey })]);
-});
+const llama = await startLlama({ parallel: 1 });
+const probe = { everyMs: 200, healthEveryMs: 400, timeoutMs: 500, idleAfterMs: 30_000 };
+const router = createRouter({ clock: systemClock, log: silentLog, gatewayId: 'gw_1', limits: { probe } });
+const model = modelEntry([deploymentEntry('dep_llama', { address: llama.url, apiKey: llama.apiKey })]);
 
 afterAll(async () => {
-  router?.close();
-  await llama?.[Symbol.asyncDispose]();
+  router.close();
+  await llama[Symbol.asyncDispose]();
 });
 
 /** What is known, kept fresh as requests would: nobody looks at what nobody asks for. */

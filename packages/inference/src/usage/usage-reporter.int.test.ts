@@ -2,7 +2,6 @@ import { ensureUsageStream, startUsageSink, usageSubjects, type UsageEvent } fro
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type RequestId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
-import type { NatsClient } from '@millrace/platform/nats';
 import {
   connectTestNats,
   createTestDatabase,
@@ -12,21 +11,16 @@ import {
   testLog,
   testNames,
   uniqueId,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { createUsageReporter } from './usage-reporter.ts';
 import { usageEventOf } from './usage.fixture.ts';
 
 /** Reporter, stream and sink together, on the real engines. Test usage: what is charged is told elsewhere. */
 
 const log = createLogger({ name: 'test', level: 'silent' });
-let database: TestDatabase;
-let nats: NatsClient;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  nats = await connectTestNats();
-});
+const database = await createTestDatabase();
+const nats = await connectTestNats();
 afterAll(async () => {
   await nats.close();
   await database.drop();
@@ -37,15 +31,10 @@ const freeEvent = () =>
 
 /** How often each of these is on record. */
 async function recorded(events: readonly UsageEvent[]): Promise<number> {
-  const client = await database.connect();
-  try {
-    const ids = events.map(({ requestId }) => toUuid(requestId as RequestId));
-    const text = 'select count(*)::int as count from inference_requests where id = any($1::uuid[])';
-    const { rows } = await client.query<{ count: number }>(text, [ids]);
-    return rows[0]?.count ?? 0;
-  } finally {
-    await client.end();
-  }
+  const ids = events.map(({ requestId }) => toUuid(requestId as RequestId));
+  const text = 'select count(*)::int as count from inference_requests where id = any($1::uuid[])';
+  const { rows } = await database.query<{ count: number }>(text, [ids]);
+  return rows[0]?.count ?? 0;
 }
 
 async function makeStream(maxBytes: number) {

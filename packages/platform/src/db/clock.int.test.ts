@@ -1,7 +1,7 @@
-import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase } from '@millrace/testing';
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { ClockSkewError, systemClock, type Clock } from '../clock/index.ts';
 import { createIdSource } from '../ids/index.ts';
 import { createLifecycle } from '../lifecycle/index.ts';
@@ -11,12 +11,9 @@ import { createDb, isUnavailable, watchClock, type Db, type DbOptions, type Read
 const DAY_MS = 86_400_000;
 const plain = { name: 'look', isolation: 'read committed' } as const;
 
-let database: TestDatabase;
 const opened: Db[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(() => database.drop());
 afterEach(async () => {
   for (const db of opened.splice(0)) await db.close();

@@ -8,9 +8,7 @@ import { bytesReply, type ReplyBytes } from './response/reply.ts';
 import { createTestServer, market, type TestServer } from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 const text = '{"instances":["a","b"]}';
 const packed = { etag: '"v1"', 'content-encoding': 'gzip', 'content-length': String(gzipSync(text).length) };

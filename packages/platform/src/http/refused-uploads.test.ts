@@ -3,9 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { authorizedHeaders, createTestServer, createItem, type TestServer } from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 const mebibyte = 1_048_576;
 

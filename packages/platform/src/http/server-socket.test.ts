@@ -9,9 +9,7 @@ import type { Handler, HttpServerOptions } from './types.ts';
 /** What only shows on a real connection. */
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 async function listen(
   handler: Handler<typeof getItem> = async () => ({ id: 'a', size: 1, key: null }),

@@ -22,9 +22,7 @@ import type { TestServer } from './test-server.fixture.ts';
 import type { HttpServerOptions } from './types.ts';
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 function serverWith(
   options: Parameters<typeof createTestServer>[0] = {},

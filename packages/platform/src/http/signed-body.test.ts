@@ -3,9 +3,7 @@ import { createTestServer, receiveSignedEvent, market } from './test-server.fixt
 import type { TestServer } from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 function hearing(options: Parameters<typeof createTestServer>[0] = {}): TestServer {
   const server = createTestServer(options);

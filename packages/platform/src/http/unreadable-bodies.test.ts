@@ -9,9 +9,7 @@ import {
 } from './test-server.fixture.ts';
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 function serverWith(bodyTimeoutMs = 60_000): TestServer {
   const server = createTestServer({ limits: { bodyTimeoutMs } });

@@ -17,9 +17,7 @@ import { reply } from './index.ts';
 /** Requests nobody sends by accident, and answers that come about on unusual ways. */
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 function serverWith(options: Partial<HttpServerOptions> = {}): TestServer {
   const server = createTestServer(options);

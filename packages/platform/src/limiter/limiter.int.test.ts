@@ -1,12 +1,11 @@
 import { readEndpoints } from '@millrace/services';
 import { eventually, startStopwatch, startTcpProxy, scaledLimitMs } from '@millrace/testing';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { systemClock } from '../clock/index.ts';
 import { createIdSource } from '../ids/index.ts';
 import { createLogger } from '../log/index.ts';
 import { connectValkey } from '../valkey/index.ts';
-import type { ValkeyClient } from '../valkey/index.ts';
 import { createLimiter } from './limiter.ts';
 import { createReferenceLimiter } from './reference-limiter.ts';
 import type { RefundingLimiter, RatePolicy } from './types.ts';
@@ -17,19 +16,14 @@ const ids = createIdSource({ clock: systemClock, cell: 1 });
 const timeoutMs = 10_000;
 /** Nothing of a limit of one day comes back while a slow test runs. */
 const dayMs = 86_400_000;
-let valkey: ValkeyClient;
 
-beforeAll(async () => {
-  valkey = await connectValkey({
-    url: readEndpoints().valkeyUrl,
-    name: 'limiter-test',
-    log,
-    commandTimeoutMs: timeoutMs,
-  });
+const valkey = await connectValkey({
+  url: readEndpoints().valkeyUrl,
+  name: 'limiter-test',
+  log,
+  commandTimeoutMs: timeoutMs,
 });
-afterAll(async () => {
-  await valkey.close();
-});
+afterAll(() => valkey.close());
 
 function policy(fields: Partial<RatePolicy> = {}): RatePolicy {
   return { name: 'requests', scope: 'organisation', subject: 'it', limit: 3, windowMs: 60_000, ...fields };

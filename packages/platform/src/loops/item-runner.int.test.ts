@@ -1,8 +1,8 @@
-import { createTestDatabase, eventually, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase, eventually } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
-import { createDb, type Db } from '../db/index.ts';
+import { createDb } from '../db/index.ts';
 import { createIdSource } from '../ids/index.ts';
 import { createLogger } from '../log/index.ts';
 import { createItemRunner, defineLoop, isItemAvailable, type ItemRunner } from './index.ts';
@@ -10,20 +10,14 @@ import { createItemRunner, defineLoop, isItemAvailable, type ItemRunner } from '
 const loop = defineLoop({ name: 'test items', over: 'organisations', timeoutMs: 1_000, firstRetryMs: 100 });
 const clock = new SimulatedClock();
 const log = createLogger({ name: 'test', level: 'silent' });
-let database: TestDatabase;
-let db: Db;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  db = createDb({ url: database.url, poolSize: 4, clock, ids: createIdSource({ clock, cell: 1 }), log });
-});
+const database = await createTestDatabase();
+const db = createDb({ url: database.url, poolSize: 4, clock, ids: createIdSource({ clock, cell: 1 }), log });
 afterAll(async () => {
   await db.close();
   await database.drop();
 });
-beforeEach(async () => {
-  await db.kysely.deleteFrom('loop_items').execute();
-});
+beforeEach(() => db.kysely.deleteFrom('loop_items').execute());
 
 const worker = (claims: boolean): ItemRunner =>
   createItemRunner(loop, { clock, log, db, claims, random: () => 0 });

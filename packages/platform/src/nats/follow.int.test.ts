@@ -2,10 +2,10 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { readEndpoints } from '@millrace/services';
 import { startTcpProxy, testNames } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Envelope } from '../envelope/index.ts';
 import { createLogger } from '../log/index.ts';
-import { connectNats, type NatsClient, type StreamFollower } from './index.ts';
+import { connectNats, type StreamFollower } from './index.ts';
 
 const names = testNames();
 const log = createLogger({ name: 'test', level: 'silent' });
@@ -20,11 +20,8 @@ const stream = names.natsStream('FOLLOWED');
 const subject = names.natsSubject('followed.one');
 const maxBytes = 20_000;
 
-let client: NatsClient;
 let published = 0;
-beforeAll(async () => {
-  client = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log });
-});
+const client = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log });
 afterAll(async () => {
   await client.close();
   const connection = await connect({ servers: [...readEndpoints().natsUrls] });

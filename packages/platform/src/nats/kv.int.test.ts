@@ -1,8 +1,8 @@
-import { jetstreamManager, type JetStreamManager } from '@nats-io/jetstream';
-import { connect, type NatsConnection } from '@nats-io/transport-node';
+import { jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
 import { readEndpoints } from '@millrace/services';
 import { eventually, startTcpProxy, testNames } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock, systemClock } from '../clock/index.ts';
 import { runInTransactionScope } from '../db/transaction-scope.ts';
 import { createLogger } from '../log/index.ts';
@@ -13,14 +13,9 @@ const log = createLogger({ name: 'test', level: 'silent' });
 const [server = 'none'] = readEndpoints().natsUrls;
 let made = 0;
 
-let client: NatsClient;
-let connection: NatsConnection;
-let manager: JetStreamManager;
-beforeAll(async () => {
-  client = await connectNats({ servers: [server], name: 'test', log });
-  connection = await connect({ servers: [server] });
-  manager = await jetstreamManager(connection);
-});
+const client = await connectNats({ servers: [server], name: 'test', log });
+const connection = await connect({ servers: [server] });
+const manager = await jetstreamManager(connection);
 afterAll(async () => {
   await client.close();
   await connection.close();

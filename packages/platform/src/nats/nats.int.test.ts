@@ -2,7 +2,7 @@ import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { readEndpoints } from '@millrace/services';
 import { eventually, startTcpProxy, testNames } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
 import { runInTransactionScope } from '../db/transaction-scope.ts';
 import type { Envelope } from '../envelope/index.ts';
@@ -35,11 +35,8 @@ const stream: StreamSpec = {
 };
 const subject = names.natsSubject('events.one');
 
-let client: NatsClient;
-beforeAll(async () => {
-  client = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log });
-  await client.ensureStream(stream);
-});
+const client = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log });
+await client.ensureStream(stream);
 afterAll(async () => {
   await client.close();
   const connection = await connect({ servers: [...readEndpoints().natsUrls] });

@@ -1,10 +1,10 @@
 import { context, trace, TraceFlags } from '@opentelemetry/api';
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
-import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
-import { createDb, type Db } from '../db/index.ts';
+import { createDb } from '../db/index.ts';
 import { createIdSource, fromUuid, toUuid } from '../ids/index.ts';
 import { createLogger } from '../log/index.ts';
 import { appendOutbox, shardOf, type CommandEntry, type EventEntry, type OutboxEntry } from './index.ts';
@@ -35,18 +35,14 @@ const command: CommandEntry = {
   delayMs: 60_000,
 };
 
-let database: TestDatabase;
-let db: Db;
-beforeAll(async () => {
-  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
-  database = await createTestDatabase();
-  db = createDb({
-    url: database.url,
-    poolSize: 2,
-    clock,
-    ids,
-    log: createLogger({ name: 'test', level: 'silent' }),
-  });
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+const database = await createTestDatabase();
+const db = createDb({
+  url: database.url,
+  poolSize: 2,
+  clock,
+  ids,
+  log: createLogger({ name: 'test', level: 'silent' }),
 });
 afterAll(async () => {
   await db.close();

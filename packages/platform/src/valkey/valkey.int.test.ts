@@ -1,9 +1,9 @@
 import { readEndpoints } from '@millrace/services';
 import { eventually, startStopwatch, startTcpProxy, testNames, scaledLimitMs } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runInTransactionScope } from '../db/transaction-scope.ts';
 import { createLogger } from '../log/index.ts';
-import { connectValkey, defineScript, isScriptUnknown, type ValkeyClient } from './index.ts';
+import { connectValkey, defineScript, isScriptUnknown } from './index.ts';
 
 const { valkeyPrefix } = testNames();
 const log = createLogger({ name: 'test', level: 'silent' });
@@ -15,10 +15,7 @@ const increment = defineScript(
 /** Long, so that a slow machine answers in time too. */
 const commandTimeoutMs = 10_000;
 
-let client: ValkeyClient;
-beforeAll(async () => {
-  client = await connectValkey({ url: readEndpoints().valkeyUrl, name: 'test', log, commandTimeoutMs });
-});
+const client = await connectValkey({ url: readEndpoints().valkeyUrl, name: 'test', log, commandTimeoutMs });
 afterAll(() => client.close());
 
 describe('Valkey', () => {

@@ -1,15 +1,12 @@
-import { createTestDatabase, type TestDatabase } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestDatabase } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { createDb } from '../db/index.ts';
 import { systemClock } from '../clock/index.ts';
 import { createLogger } from '../log/index.ts';
 import { createIdSource } from '../ids/index.ts';
 import { createWireIdAllocator, idsOfBlock, type WireIdKind } from './index.ts';
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(() => database.drop());
 
 /** A pool of its own, as another process would have. */

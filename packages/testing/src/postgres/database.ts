@@ -6,7 +6,7 @@ import { createDb, migrate, type Db } from '@millrace/platform/db';
 import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { readEndpoints } from '@millrace/services';
-import { Client } from 'pg';
+import { Client, type QueryResult, type QueryResultRow } from 'pg';
 import { ensureTablespace } from './tablespace.ts';
 import { isAlive, uniqueId } from '../names.ts';
 
@@ -35,6 +35,9 @@ export interface TestDatabase {
   readonly db: Db;
   /** A connection of its own, for what a test does behind the application's back. */
   connect(): Promise<Client>;
+  /** One statement on such a connection. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- as pg has it: a test knows the columns that it reads
+  query<Row extends QueryResultRow = any>(text: string, values?: unknown[]): Promise<QueryResult<Row>>;
   drop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -201,16 +204,25 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
       serverUrl,
     );
   };
+  const connect = async (): Promise<Client> => {
+    const client = new Client({ connectionString: url });
+    // `drop` may end this session from the server's side; that must not crash the test process.
+    client.on('error', () => undefined);
+    await client.connect();
+    return client;
+  };
   return {
     name,
     url,
     db,
-    connect: async () => {
-      const client = new Client({ connectionString: url });
-      // `drop` may end this session from the server's side; that must not crash the test process.
-      client.on('error', () => undefined);
-      await client.connect();
-      return client;
+    connect,
+    query: async (text, values) => {
+      const client = await connect();
+      try {
+        return await client.query(text, values);
+      } finally {
+        await client.end();
+      }
     },
     drop,
     [Symbol.asyncDispose]: drop,

@@ -3,24 +3,15 @@ import { valkeyLeaseKey } from '@millrace/credit-leases/protocol';
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { testLog } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  reserveRequestOf,
-  createLeaseHarness,
-  testRules,
-  type TestGateway,
-  type LeaseHarness,
-} from '../leases.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { reserveRequestOf, createLeaseHarness, testRules, type TestGateway } from '../leases.fixture.ts';
 import { createCreditLeaseService } from './leases.service.ts';
 import { startClosingAllLeases, listUnrecordedLeases, stopAdmission } from './leases-after-restore.ts';
 import { findOpenLease, readServer } from './leases.store.ts';
 
 /** The rows of the database are put back to an earlier state while Valkey keeps what was lent in between. */
 
-let harness: LeaseHarness;
-beforeAll(async () => {
-  harness = await createLeaseHarness();
-});
+const harness = await createLeaseHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const moneyTables = `select tablename as name from pg_tables where schemaname = 'public' and tablename ~ '^(pot|ledger)'`;

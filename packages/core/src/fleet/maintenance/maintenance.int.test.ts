@@ -11,12 +11,11 @@ import {
   testIds,
   testLog,
   uniqueId,
-  type TestDatabase,
   failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemAuditContext } from '../../identity/index.ts';
 import { applyNodeAction } from '../admin/fleet-admin.service.ts';
 import {
@@ -37,14 +36,11 @@ const cause = systemAuditContext('test', 'live');
 const isolation = 'read committed' as const;
 const operator = { kind: 'operator', id: 'somebody' } as const;
 
-let database: TestDatabase;
 let clock: SimulatedClock;
 let db: Db;
 let region: string;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(() => database.drop());
 
 beforeEach(() => {

@@ -60,12 +60,7 @@ afterAll(async () => {
 });
 
 async function run(text: string, values: readonly unknown[] = []): Promise<void> {
-  const client = await database.connect();
-  try {
-    await client.query(text, [...values]);
-  } finally {
-    await client.end();
-  }
+  await database.query(text, [...values]);
 }
 
 /** Each test and each random fleet begins with nothing. */

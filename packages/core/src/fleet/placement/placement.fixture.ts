@@ -42,12 +42,7 @@ export async function openPlacementHarness(poolSize: number): Promise<PlacementH
   const database = await createTestDatabase({ poolSize });
   const orgId = await createOrganisation(database.db);
   const query = async <Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> => {
-    const client = await database.connect();
-    try {
-      return (await client.query<Row>(text, [...values])).rows;
-    } finally {
-      await client.end();
-    }
+    return (await database.query<Row>(text, [...values])).rows;
   };
   return {
     database,

@@ -2,24 +2,14 @@ import { systemClock } from '@millrace/platform/clock';
 import type { Fault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { createOrganisation, testIds } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { findPlacement, markReleasing, setFreesAt } from './allocations.store.ts';
-import {
-  gpusOf,
-  openPlacementHarness,
-  placementTransaction,
-  outcomeOf,
-  type PlacementHarness,
-} from './placement.fixture.ts';
+import { gpusOf, openPlacementHarness, placementTransaction, outcomeOf } from './placement.fixture.ts';
 import type { Placement } from './placement.ts';
 import { place, OBSERVATION_MAX_AGE_MS } from './placement.service.ts';
 import { FABRIC_SAMPLE } from './placement.store.ts';
 
-let ground: PlacementHarness;
-
-beforeAll(async () => {
-  ground = await openPlacementHarness(8);
-});
+const ground = await openPlacementHarness(8);
 afterEach(async () => expect(await ground.violations()).toEqual([]));
 afterAll(() => ground.database.drop());
 

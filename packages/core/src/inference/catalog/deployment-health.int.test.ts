@@ -7,9 +7,8 @@ import {
   failingLoop,
   testLog,
   type ItemPoison,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it, onTestFinished, describe } from 'vitest';
+import { afterAll, expect, it, onTestFinished, describe } from 'vitest';
 import { systemAuditContext } from '../../identity/index.ts';
 import type { Deployment } from './catalog.ts';
 import { createDeployment, createModel } from './catalog.service.ts';
@@ -19,10 +18,7 @@ import { monitorDeployments, type ProbedEngine } from './deployment-health.ts';
 const cause = systemAuditContext('test', 'live');
 const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(7) }], activeId: 'test' });
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(() => database.drop());
 
 async function insert(address: string, enabled = true): Promise<Deployment> {

@@ -1,7 +1,7 @@
 import { toUuid, type OrgId, type UserId } from '@millrace/platform/ids';
 import type { Tx } from '@millrace/platform/db';
 import type { Loop } from '@millrace/platform/lifecycle';
-import { connectNats, type Bucket, type NatsClient } from '@millrace/platform/nats';
+import { connectNats, type Bucket } from '@millrace/platform/nats';
 import { createLogger } from '@millrace/platform/log';
 import { nanoUsd } from '@millrace/platform/money';
 import { createSealer } from '@millrace/platform/secrets';
@@ -14,14 +14,13 @@ import {
   testEndpoints,
   testIds,
   testNames,
-  type TestDatabase,
   startStopwatch,
   scaledLimitMs,
   failingCall,
   failingLoop,
   type ItemPoison,
 } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createBudget } from '../../ledger/index.ts';
 import { issueUnrestrictedKey, systemAuditContext, type ApiKey } from '../../identity/index.ts';
 import {
@@ -46,17 +45,13 @@ const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(
 const log = createLogger({ name: 'test', level: 'silent' });
 const rates = { organisationRpm: 60, fundedRpm: 600 };
 
-let database: TestDatabase;
-let nats: NatsClient;
 let prefix: string;
 let bucket: Bucket;
 let sync: KeyFeedSync;
 let tenant: { orgId: OrgId; ownerId: UserId };
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  nats = await connectNats({ servers: testEndpoints().natsUrls, name: 'test', log });
-});
+const database = await createTestDatabase();
+const nats = await connectNats({ servers: testEndpoints().natsUrls, name: 'test', log });
 afterAll(async () => {
   await nats.close();
   await database.drop();
@@ -83,12 +78,7 @@ function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
 
 /** Changes rows behind the application's back: only the triggers can know of it. */
 async function statement(text: string, values: readonly unknown[] = []): Promise<void> {
-  const client = await database.connect();
-  try {
-    await client.query(text, [...values]);
-  } finally {
-    await client.end();
-  }
+  await database.query(text, [...values]);
 }
 
 async function newKey(): Promise<ApiKey> {

@@ -1,15 +1,12 @@
 import { systemClock } from '@millrace/platform/clock';
 import { toUuid } from '@millrace/platform/ids';
 import { eventually, startStopwatch, testIds, scaledLimitMs, failingLoop } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { processMessages, type SinkMessage } from './sink.service.ts';
-import { createKey, createUsageHarness, type TestLease, type UsageHarness } from '../usage.fixture.ts';
+import { createKey, createUsageHarness, type TestLease } from '../usage.fixture.ts';
 import type { UsageEvent } from './usage-event.ts';
 
-let harness: UsageHarness;
-beforeAll(async () => {
-  harness = await createUsageHarness();
-});
+const harness = await createUsageHarness();
 afterEach(() => harness.stopSinks());
 afterAll(() => harness[Symbol.asyncDispose]());
 

@@ -1,30 +1,16 @@
 import { SimulatedClock } from '@millrace/platform/clock';
 import { createIdSource, toUuid } from '@millrace/platform/ids';
-import {
-  createOrganisation,
-  createTestDatabase,
-  databaseWithClock,
-  insertRequest,
-  type TestDatabase,
-} from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createOrganisation, createTestDatabase, databaseWithClock, insertRequest } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { maintainUsageTables } from './usage-table-maintenance.ts';
 
 const dayMs = 86_400_000;
 const nowMs = Date.now();
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(() => database.drop());
 
 async function query<Row>(text: string): Promise<Row[]> {
-  const client = await database.connect();
-  try {
-    return (await client.query(text)).rows as Row[];
-  } finally {
-    await client.end();
-  }
+  return (await database.query(text)).rows as Row[];
 }
 
 const idAt = (ms: number) => createIdSource({ clock: new SimulatedClock(ms), cell: 1 }).next('req');

@@ -1,15 +1,10 @@
-import { createTestDatabase, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase } from '@millrace/testing';
 import fc from 'fast-check';
-import type { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { instants, plainArray, texts } from './sql-arrays.ts';
 
-let database: TestDatabase;
-let client: Client;
-beforeAll(async () => {
-  database = await createTestDatabase();
-  client = await database.connect();
-});
+const database = await createTestDatabase();
+const client = await database.connect();
 afterAll(async () => {
   await client.end();
   await database.drop();

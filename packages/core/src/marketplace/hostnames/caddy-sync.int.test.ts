@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { SimulatedClock } from '@millrace/platform/clock';
-import { eventually, freePort, startCaddy, testLog, type TestCaddy } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually, freePort, startCaddy, testLog } from '@millrace/testing';
+import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createCaddyAdmin } from './caddy-admin.ts';
 import type { HostnameRoute } from './caddy-config.ts';
 import { CaddySync } from './caddy-sync.ts';
@@ -14,29 +14,24 @@ import { CaddySync } from './caddy-sync.ts';
 const DOMAIN = 'run.example.com';
 const never = new AbortController().signal;
 
-let caddy: TestCaddy;
-let server: Server;
-let port: number;
 let wanted: HostnameRoute[];
 const held: Duplex[] = [];
 
-beforeAll(async () => {
-  caddy = await startCaddy(DOMAIN);
-  server = createServer((request, response) => {
-    const { host, 'x-forwarded-proto': scheme } = request.headers;
-    response.end(`${host} ${String(scheme)} ${request.url}`);
-  });
-  // Whatever is said on a stream is said back.
-  server.on('upgrade', (_request, socket: Duplex) => {
-    held.push(socket);
-    socket.on('error', () => undefined);
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
-    socket.pipe(socket);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  ({ port } = server.address() as AddressInfo);
+const caddy = await startCaddy(DOMAIN);
+const server = createServer((request, response) => {
+  const { host, 'x-forwarded-proto': scheme } = request.headers;
+  response.end(`${host} ${String(scheme)} ${request.url}`);
 });
+// Whatever is said on a stream is said back.
+server.on('upgrade', (_request, socket: Duplex) => {
+  held.push(socket);
+  socket.on('error', () => undefined);
+  socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n');
+  socket.pipe(socket);
+});
+server.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const { port } = server.address() as AddressInfo;
 afterAll(async () => {
   for (const socket of held) socket.destroy();
   server.close();

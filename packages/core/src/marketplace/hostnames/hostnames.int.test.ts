@@ -28,9 +28,7 @@ function idOf(index: number): string {
 }
 
 async function run(text: string): Promise<void> {
-  const client = await database.connect();
-  await client.query(text);
-  await client.end();
+  await database.query(text);
 }
 
 beforeAll(async () => {

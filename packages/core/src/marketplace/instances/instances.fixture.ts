@@ -3,25 +3,16 @@ import { createContract, defaultProviders } from '@millrace/contract';
 import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
-import { createHttpServer } from '@millrace/platform/http';
-import {
-  createIdSource,
-  toUuid,
-  type KeyId,
-  type NodeId,
-  type OrgId,
-  type UserId,
-} from '@millrace/platform/ids';
-import type { Limiter } from '@millrace/platform/limiter';
+import { toUuid, type KeyId, type NodeId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { nanoUsd } from '@millrace/platform/money';
 import {
+  createRouteServer,
   createTenant,
   createTestDatabase,
   fleetInvariantViolations,
   insertFleet,
   insertSupplierMachine,
   principal,
-  testLog,
   uniqueId,
   type SupplierMachineOptions,
   type TestDatabase,
@@ -90,26 +81,15 @@ export const GPU_HOUR = 1_999_999_999n;
 export const OWN_GPU_HOUR_USD = 1.25;
 export const DOMAIN = 'market.example';
 
-const unlimited: Limiter = {
-  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-};
-
 export async function openMarketplaceHarness(): Promise<MarketplaceHarness> {
   const database = await createTestDatabase();
   const { db } = database;
   const { operations, ...contract } = createContract({ providers: defaultProviders });
   const callers = new Map<string, ReturnType<typeof principal>>();
-  const server = createHttpServer({
+  const server = createRouteServer({
     contract: { ...contract, operations },
     authenticate: async ({ key }) => callers.get(key) ?? principal(),
-    limiter: unlimited,
     db,
-    log: testLog('marketplace'),
-    clock: systemClock,
-    ids: createIdSource({ clock: systemClock, cell: 1 }),
-    trustedProxies: [],
-    validateResponses: true,
   });
   serveInstances({ server, operations, db, clock: systemClock, cell: 1, domain: DOMAIN });
   const send: MarketplaceHarness['send'] = async ({ orgId, userId, keys }, request) => {

@@ -1,6 +1,6 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, ppm } from '@millrace/platform/money';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { supplierRate } from '../../suppliers/index.ts';
 import {
   CREATE,
@@ -15,10 +15,7 @@ import {
 } from './instances.fixture.ts';
 import { createInstance } from './instances.service.ts';
 
-let market: MarketplaceHarness;
-beforeAll(async () => {
-  market = await openMarketplaceHarness();
-});
+const market = await openMarketplaceHarness();
 afterAll(() => market.close());
 afterEach(async () => {
   expect(await market.violations()).toEqual([]);

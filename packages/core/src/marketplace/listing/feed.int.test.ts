@@ -1,17 +1,14 @@
 import type { NodeId } from '@millrace/platform/ids';
 import { toUuid } from '@millrace/platform/ids';
-import { createTestDatabase, testIds, type TestDatabase } from '@millrace/testing';
+import { createTestDatabase, testIds } from '@millrace/testing';
 import { createRandom } from '@millrace/testing/random';
 import type { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { deleteSeenChanges, readListingChanges, type ListingPosition } from './listing.store.ts';
 
-let database: TestDatabase;
 const clients: Client[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-});
+const database = await createTestDatabase();
 afterAll(async () => {
   for (const client of clients) await client.end();
   await database.drop();

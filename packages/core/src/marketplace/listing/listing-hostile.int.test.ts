@@ -12,14 +12,12 @@ import {
   startHostileIncus,
   testClock,
   unusableResponseKinds,
-  type HostileIncus,
   type Misbehaviour,
   type InsertedMachine,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createDriverPool, FleetSync, type DriverPool } from '../../fleet/index.ts';
-import { createListing, type Listing } from './listing.ts';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createDriverPool, FleetSync } from '../../fleet/index.ts';
+import { createListing } from './listing.ts';
 import type { MachineRecord } from './machine-record.ts';
 
 /** The listing beside daemons that lie: whatever one of them says, everybody else's machines are shown as they are. */
@@ -27,60 +25,51 @@ import type { MachineRecord } from './machine-record.ts';
 const NAMES = ['honest', 'hostile'] as const;
 type Name = (typeof NAMES)[number];
 
-let database: TestDatabase;
-let daemons: Readonly<Record<Name, HostileIncus>>;
-let machines: Readonly<Record<Name, InsertedMachine>>;
-let drivers: DriverPool;
-let sync: FleetSync;
 /** Waits only briefly for an answer, for the looks at a daemon that lies. */
-let quickSync: FleetSync;
-let listing: Listing;
 
 const response = createContract({ providers: defaultProviders }).operations.listMarketplaceMachines.response
   .schema;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  const { db } = database;
-  const own = await makeCertificate('millrace');
-  // Planted nodes are called so.
-  const start = () => startHostileIncus({ name: 'node-1' });
-  daemons = { honest: await start(), hostile: await start() };
-  daemons.hostile.fake.hardware = {
-    ...daemons.hostile.fake.hardware,
-    gpus: daemons.hostile.fake.hardware.gpus.map((gpu) => ({ ...gpu, uuid: `${gpu.uuid}-b` })),
-  };
-  const insertMachine = async (): Promise<InsertedMachine> => {
-    const { orgId } = await createTenant(db);
-    return insertSupplierMachine(db, { orgId, region: 'us-east-1', gpusPerNode: 8 });
-  };
-  machines = { honest: await insertMachine(), hostile: await insertMachine() };
-  for (const daemon of Object.values(daemons)) daemon.trust(own.fingerprint);
-  const log = createLogger({ name: 'listing', level: 'silent' });
-  drivers = createDriverPool({
-    db,
-    log,
-    connect: async ({ id }) => {
-      const daemon = daemons[id === machines.honest.clusterId ? 'honest' : 'hostile'];
-      return createIncusDriver({
-        ...daemon.settingsFor(own),
-        clock: systemClock,
-        log,
-      });
-    },
-  });
-  // Both are the same observer, so each may write what it read of a cluster.
-  const watch = (readTimeoutMs: number): FleetSync =>
-    new FleetSync({
-      ...{ db, clock: systemClock, log, holder: 'test', drivers },
-      tuning: { readTimeoutMs, silentMs: 0 },
+const database = await createTestDatabase();
+const { db } = database;
+const own = await makeCertificate('millrace');
+// Planted nodes are called so.
+const start = () => startHostileIncus({ name: 'node-1' });
+const daemons = { honest: await start(), hostile: await start() };
+daemons.hostile.fake.hardware = {
+  ...daemons.hostile.fake.hardware,
+  gpus: daemons.hostile.fake.hardware.gpus.map((gpu) => ({ ...gpu, uuid: `${gpu.uuid}-b` })),
+};
+const insertMachine = async (): Promise<InsertedMachine> => {
+  const { orgId } = await createTenant(db);
+  return insertSupplierMachine(db, { orgId, region: 'us-east-1', gpusPerNode: 8 });
+};
+const machines = { honest: await insertMachine(), hostile: await insertMachine() };
+for (const daemon of Object.values(daemons)) daemon.trust(own.fingerprint);
+const log = createLogger({ name: 'listing', level: 'silent' });
+const drivers = createDriverPool({
+  db,
+  log,
+  connect: async ({ id }) => {
+    const daemon = daemons[id === machines.honest.clusterId ? 'honest' : 'hostile'];
+    return createIncusDriver({
+      ...daemon.settingsFor(own),
+      clock: systemClock,
+      log,
     });
-  // An honest daemon may be slow on a slow machine, and must not be offline for that.
-  sync = watch(60_000);
-  quickSync = watch(500);
-  const clock = testClock();
-  listing = createListing({ db, clock, log, tuning: { pageSize: 3, packForMs: 1e9 } });
+  },
 });
+// Both are the same observer, so each may write what it read of a cluster.
+const watch = (readTimeoutMs: number): FleetSync =>
+  new FleetSync({
+    ...{ db, clock: systemClock, log, holder: 'test', drivers },
+    tuning: { readTimeoutMs, silentMs: 0 },
+  });
+// An honest daemon may be slow on a slow machine, and must not be offline for that.
+const sync = watch(60_000);
+const quickSync = watch(500);
+const clock = testClock();
+const listing = createListing({ db, clock, log, tuning: { pageSize: 3, packForMs: 1e9 } });
 afterAll(async () => {
   await sync.stop();
   await quickSync.stop();
@@ -158,12 +147,10 @@ it.each([
   '{"network": 7, "gpu": []}',
   '{"network": {"downMbps": "fast", "upMbps": 1e300}, "gpu": {"clockMhz": -1, "tflops": {}}}',
 ])('what a self-test never writes does not break the listing: %s', async (tests) => {
-  const client = await database.connect();
-  await client.query('update supplier_machines set tests = $1 where id = $2', [
+  await database.query('update supplier_machines set tests = $1 where id = $2', [
     tests,
     toUuid(machines.hostile.machineId),
   ]);
-  await client.end();
   await look();
   expect(shown().hostile?.gpus_total).toBe(8);
   expect(shown().honest?.gpus_total).toBe(8);

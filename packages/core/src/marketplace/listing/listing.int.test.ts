@@ -8,9 +8,8 @@ import {
   testIds,
   testLog,
   type InsertedMachine,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { markReleasing, transitionNode, place, releaseAllocation } from '../../fleet/index.ts';
 import { createListing, readListedRecords, type Listing } from './listing.ts';
 import type { MachineRecord } from './machine-record.ts';
@@ -19,21 +18,13 @@ const MOST_STEPS = 50;
 const committed = { name: 'change', isolation: 'read committed' } as const;
 const system = { kind: 'system', id: 'test' } as const;
 
-let database: TestDatabase;
-let tenant: Awaited<ReturnType<typeof createTenant>>;
-let supplier: Awaited<ReturnType<typeof createTenant>>;
-
-beforeAll(async () => {
-  database = await createTestDatabase();
-  tenant = await createTenant(database.db);
-  supplier = await createTenant(database.db);
-});
+const database = await createTestDatabase();
+const tenant = await createTenant(database.db);
+const supplier = await createTenant(database.db);
 afterAll(() => database.drop());
 
 async function change(text: string, values: readonly unknown[] = []): Promise<void> {
-  const client = await database.connect();
-  await client.query(text, [...values]);
-  await client.end();
+  await database.query(text, [...values]);
 }
 
 function follow(pageSize = 3): {

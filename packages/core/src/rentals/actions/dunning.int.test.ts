@@ -1,7 +1,7 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal } from '@millrace/platform/money';
 import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createBudget } from '../../ledger/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
 import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from '../reconcile/reconcile.fixture.ts';
@@ -16,24 +16,13 @@ import {
 } from '../lifecycle.fixture.ts';
 import { lockRentalView, terminateRental } from './termination.service.ts';
 import { startRental, stopRental } from './power.service.ts';
-import {
-  createRentalHarness,
-  HOUR_MS,
-  MINUTE_MS,
-  quiet,
-  usd,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, HOUR_MS, MINUTE_MS, quiet, usd, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 import { retainedDiskMeter } from '../money/terms.ts';
 
 /** What becomes of rentals when the money for them ends, from the first warning to the last byte. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 afterEach(() => expectConsistent(harness));
 

@@ -1,85 +1,55 @@
 import { createContract, defaultProviders } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
-import { createHttpServer, type HttpServer } from '@millrace/platform/http';
 import { createIdSource, toUuid } from '@millrace/platform/ids';
-import type { Limiter } from '@millrace/platform/limiter';
-import { fullAccessPrincipal, hybridClock, testLog, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  callServer,
+  createRouteServer,
+  fullAccessPrincipal,
+  hybridClock,
+  uniqueId,
+  type CallResponse,
+} from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
 import { serveRentalLifecycle } from '../index.ts';
 import { reconcileToIdle, reconcileUntil } from '../reconcile/reconcile.fixture.ts';
 import { startRunningRental, expectConsistent, later, viewOf } from '../lifecycle.fixture.ts';
-import {
-  createRentalHarness,
-  DAY_MS,
-  HOUR_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, DAY_MS, HOUR_MS, type Tenant } from '../model/rental.fixture.ts';
 import type { Rental } from '../model/rental.ts';
-
-/** Limits have tests of their own; here every request passes. */
-const unlimited: Limiter = {
-  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-};
 
 const contract = createContract({ providers: defaultProviders });
 const base = '/v2/alpha/on-demand';
 const terminatePath = `${base}/virtual-machine-rentals/terminate`;
 const absentId = 2_147_483_647;
 
-let harness: RentalHarness;
-let server: HttpServer;
 const callers = new Map<string, ReturnType<typeof fullAccessPrincipal>>();
-beforeAll(async () => {
-  harness = await createRentalHarness();
-  await harness.offerTerm(1);
-  const clock = hybridClock(harness.clock);
-  server = createHttpServer({
-    contract,
-    authenticate: async ({ key }) => callers.get(key) ?? expect.fail('Nobody calls with this key.'),
-    limiter: unlimited,
-    db: harness.db,
-    log: testLog('rentals'),
-    clock,
-    ids: createIdSource({ clock, cell: 1 }),
-    trustedProxies: [],
-    validateResponses: true,
-  });
-  serveRentalLifecycle({ server, operations: contract.operations });
+const harness = await createRentalHarness();
+await harness.offerTerm(1);
+const clock = hybridClock(harness.clock);
+const server = createRouteServer({
+  contract,
+  authenticate: async ({ key }) => callers.get(key) ?? expect.fail('Nobody calls with this key.'),
+  db: harness.db,
+  clock,
+  ids: createIdSource({ clock, cell: 1 }),
 });
+serveRentalLifecycle({ server, operations: contract.operations });
 afterAll(async () => {
   await server.close();
   await expectConsistent(harness);
   await harness.drop();
 });
 
-interface ActionResponse {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
-  readonly json: any;
-}
-
 async function post(
   who: Tenant,
-  url: string,
+  path: string,
   body: object,
   options: { readonly mode?: Mode; readonly idempotencyKey?: string } = {},
-): Promise<ActionResponse> {
+): Promise<CallResponse> {
   const { mode = 'live', idempotencyKey } = options;
   const keyId = who.keys[mode];
   callers.set(keyId, fullAccessPrincipal({ orgId: who.orgId, userId: who.userId, keyId, mode }));
-  const response = await server.fastify.inject({
-    method: 'POST',
-    url,
-    headers: {
-      authorization: `Bearer ${keyId}`,
-      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-    },
-    payload: body,
-  });
-  return { status: response.statusCode, headers: response.headers, json: response.json() };
+  const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+  return callServer(server, { method: 'POST', path, key: keyId, body, headers });
 }
 
 const runAction = (who: Tenant, { wireId }: Pick<Rental, 'wireId'>, what: string, body: object = {}) =>
@@ -93,9 +63,7 @@ const audited = async (tenant: Tenant): Promise<readonly string[]> => {
 };
 
 async function setKind({ wireId }: Rental, kind: Rental['kind']): Promise<void> {
-  const client = await harness.database.connect();
-  await client.query('update rentals set kind = $1 where wire_id = $2', [kind, wireId]);
-  await client.end();
+  await harness.database.query('update rentals set kind = $1 where wire_id = $2', [kind, wireId]);
 }
 
 describe('POST virtual-machine-rentals/terminate', () => {

@@ -1,7 +1,7 @@
 import { loginAndCountGpus } from '@millrace/compute/readiness';
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal } from '@millrace/platform/money';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { rateOf } from '../../prices/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
 import {
@@ -14,23 +14,13 @@ import { startRunningRental, expectConsistent, meters, viewOf } from '../lifecyc
 import { lockRentalView, terminateRental } from './termination.service.ts';
 import { rebootRental, startRental, stopRental } from './power.service.ts';
 import { advanceComparing, createInventoryReconciler } from '../inventory/inventory.fixture.ts';
-import {
-  createRentalHarness,
-  HOUR_MS,
-  newSshPair,
-  usd,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, HOUR_MS, newSshPair, usd, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** Switching rentals off and on, with their GPUs kept or given back, and what each costs. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-  await harness.offerTerm(1);
-});
+const harness = await createRentalHarness();
+await harness.offerTerm(1);
 afterAll(() => harness.drop());
 afterEach(() => expectConsistent(harness));
 

@@ -1,25 +1,15 @@
 import { toUuid } from '@millrace/platform/ids';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
 import { executeRequiredActions, runningWork } from './dunning.service.ts';
 import { startRunningRental, expectConsistent, viewOf } from '../lifecycle.fixture.ts';
 import { kinds, rentAs } from '../marketplace.fixture.ts';
-import {
-  createRentalHarness,
-  DAY_MS,
-  HOUR_MS,
-  quiet,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, DAY_MS, HOUR_MS, quiet, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** What becomes of rentals when their organisation is suspended together with its work. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 afterEach(() => expectConsistent(harness));
 

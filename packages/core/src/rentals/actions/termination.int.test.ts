@@ -1,7 +1,7 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { eventually } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { durationCost, rateOf } from '../../prices/index.ts';
 import { reconcileRental } from '../reconcile/reconcile-rental.ts';
 import { reconcileToIdle, reconcileUntil, reconcileDepsOf } from '../reconcile/reconcile.fixture.ts';
@@ -23,19 +23,15 @@ import {
   HOUR_MS,
   MINUTE_MS,
   usd,
-  type RentalHarness,
   type Tenant,
 } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** How rentals end, by anybody and by the clock, and what they have cost then, to the nano-USD. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-  await harness.offerTerm(1);
-  await harness.offerTerm(30);
-});
+const harness = await createRentalHarness();
+await harness.offerTerm(1);
+await harness.offerTerm(30);
 afterAll(() => harness.drop());
 afterEach(() => expectConsistent(harness));
 

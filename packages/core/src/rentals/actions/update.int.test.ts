@@ -1,14 +1,10 @@
 import { toUuid } from '@millrace/platform/ids';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startRentalQueryApi, type RentalQueryApi } from '../read/rental-queries.fixture.ts';
-import { HOUR_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startRentalQueryApi } from '../read/rental-queries.fixture.ts';
+import { HOUR_MS, type Tenant } from '../model/rental.fixture.ts';
 
-let api: RentalQueryApi;
-let harness: RentalHarness;
-beforeAll(async () => {
-  api = await startRentalQueryApi();
-  ({ harness } = api);
-});
+const api = await startRentalQueryApi();
+const { harness } = api;
 afterAll(() => api.close());
 
 /** One that runs. */

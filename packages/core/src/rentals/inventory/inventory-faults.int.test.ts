@@ -2,7 +2,7 @@ import type { ComputeDriver, MachineSpec } from '@millrace/compute';
 import type { OrgId } from '@millrace/platform/ids';
 import { createIdSource } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { listNodes, transitionNode } from '../../fleet/index.ts';
 import { mayHaveLostRow } from '../../restore/index.ts';
 import { createFaultyDriver, reconcileUntil, type InjectedFault } from '../reconcile/reconcile.fixture.ts';
@@ -20,21 +20,12 @@ import {
   LONG_INTERVAL_MS,
   statusesOf,
 } from './inventory.fixture.ts';
-import {
-  createRentalHarness,
-  MINUTE_MS,
-  SECOND_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, MINUTE_MS, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { type Rental, rentalsActor } from '../model/rental.ts';
 import { allowOrphanRemoval } from './comparisons.store.ts';
 
-let harness: RentalHarness;
 let tenant: Tenant;
-beforeAll(async () => {
-  harness = await createRentalHarness({ lookEveryMs: 0 });
-});
+const harness = await createRentalHarness({ lookEveryMs: 0 });
 afterAll(() => harness.drop());
 beforeEach(async () => {
   tenant = await harness.tenant();

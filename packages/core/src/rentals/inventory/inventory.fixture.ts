@@ -87,12 +87,10 @@ export async function runningRental(
 ): Promise<Rental> {
   const accepted = await harness.rent(tenant, 'live', options.body ?? {});
   if (options.labels !== undefined) {
-    const client = await harness.database.connect();
-    await client.query('update rentals set labels = $1 where wire_id = $2', [
+    await harness.database.query('update rentals set labels = $1 where wire_id = $2', [
       options.labels,
       accepted.wireId,
     ]);
-    await client.end();
   }
   return reconcileUntil(harness, accepted, { until: 'Running' });
 }

@@ -1,5 +1,5 @@
 import { eventually } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { costAt, readMeterCost } from '../../metering/index.ts';
 import { reconcileToIdle, reconcileUntil, withDriver } from '../reconcile/reconcile.fixture.ts';
 import { lockRentalView } from '../actions/termination.service.ts';
@@ -19,26 +19,16 @@ import {
   LONG_INTERVAL_MS,
   statusesOf,
 } from './inventory.fixture.ts';
-import {
-  createRentalHarness,
-  DAY_MS,
-  MINUTE_MS,
-  SECOND_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, DAY_MS, MINUTE_MS, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 import { stopRental } from '../actions/power.service.ts';
 import type { InventoryReconciler } from './inventory-reconciler.ts';
 
-let harness: RentalHarness;
 let tenant: Tenant;
 let reconciler: InventoryReconciler;
 /** The same, which gives up a host after ten minutes. */
 let impatient: InventoryReconciler;
-beforeAll(async () => {
-  harness = await createRentalHarness({ lookEveryMs: 0 });
-});
+const harness = await createRentalHarness({ lookEveryMs: 0 });
 afterAll(() => harness.drop());
 beforeEach(async () => {
   tenant = await harness.tenant();
@@ -371,9 +361,7 @@ describe('an address', () => {
     const rental = await runningRental(harness, tenant);
     const { privateIp } = await machineOf(rental);
     expect(privateIp).not.toBeNull();
-    const client = await harness.database.connect();
-    await client.query('update rental_machines set private_ip = null');
-    await client.end();
+    await harness.database.query('update rental_machines set private_ip = null');
     await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     expect(await machineOf(rental)).toMatchObject({ privateIp });
   });

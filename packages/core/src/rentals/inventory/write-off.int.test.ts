@@ -1,6 +1,6 @@
 import { isFault } from '@millrace/platform/fault';
 import { toUuid, type NodeId } from '@millrace/platform/ids';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyNodeAction, removeCluster } from '../../fleet/index.ts';
 import { systemAuditContext } from '../../identity/index.ts';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
@@ -16,22 +16,13 @@ import {
   createInventoryReconciler,
   statusesOf,
 } from './inventory.fixture.ts';
-import {
-  createRentalHarness,
-  MINUTE_MS,
-  SECOND_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, MINUTE_MS, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 import { writeOffNode, writeOffRental } from './write-off.service.ts';
 
 /** Hosts that never return, and how an operator writes off the rentals on them. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness({ lookEveryMs: 10 * SECOND_MS });
-});
+const harness = await createRentalHarness({ lookEveryMs: 10 * SECOND_MS });
 afterAll(() => harness.drop());
 beforeEach(() => terminateAll(harness));
 
@@ -155,11 +146,9 @@ describe('writing off a node', () => {
     await end(tenant, other);
     const remove = () =>
       harness.run((tx) => removeCluster(tx, operator, harness.engines.live.clusterId, 'It is lost.'));
-    const client = await harness.database.connect();
-    await client.query(`update clusters set origin = 'operator' where id = $1`, [
+    await harness.database.query(`update clusters set origin = 'operator' where id = $1`, [
       toUuid(harness.engines.live.clusterId),
     ]);
-    await client.end();
     expect(await reasonOf(remove())).toBe('CLUSTER_HAS_WORK');
     const machines = await Promise.all(
       [rental, other].map(({ orgId, id }) => listMachines(harness.db, orgId, id)),

@@ -1,7 +1,7 @@
 import type { Mode } from '@millrace/platform/envelope';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
 import { createRandom } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { listTransfersOf } from '../../ledger/index.ts';
 import { listMetersOf, pauseMeter, resumeMeter, type Meter } from '../../metering/index.ts';
 import type { ListPriceOrder } from '../order/order.ts';
@@ -15,16 +15,12 @@ import {
   HOUR_MS,
   liveRegion,
   MINUTE_MS,
-  type RentalHarness,
   type Tenant,
 } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-let harness: RentalHarness;
 let nextWireId = 1;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 
 const order: ListPriceOrder = {

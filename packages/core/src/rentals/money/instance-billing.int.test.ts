@@ -1,6 +1,6 @@
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
 import { executeRequiredActions } from '../actions/dunning.service.ts';
 import { expectConsistent, later, meters, advanceUntil, viewOf } from '../lifecycle.fixture.ts';
@@ -8,23 +8,13 @@ import { terminateRental } from '../actions/termination.service.ts';
 import { MARKETPLACE, type InstanceRequest } from '../marketplace.fixture.ts';
 import { failRental } from './rental-billing.service.ts';
 import { transitionRental } from '../model/rental-transitions.ts';
-import {
-  createRentalHarness,
-  HOUR_MS,
-  MINUTE_MS,
-  quiet,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, HOUR_MS, MINUTE_MS, quiet, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, rentalResourceOf, type Rental, rentalsActor } from '../model/rental.ts';
 
 /** What instances cost their tenants is what suppliers earn and the operator keeps, to the nano-USD, however they end. */
 
-let harness: RentalHarness;
 let before: Balances;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 beforeEach(async () => {
   before = await readBalances();

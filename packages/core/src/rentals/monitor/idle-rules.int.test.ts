@@ -1,27 +1,17 @@
 import type { ComputeDriver, MachineMetrics } from '@millrace/compute';
 import { systemClock } from '@millrace/platform/clock';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { reconcileToIdle, reconcileUntil } from '../reconcile/reconcile.fixture.ts';
 import { executeIdleRule } from './idle-rules.service.ts';
-import {
-  createRentalHarness,
-  quiet,
-  SECOND_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, quiet, SECOND_MS } from '../model/rental.fixture.ts';
 import type { IdleRule, Rental } from '../model/rental.ts';
 import { findRental } from '../model/rentals.store.ts';
 import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
 
-let harness: RentalHarness;
-let tenant: Tenant;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-  tenant = await harness.tenant();
-  // The driver of live rentals here is the mock, which reports the use of GPUs.
-  await harness.rows(`update providers set driver = 'mock'`);
-});
+const harness = await createRentalHarness();
+const tenant = await harness.tenant();
+// The driver of live rentals here is the mock, which reports the use of GPUs.
+await harness.rows(`update providers set driver = 'mock'`);
 afterAll(() => harness.drop());
 
 async function runningWith(idle: IdleRule): Promise<Rental> {

@@ -1,17 +1,14 @@
 import { isFault } from '@millrace/platform/fault';
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { hourlyCharge, roundExact, nanoUsd } from '@millrace/platform/money';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { findHold } from '../../ledger/index.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { createRentalHarness, DISK_GB_HOUR, GPU_HOUR, type RentalHarness } from '../model/rental.fixture.ts';
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 import { listTerms } from '../model/terms.store.ts';
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness({ portListeners: false, poolSize: 12 });
-});
+const harness = await createRentalHarness({ portListeners: false, poolSize: 12 });
 afterAll(() => harness.drop());
 afterEach(async () => {
   expect(await harness.violations()).toEqual([]);

@@ -1,31 +1,27 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
-import { startRentalQueryApi, type RentalQueryApi } from '../read/rental-queries.fixture.ts';
-import { liveRegion, type Tenant } from '../model/rental.fixture.ts';
+import { startRentalQueryApi } from '../read/rental-queries.fixture.ts';
+import { liveRegion } from '../model/rental.fixture.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
 const path = '/v2/on-demand/bare-metal-rentals';
 const order = { gpuCount: 16, networkType: 'infiniband', region: liveRegion };
 
-let api: RentalQueryApi;
-let tenant: Tenant;
-beforeAll(async () => {
-  const cluster = {
-    name: 'mock-metal',
-    region: liveRegion,
-    endpoint: 'mock:',
-    offer: 'bare-metal',
-    connectionType: 'infiniband',
-    credential: null,
-    ports: { first: 20_000, last: 29_999 },
-    settings: { defaultImage: 'ubuntu-24.04' },
-  } as const;
-  const mock = { id: 'mock', variant: 'mock', driver: 'mock' } as const;
-  const more = [{ ...mock, regions: [{ region: liveRegion, customPorts: false }], clusters: [cluster] }];
-  api = await startRentalQueryApi({ portListeners: true, more });
-  tenant = await api.harness.tenant({ balanceUsd: 0 });
-  await api.harness.watch();
-});
+const cluster = {
+  name: 'mock-metal',
+  region: liveRegion,
+  endpoint: 'mock:',
+  offer: 'bare-metal',
+  connectionType: 'infiniband',
+  credential: null,
+  ports: { first: 20_000, last: 29_999 },
+  settings: { defaultImage: 'ubuntu-24.04' },
+} as const;
+const mock = { id: 'mock', variant: 'mock', driver: 'mock' } as const;
+const more = [{ ...mock, regions: [{ region: liveRegion, customPorts: false }], clusters: [cluster] }];
+const api = await startRentalQueryApi({ portListeners: true, more });
+const tenant = await api.harness.tenant({ balanceUsd: 0 });
+await api.harness.watch();
 afterAll(() => api.close());
 
 const post = (to: string, body: object) => api.send(tenant, 'test', { path: to, method: 'POST', body });

@@ -1,6 +1,6 @@
 import { DriverError, type MachineSpec } from '@millrace/compute';
 import { fromUuid, toUuid } from '@millrace/platform/ids';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { transitionNode } from '../../fleet/index.ts';
 import {
   createFaultyDriver,
@@ -11,23 +11,14 @@ import {
 import { terminateRental } from '../actions/termination.service.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { compareAll, advanceComparing, createInventoryReconciler } from '../inventory/inventory.fixture.ts';
-import {
-  createRentalHarness,
-  DAY_MS,
-  SECOND_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, DAY_MS, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 import { findRental } from '../model/rentals.store.ts';
 
 /** Gangs of whole nodes: what is one rental is brought up, moved and ended as one. Eight nodes, on two fabrics of four. */
 
-let harness: RentalHarness;
 let tenant: Tenant;
-beforeAll(async () => {
-  harness = await createRentalHarness({ poolSize: 16 });
-});
+const harness = await createRentalHarness({ poolSize: 16 });
 afterAll(() => harness.drop());
 beforeEach(async () => {
   tenant = await harness.tenant({ balanceUsd: 100_000 });

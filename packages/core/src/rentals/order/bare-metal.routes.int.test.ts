@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
-import { startRentalQueryApi, type RentalQueryApi } from '../read/rental-queries.fixture.ts';
-import { GPU_HOUR, liveRegion, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { startRentalQueryApi } from '../read/rental-queries.fixture.ts';
+import { GPU_HOUR, liveRegion, type Tenant } from '../model/rental.fixture.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
 const path = '/v2/alpha/on-demand/bare-metal-rentals';
 const order = { gpuCount: 8, networkType: 'infiniband' };
 
-let api: RentalQueryApi;
-let harness: RentalHarness;
 let tenant: Tenant;
-beforeAll(async () => {
-  api = await startRentalQueryApi({ portListeners: true, metalFabrics: 6 });
-  ({ harness } = api);
-});
+const api = await startRentalQueryApi({ portListeners: true, metalFabrics: 6 });
+const { harness } = api;
 afterAll(() => api.close());
 beforeEach(async () => {
   tenant = await harness.tenant({ balanceUsd: 10_000 });

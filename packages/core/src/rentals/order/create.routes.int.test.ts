@@ -1,9 +1,15 @@
 import { createContract, defaultProviders } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
-import { createHttpServer, type HttpServer } from '@millrace/platform/http';
+import type { HttpServer } from '@millrace/platform/http';
 import { createIdSource, toUuid, type KeyId } from '@millrace/platform/ids';
-import type { Limiter } from '@millrace/platform/limiter';
-import { hybridClock, principal, testLog, uniqueId } from '@millrace/testing';
+import {
+  callServer,
+  createRouteServer,
+  hybridClock,
+  principal,
+  uniqueId,
+  type CallResponse,
+} from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { serveRentalCreation } from '../index.ts';
 import {
@@ -16,25 +22,13 @@ import {
 } from '../model/rental.fixture.ts';
 import { REQUESTS_PER_DAY_MAX } from './reservation-requests.service.ts';
 
-/** Limits have tests of their own; here every request passes. */
-const unlimited: Limiter = {
-  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-};
-
 const contract = createContract({ providers: defaultProviders });
 const { operations } = contract;
 const vms = '/v2/alpha/on-demand/virtual-machine-rentals';
 
-interface Answered {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly json: Readonly<Record<string, unknown>>;
-}
-
 interface Api {
   readonly harness: RentalHarness;
-  send(who: Tenant, mode: Mode, request: Request): Promise<Answered>;
+  send(who: Tenant, mode: Mode, request: Request): Promise<CallResponse>;
   close(): Promise<void>;
 }
 
@@ -49,20 +43,16 @@ async function startApi(options: Parameters<typeof createRentalHarness>[0] = {})
   const harness = await createRentalHarness({ portListeners: false, poolSize: 16, ...options });
   const callers = new Map<string, ReturnType<typeof principal>>();
   const clock = hybridClock(harness.clock);
-  const server: HttpServer = createHttpServer({
+  const server: HttpServer = createRouteServer({
     contract,
     authenticate: async ({ key }) => {
       const caller = callers.get(key);
       if (caller === undefined) throw new Error('Nobody calls with this key.');
       return caller;
     },
-    limiter: unlimited,
     db: harness.db,
-    log: testLog('rentals'),
     clock,
     ids: createIdSource({ clock, cell: 1 }),
-    trustedProxies: [],
-    validateResponses: true,
   });
   serveRentalCreation({ server, operations, db: harness.db, clock, cell: 1 });
   return {
@@ -71,16 +61,9 @@ async function startApi(options: Parameters<typeof createRentalHarness>[0] = {})
       const platformRoles = ['operator'] as const;
       const scopes = ['rentals:write', 'catalog:read', 'admin:read'] as const;
       callers.set(keyId, principal({ orgId, userId, keyId, mode, scopes, platformRoles }));
-      const response = await server.fastify.inject({
-        method: body === undefined ? 'GET' : 'POST',
-        url: path,
-        headers: {
-          authorization: `Bearer ${keyId}`,
-          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-        },
-        ...(body === undefined ? {} : { payload: body as object }),
-      });
-      return { status: response.statusCode, headers: response.headers, json: response.json() };
+      const headers = idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey };
+      const method = body === undefined ? 'GET' : 'POST';
+      return callServer(server, { method, path, key: keyId, body, headers });
     },
     close: async () => {
       await server.close();

@@ -1,15 +1,12 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { reconcileToIdle, reconcileUntil } from '../reconcile/reconcile.fixture.ts';
 import { listMachines } from '../model/machines.store.ts';
-import { createRentalHarness, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { createRentalHarness, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** Every fault that a test key can ask its machine for, and what becomes of the rental then. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 afterEach(async () => {
   expect(await harness.violations()).toEqual([]);

@@ -1,13 +1,10 @@
 import { isFault } from '@millrace/platform/fault';
 import { toUuid, type KeyId } from '@millrace/platform/ids';
 import { toNearestUsdNumber } from '@millrace/platform/money';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRentalHarness, GPU_HOUR, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createRentalHarness, GPU_HOUR, type Tenant } from '../model/rental.fixture.ts';
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness({ portListeners: false, poolSize: 12, nodes: 2 });
-});
+const harness = await createRentalHarness({ portListeners: false, poolSize: 12, nodes: 2 });
 afterAll(() => harness.drop());
 
 const outcomeOf = (work: Promise<unknown>): Promise<string> =>

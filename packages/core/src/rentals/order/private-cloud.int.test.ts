@@ -1,16 +1,13 @@
 import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { findingsOf, runAudit } from '../../auditor/index.ts';
 import { reconcileToIdle, reconcileUntil } from '../reconcile/reconcile.fixture.ts';
-import { startRentalQueryApi, type RentalQueryApi } from '../read/rental-queries.fixture.ts';
+import { startRentalQueryApi } from '../read/rental-queries.fixture.ts';
 import { DAY_MS, type Tenant } from '../model/rental.fixture.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
-let api: RentalQueryApi;
-beforeAll(async () => {
-  api = await startRentalQueryApi({ variant: 'private-cloud' });
-});
+const api = await startRentalQueryApi({ variant: 'private-cloud' });
 afterAll(() => api.close());
 
 const cloudOf = (tenant: Tenant, fields: object = {}) => ({

@@ -2,9 +2,9 @@ import { systemClock } from '@millrace/platform/clock';
 import { isFault } from '@millrace/platform/fault';
 import type { RentalId } from '@millrace/platform/ids';
 import { meteredTotal } from '@millrace/platform/money';
-import { startValkeyServer, testLog, type TestValkey } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCreditLeaseService, type CreditLeaseService } from '../../credit-leases/index.ts';
+import { startValkeyServer, testLog } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
+import { createCreditLeaseService } from '../../credit-leases/index.ts';
 import { retryWithRecalledCredit, type RecallCredit } from '../../ledger/index.ts';
 import { rateOf } from '../../prices/index.ts';
 import { HOLD_WINDOW_MS } from '../../metering/index.ts';
@@ -20,34 +20,22 @@ import {
 } from '../lifecycle.fixture.ts';
 import { lockRentalView, terminateRental } from '../actions/termination.service.ts';
 import { stopRental } from '../actions/power.service.ts';
-import {
-  createRentalHarness,
-  DAY_MS,
-  MINUTE_MS,
-  SECOND_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, DAY_MS, MINUTE_MS, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import type { Rental } from '../model/rental.ts';
 
-let harness: RentalHarness;
-let valkey: TestValkey;
-let leases: CreditLeaseService;
-beforeAll(async () => {
-  harness = await createRentalHarness({ nodes: 2 });
-  await harness.offerTerm(1);
-  valkey = await startValkeyServer();
-  leases = createCreditLeaseService({
-    db: harness.db,
-    valkey: valkey.client,
-    cell: 1,
-    clock: systemClock,
-    log: testLog('pots'),
-    rules: {
-      ...{ leaseMs: 60_000, longestRequestMs: 10_000, deadAfterMs: 120_000, outageMs: 60_000 },
-      ...{ least: 0n, sharePercent: 0, growthPauseMs: 5_000 },
-    },
-  });
+const harness = await createRentalHarness({ nodes: 2 });
+await harness.offerTerm(1);
+const valkey = await startValkeyServer();
+const leases = createCreditLeaseService({
+  db: harness.db,
+  valkey: valkey.client,
+  cell: 1,
+  clock: systemClock,
+  log: testLog('pots'),
+  rules: {
+    ...{ leaseMs: 60_000, longestRequestMs: 10_000, deadAfterMs: 120_000, outageMs: 60_000 },
+    ...{ least: 0n, sharePercent: 0, growthPauseMs: 5_000 },
+  },
 });
 afterAll(async () => {
   await valkey[Symbol.asyncDispose]();

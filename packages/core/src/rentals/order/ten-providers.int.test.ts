@@ -6,13 +6,9 @@ import {
 } from '@millrace/contract';
 import type { ProviderSetting } from '@millrace/platform/config';
 import type { Mode } from '@millrace/platform/envelope';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { reconcileUntil } from '../reconcile/reconcile.fixture.ts';
-import {
-  startRentalQueryApi,
-  type RentalQueryResponse,
-  type RentalQueryApi,
-} from '../read/rental-queries.fixture.ts';
+import { startRentalQueryApi, type RentalQueryResponse } from '../read/rental-queries.fixture.ts';
 import type { Tenant } from '../model/rental.fixture.ts';
 import type { Rental } from '../model/rental.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
@@ -75,9 +71,10 @@ const privateCloud: ProviderSetting = {
   clusters: [],
 };
 
-let api: RentalQueryApi;
-beforeAll(async () => {
-  api = await startRentalQueryApi({ variant: 'V1', portListeners: true, more: [...others, privateCloud] });
+const api = await startRentalQueryApi({
+  variant: 'V1',
+  portListeners: true,
+  more: [...others, privateCloud],
 });
 afterAll(() => api.close());
 

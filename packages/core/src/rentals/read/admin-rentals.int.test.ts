@@ -1,13 +1,10 @@
 import { toUuid } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startRentalQueryApi, type RentalQueryApi } from './rental-queries.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startRentalQueryApi } from './rental-queries.fixture.ts';
 import type { Tenant } from '../model/rental.fixture.ts';
 
-let api: RentalQueryApi;
-beforeAll(async () => {
-  api = await startRentalQueryApi();
-});
+const api = await startRentalQueryApi();
 afterAll(() => api.close());
 
 async function listed(who: Tenant, query: Readonly<Record<string, string>>): Promise<readonly number[]> {

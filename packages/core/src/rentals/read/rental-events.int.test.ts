@@ -1,17 +1,13 @@
 import { appendOutbox } from '@millrace/platform/outbox';
 import { eventually, openSse, type ReceivedEvent } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { emitRentalEvent } from '../model/rental-transitions.ts';
-import { startRentalQueryApi, type RentalQueryApi } from './rental-queries.fixture.ts';
-import type { RentalHarness, Tenant } from '../model/rental.fixture.ts';
+import { startRentalQueryApi } from './rental-queries.fixture.ts';
+import type { Tenant } from '../model/rental.fixture.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
-let api: RentalQueryApi;
-let harness: RentalHarness;
-beforeAll(async () => {
-  api = await startRentalQueryApi({ relay: true });
-  ({ harness } = api);
-});
+const api = await startRentalQueryApi({ relay: true });
+const { harness } = api;
 afterAll(() => api.close());
 
 const pathOf = (wireId: number, query = '') => `/v2/alpha/on-demand/rentals/${wireId}/events${query}`;

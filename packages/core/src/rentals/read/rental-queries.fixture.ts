@@ -1,11 +1,11 @@
 import { createContract, defaultProviders, type Contract } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
-import { createHttpServer, type HttpServer } from '@millrace/platform/http';
+import type { HttpServer } from '@millrace/platform/http';
 import { createIdSource, fromUuid, toUuid, type KeyId } from '@millrace/platform/ids';
-import type { Limiter } from '@millrace/platform/limiter';
 import type { NatsClient } from '@millrace/platform/nats';
 import { createRestateIngress } from '@millrace/platform/restate';
 import {
+  createRouteServer,
   connectTestNats,
   hybridClock,
   insertRentals,
@@ -67,12 +67,6 @@ export interface RentalQueryResponse {
   readonly link: unknown;
 }
 
-/** Limits have tests of their own; here every request passes. */
-const unlimited: Limiter = {
-  consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-  peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
-};
-
 interface Events {
   readonly nats: NatsClient;
   readonly feed: Feed;
@@ -102,16 +96,12 @@ export async function startRentalQueryApi(options: RentalQueryOptions = {}): Pro
   const contract = createContract({ providers: defaultProviders });
   const callers = new Map<string, ReturnType<typeof principal>>();
   const clock = hybridClock(harness.clock);
-  const server: HttpServer = createHttpServer({
+  const server: HttpServer = createRouteServer({
     contract,
     authenticate: async ({ key }) => callers.get(key) ?? principal(),
-    limiter: unlimited,
     db: harness.db,
-    log: testLog('rentals'),
     clock,
     ids: createIdSource({ clock, cell: 1 }),
-    trustedProxies: [],
-    validateResponses: true,
   });
   const { operations } = contract;
   serveRentalQueries({ server, operations, db: harness.db, clock, feed });

@@ -2,21 +2,17 @@ import type { Mode } from '@millrace/platform/envelope';
 import { encodeCursor } from '@millrace/platform/http';
 import { toUuid } from '@millrace/platform/ids';
 import { createRandom, testIds, type InsertedRental } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startRentalQueryApi, type RentalQueryApi } from './rental-queries.fixture.ts';
-import { HOUR_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startRentalQueryApi } from './rental-queries.fixture.ts';
+import { HOUR_MS, type Tenant } from '../model/rental.fixture.ts';
 
 const base = '/v2/alpha/on-demand';
 const list = `${base}/virtual-machine-rentals`;
 const history = `${base}/rentals/history`;
 const one = (id: number, part = '') => `${base}/rentals/${id}${part}`;
 
-let api: RentalQueryApi;
-let harness: RentalHarness;
-beforeAll(async () => {
-  api = await startRentalQueryApi();
-  ({ harness } = api);
-});
+const api = await startRentalQueryApi();
+const { harness } = api;
 afterAll(() => api.close());
 
 const get = (who: Tenant, path: string, mode: Mode = 'live') => api.send(who, mode, { path });

@@ -1,5 +1,5 @@
 import type { MachineSpec } from '@millrace/compute';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { reconcileRental } from './reconcile-rental.ts';
 import {
   createFaultyDriver,
@@ -13,15 +13,12 @@ import { terminateRental } from '../actions/termination.service.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { kinds, rentAs } from '../marketplace.fixture.ts';
 import { compareAll, advanceComparing, createInventoryReconciler } from '../inventory/inventory.fixture.ts';
-import { createRentalHarness, SECOND_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { createRentalHarness, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** Ending at any moment, with anything failing on the way out. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 afterEach(async () => {
   expect(await harness.violations()).toEqual([]);

@@ -120,12 +120,10 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, flaw) => {
 
 it('a host of a supplier that says nothing takes seconds from those who compare, not minutes', async () => {
   await rentOnDouble();
-  const client = await harness.database.connect();
-  await client.query(
+  await harness.database.query(
     'update clusters set supplier_org_id = (select id from organisations limit 1) where name = $1',
     ['market'],
   );
-  await client.end();
   const silent = withDriver(harness, () => ({
     listOwned: (signal: AbortSignal) =>
       new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('late')))),

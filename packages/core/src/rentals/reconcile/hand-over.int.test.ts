@@ -1,6 +1,6 @@
 import { DriverError, type ComputeDriver, type DriverErrorKind, type MachineRef } from '@millrace/compute';
 import { isKeyRejected, type SshTarget } from '@millrace/compute/readiness';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import {
   createFaultyDriver,
   SimulatedCrash,
@@ -15,16 +15,13 @@ import { listMachines } from '../model/machines.store.ts';
 import { sshPortOf } from './machine-spec.ts';
 import { stopRental } from '../actions/power.service.ts';
 import { unsealKey } from './provisioning.steps.ts';
-import { createRentalHarness, SECOND_MS, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { createRentalHarness, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental, type RentalMachine, rentalsActor } from '../model/rental.ts';
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 
 /** What a tenant can do before a rental is Running, which is from when on it is paid for: nothing. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 afterEach(() => expectConsistent(harness));
 

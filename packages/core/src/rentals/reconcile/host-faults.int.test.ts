@@ -1,5 +1,5 @@
 import { DriverError } from '@millrace/compute';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createFaultyDriver, reconcileUntil, withDriver } from './reconcile.fixture.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 import {
@@ -9,22 +9,13 @@ import {
   advanceComparing,
   createInventoryReconciler,
 } from '../inventory/inventory.fixture.ts';
-import {
-  createRentalHarness,
-  MINUTE_MS,
-  SECOND_MS,
-  type RentalHarness,
-  type Tenant,
-} from '../model/rental.fixture.ts';
+import { createRentalHarness, MINUTE_MS, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /** What is held against a host, and what is not; and that its tenants do not pay for it. */
 
-let harness: RentalHarness;
 let tenant: Tenant;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 beforeEach(async () => {
   tenant = await harness.tenant();

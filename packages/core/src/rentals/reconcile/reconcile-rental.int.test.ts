@@ -1,5 +1,5 @@
 import { isKeyRejected, loginAndCountGpus } from '@millrace/compute/readiness';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import {
   createFaultyDriver,
   reconcileToIdle,
@@ -8,16 +8,13 @@ import {
 } from './reconcile.fixture.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { kinds, rentAs, type Kind } from '../marketplace.fixture.ts';
-import { createRentalHarness, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { createRentalHarness, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, rentalResourceOf, type Rental } from '../model/rental.ts';
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  // What comes up here stays, and a gang of two takes two nodes.
-  harness = await createRentalHarness({ metalFabrics: 12 });
-});
+// What comes up here stays, and a gang of two takes two nodes.
+const harness = await createRentalHarness({ metalFabrics: 12 });
 afterAll(() => harness.drop());
 afterEach(async () => {
   expect(await harness.violations()).toEqual([]);

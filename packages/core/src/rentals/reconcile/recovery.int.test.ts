@@ -1,22 +1,19 @@
 import { toUuid } from '@millrace/platform/ids';
 import { failingLoop, poisonRows, type Poison } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { reconcileRental } from './reconcile-rental.ts';
 import { reconcileUntil, reconcileDepsOf } from './reconcile.fixture.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 import { createInventoryReconciler } from '../inventory/inventory.fixture.ts';
 import { createRentalRecovery, enqueueDueRentals } from './recovery.ts';
-import { createRentalHarness, quiet, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
+import { createRentalHarness, quiet, type Tenant } from '../model/rental.fixture.ts';
 import type { Rental } from '../model/rental.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { findRental } from '../model/rentals.store.ts';
 
 /** Nobody answers the calls of this world: what happens is what the sweeps do. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-});
+const harness = await createRentalHarness();
 afterAll(() => harness.drop());
 
 const never = new AbortController().signal;

@@ -1,18 +1,13 @@
 import { toUuid } from '@millrace/platform/ids';
-import {
-  createRestateEndpoint,
-  createRestateIngress,
-  registerDeployment,
-  type RestateEndpoint,
-} from '@millrace/platform/restate';
+import { createRestateEndpoint, createRestateIngress, registerDeployment } from '@millrace/platform/restate';
 import { eventually, unregisterDeployment, testEndpoints, testNames } from '@millrace/testing';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { reconcileDepsOf } from './reconcile.fixture.ts';
 import { startRunningRental, viewOf } from '../lifecycle.fixture.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { rentalObject } from '../model/rental-transitions.ts';
-import { createRentalHarness, quiet, SECOND_MS, type RentalHarness } from '../model/rental.fixture.ts';
+import { createRentalHarness, quiet, SECOND_MS } from '../model/rental.fixture.ts';
 import type { Rental } from '../model/rental.ts';
 import { createRentalWorkflow } from './rentals.workflow.ts';
 
@@ -23,20 +18,15 @@ const names = testNames();
 const service = names.restateService(rentalObject.service);
 const ingress = createRestateIngress({ url: restate.ingressUrl });
 
-let harness: RentalHarness;
-let endpoint: RestateEndpoint;
-let deploymentId: string;
-beforeAll(async () => {
-  harness = await createRentalHarness();
-  const workflow = createRentalWorkflow({ ...reconcileDepsOf(harness), service });
-  endpoint = await createRestateEndpoint({
-    services: [workflow],
-    identityKeys: [restate.identityPublicKey],
-    port: 0,
-    log: quiet,
-  });
-  ({ deploymentId } = await registerDeployment(restate.adminUrl, endpoint.url, { replace: true }));
+const harness = await createRentalHarness();
+const workflow = createRentalWorkflow({ ...reconcileDepsOf(harness), service });
+const endpoint = await createRestateEndpoint({
+  services: [workflow],
+  identityKeys: [restate.identityPublicKey],
+  port: 0,
+  log: quiet,
 });
+const { deploymentId } = await registerDeployment(restate.adminUrl, endpoint.url, { replace: true });
 afterAll(async () => {
   await unregisterDeployment(deploymentId);
   await endpoint.close();

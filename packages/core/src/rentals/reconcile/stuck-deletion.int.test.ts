@@ -1,7 +1,7 @@
 import { DriverError } from '@millrace/compute';
 import { fromUuid } from '@millrace/platform/ids';
 import { countStatements } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { findNode } from '../../fleet/index.ts';
 import { reconcileRental, reconcileUntilIdle } from './reconcile-rental.ts';
 import { reconcileUntil, reconcileDepsOf } from './reconcile.fixture.ts';
@@ -23,10 +23,7 @@ import { findRental } from '../model/rentals.store.ts';
 
 /** Removals whose engine does not answer, driven as a worker and Restate do it, on a clock that the test moves. */
 
-let harness: RentalHarness;
-beforeAll(async () => {
-  harness = await createRentalHarness({ lookEveryMs: DAY_MS });
-});
+const harness = await createRentalHarness({ lookEveryMs: DAY_MS });
 afterAll(() => harness.drop());
 afterEach(async () => {
   expect(await harness.violations()).toEqual([]);

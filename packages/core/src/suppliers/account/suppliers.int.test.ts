@@ -1,4 +1,4 @@
-import type { Db, Tx } from '@millrace/platform/db';
+import type { Tx } from '@millrace/platform/db';
 import { Fault } from '@millrace/platform/fault';
 import { toUuid, type NodeId, type OrgId, type SupplierId, type UserId } from '@millrace/platform/ids';
 import { nanoUsd, ppm } from '@millrace/platform/money';
@@ -10,10 +10,9 @@ import {
   insertSupplier,
   insertSupplierMachine,
   testIds,
-  type TestDatabase,
 } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { issueUnrestrictedKey, systemAuditContext, type CallContext } from '../../identity/index.ts';
 import { mintJoinToken } from './join-tokens.ts';
 import { consumeJoinToken } from './join-tokens.service.ts';
@@ -27,18 +26,12 @@ import { findSupplierOf } from './suppliers.store.ts';
 
 const cause = systemAuditContext('test', 'live');
 const deps = { announce: () => {} };
-let database: TestDatabase;
-let db: Db;
 let orgId: OrgId;
 let ownerId: UserId;
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  ({ db } = database);
-});
-afterAll(async () => {
-  await database.drop();
-});
+const database = await createTestDatabase();
+const { db } = database;
+afterAll(() => database.drop());
 beforeEach(async () => {
   ({ orgId, ownerId } = await createTenant(db));
 });

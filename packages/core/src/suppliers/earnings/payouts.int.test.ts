@@ -1,7 +1,7 @@
 import { fromUuid, toUuid, type OrgId, type PayoutId } from '@millrace/platform/ids';
 import { nanoUsd, negateUsd } from '@millrace/platform/money';
 import { uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemAuditContext } from '../../identity/index.ts';
 import { setFrozen } from '../../ledger/index.ts';
 import {
@@ -11,7 +11,6 @@ import {
   reasonOf,
   usd,
   type SeededSupplier,
-  type SupplierMoneyHarness,
 } from './earnings.fixture.ts';
 import { sumMaturing } from './earnings.store.ts';
 import { payableAmount, PAYOUTS_WAITING_MAX, type Payout, type PayoutOutcome } from './payouts.ts';
@@ -19,15 +18,10 @@ import { requestPayout, settlePayout } from './payouts.service.ts';
 import { listAllPayouts, listPayouts } from './payouts.store.ts';
 
 const operator = systemAuditContext('operator', 'live');
-let harness: SupplierMoneyHarness;
 let supplier: SeededSupplier;
 
-beforeAll(async () => {
-  harness = await createSupplierMoneyHarness();
-});
-afterAll(async () => {
-  await harness[Symbol.asyncDispose]();
-});
+const harness = await createSupplierMoneyHarness();
+afterAll(() => harness[Symbol.asyncDispose]());
 beforeEach(async () => {
   supplier = await harness.supplier();
 });

@@ -37,9 +37,7 @@ const march = monthAfter(february);
 beforeEach(async () => {
   harness = await createSupplierMoneyHarness();
 });
-afterEach(async () => {
-  await harness[Symbol.asyncDispose]();
-});
+afterEach(() => harness[Symbol.asyncDispose]());
 
 const sweepStatements = (now = harness.clock.now()): Promise<number> =>
   writeDueStatements(databaseWithClock(harness.db, now), { log: quiet, limit: 100 });

@@ -10,11 +10,9 @@ import {
   makeCertificate,
   startSupplierHosts,
   type SupplierHost,
-  type SupplierHosts,
-  type TestDatabase,
 } from '@millrace/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openEnrolmentHarness, type EnrolmentHarness } from './enrolment.fixture.ts';
+import { afterAll, expect, test } from 'vitest';
+import { openEnrolmentHarness } from './enrolment.fixture.ts';
 import type { Enrolment } from './enrolment.ts';
 
 // Two real standalone daemons in network namespaces of their own, which know nothing of us. They are at addresses that
@@ -22,17 +20,11 @@ import type { Enrolment } from './enrolment.ts';
 
 const HOSTS = '198.18.0.0/15';
 
-let database: TestDatabase;
-let supplied: SupplierHosts;
-let harness: EnrolmentHarness;
-
-beforeAll(async () => {
-  [database, supplied] = await Promise.all([createTestDatabase(), startSupplierHosts(2)]);
-  harness = await openEnrolmentHarness(database.db, [HOSTS]);
-});
+const [database, supplied] = await Promise.all([createTestDatabase(), startSupplierHosts(2)]);
+const harness = await openEnrolmentHarness(database.db, [HOSTS]);
 
 afterAll(async () => {
-  await harness?.close();
+  await harness.close();
   await supplied?.[Symbol.asyncDispose]();
   await database?.drop();
 });
@@ -122,12 +114,7 @@ test('two daemons join as two suppliers: trusted for one project, inspected, tes
 });
 
 async function readRows(text: string) {
-  const client = await database.connect();
-  try {
-    return await client.query(text);
-  } finally {
-    await client.end();
-  }
+  return database.query(text);
 }
 
 /** The certificate that a supplier gave us neither sees nor touches what is in other projects, nor the daemon itself. */

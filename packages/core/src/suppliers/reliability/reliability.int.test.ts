@@ -1,5 +1,4 @@
-import type { SimulatedClock } from '@millrace/platform/clock';
-import { createDb, type Db } from '@millrace/platform/db';
+import { createDb } from '@millrace/platform/db';
 import { createIdSource, toUuid, type OrgId } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import {
@@ -12,13 +11,12 @@ import {
   testClock,
   type InsertedMachine,
   type InsertedRental,
-  type TestDatabase,
   failingLoop,
   poisonRows,
   type Poison,
 } from '@millrace/testing';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { findNode, transitionNode } from '../../fleet/index.ts';
 import { readMachineHistory } from './quarantine-evidence.store.ts';
 import { countByScore, countByStage, scoreBands } from './supplier-metrics.store.ts';
@@ -28,25 +26,25 @@ import {
   quarantineFaultyMachines,
   measureMachines,
   COMMIT_MARGIN_MS,
-  type ReliabilityDeps,
 } from './reliability.service.ts';
 
-let database: TestDatabase;
-let db: Db;
-let clock: SimulatedClock;
-let deps: ReliabilityDeps;
 let orgId: OrgId;
 let machine: InsertedMachine;
 let rentals: readonly InsertedRental[];
 
-beforeAll(async () => {
-  database = await createTestDatabase();
-  clock = testClock();
-  const log = createLogger({ name: 'trust', level: 'silent' });
-  const ids = createIdSource({ clock, cell: 1 });
-  db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 6, clock: hybridClock(clock), ids, log });
-  deps = { db, clock, log };
+const database = await createTestDatabase();
+const clock = testClock();
+const log = createLogger({ name: 'trust', level: 'silent' });
+const ids = createIdSource({ clock, cell: 1 });
+const db = createDb({
+  ...longDbTimeouts,
+  url: database.url,
+  poolSize: 6,
+  clock: hybridClock(clock),
+  ids,
+  log,
 });
+const deps = { db, clock, log };
 afterAll(async () => {
   await db.close();
   await database.drop();
@@ -57,12 +55,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const FIRST_LOOK_MS = 10 * MINUTE_MS;
 
 async function asOwner(text: string, values: readonly unknown[] = []): Promise<void> {
-  const client = await database.connect();
-  try {
-    await client.query(text, [...values]);
-  } finally {
-    await client.end();
-  }
+  await database.query(text, [...values]);
 }
 
 /** A machine that was enrolled this instant, with everything in the past of the test's clock. */

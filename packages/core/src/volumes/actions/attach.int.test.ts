@@ -1,6 +1,6 @@
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { authorizeCaller } from '../../identity/index.ts';
 import { silence } from '../reconcile/fake-backend.fixture.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
@@ -20,13 +20,9 @@ import {
   region,
   type InsertedRental,
   type Tenant,
-  type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterAll(() => harness.drop());
 
 const clientsOf = (volume: Volume): readonly string[] =>

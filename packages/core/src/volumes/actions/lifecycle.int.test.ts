@@ -3,7 +3,7 @@ import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { findingsOf, runAudit } from '../../auditor/index.ts';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { attachVolume, detachVolume } from './attach.service.ts';
 import { silence } from '../reconcile/fake-backend.fixture.ts';
 import { deleteVolume } from './lifecycle.service.ts';
@@ -17,13 +17,9 @@ import {
   MINUTE_MS,
   otherRegion,
   type Tenant,
-  type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterAll(() => harness.drop());
 
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));

@@ -2,7 +2,7 @@ import { DriverError } from '@millrace/compute';
 import { isFault } from '@millrace/platform/fault';
 import { toUuid, type KeyId, type SnapshotId } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { findingsOf, runAudit } from '../../auditor/index.ts';
 import { attachVolume, detachVolume } from './attach.service.ts';
 import { silence } from '../reconcile/fake-backend.fixture.ts';
@@ -15,19 +15,9 @@ import { findSnapshot } from '../model/snapshots.store.ts';
 import { updateVolume } from './update.service.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { lockVolume } from '../model/volumes.store.ts';
-import {
-  createVolumeHarness,
-  GB_HOUR,
-  HOUR_MS,
-  MINUTE_MS,
-  type Tenant,
-  type VolumeHarness,
-} from '../volumes.fixture.ts';
+import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS, type Tenant } from '../volumes.fixture.ts';
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterEach(() => {
   harness.backend.fault = null;
   harness.backend.pause = null;

@@ -1,21 +1,13 @@
 import { readFile } from 'node:fs/promises';
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { attachVolume } from './attach.service.ts';
 import { bumpSpecVersionsOfRental } from './rental-storage.service.ts';
 import type { Volume } from '../model/volume.ts';
-import {
-  createVolumeHarness,
-  type InsertedRental,
-  type Tenant,
-  type VolumeHarness,
-} from '../volumes.fixture.ts';
+import { createVolumeHarness, type InsertedRental, type Tenant } from '../volumes.fixture.ts';
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterAll(() => harness.drop());
 
 const clientsOf = (volume: Volume): readonly string[] =>

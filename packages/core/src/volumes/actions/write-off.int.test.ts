@@ -1,21 +1,18 @@
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd } from '@millrace/platform/money';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { systemAuditContext } from '../../identity/index.ts';
 import { silence } from '../reconcile/fake-backend.fixture.ts';
 import { isAddressStillServed } from '../model/attachments.store.ts';
 import { createSnapshot } from './snapshots.service.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
-import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS, type VolumeHarness } from '../volumes.fixture.ts';
+import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS } from '../volumes.fixture.ts';
 import { writeOffVolume } from './write-off.service.ts';
 
 /** Storage nodes that never return, and how an operator writes off the volumes on them. */
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterAll(() => harness.drop());
 
 const operator = systemAuditContext('operator', 'live');

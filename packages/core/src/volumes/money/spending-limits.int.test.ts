@@ -2,7 +2,7 @@ import { DriverError } from '@millrace/compute';
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { findingsOf, runAudit } from '../../auditor/index.ts';
 import { attachVolume, detachVolume } from '../actions/attach.service.ts';
 import { cancelGrowth } from '../actions/growth.service.ts';
@@ -13,25 +13,12 @@ import { listSnapshots } from '../model/snapshots.store.ts';
 import { updateVolume } from '../actions/update.service.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { lockVolume } from '../model/volumes.store.ts';
-import {
-  createVolumeHarness,
-  GB_HOUR,
-  HOUR_MS,
-  MINUTE_MS,
-  quiet,
-  type Tenant,
-  type VolumeHarness,
-} from '../volumes.fixture.ts';
+import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS, quiet, type Tenant } from '../volumes.fixture.ts';
 
 /** What a volume never exceeds, whoever ends it, grows it or gives up on it. */
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
-afterAll(async () => {
-  await harness.drop();
-});
+const harness = await createVolumeHarness();
+afterAll(() => harness.drop());
 
 const rate = (sizeGb: number): NanoUsd => nanoUsd(GB_HOUR * BigInt(sizeGb));
 const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>

@@ -2,7 +2,7 @@ import { DriverError } from '@millrace/compute';
 import { isFault } from '@millrace/platform/fault';
 import { toUuid } from '@millrace/platform/ids';
 import { meteredTotal, nanoUsd, type NanoUsd } from '@millrace/platform/money';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { findingsOf, runAudit } from '../../auditor/index.ts';
 import { silence } from '../reconcile/fake-backend.fixture.ts';
 import { attachVolume } from '../actions/attach.service.ts';
@@ -11,19 +11,9 @@ import { listSnapshots } from '../model/snapshots.store.ts';
 import { deleteVolume } from '../actions/lifecycle.service.ts';
 import { updateVolume } from '../actions/update.service.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
-import {
-  createVolumeHarness,
-  GB_HOUR,
-  HOUR_MS,
-  MINUTE_MS,
-  type Tenant,
-  type VolumeHarness,
-} from '../volumes.fixture.ts';
+import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS, type Tenant } from '../volumes.fixture.ts';
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterEach(() => {
   harness.backend.fault = null;
   harness.backend.snapshotBytes = 1;

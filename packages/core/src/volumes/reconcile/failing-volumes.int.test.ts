@@ -1,14 +1,11 @@
 import { toUuid } from '@millrace/platform/ids';
 import { failingCall, failingLoop, poisonRows, type ItemPoison, type Poison } from '@millrace/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { createNodeChecker, type NodeChecker } from './check-nodes.service.ts';
-import { createVolumeHarness, HOUR_MS, otherRegion, type VolumeHarness } from '../volumes.fixture.ts';
+import { createVolumeHarness, HOUR_MS, otherRegion } from '../volumes.fixture.ts';
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterAll(() => harness.drop());
 
 const { signal } = new AbortController();

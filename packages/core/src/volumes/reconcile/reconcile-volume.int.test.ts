@@ -1,7 +1,7 @@
 import { DriverError } from '@millrace/compute';
 import { toUuid } from '@millrace/platform/ids';
 import { failingLoop, type ItemPoison } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { silence } from './fake-backend.fixture.ts';
 import { attachVolume, detachVolume } from '../actions/attach.service.ts';
 import { reconcileDueVolumes, reconcileVolume, createVolumeReconciler } from './reconcile-volume.ts';
@@ -15,13 +15,9 @@ import {
   MINUTE_MS,
   type InsertedRental,
   type Tenant,
-  type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-let harness: VolumeHarness;
-beforeAll(async () => {
-  harness = await createVolumeHarness();
-});
+const harness = await createVolumeHarness();
 afterEach(() => {
   harness.backend.fault = null;
   harness.backend.pause = null;

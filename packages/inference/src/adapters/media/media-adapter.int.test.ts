@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
-import { transcribe, startMedia, type TestMedia } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { transcribe, startMedia } from '@millrace/testing';
+import { afterAll, describe, expect, test } from 'vitest';
 import { inflateSync } from 'node:zlib';
 import { createMediaOperations } from '../../gateway/media/media-operations.ts';
 import type { MediaResponseContext, MediaOperation } from '../../gateway/media/media-operation.ts';
@@ -11,16 +11,10 @@ import { httpSender, deploymentOf, never } from './media-adapter.fixture.ts';
 
 const operations = createMediaOperations({ clock: systemClock, randomSeed: () => 5 });
 const facts: MediaResponseContext = { createdSeconds: 1, elapsedMs: 1 };
-let images: TestMedia;
-let speech: TestMedia;
 
-beforeAll(async () => {
-  [images, speech] = await Promise.all([startMedia('images'), startMedia('speech')]);
-});
+const [images, speech] = await Promise.all([startMedia('images'), startMedia('speech')]);
 
-afterAll(async () => {
-  await Promise.all([images, speech].map((engine) => engine[Symbol.asyncDispose]()));
-});
+afterAll(() => Promise.all([images, speech].map((engine) => engine[Symbol.asyncDispose]())));
 
 async function serve<Spec, Output>(
   operation: MediaOperation<Spec, Output>,

@@ -2,15 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { testIds } from '@millrace/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { handleBrokenConnections } from './broken-connections.ts';
-import { createGatewayHarness, type GatewayHarness } from '../gateway.fixture.ts';
+import { createGatewayHarness } from '../gateway.fixture.ts';
 import { InFlightSet } from './in-flight-set.ts';
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await createGatewayHarness({ models: [] });
-});
+const harness = await createGatewayHarness({ models: [] });
 afterAll(() => harness.close());
 
 function exchange(text: string): Promise<string> {

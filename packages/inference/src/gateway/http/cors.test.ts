@@ -1,10 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  createGatewayHarness,
-  deploymentFixture,
-  modelFixture,
-  type GatewayHarness,
-} from '../gateway.fixture.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { createGatewayHarness, deploymentFixture, modelFixture } from '../gateway.fixture.ts';
 
 const CONSOLE = 'https://console.example.com';
 const CHAT = '/v1/chat/completions';
@@ -19,18 +14,15 @@ const outsiders = [
   '*',
 ];
 
-let harness: GatewayHarness;
-beforeAll(async () => {
-  harness = await createGatewayHarness({
-    consoleOrigins: [CONSOLE, 'http://127.0.0.1:8080'],
-    models: [
-      modelFixture({
-        name: 'acme/test',
-        mode: 'test',
-        deployments: [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })],
-      }),
-    ],
-  });
+const harness = await createGatewayHarness({
+  consoleOrigins: [CONSOLE, 'http://127.0.0.1:8080'],
+  models: [
+    modelFixture({
+      name: 'acme/test',
+      mode: 'test',
+      deployments: [deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' })],
+    }),
+  ],
 });
 afterAll(() => harness.close());
 

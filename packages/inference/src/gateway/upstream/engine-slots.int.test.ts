@@ -1,14 +1,8 @@
 import { systemClock } from '@millrace/platform/clock';
 import { createLogger } from '@millrace/platform/log';
-import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
-import {
-  eventually,
-  startLlama,
-  startValkeyServer,
-  type TestLlama,
-  type TestValkey,
-} from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { connectValkey } from '@millrace/platform/valkey';
+import { eventually, startLlama, startValkeyServer, type TestLlama } from '@millrace/testing';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createEngineSlots, type EngineSlots } from './engine-slots.ts';
 import {
   createGatewayHarness,
@@ -22,14 +16,15 @@ import {
 const log = createLogger({ name: 'slots-test', level: 'silent' });
 const SLOTS = 3;
 let llama: TestLlama;
-let valkeyServer: TestValkey;
-let valkey: ValkeyClient;
 const harnesses: GatewayHarness[] = [];
 const opened: EngineSlots[] = [];
 
-beforeAll(async () => {
-  valkeyServer = await startValkeyServer();
-  valkey = await connectValkey({ url: valkeyServer.url, name: 'slots-test', log, commandTimeoutMs: 10_000 });
+const valkeyServer = await startValkeyServer();
+const valkey = await connectValkey({
+  url: valkeyServer.url,
+  name: 'slots-test',
+  log,
+  commandTimeoutMs: 10_000,
 });
 afterAll(async () => {
   await valkey.close();

@@ -1,8 +1,8 @@
 import { SimulatedClock, systemClock } from '@millrace/platform/clock';
 import { startProtocolRecorder } from '@millrace/testing';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { deploymentFixture } from '../gateway.fixture.ts';
 import { createUpstreams } from './upstreams.ts';
 
@@ -13,17 +13,13 @@ const limits = {
   connectionsPerEngine: 4,
   keepAliveMs: 4_000,
 };
-let server: Server;
-let address: string;
 const held = Promise.withResolvers<void>();
-beforeAll(async () => {
-  server = createServer((request, response) => {
-    if (request.url === '/slow') void held.promise.then(() => response.end('late'));
-    else response.end('ok');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const server = createServer((request, response) => {
+  if (request.url === '/slow') void held.promise.then(() => response.end('late'));
+  else response.end('ok');
 });
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 afterAll(() => server.close());
 
 test('the pool of an engine that is used no more is closed, and one with a running request is kept', async () => {

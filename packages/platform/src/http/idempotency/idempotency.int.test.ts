@@ -7,8 +7,7 @@ import {
   startStopwatch,
   scaledLimitMs,
 } from '@millrace/testing';
-import type { TestDatabase } from '@millrace/testing';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../clock/index.ts';
 import type { Tx } from '../../db/index.ts';
 import { Fault } from '../../fault/index.ts';
@@ -26,18 +25,11 @@ import {
 import type { TestServer } from '../test-server.fixture.ts';
 import type { Principal } from '../types.ts';
 
-let database: TestDatabase;
 const open: TestServer[] = [];
 
-beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 6 });
-});
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
-afterAll(async () => {
-  await database.drop();
-});
+const database = await createTestDatabase({ poolSize: 6 });
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
+afterAll(() => database.drop());
 
 /** The effect of the tests is an organisation of this name: real rows in a real table, easy to count. */
 async function insertOrg(tx: Tx, name: string): Promise<string> {

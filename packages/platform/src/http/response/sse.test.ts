@@ -19,9 +19,7 @@ import type { SseStream } from './reply.ts';
 import type { HttpServerOptions } from '../types.ts';
 
 const open: TestServer[] = [];
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((server) => server.close()));
-});
+afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
 /** A live server and one client on it, whose stream the test holds in its hand. */
 async function connect(

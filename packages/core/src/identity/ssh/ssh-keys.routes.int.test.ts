@@ -1,22 +1,10 @@
 import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { seedOrganisation, startRoutes } from '../../routes.fixture.ts';
 
-let fixture: ApiFixture;
-let own: SeededOrganisation;
-
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  own = await seedOrganisation(fixture.db);
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const fixture = await startRoutes();
+const own = await seedOrganisation(fixture.db);
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const PATH = '/v2/ssh-public-keys';
 const add = (key: string, publicKey: string, headers: Record<string, string> = {}) =>
@@ -65,14 +53,12 @@ describe('SSH public keys', () => {
     expect(secret.length).toBeGreaterThan(40);
     expect(response.text).not.toContain(secret);
     expect(fixture.logs()).not.toContain(secret);
-    const client = await fixture.database.connect();
     for (const table of ['ssh_public_keys', 'audit_log', 'idempotency_keys', 'outbox']) {
-      const { rows } = await client.query(`select 1 from ${table} as t where t::text like $1`, [
+      const { rows } = await fixture.database.query(`select 1 from ${table} as t where t::text like $1`, [
         `%${secret.slice(0, 30)}%`,
       ]);
       expect(rows.length, table).toBe(0);
     }
-    await client.end();
     // The refusal left nothing behind under its idempotency key: the public half may be sent with the same one.
     const half = String(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }));
     expect((await add(own.owner.key, half, { 'idempotency-key': 'a private key' })).status).toBe(201);

@@ -1,22 +1,17 @@
 import { contract } from '@millrace/contract';
 import { insertRequest, testIds } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
-import { batchIdOf, insertBatch } from './money.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { serveBilling, zeroBurnRate } from '../../billing/index.ts';
+import { batchIdOf, insertBatch } from '../../money.fixture.ts';
+import { seedOrganisation, startRoutes } from '../../routes.fixture.ts';
+import { serveRequestUsage } from '../index.ts';
 
-let fixture: ApiFixture;
-let acme: SeededOrganisation;
-let other: SeededOrganisation;
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  acme = await seedOrganisation(fixture.db);
-  other = await seedOrganisation(fixture.db);
+const fixture = await startRoutes((deps) => {
+  serveRequestUsage(deps);
+  serveBilling({ ...deps, burnOf: zeroBurnRate });
 });
+const acme = await seedOrganisation(fixture.db);
+const other = await seedOrganisation(fixture.db);
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const { getRequestCost, getRequestUsage, listBatchRequests, listLedgerEntries } = contract.operations;

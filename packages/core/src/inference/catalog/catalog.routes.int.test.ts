@@ -1,20 +1,15 @@
 import { uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { servePrices } from '../../prices/index.ts';
+import { seedOrganisation, startRoutes } from '../../routes.fixture.ts';
+import { serveCatalog } from '../index.ts';
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
-let acme: SeededOrganisation;
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-  acme = await seedOrganisation(fixture.db);
+const fixture = await startRoutes((deps) => {
+  serveCatalog({ ...deps, flushKeyFeed: async () => {} });
+  servePrices(deps);
 });
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+const acme = await seedOrganisation(fixture.db);
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const send = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>

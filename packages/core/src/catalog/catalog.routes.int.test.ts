@@ -1,53 +1,16 @@
 import { insertFleet, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { serveOffers } from '../fleet/index.ts';
+import { serveCatalog } from '../inference/index.ts';
+import { createListing, type Listing } from '../marketplace/index.ts';
+import { servePrices } from '../prices/index.ts';
+import { seedOrganisation, startRoutes, type RoutesFixture } from '../routes.fixture.ts';
+import { servePublicCatalog } from './index.ts';
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
-let contractor: SeededOrganisation;
-
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-  contractor = await seedOrganisation(fixture.db);
-  await insertFleet(fixture.db, { nodes: 2 });
-  await insertFleet(fixture.db, { nodes: 1, mode: 'test' });
-  await price({ kind: 'gpu', region: null, gpuType: 'h100', machineType: 'virtual-machine' }, 'gpu_hour', {
-    priceNanoUsd: '2000000001',
-  });
-  await price({ kind: 'gpu', region: null, gpuType: 'h100', machineType: 'virtual-machine' }, 'gpu_hour', {
-    priceNanoUsd: '1500000000',
-    organisationId: contractor.organisation.id,
-  });
-  await asOperator('reserve-options', {
-    machineType: 'virtual-machine',
-    earlyTerminationRefundPercentage: 50,
-    gpuType: 'h100',
-    region: null,
-    termPeriodDays: 30,
-    discountPercentage: 20,
-  });
-  await model('open/chat', { modality: 'chat' });
-  await model('open/image', { modality: 'image' });
-  await model('closed/chat', { modality: 'chat', visibleTo: [contractor.organisation.id] });
-  await model('off/chat', { modality: 'chat', enabled: false });
-  await model('test/chat', { modality: 'chat', mode: 'test' });
-  const tokens = (priceNanoUsd: string, contractOf: object = {}) =>
-    price({ kind: 'model', model: 'open/chat', unit: 'prompt_token' }, 'million_tokens', {
-      priceNanoUsd,
-      ...contractOf,
-    });
-  await tokens('300000000');
-  await tokens('100000000', { organisationId: contractor.organisation.id });
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const { fixture } = await startCatalog();
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+const contractor = await seedOrganisation(fixture.db);
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const get = (headers: Record<string, string> = {}, at = fixture) =>
   at.call({ method: 'GET', path: '/v2/catalog', headers });
@@ -86,6 +49,49 @@ const model = (name: string, fields: object) =>
     requestsPerMinute: null,
     ...fields,
   });
+
+await insertFleet(fixture.db, { nodes: 2 });
+await insertFleet(fixture.db, { nodes: 1, mode: 'test' });
+await price({ kind: 'gpu', region: null, gpuType: 'h100', machineType: 'virtual-machine' }, 'gpu_hour', {
+  priceNanoUsd: '2000000001',
+});
+await price({ kind: 'gpu', region: null, gpuType: 'h100', machineType: 'virtual-machine' }, 'gpu_hour', {
+  priceNanoUsd: '1500000000',
+  organisationId: contractor.organisation.id,
+});
+await asOperator('reserve-options', {
+  machineType: 'virtual-machine',
+  earlyTerminationRefundPercentage: 50,
+  gpuType: 'h100',
+  region: null,
+  termPeriodDays: 30,
+  discountPercentage: 20,
+});
+await model('open/chat', { modality: 'chat' });
+await model('open/image', { modality: 'image' });
+await model('closed/chat', { modality: 'chat', visibleTo: [contractor.organisation.id] });
+await model('off/chat', { modality: 'chat', enabled: false });
+await model('test/chat', { modality: 'chat', mode: 'test' });
+const tokens = (priceNanoUsd: string, contractOf: object = {}) =>
+  price({ kind: 'model', model: 'open/chat', unit: 'prompt_token' }, 'million_tokens', {
+    priceNanoUsd,
+    ...contractOf,
+  });
+await tokens('300000000');
+await tokens('100000000', { organisationId: contractor.organisation.id });
+
+async function startCatalog(isOpen = true): Promise<{ fixture: RoutesFixture; listing: Listing }> {
+  let listing: Listing | undefined;
+  const fixture = await startRoutes((deps) => {
+    listing = createListing(deps);
+    serveOffers(deps);
+    servePrices(deps);
+    serveCatalog({ ...deps, flushKeyFeed: async () => {} });
+    servePublicCatalog({ ...deps, listing, isOpen });
+  });
+  if (listing === undefined) throw new Error('No listing was made.');
+  return { fixture, listing };
+}
 
 describe('GET /v2/catalog', () => {
   it('shows offers of the live mode at list prices, as rental-options has them, without a key', async () => {
@@ -147,7 +153,7 @@ describe('GET /v2/catalog', () => {
   });
 
   it('answers as what is not there where the operator closed it', async () => {
-    const closed = await startApiFixture({ openCatalog: false });
+    const { fixture: closed } = await startCatalog(false);
     try {
       const response = await get({}, closed);
       expect([response.status, response.json.reason]).toEqual([404, 'ROUTE_NOT_FOUND']);
@@ -157,15 +163,15 @@ describe('GET /v2/catalog', () => {
   });
 
   it('knows nothing of the marketplace before the listing is read, and then all of it by GPU', async () => {
-    const fresh = await startApiFixture();
+    const { fixture: fresh } = await startCatalog();
     try {
       expect((await get({}, fresh)).json.marketplace).toBeNull();
     } finally {
       await fresh[Symbol.asyncDispose]();
     }
-    const filled = await startApiFixture();
+    const { fixture: filled, listing } = await startCatalog();
     try {
-      while ((await filled.api.listing.step()) === 'busy');
+      while ((await listing.step()) === 'busy');
       expect((await get({}, filled)).json.marketplace).toEqual([]);
     } finally {
       await filled[Symbol.asyncDispose]();

@@ -1,20 +1,25 @@
 import { insertFleet, uniqueId } from '@millrace/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { servePrices } from '../../prices/index.ts';
 import {
   seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
+  startRoutes,
+  type RoutesFixture,
   type SeededOrganisation,
-} from './api.fixture.ts';
+} from '../../routes.fixture.ts';
+import { serveOffers } from '../index.ts';
 
-let fixture: ApiFixture;
+let fixture: RoutesFixture;
 let operator: SeededOrganisation;
 let own: SeededOrganisation;
 let theirs: SeededOrganisation;
 let testKey: string;
 
 beforeAll(async () => {
-  fixture = await startApiFixture();
+  fixture = await startRoutes((deps) => {
+    serveOffers(deps);
+    servePrices(deps);
+  });
   operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
   own = await seedOrganisation(fixture.db);
   theirs = await seedOrganisation(fixture.db);
@@ -41,9 +46,7 @@ beforeAll(async () => {
   await reserveOption({ gpuType: 'h200', region: null, termPeriodDays: 90, discountPercentage: 25 });
   await reserveOption({ gpuType: 'b200', region: null, termPeriodDays: 90, discountPercentage: 25 });
 });
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const onDemand = '/v2/alpha/on-demand';
 const get = (path: string, key = own.owner.key) =>

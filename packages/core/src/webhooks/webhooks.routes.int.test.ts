@@ -1,22 +1,16 @@
 import { toUuid } from '@millrace/platform/ids';
-import { testIds } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type CallResponse,
-  type CallRequest,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { createNetGuard } from '@millrace/platform/net';
+import { testIds, type CallResponse, type CallRequest } from '@millrace/testing';
+import { afterAll, beforeEach, expect, it } from 'vitest';
+import { seedOrganisation, startRoutes, type SeededOrganisation } from '../routes.fixture.ts';
+import { serveWebhooks } from './index.ts';
 
 /** Webhooks as their owners see them. Nobody sends anything here. */
 
-let fixture: ApiFixture;
 let acme: SeededOrganisation;
-beforeAll(async () => {
-  fixture = await startApiFixture();
-});
+const fixture = await startRoutes((deps) =>
+  serveWebhooks({ ...deps, guard: createNetGuard({ allowedNetworks: [] }) }),
+);
 beforeEach(async () => {
   acme = await seedOrganisation(fixture.db);
 });
@@ -45,8 +39,7 @@ async function newWebhook(body: object = {}, key?: string): Promise<string> {
 
 /** Numbers events, as a relay does. */
 async function publish(count: number, type = 'key.created'): Promise<void> {
-  const client = await fixture.database.connect();
-  await client.query(
+  await fixture.database.query(
     `with head as (
        insert into event_heads as head (org_id, last_seq) values ($1, $2)
        on conflict (org_id) do update set last_seq = head.last_seq + $2 returning last_seq)
@@ -62,18 +55,15 @@ async function publish(count: number, type = 'key.created'): Promise<void> {
       type,
     ],
   );
-  await client.end();
 }
 
 /** As a worker leaves them. */
 async function settle(id: string, status: 'succeeded' | 'failed'): Promise<void> {
-  const client = await fixture.database.connect();
-  await client.query(
+  await fixture.database.query(
     `update webhook_deliveries set status = $2, next_attempt_at = null, failures = 8 where webhook_id = (
        select id from webhooks where org_id = $1 order by id desc limit 1)`,
     [toUuid(acme.organisation.id), status],
   );
-  await client.end();
   expect(id).toMatch(/^whk_/);
 }
 

@@ -1,25 +1,15 @@
 import type { KeyId } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
-import { charge, credit, usd } from './money.fixture.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { charge, credit, usd } from '../money.fixture.ts';
+import { seedOrganisation, startRoutes, type SeededOrganisation } from '../routes.fixture.ts';
+import { serveBilling, zeroBurnRate } from './index.ts';
 
-let fixture: ApiFixture;
 let own: SeededOrganisation;
-let theirs: SeededOrganisation;
 
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  theirs = await seedOrganisation(fixture.db);
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const fixture = await startRoutes((deps) => serveBilling({ ...deps, burnOf: zeroBurnRate }));
+const theirs = await seedOrganisation(fixture.db);
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(async () => {
   own = await seedOrganisation(fixture.db);
   await credit(fixture, own.organisation.id, { amount: usd(100) });
@@ -49,14 +39,11 @@ async function createKey(request: object, key = own.owner.key) {
 }
 
 async function eventsOf(type: string, id: string) {
-  const client = await fixture.database.connect();
-  try {
-    const text = `select payload as data from outbox where type = $1 and resource_id = $2
-      union all select data from events where type = $1 and resource_id = $2`;
-    return (await client.query(text, [type, id])).rows.map((row) => row.data as Record<string, unknown>);
-  } finally {
-    await client.end();
-  }
+  const text = `select payload as data from outbox where type = $1 and resource_id = $2
+    union all select data from events where type = $1 and resource_id = $2`;
+  return (await fixture.database.query(text, [type, id])).rows.map(
+    (row) => row.data as Record<string, unknown>,
+  );
 }
 
 describe('a budget', () => {
@@ -208,13 +195,8 @@ describe('the budget of a key', () => {
 
 describe('limits beyond all measure', () => {
   const contra = async () => {
-    const client = await fixture.database.connect();
-    try {
-      const text = `select sum(balance_nano_usd)::text as total from ledger_accounts where kind = 'limit_contra'`;
-      return BigInt((await client.query<{ total: string }>(text)).rows[0]?.total ?? '0');
-    } finally {
-      await client.end();
-    }
+    const text = `select sum(balance_nano_usd)::text as total from ledger_accounts where kind = 'limit_contra'`;
+    return BigInt((await fixture.database.query<{ total: string }>(text)).rows[0]?.total ?? '0');
   };
 
   it('are refused in sum, so that no organisation fills an account that it shares with others', async () => {

@@ -1,23 +1,25 @@
 import { gunzipSync } from 'node:zlib';
 import { systemClock } from '@millrace/platform/clock';
 import { createTenant, insertSupplierMachine, recordStatements } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApiFixture, type ApiFixture } from './api.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { startRoutes } from '../../routes.fixture.ts';
+import { createListing, serveListing, type Listing } from '../index.ts';
 
-let fixture: ApiFixture;
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  const { orgId } = await createTenant(fixture.db);
-  for (const region of ['us-east', 'us-east', 'eu-1']) {
-    await insertSupplierMachine(fixture.db, { orgId, region, gpusPerNode: 2 });
-  }
+let listing: Listing;
+const fixture = await startRoutes((deps) => {
+  listing = createListing(deps);
+  serveListing({ ...deps, listing });
 });
+const tenant = await createTenant(fixture.db);
+for (const region of ['us-east', 'us-east', 'eu-1']) {
+  await insertSupplierMachine(fixture.db, { orgId: tenant.orgId, region, gpusPerNode: 2 });
+}
 afterAll(() => fixture[Symbol.asyncDispose]());
 
 const path = '/v1/marketplace';
 
 const look = async (): Promise<void> => {
-  while ((await fixture.api.listing.step()) === 'busy');
+  while ((await listing.step()) === 'busy');
 };
 
 async function send(body: unknown, headers: Readonly<Record<string, string>> = {}) {
@@ -26,7 +28,7 @@ async function send(body: unknown, headers: Readonly<Record<string, string>> = {
 
 /** As bytes: the answer may be compressed. */
 async function sendRaw(body: unknown, headers: Readonly<Record<string, string>> = {}) {
-  const response = await fixture.api.server.fastify.inject({
+  const response = await fixture.server.fastify.inject({
     method: 'POST',
     url: path,
     headers: { 'content-type': 'application/json', 'accept-encoding': 'br, gzip', ...headers },

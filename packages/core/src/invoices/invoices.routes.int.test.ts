@@ -1,28 +1,19 @@
-import { runAudit } from '@millrace/core/auditor';
 import { insertAuditReport, insertInvoice, testIds, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
-import { apply, usd } from './money.fixture.ts';
+import { afterAll, describe, expect, it } from 'vitest';
+import { runAudit, serveAuditReports } from '../auditor/index.ts';
+import { apply, usd } from '../money.fixture.ts';
+import { seedOrganisation, startRoutes } from '../routes.fixture.ts';
+import { serveInvoices } from './index.ts';
 
 /** Invoices, the cost export and audits, as people see them over HTTP. */
 
-let fixture: ApiFixture;
-let acme: SeededOrganisation;
-let operator: SeededOrganisation;
-
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  acme = await seedOrganisation(fixture.db);
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+const fixture = await startRoutes((deps) => {
+  serveInvoices({ ...deps, issuer: 'Millrace' });
+  serveAuditReports(deps);
 });
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const acme = await seedOrganisation(fixture.db);
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+afterAll(() => fixture[Symbol.asyncDispose]());
 
 const get = (path: string, key = acme.owner.key) => fixture.call({ method: 'GET', path, key });
 

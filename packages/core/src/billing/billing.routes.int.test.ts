@@ -1,27 +1,16 @@
-import { grantCredit as grantInside, zeroBurnRate } from '@millrace/core/billing';
-import { systemAuditContext } from '@millrace/core/identity';
 import { uniqueId } from '@millrace/testing';
 import type { KeyId } from '@millrace/platform/ids';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
-import { charge, credit, inTransaction, usd } from './money.fixture.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemAuditContext } from '../identity/index.ts';
+import { charge, credit, inTransaction, usd } from '../money.fixture.ts';
+import { seedOrganisation, startRoutes, type SeededOrganisation } from '../routes.fixture.ts';
+import { grantCredit as grantInside, zeroBurnRate, serveBilling } from './index.ts';
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
 let tenant: SeededOrganisation;
 
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const fixture = await startRoutes((deps) => serveBilling({ ...deps, burnOf: zeroBurnRate }));
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(async () => {
   tenant = await seedOrganisation(fixture.db);
 });
@@ -42,12 +31,7 @@ const adminPost = (path: string, body: object, headers: Record<string, string> =
 const withoutRequestId = (text: string) => text.replace(/req_[0-9A-Z]{26}/g, '');
 
 async function query(text: string, values: unknown[] = []) {
-  const client = await fixture.database.connect();
-  try {
-    return (await client.query(text, values)).rows;
-  } finally {
-    await client.end();
-  }
+  return (await fixture.database.query(text, values)).rows;
 }
 
 async function toppedUpEvents(orgId: string) {
@@ -290,6 +274,16 @@ describe('a grant', () => {
       { kind: 'credit', balance: '5000000000' },
       { kind: 'promo', balance: '0' },
     ]);
+  });
+
+  it('shows in the balance that operators see of an organisation', async () => {
+    await grant({ amountNanoUsd: '1500000001', reason: 'welcome' });
+    const path = `/v2/admin/organisations/${tenant.organisation.id}/balance`;
+    expect((await get(path, operator.owner.key)).json).toMatchObject({
+      balanceNanoUsd: '1500000001',
+      availableNanoUsd: '1500000001',
+      frozen: false,
+    });
   });
 
   it('is for operators alone', async () => {

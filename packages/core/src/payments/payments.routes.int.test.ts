@@ -1,18 +1,24 @@
-import { signStripeEvent, type DoubleSession } from '@millrace/testing';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type CallResponse,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { signStripeEvent, startStripeDouble, type CallResponse, type DoubleSession } from '@millrace/testing';
+import { afterAll, describe, expect, it } from 'vitest';
+import { serveBilling, zeroBurnRate } from '../billing/index.ts';
+import { seedOrganisation, startRoutes, type SeededOrganisation } from '../routes.fixture.ts';
+import { Payments, servePayments, stripeGatewayOf, type StripeGateway } from './index.ts';
 
-let fixture: ApiFixture;
-beforeAll(async () => {
-  fixture = await startApiFixture();
+const double = await startStripeDouble();
+const fixture = await servePaymentsWith(await stripeGatewayOf(double.settings));
+afterAll(async () => {
+  await fixture[Symbol.asyncDispose]();
+  await double.close();
 });
-afterAll(() => fixture[Symbol.asyncDispose]());
+
+function servePaymentsWith(stripe: StripeGateway | null) {
+  const burnOf = zeroBurnRate;
+  const consoleUrl = 'https://console.example.com';
+  return startRoutes((deps) => {
+    serveBilling({ ...deps, burnOf });
+    servePayments({ ...deps, payments: new Payments({ ...deps, stripe, consoleUrl, burnOf }) });
+  });
+}
 
 const topUp = (
   who: SeededOrganisation,
@@ -31,7 +37,7 @@ interface Delivery {
 
 function signed(session: DoubleSession, fields: { signedMs?: number; secret?: string } = {}): Delivery {
   const now = Date.now();
-  return signStripeEvent(fields.secret ?? fixture.stripe.settings.webhookSecret, {
+  return signStripeEvent(fields.secret ?? double.settings.webhookSecret, {
     type: 'checkout.session.completed',
     object: session,
     createdMs: now,
@@ -40,7 +46,7 @@ function signed(session: DoubleSession, fields: { signedMs?: number; secret?: st
 }
 
 async function deliver({ body, headers }: Delivery): Promise<{ status: number; reason: unknown }> {
-  const response = await fixture.api.server.fastify.inject({
+  const response = await fixture.server.fastify.inject({
     method: 'POST',
     url: '/v2/payments/stripe/webhook',
     headers,
@@ -49,7 +55,7 @@ async function deliver({ body, headers }: Delivery): Promise<{ status: number; r
   return { status: response.statusCode, reason: response.json<{ reason?: string }>().reason };
 }
 
-const pay = (paymentId: string): DoubleSession => fixture.stripe.pay(fixture.stripe.sessionOf(paymentId).id);
+const pay = (paymentId: string): DoubleSession => double.pay(double.sessionOf(paymentId).id);
 const balanceOf = async (who: SeededOrganisation): Promise<unknown> =>
   (await get(who, '/v2/customer/balance')).json.balanceNanoUsd;
 
@@ -59,7 +65,7 @@ describe('POST /v2/customer/top-ups', () => {
     const made = await topUp(who);
     expect(made.status).toBe(201);
     const { paymentId } = made.json as { paymentId: string };
-    const session = fixture.stripe.sessionOf(paymentId);
+    const session = double.sessionOf(paymentId);
     expect(made.json).toEqual({
       paymentId,
       state: 'open',
@@ -90,7 +96,7 @@ describe('POST /v2/customer/top-ups', () => {
     const who = await seedOrganisation(fixture.db);
     const headers = { 'idempotency-key': 'one-page' };
     // The first is committed, its page made, and the answer lost on the way: the package tries three times.
-    fixture.stripe.failNext('lost', 'lost', 'lost');
+    double.failNext('lost', 'lost', 'lost');
     const first = await topUp(who, { amountCents: 700 }, headers);
     expect([first.status, first.json.reason, first.json.suggestion]).toEqual([
       503,
@@ -120,10 +126,10 @@ describe('POST /v2/customer/top-ups', () => {
     ['a return that is a script', { amountCents: 500, successUrl: 'javascript:alert(1)' }],
   ])('refuses %s, and asks Stripe nothing', async (_what, body) => {
     const who = await seedOrganisation(fixture.db);
-    const calls = fixture.stripe.calls();
+    const calls = double.calls();
     const response = await topUp(who, body);
     expect([response.status, response.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
-    expect(fixture.stripe.calls()).toBe(calls);
+    expect(double.calls()).toBe(calls);
   });
 
   it('sends people back to where the request says', async () => {
@@ -134,7 +140,7 @@ describe('POST /v2/customer/top-ups', () => {
       cancelUrl: 'https://app.example.com/no',
     };
     const { json } = await topUp(who, body);
-    expect(fixture.stripe.sessionOf(json.paymentId)).toMatchObject({
+    expect(double.sessionOf(json.paymentId)).toMatchObject({
       success_url: body.successUrl,
       cancel_url: body.cancelUrl,
     });
@@ -159,7 +165,7 @@ describe('POST /v2/customer/top-ups', () => {
   });
 
   it('and the webhook say clearly where no cards are taken', async () => {
-    await using without = await startApiFixture({ withoutStripe: true });
+    await using without = await servePaymentsWith(null);
     const who = await seedOrganisation(without.db);
     const body = { amountCents: 500 };
     const response = await without.call({
@@ -209,7 +215,7 @@ describe('POST /v2/payments/stripe/webhook', () => {
   });
 
   it('refuses a signed event that lacks what it must hold, so that it comes again and somebody looks', async () => {
-    const { webhookSecret } = fixture.stripe.settings;
+    const { webhookSecret } = double.settings;
     const type = 'checkout.session.completed';
     const response = await deliver(
       signStripeEvent(webhookSecret, { type, object: {}, createdMs: Date.now() }),
@@ -245,9 +251,9 @@ it('pages through top-ups newest first, and shows none of another organisation o
 });
 
 it('no secret of Stripe reaches the log, not even when Stripe refuses it', async () => {
-  const { secretKey, webhookSecret } = fixture.stripe.settings;
+  const { secretKey, webhookSecret } = double.settings;
   const who = await seedOrganisation(fixture.db);
-  fixture.stripe.failNext('refused', 'unavailable');
+  double.failNext('refused', 'unavailable');
   const refused = await topUp(who);
   expect([refused.status, refused.json.reason]).toEqual([422, 'PAYMENT_PROVIDER_REFUSED']);
   expect((await topUp(who)).status).toBe(503);

@@ -1,19 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { seedOrganisation, startRoutes } from '../routes.fixture.ts';
+import { serveNotices } from './index.ts';
 
 const path = '/v2/me/notice-preferences';
-let fixture: ApiFixture;
-let acme: SeededOrganisation;
 
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  acme = await seedOrganisation(fixture.db);
-});
+const fixture = await startRoutes(serveNotices);
+const acme = await seedOrganisation(fixture.db);
 
 afterAll(() => fixture[Symbol.asyncDispose]());
 

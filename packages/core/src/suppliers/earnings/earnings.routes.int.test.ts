@@ -1,29 +1,18 @@
-import { changeMeters, openMeters } from '@millrace/core/metering';
-import { supplierRate } from '@millrace/core/suppliers';
 import { ppm } from '@millrace/platform/money';
 import { insertStatement, insertSupplier, testIds, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
-import { apply, inTransaction, usd } from './money.fixture.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { changeMeters, openMeters } from '../../metering/index.ts';
+import { apply, inTransaction, usd } from '../../money.fixture.ts';
+import { seedOrganisation, startRoutes, type SeededOrganisation } from '../../routes.fixture.ts';
+import { supplierRate, serveSupplierMoney } from '../index.ts';
 
 /** What suppliers earn and are paid, as they and operators see it over HTTP. */
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
 let supplier: SeededOrganisation;
 
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const fixture = await startRoutes((deps) => serveSupplierMoney({ ...deps, payoutHoldMs: 0 }));
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(async () => {
   supplier = await seedOrganisation(fixture.db, { supplies: true });
   await insertSupplier(fixture.db, { orgId: supplier.organisation.id });

@@ -1,6 +1,5 @@
-import { place } from '@millrace/core/fleet';
-import { readListedMachines } from '@millrace/core/suppliers';
 import type { NodeId } from '@millrace/platform/ids';
+import { createNetGuard } from '@millrace/platform/net';
 import {
   insertMarketplaceProvider,
   insertSupplier,
@@ -9,26 +8,28 @@ import {
   uniqueId,
   type SupplierMachineOptions,
 } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { place, serveFleet } from '../../fleet/index.ts';
+import { seedOrganisation, startRoutes, type SeededOrganisation } from '../../routes.fixture.ts';
 import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+  readListedMachines,
+  serveSuppliers,
+  serveSupplierMachines,
+  serveEnrolments,
+  defaultPriceRules,
+} from '../index.ts';
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
 let supplier: SeededOrganisation;
 
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-  await insertMarketplaceProvider(fixture.db);
+const fixture = await startRoutes((deps) => {
+  serveFleet({ ...deps, knowsCredential: () => false });
+  serveSuppliers({ ...deps, providerId: 'marketplace' });
+  serveSupplierMachines({ ...deps, priceRules: defaultPriceRules });
+  serveEnrolments({ ...deps, guard: createNetGuard({ allowedNetworks: [] }) });
 });
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+await insertMarketplaceProvider(fixture.db);
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(async () => {
   supplier = await seedOrganisation(fixture.db, { supplies: true });
 });
@@ -172,9 +173,7 @@ describe('becoming a supplier', () => {
 describe('join tokens', () => {
   const request = { clusterName: 'alpine', region: 'us-central-1', maxMachines: 2, ttlSeconds: 60 };
 
-  beforeEach(async () => {
-    await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
-  });
+  beforeEach(() => insertSupplier(fixture.db, { orgId: supplier.organisation.id }));
 
   it('are shown once, and neither a replay, a list nor a log shows them again', async () => {
     const headers = { 'idempotency-key': uniqueId() };

@@ -1,10 +1,9 @@
-import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '@millrace/core/ledger';
-import type { Tx } from '@millrace/platform/db';
+import type { Db, Tx } from '@millrace/platform/db';
 import type { Mode } from '@millrace/platform/envelope';
 import type { BatchId, KeyId, OrgId, RequestId, TransferId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { insertRequest, testIds, uniqueId } from '@millrace/testing';
-import type { ApiFixture } from './api.fixture.ts';
+import { applyLedger, requireLedgerSuccess, type LedgerCommand } from './ledger/index.ts';
 
 /** Money as other features would move it. For tests only. */
 
@@ -18,20 +17,20 @@ export interface Charge {
   readonly usage?: Readonly<Record<string, number | string>>;
 }
 
-export function inTransaction<T>(fixture: Pick<ApiFixture, 'db'>, work: (tx: Tx) => Promise<T>): Promise<T> {
-  return fixture.db.transaction({ name: 'test', isolation: 'read committed' }, work);
+export function inTransaction<T>({ db }: { readonly db: Db }, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return db.transaction({ name: 'test', isolation: 'read committed' }, work);
 }
 
-export async function apply(fixture: Pick<ApiFixture, 'db'>, command: LedgerCommand): Promise<TransferId> {
-  const [result] = await inTransaction(fixture, (tx) => applyLedger(tx, [command]));
+export async function apply(at: { readonly db: Db }, command: LedgerCommand): Promise<TransferId> {
+  const [result] = await inTransaction(at, (tx) => applyLedger(tx, [command]));
   const { transferId } = requireLedgerSuccess(result);
   if (transferId === null) throw new Error('no money moved');
   return transferId;
 }
 
-export function charge(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, request: Charge): Promise<TransferId> {
+export function charge(at: { readonly db: Db }, orgId: OrgId, request: Charge): Promise<TransferId> {
   const { amount, mode = 'live', cause = { kind: 'rental', id: uniqueId() }, keyId, usage } = request;
-  return apply(fixture, {
+  return apply(at, {
     do: 'debit',
     kind: 'charge',
     orgId,
@@ -47,9 +46,9 @@ export function charge(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, request: C
   });
 }
 
-export function credit(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, request: Charge): Promise<TransferId> {
+export function credit(at: { readonly db: Db }, orgId: OrgId, request: Charge): Promise<TransferId> {
   const { amount, mode = 'live', cause = { kind: 'payment', id: uniqueId() } } = request;
-  return apply(fixture, {
+  return apply(at, {
     do: 'credit',
     kind: 'top_up',
     orgId,
@@ -64,7 +63,7 @@ export function credit(fixture: Pick<ApiFixture, 'db'>, orgId: OrgId, request: C
 
 /** Requests that one ledger line charged, as the sink would have recorded them. Answers their ids; the first names the batch. */
 export async function insertBatch(
-  db: ApiFixture['db'],
+  db: Db,
   orgId: OrgId,
   costs: readonly bigint[],
 ): Promise<readonly RequestId[]> {

@@ -1,17 +1,9 @@
-import { place } from '@millrace/core/fleet';
 import type { NodeId, OrgId } from '@millrace/platform/ids';
 import { insertFleet, testIds, uniqueId } from '@millrace/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import {
-  seedOrganisation,
-  startApiFixture,
-  type ApiFixture,
-  type SeededOrganisation,
-} from './api.fixture.ts';
+import { afterAll, beforeEach, describe, expect, it } from 'vitest';
+import { seedOrganisation, startRoutes } from '../../routes.fixture.ts';
+import { place, serveFleet } from '../index.ts';
 
-let fixture: ApiFixture;
-let operator: SeededOrganisation;
-let tenant: SeededOrganisation;
 let region: string;
 let clusterId: string;
 let nodeIds: readonly NodeId[];
@@ -19,14 +11,10 @@ let nodeIds: readonly NodeId[];
 const DAY_MS = 86_400_000;
 const provider = 'provider-v1';
 
-beforeAll(async () => {
-  fixture = await startApiFixture();
-  operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
-  tenant = await seedOrganisation(fixture.db);
-});
-afterAll(async () => {
-  await fixture[Symbol.asyncDispose]();
-});
+const fixture = await startRoutes((deps) => serveFleet({ ...deps, knowsCredential: () => false }));
+const operator = await seedOrganisation(fixture.db, { platformRole: 'operator' });
+const tenant = await seedOrganisation(fixture.db);
+afterAll(() => fixture[Symbol.asyncDispose]());
 beforeEach(async () => {
   region = `r-${uniqueId()}`;
   ({ clusterId, nodeIds } = await insertFleet(fixture.db, { nodes: 2, region }));
@@ -199,11 +187,9 @@ describe('clusters', () => {
   });
 
   it('that the configuration names are removed there', async () => {
-    const client = await fixture.database.connect();
-    await client.query(`update clusters set origin = 'configuration' where name = $1`, [
+    await fixture.database.query(`update clusters set origin = 'configuration' where name = $1`, [
       (await call('GET', `nodes/${nodeAt(0)}`)).json.clusterName,
     ]);
-    await client.end();
     const refused = await call('DELETE', `clusters/${clusterId}`);
     expect([refused.status, refused.json.reason]).toEqual([409, 'CLUSTER_CONFIGURED']);
   });
@@ -344,8 +330,6 @@ describe('maintenance', () => {
     expect(listed.json.items).toEqual([made.json]);
     const cancelled = await call('POST', `maintenance-windows/${made.json.id}/cancel`);
     expect([cancelled.status, cancelled.json.status]).toEqual([200, 'cancelled']);
-    const feed = await fixture.call({ method: 'GET', path: '/v2/events', key: tenant.owner.key });
-    expect(feed.status).toBe(200);
     expect((await auditOf(made.json.id)).map(([action]) => action)).toEqual([
       'maintenance.cancelled',
       'maintenance.announced',
