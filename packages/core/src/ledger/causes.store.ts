@@ -18,6 +18,11 @@ export interface CauseTransfer {
   readonly occurredAt: Date;
 }
 
+type TransferRow = Pick<
+  Selectable<Tables['ledger_transfers']>,
+  'id' | 'kind' | 'idempotency_key' | 'amount_nano_usd' | 'usage' | 'occurred_at'
+>;
+
 /**
  * Keys of a cause begin with it and a colon, and `;` follows the colon. Written as a range because one plan is kept for
  * all causes: by `starts_with` it would read all that the organisation was ever charged. Ids may hold a colon, so the
@@ -42,7 +47,7 @@ export async function listTransfersOf(
   cause: MoneyCause,
 ): Promise<readonly CauseTransfer[]> {
   const values = [toUuid(orgId), mode, cause.kind, cause.id];
-  const rows = await runStatement<Selectable<Tables['ledger_transfers']>>(reader, transfersStatement, values);
+  const rows = await runStatement<TransferRow>(reader, transfersStatement, values);
   const prefix = `${cause.kind}:${cause.id}:`;
   return rows.map((row) => ({
     id: fromUuid('trf', row.id),

@@ -1,7 +1,7 @@
 import { nanoUsd } from '@millrace/platform/money';
 import { testIds } from '@millrace/testing';
 import { describe, expect, it } from 'vitest';
-import type { LedgerSuccess, LedgerResult } from '../ledger/index.ts';
+import type { LedgerSuccess } from '../ledger/index.ts';
 import type { Dispute } from './payment.ts';
 import { paidPayment, payment, usd } from './payments.fixture.ts';
 import { settlePayment } from './ledger-settlement.ts';

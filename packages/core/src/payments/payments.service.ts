@@ -230,9 +230,7 @@ export class Payments {
     const success = successUrl ?? this.#options.consoleUrl;
     if (success === null) {
       const message = 'is needed here: this installation has no console';
-      throw new Fault('VALIDATION_FAILED', {
-        issues: [{ path: ['successUrl'], code: 'required', message }],
-      });
+      throw new Fault('VALIDATION_FAILED', { issues: [{ path: ['successUrl'], code: 'required', message }] });
     }
     return { successUrl: success, cancelUrl: cancelUrl ?? success };
   }

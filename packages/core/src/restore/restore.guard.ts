@@ -44,9 +44,9 @@ const unverifiedText =
 
 /** What the stores have. NATS keeps its copy on disk, so its answer counts also when it has none; an empty Valkey says nothing. */
 async function readCopies(stores: readonly MarkStore[], installation: string) {
-  const answers = await Promise.allSettled(stores.map((store) => store.read(installation)));
-  const marks = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
-  const hasNats = stores.some(({ name }, index) => name === 'nats' && answers[index]?.status === 'fulfilled');
+  const reads = await Promise.allSettled(stores.map((store) => store.read(installation)));
+  const marks = reads.flatMap((read) => (read.status === 'fulfilled' ? (read.value ?? []) : []));
+  const hasNats = stores.some(({ name }, index) => name === 'nats' && reads[index]?.status === 'fulfilled');
   return { marks, isCertain: marks.length > 0 || hasNats };
 }
 

@@ -90,10 +90,7 @@ export interface FieldProblem {
   readonly problem: string;
 }
 
-const tokenSchema = z.object({
-  fingerprint: z.string().regex(/^[0-9a-f]{64}$/),
-  secret: z.string().min(1),
-});
+const tokenSchema = z.object({ fingerprint: z.string().regex(/^[0-9a-f]{64}$/), secret: z.string().min(1) });
 
 /**
  * Whether the three things that a machine sends about its daemon belong together: the token names the certificate by

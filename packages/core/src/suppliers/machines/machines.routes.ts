@@ -78,7 +78,7 @@ function serveMachines({ server, operations, db, priceRules }: SupplierMachineRo
 }
 
 function serveMachineActions({ server, operations }: SupplierMachineRoutes): void {
-  for (const [operation, name, act] of [
+  for (const [operation, name, apply] of [
     [operations.supplierDrainMachine, 'drain machine', drainMachine],
     [operations.supplierResumeMachine, 'resume machine', resumeMachine],
   ] as const) {
@@ -86,7 +86,7 @@ function serveMachineActions({ server, operations }: SupplierMachineRoutes): voi
       transact({ name, isolation: readCommitted }, async (tx) => {
         const nodeId = requireNodeId(params.machineId);
         const call = callContextOf(context);
-        await act(tx, call, nodeId);
+        await apply(tx, call, nodeId);
         return machineEffect(nodeId, await readMachine(tx, call.orgId, nodeId));
       }),
     );
