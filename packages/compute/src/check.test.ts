@@ -2,7 +2,7 @@ import { createIdSource, type OrgId } from '@millrace/platform/ids';
 import { systemClock } from '@millrace/platform/clock';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkArgv, checkRef, checkSpec } from './check.ts';
+import { checkArgv, checkRef, checkSpec } from './check-spec.ts';
 import { isDriverError } from './driver-error.ts';
 import type { MachineSpec } from './driver.ts';
 

@@ -1,6 +1,6 @@
 import { isDriverError } from '../driver-error.ts';
 import type { DriverVolume, DriverVolumes, MachineRef } from '../driver.ts';
-import { checkRef } from '../check.ts';
+import { checkRef } from '../check-spec.ts';
 import { volumeSchema } from './api/schemas.ts';
 import type { IncusClient } from './api/incus-client.ts';
 import type { IncusCluster } from './incus-cluster.ts';

@@ -1,5 +1,13 @@
 import type { NetGuard } from '@millrace/platform/net';
-import { checkArgv, checkGpus, checkKeys, checkPorts, checkRef, checkUserData, checkSpec } from '../check.ts';
+import {
+  checkArgv,
+  checkGpus,
+  checkKeys,
+  checkPorts,
+  checkRef,
+  checkUserData,
+  checkSpec,
+} from '../check-spec.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,

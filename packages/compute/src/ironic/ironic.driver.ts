@@ -1,4 +1,4 @@
-import { checkGpus, checkPorts, checkRef, checkSpec } from '../check.ts';
+import { checkGpus, checkPorts, checkRef, checkSpec } from '../check-spec.ts';
 import type {
   ComputeDriver,
   DriverCapabilities,

@@ -1,6 +1,14 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '@millrace/platform/clock';
-import { checkArgv, checkGpus, checkKeys, checkPorts, checkRef, checkUserData, checkSpec } from '../check.ts';
+import {
+  checkArgv,
+  checkGpus,
+  checkKeys,
+  checkPorts,
+  checkRef,
+  checkUserData,
+  checkSpec,
+} from '../check-spec.ts';
 import { DriverError, isDriverError } from '../driver-error.ts';
 import type {
   ComputeDriver,

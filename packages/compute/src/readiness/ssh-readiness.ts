@@ -1,4 +1,4 @@
-import { checkKeys } from '../check.ts';
+import { checkKeys } from '../check-spec.ts';
 import type { MachineHostKey } from '../driver.ts';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
 import { requireUserDataKind } from '../user-data.ts';

@@ -101,8 +101,8 @@ export class RestoreGuard {
 
   start(everyMs = CHECK_EVERY_MS): Loop {
     const { clock, log } = this.#options;
-    const pace = { clock, log, idleMs: everyMs, maxBackoffMs: everyMs };
-    return startLoop({ name: 'compare the restore mark', ...pace }, async () => {
+    const options = { name: 'compare the restore mark', clock, log, idleMs: everyMs, maxBackoffMs: everyMs };
+    return startLoop(options, async () => {
       await this.check();
       return 'idle';
     });
