@@ -34,8 +34,9 @@ export interface Contract {
 export function createContract({ providers, widePenalties = false }: ContractOptions): Contract {
   const schemas = createSchemas({ providers, widePenalties });
   const unnamed: Unnamed = { ...baselineOperations(schemas), ...extensionOperations(schemas) };
-  const named = Object.entries(unnamed).map(([id, operation]) => [id, { ...operation, id }]);
-  const operations = Object.fromEntries(named) as Operations;
+  // Named in place: an operation that no configuration changes is the same object in every contract, and servers compare it.
+  for (const [id, operation] of Object.entries(unnamed)) Object.assign(operation, { id });
+  const operations = unnamed as Operations;
   return { providers, schemas, operations, deprecations };
 }
 

@@ -80,7 +80,8 @@ export function ConfirmDialog<Output>(props: ConfirmDialogProps<Output>) {
   });
   const close = (): void => {
     setWords('');
-    action.reset();
+    // A request that still runs reports its failure when the dialog is opened again.
+    if (!action.isPending) action.reset();
     onClose();
   };
   const isTyped = typed === undefined || words === typed;

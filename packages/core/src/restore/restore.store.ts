@@ -56,7 +56,7 @@ export async function readRestoreMark(reader: Reader): Promise<RestoreMark & Pic
   const { generation, mark, state } = await reader.kysely
     .selectFrom('restore_state')
     .select(['generation', 'mark', 'state'])
-    .executeTakeFirstOrThrow();
+    .executeTakeFirstOrThrow(() => new Error('The table restore_state has lost its row.'));
   return { generation: Number(generation), mark: Number(mark), status: state };
 }
 

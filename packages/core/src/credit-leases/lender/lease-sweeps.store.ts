@@ -16,8 +16,12 @@ async function listRefs(db: Reader, query: RawBuilder<{ org_id: string; id: stri
 }
 
 /** Open leases that nobody has prolonged. */
-export async function listExpiredLeases(db: Reader, cell: number, limit: number): Promise<LeaseRef[]> {
-  const now = db.clock.now();
+export async function listExpiredLeases(
+  db: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<LeaseRef[]> {
   return listRefs(
     db,
     sql`
@@ -29,8 +33,12 @@ export async function listExpiredLeases(db: Reader, cell: number, limit: number)
 }
 
 /** Open leases that every gateway told of them has given back: nothing can be spent from them. */
-export async function listReturnedLeases(db: Reader, cell: number, limit: number): Promise<LeaseRef[]> {
-  const now = db.clock.now();
+export async function listReturnedLeases(
+  db: Reader,
+  cell: number,
+  now: Date,
+  limit: number,
+): Promise<LeaseRef[]> {
   return listRefs(
     db,
     sql`

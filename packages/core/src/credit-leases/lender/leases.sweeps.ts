@@ -168,8 +168,10 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
 
   return {
     async callIn() {
-      const expired = await listExpiredLeases(db, cell, sweepBatch);
-      const returned = await listReturnedLeases(db, cell, sweepBatch - expired.length);
+      // One instant for both, so that no lease is in both lists.
+      const now = db.clock.now();
+      const expired = await listExpiredLeases(db, cell, now, sweepBatch);
+      const returned = await listReturnedLeases(db, cell, now, sweepBatch - expired.length);
       return count(startClosingLeases, [...expired, ...returned], leaseKey, startClosing);
     },
     async closePassed() {

@@ -39,14 +39,15 @@ const createTransaction = { name: 'create rental', isolation: readCommitted } as
 
 function serveCreate({ server, operations, ...deps }: RentalCreationRoutes): void {
   const ordering = createOrderRunner(deps);
-  const orderingBareMetal = createBareMetalRunner(deps);
+  const orderingBareMetal = createBareMetalRunner(ordering, deps);
   server.serve(operations.createVirtualMachineRental, ({ body, context, transact }) => {
     const order = toVirtualMachineOrder(body);
     const call = callContextOf(context);
     return ordering(requirePrincipal(context), (wireId, use) =>
       transact(createTransaction, async (tx) => {
+        const created = await createRental(tx, call, order, wireId);
         use();
-        return createdReply(tx, await createRental(tx, call, order, wireId));
+        return createdReply(tx, created);
       }),
     );
   });
@@ -57,8 +58,9 @@ function serveCreate({ server, operations, ...deps }: RentalCreationRoutes): voi
     const call = callContextOf(context);
     return orderingBareMetal(requirePrincipal(context), storage, (ids, use) =>
       transact(createTransaction, async (tx) => {
+        const created = await createBareMetal(tx, call, { order, storage, ...ids });
         use();
-        return createdReply(tx, await createBareMetal(tx, call, { order, storage, ...ids }));
+        return createdReply(tx, created);
       }),
     );
   });

@@ -33,9 +33,10 @@ export function createOrderRunner(
 }
 
 /** The same for bare metal, with an id for the new volume that comes with it; null where none does. */
-export function createBareMetalRunner(deps: OrderRunnerDeps) {
-  const ordering = createOrderRunner(deps);
-  const { db, cell } = deps;
+export function createBareMetalRunner(
+  ordering: RunOrder,
+  { db, cell }: Pick<OrderRunnerDeps, 'db' | 'cell'>,
+) {
   const withVolumeId = createIdReuse(createWireIdAllocator({ db, cell, kind: 'volume', chunk: ID_CHUNK }));
   return <T>(
     who: TenantRef,
