@@ -16,7 +16,7 @@ const USER_PRESENT = 0x01;
 const USER_VERIFIED = 0x04;
 const WITH_CREDENTIAL = 0x40;
 
-/** `verifiesUser: false` is a key that works for whoever holds it: it asks for no PIN, finger or face. */
+/** With `verifiesUser: false`, the security key does not verify its user by PIN, fingerprint or face. */
 export function createPasskey({ verifiesUser = true } = {}): Passkey {
   let userFlags = USER_PRESENT | (verifiesUser ? USER_VERIFIED : 0);
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -124,7 +124,7 @@ interface TwoFactorFormProps {
   readonly onSubmit: (password: string) => Promise<void>;
 }
 
-/** Both ways ask for the password: a session that somebody left open is not enough to change how its owner signs in. */
+/** Changing two-factor sign-in asks for the password, so that an unattended session cannot change it. */
 function TwoFactorForm({ state, label, button, kind, doing, onSubmit: submit }: TwoFactorFormProps) {
   const { busy, error, onSubmit } = useForm(({ password = '' }) => submit(password));
   return (

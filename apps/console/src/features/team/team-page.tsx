@@ -66,7 +66,7 @@ function Members() {
         pages={pages}
         what="members"
         caption="Members"
-        empty="Nobody is here."
+        empty="No members"
         columns={[
           {
             head: 'Person',
@@ -142,7 +142,7 @@ function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
         pages={pages}
         what="invitations"
         caption="Invitations"
-        empty="Nobody is invited at the moment."
+        empty="No open invitations"
         action={
           <Button off={off} onClick={onInvite}>
             Invite somebody

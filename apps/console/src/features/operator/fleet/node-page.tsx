@@ -71,7 +71,7 @@ function NodeDetail({ node }: Readonly<{ node: Node }>) {
         <Gpus node={node} />
       </Card>
       <Card title="Who is on it" about={`${rentalsText(node.liveRentalCount)} on this node.`} flush>
-        <RentalTable filter={{ nodeId: node.id }} empty="Nobody is on this node" />
+        <RentalTable filter={{ nodeId: node.id }} empty="No rentals on this node" />
       </Card>
       <Card title="Maintenance" flush actions={<AnnounceButton nodes={[node]} />}>
         <WindowTable filter={{ nodeId: node.id }} />

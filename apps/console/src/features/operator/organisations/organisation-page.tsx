@@ -204,8 +204,8 @@ function Members({ organisation }: Readonly<{ organisation: Organisation }>) {
         what="members"
         caption={`Members of ${name}`}
         columns={memberColumns}
-        empty="Nobody is in it"
-        hint="Add an owner, so that somebody can act for it."
+        empty="No members"
+        hint="Add an owner, who can then manage the organisation."
       />
     </Card>
   );

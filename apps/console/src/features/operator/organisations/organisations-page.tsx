@@ -125,7 +125,7 @@ function CreateOrganisation() {
       <TextField label="Name" value={name} maxLength={100} issue="name" onValue={setName} />
       <TextField
         label="Email address of its owner"
-        hint="Somebody with this address becomes the owner; who is not known yet is created."
+        hint="The user with this address becomes the owner. An unknown address gets a new user."
         type="email"
         value={email}
         issue="owner.email"

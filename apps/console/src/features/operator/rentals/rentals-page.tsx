@@ -76,7 +76,7 @@ function Rentals() {
             ...(node === undefined ? {} : { nodeId: node }),
           }}
           empty="No rental fits"
-          hint="Nobody has anything rented that these filters let through."
+          hint="No rental matches these filters."
         />
       </Card>
       <CommandHint command="millrace admin rental list" />
@@ -110,7 +110,7 @@ function Requests() {
           what="requests"
           caption="Requests for large reservations"
           columns={columns}
-          empty="Nobody has asked for a large reservation"
+          empty="No requests for large reservations"
           hint="Requests that people make for more GPUs than the catalog offers appear here."
         />
       </Card>

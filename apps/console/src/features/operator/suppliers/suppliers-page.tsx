@@ -194,7 +194,7 @@ function SupplierList() {
           what="suppliers"
           caption="Suppliers and applications"
           columns={columns}
-          empty="Nobody has applied"
+          empty="No applications"
           hint="Owners of an organisation apply under “Supplier” in their console."
         />
       </Card>
