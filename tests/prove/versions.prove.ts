@@ -65,7 +65,9 @@ async function proveBeside(run: ProofRun, folder: string, other: string): Promis
   const endpoints = await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
   await using database = await createTestDatabase();
   await using valkey = await startValkeyServer();
+  // Two engines: gateways older than 2026-11-18 may send a request on a connection that llama-server closes.
   await using llama = await startLlama({ parallel: 4 });
+  await using secondLlama = await startLlama({ parallel: 4 });
   const certificate = await makeCertificate('receiver', { addresses: [RECEIVER] });
   const trusted = path.join(folder, 'trusted.pem');
   writeFileSync(trusted, certificate.certificate);
@@ -86,7 +88,7 @@ async function proveBeside(run: ProofRun, folder: string, other: string): Promis
   const failures: string[] = [];
   try {
     await older.start();
-    await deployModel(older.apiUrl, operator.owner.key, llama);
+    await deployModel(older.apiUrl, operator.owner.key, [llama, secondLlama]);
     const load: Load = await createLoad({
       testKey,
       liveKey: tenant.owner.key,

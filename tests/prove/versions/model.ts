@@ -10,8 +10,12 @@ import {
 
 export const MODEL = 'millrace-tiny';
 
-/** A chat model on sale, on one llama-server. */
-export async function deployModel(apiUrl: string, key: string, llama: TestLlama): Promise<void> {
+/** Offers a chat model with one deployment for each engine. */
+export async function deployModel(
+  apiUrl: string,
+  key: string,
+  engines: readonly [TestLlama, ...TestLlama[]],
+): Promise<void> {
   const call = createCaller(apiUrl, key);
   const operator: Operator = {
     call,
@@ -25,7 +29,7 @@ export async function deployModel(apiUrl: string, key: string, llama: TestLlama)
     name: MODEL,
     modality: 'chat',
     prices: CHAT_PRICES,
-    contextLength: llama.contextLength,
+    contextLength: engines[0].contextLength,
   });
-  await addDeployment(operator, deploymentOptionsFor(llama, MODEL));
+  for (const engine of engines) await addDeployment(operator, deploymentOptionsFor(engine, MODEL));
 }

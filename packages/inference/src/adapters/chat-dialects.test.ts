@@ -80,6 +80,19 @@ describe.each(['vllm', 'sglang'] as const)('%s', (engine) => {
 });
 
 describe('llama.cpp', () => {
+  it('gets each stream on a connection of its own, because llama-server closes it afterwards', () => {
+    const context = (engine: TextEngine) => ({
+      ...upstreamContext,
+      deployment: { ...upstreamContext.deployment, engine },
+    });
+    const closes = (engine: TextEngine, body: object): boolean =>
+      chatAdapterOf(engine).toUpstream(chatRequest(body), context(engine)).closesConnection;
+    expect(closes('llama.cpp', { stream: true })).toBe(true);
+    expect(closes('llama.cpp', { n: 2 })).toBe(true);
+    expect(closes('llama.cpp', {})).toBe(false);
+    expect(closes('vllm', { stream: true })).toBe(false);
+  });
+
   it('takes a repetition penalty by its own names', () => {
     const body = sent('llama.cpp', { repetition_penalty: 1.5 });
     expect(body).toMatchObject({ repeat_penalty: 1.5, repeat_last_n: 16_384 });

@@ -34,13 +34,21 @@ const defaultDrainMs = 10_000;
 
 type LogLine = NonNullable<EndpointOptions['logger']>;
 
-function logTo(log: RestateEndpointOptions['log']): LogLine {
+function logTo(log: RestateEndpointOptions['log'], isCutting: () => boolean): LogLine {
   return (meta, ...message) => {
     // While a handler is replayed it says again what it said before.
     if (meta.replaying) return;
     // Outside an invocation the library tells what it is about to do; only what goes wrong there concerns anyone.
     const chatter = meta.level === 'info' && meta.context === undefined;
     const level = chatter || meta.level === 'trace' ? 'debug' : meta.level;
+    // Restate runs a handler again whose connection this process closed at the end of its drain: nothing has failed.
+    if (level === 'error' && isCutting()) {
+      log.info(
+        { invocationId: meta.context?.invocationId },
+        'handler interrupted by shutdown; Restate retries it',
+      );
+      return;
+    }
     log[level]({ invocationId: meta.context?.invocationId }, message.map(String).join(' '));
   };
 }
@@ -54,6 +62,7 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
   if (options.identityKeys.length === 0) {
     throw new TypeError('A Restate endpoint needs at least one identity key: without it anyone may call it.');
   }
+  let isCutting = false;
   const server = createServer(
     createEndpointHandler({
       services: options.services.map((service) => ({
@@ -61,7 +70,7 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
         name: serviceName(options.prefix ?? '', service.name),
       })),
       identityKeys: [...options.identityKeys],
-      logger: logTo(options.log),
+      logger: logTo(options.log, () => isCutting),
     }),
   );
   const sessions = new Set<ServerHttp2Session>();
@@ -84,6 +93,7 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
       });
       for (const session of sessions) session.close();
       await withDeadline(clock, 'Draining Restate handlers', drainMs, () => closed).catch(async () => {
+        isCutting = true;
         for (const session of sessions) session.destroy();
         await closed;
       });

@@ -219,6 +219,45 @@ describe('the endpoint', () => {
     await other.close();
     await expect(fetch(other.url)).rejects.toThrow();
   });
+
+  it('logs no error for a handler that is still running when the drain time ends', async () => {
+    const lines: { readonly level: string; readonly message: string }[] = [];
+    const record = (level: string) => (_fields: object, message: string) =>
+      void lines.push({ level, message });
+    const started = Promise.withResolvers<void>();
+    const slow = names.restateService('Slow');
+    const other = await createRestateEndpoint({
+      services: [
+        object({
+          name: slow,
+          handlers: {
+            wait: async (ctx: ObjectContext) => {
+              started.resolve();
+              await ctx.run('wait', () => new Promise<void>(() => undefined));
+            },
+          },
+        }),
+      ],
+      identityKeys: [restate.identityPublicKey],
+      port: 0,
+      drainMs: 50,
+      log: {
+        debug: record('debug'),
+        info: record('info'),
+        warn: record('warn'),
+        error: record('error'),
+      } as Parameters<typeof createRestateEndpoint>[0]['log'],
+    });
+    deployments.add((await registerDeployment(restate.adminUrl, other.url)).deploymentId);
+    const { invocationId } = await ingress.send({ ...call('slow', 'wait'), service: slow });
+    scheduled.push(invocationId);
+    await started.promise;
+    await other.close();
+    await eventually({ what: 'the line of the interrupted handler', timeoutMs: 30_000 }, async () =>
+      lines.some(({ message }) => message.includes('interrupted by shutdown')),
+    );
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
 });
 
 describe('installations that share a Restate', () => {

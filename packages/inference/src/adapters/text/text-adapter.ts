@@ -27,6 +27,8 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The engine closes the connection after this response, so no other request may be sent on it. */
+  readonly closesConnection: boolean;
 }
 
 /** What the answer must say in our name. */

@@ -56,7 +56,7 @@ export function repetitionPenalty(request: ChatRequest | CompletionRequest): num
 }
 
 export function upstreamRequest(path: string, body: JsonObject, facts: UpstreamContext): UpstreamRequest {
-  const { apiKey } = facts.deployment;
+  const { apiKey, engine } = facts.deployment;
   return {
     path,
     headers: {
@@ -64,5 +64,7 @@ export function upstreamRequest(path: string, body: JsonObject, facts: UpstreamC
       ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     },
     body: JSON.stringify(body),
+    // llama-server announces keep-alive but closes the connection after each stream. A request sent on it would be lost.
+    closesConnection: engine === 'llama.cpp' && body['stream'] === true,
   };
 }

@@ -49,6 +49,41 @@ test('the pool of an engine that is used no more is closed, and one with a runni
   await upstreams.close();
 });
 
+test('a request that closes its connection is the last one on it', async () => {
+  const seen: { readonly port: number | undefined; readonly connection: string | undefined }[] = [];
+  // Announces keep-alive and destroys the connection at the second request, as llama-server does.
+  const engine = createServer((request, response) => {
+    const { remotePort: port } = request.socket;
+    if (seen.some((earlier) => earlier.port === port)) request.socket.destroy();
+    else response.end('ok');
+    seen.push({ port, connection: request.headers.connection });
+  });
+  await new Promise<void>((resolve) => engine.listen(0, '127.0.0.1', resolve));
+  const upstreams = createUpstreams({ ...limits, clock: systemClock });
+  const deployment = deploymentFixture({
+    engine: 'llama.cpp',
+    address: `http://127.0.0.1:${(engine.address() as AddressInfo).port}`,
+  });
+  const send = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      upstreams.dispatch(
+        deployment,
+        { path: '/', headers: {}, body: '{}', closesConnection: true },
+        {
+          onRequestStart: () => undefined,
+          onResponseStart: () => undefined,
+          onResponseData: () => undefined,
+          onResponseEnd: () => resolve(),
+          onResponseError: (_controller, error) => reject(error),
+        },
+      );
+    });
+  for (let sent = 0; sent < 5; sent += 1) await send();
+  expect(seen.map(({ connection }) => connection)).toEqual(Array.from({ length: 5 }, () => 'close'));
+  await upstreams.close();
+  engine.close();
+});
+
 test('an engine is offered HTTP/1.1 alone', async () => {
   const engine = await startProtocolRecorder();
   const upstreams = createUpstreams({ ...limits, connectMs: 60_000, clock: systemClock });

@@ -100,10 +100,13 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
         dispatchToMock(request, handler);
         return;
       }
-      const { path, headers, body } = request;
+      const { path, headers, body, closesConnection } = request;
       const { pool, basePath } = poolFor(deployment.address);
       const ownHeaders = headersFor(deployment, headers);
-      pool.dispatch({ method: 'POST', path: basePath + path, headers: ownHeaders, body }, handler);
+      pool.dispatch(
+        { method: 'POST', path: basePath + path, headers: ownHeaders, body, reset: closesConnection },
+        handler,
+      );
     },
 
     async call(deployment, { method, path, headers, body }, { maxBytes, signal }) {
