@@ -34,22 +34,19 @@ const defaultDrainMs = 10_000;
 
 type LogLine = NonNullable<EndpointOptions['logger']>;
 
-function logTo(log: RestateEndpointOptions['log'], isCutting: () => boolean): LogLine {
+function logTo(log: RestateEndpointOptions['log'], isClosing: () => boolean): LogLine {
   return (meta, ...message) => {
     // While a handler is replayed it says again what it said before.
     if (meta.replaying) return;
     // Outside an invocation the library tells what it is about to do; only what goes wrong there concerns anyone.
     const chatter = meta.level === 'info' && meta.context === undefined;
     const level = chatter || meta.level === 'trace' ? 'debug' : meta.level;
-    // Restate runs a handler again whose connection this process closed at the end of its drain: nothing has failed.
-    if (level === 'error' && isCutting()) {
-      log.info(
-        { invocationId: meta.context?.invocationId },
-        'handler interrupted by shutdown; Restate retries it',
-      );
-      return;
-    }
-    log[level]({ invocationId: meta.context?.invocationId }, message.map(String).join(' '));
+    const text = message.map(String).join(' ');
+    const fields = { invocationId: meta.context?.invocationId };
+    // The library logs an error only if it cannot write a result to Restate. On shutdown that is expected: Restate retries.
+    if (level === 'error' && isClosing())
+      log.info(fields, 'handler interrupted by shutdown; Restate retries it');
+    else log[level](fields, text);
   };
 }
 
@@ -62,7 +59,7 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
   if (options.identityKeys.length === 0) {
     throw new TypeError('A Restate endpoint needs at least one identity key: without it anyone may call it.');
   }
-  let isCutting = false;
+  let isClosing = false;
   const server = createServer(
     createEndpointHandler({
       services: options.services.map((service) => ({
@@ -70,7 +67,7 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
         name: serviceName(options.prefix ?? '', service.name),
       })),
       identityKeys: [...options.identityKeys],
-      logger: logTo(options.log, () => isCutting),
+      logger: logTo(options.log, () => isClosing),
     }),
   );
   const sessions = new Set<ServerHttp2Session>();
@@ -88,12 +85,12 @@ export async function createRestateEndpoint(options: RestateEndpointOptions): Pr
     url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     port: bound,
     async close() {
+      isClosing = true;
       const closed = new Promise<void>((resolve) => {
         server.close(() => resolve());
       });
       for (const session of sessions) session.close();
       await withDeadline(clock, 'Draining Restate handlers', drainMs, () => closed).catch(async () => {
-        isCutting = true;
         for (const session of sessions) session.destroy();
         await closed;
       });
