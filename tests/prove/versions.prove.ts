@@ -108,6 +108,7 @@ async function proveBeside(run: ProofRun, folder: string, other: string): Promis
     failures.push(...(await load.end()));
     const delivered = await waitForDeliveries(createRowReader(database));
     failures.push(...delivered.failures);
+    failures.push(...(await waitForCharges(createRowReader(database), load.counts().chats)));
     for (const version of [older, newer]) failures.push(...version.errors());
     const { rentals, chats } = load.counts();
     return {
@@ -134,6 +135,23 @@ async function leave(load: Load, version: Version, failures: string[]): Promise<
   load.remove(version);
   const codes = await version.stop();
   if (codes.some((code) => code !== 0)) failures.push(`${version.name} ended with ${codes.join(', ')}`);
+}
+
+/** Every chat that was answered is charged, by the worker of either version. */
+async function waitForCharges(rows: ReadRows, chats: number): Promise<string[]> {
+  const countCharged = async (): Promise<number> => {
+    const [found] = await rows<{ count: number }>(
+      `select count(*)::int as count from inference_requests where outcome = 'charged'`,
+    );
+    return found?.count ?? 0;
+  };
+  const untilMs = systemClock.monotonicMs() + 60_000;
+  let charged = await countCharged();
+  while (charged < chats && systemClock.monotonicMs() < untilMs) {
+    await systemClock.sleep(500);
+    charged = await countCharged();
+  }
+  return charged === chats ? [] : [`${chats} chats were answered and ${charged} were charged.`];
 }
 
 async function waitForDeliveries(rows: ReadRows): Promise<{ count: number; failures: string[] }> {

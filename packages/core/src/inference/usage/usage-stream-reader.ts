@@ -67,23 +67,34 @@ async function findStartPosition(
 }
 
 /**
- * Usage streams have no holes: what follows a message has the next number. Whoever went on behind a hole would purge what is
- * in it, so the stream is opened anew at its start. What is then still not there is gone, as by an operator's purge.
+ * The sequence numbers of a usage stream have no gaps. If the reader continued after a gap, the messages in it would be purged
+ * unread, so the stream is opened again. Messages that are missing even then were purged, by an operator or by another sink.
  */
-function createGapCheck(
-  log: Pick<Logger, 'error'>,
-  stream: string,
-  fromSequence: number,
-): (messages: readonly StoredMessage[]) => void {
+function createGapCheck({
+  log,
+  stream,
+  fromSequence,
+  readPassed,
+}: {
+  readonly log: Pick<Logger, 'error'>;
+  readonly stream: string;
+  readonly fromSequence: number;
+  readonly readPassed: () => Promise<bigint>;
+}): (messages: readonly StoredMessage[]) => Promise<void> {
   let expected = fromSequence;
   let isFirst = true;
-  return (messages) => {
+  return async (messages) => {
     for (const { sequence } of messages) {
       const missing = sequence - expected;
       if (missing > 0 && !isFirst) throw new Error(`${missing} messages of ${stream} did not come.`);
       // A stream of which nothing is known yet may begin at any number.
-      if (missing > 0 && fromSequence > 1)
-        log.error({ stream, expected, sequence, missing }, 'usage is gone that nobody has worked through');
+      if (missing > 0 && fromSequence > 1) {
+        // The sink that held the stream before may have processed and purged messages after this one read its start position.
+        const passed = await readPassed();
+        const lost = sequence - 1 - Math.max(Number(passed), expected - 1);
+        if (lost > 0)
+          log.error({ stream, expected, sequence, missing: lost }, 'usage was purged before it was charged');
+      }
       expected = sequence + 1;
       isFirst = false;
     }
@@ -101,7 +112,12 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
   const fromSequence = Number(passed) + 1;
   const follower = await nats.follow({ stream, fromSequence, maxBuffered: 2 * batch });
   log.info({ stream: name, fromSequence }, 'usage is being worked through');
-  const lookForGaps = createGapCheck(log, stream, fromSequence);
+  const lookForGaps = createGapCheck({
+    log,
+    stream,
+    fromSequence,
+    readPassed: async () => (await readUsageWatermarks(options.db, name)).get(name) ?? 0n,
+  });
   let purged = 0n;
   let receivedAtMs = clock.monotonicMs();
   let maintainedAtMs = Number.NEGATIVE_INFINITY;
@@ -135,7 +151,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
         messages.push(...(await follower.take(batch - messages.length, leftMs)));
       }
       if (messages.length > 0) receivedAtMs = clock.monotonicMs();
-      lookForGaps(messages);
+      await lookForGaps(messages);
       return messages;
     },
     passedTo: (sequence) => void (passed = sequence),
