@@ -6,6 +6,7 @@ import { noTodoComments } from './rules/no-todo-comments.ts';
 import { noUnfinishedTests } from './rules/no-unfinished-tests.ts';
 import { glossaryWords } from './rules/glossary-words.ts';
 import { injectedRandom } from './rules/injected-random.ts';
+import { plainProse } from './rules/plain-prose.ts';
 import { ownTablesOnly } from './rules/own-tables-only.ts';
 import { storeHandleFirst } from './rules/store-handle-first.ts';
 import { timeOnlyFromClock } from './rules/time-only-from-clock.ts';
@@ -19,6 +20,7 @@ const rules: Readonly<Record<string, Rule>> = {
   'no-unfinished-tests': noUnfinishedTests,
   'own-tables-only': ownTablesOnly,
   'injected-random': injectedRandom,
+  'plain-prose': plainProse,
   'store-handle-first': storeHandleFirst,
   'time-only-from-clock': timeOnlyFromClock,
 };

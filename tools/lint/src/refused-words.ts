@@ -159,3 +159,42 @@ const wordFamilies = {
 export const refusedWords: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(wordFamilies).flatMap(([words, instead]) => words.split(' ').map((word) => [word, instead])),
 );
+
+/** Words that are refused in names, where they have several meanings, and are common English in a sentence. */
+const clearInSentences: ReadonlySet<string> = new Set(
+  (
+    'answer ask asked asker asking asks began begun breaks cable elsewhere entered giving honest kept lack lacking lacks ' +
+    'letter letters meet parts plant refusal said saw say says'
+  ).split(' '),
+);
+
+export const wordsRefusedInProse: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(refusedWords).filter(([word]) => !clearInSentences.has(word)),
+);
+
+/** Phrases that readers had to read twice, as regular expressions over lower-case text, and what to write instead. */
+export const phrasesRefusedInProse: readonly (readonly [RegExp, string])[] = [
+  [/\ball the same\b/, 'still, anyway'],
+  [/\bin vain\b/, 'without success'],
+  [/\bonce and for all\b/, 'permanently'],
+  [/\bfor good\b/, 'permanently'],
+  [/\bby and by\b/, 'gradually'],
+  [/\blest\b/, 'so that … not'],
+  [/\bas it were\b/, 'leave it out'],
+  [/\blet(?:s|ting)? go\b/, 'release'],
+  [/\b(?:is|are|was|were) to be\b/, 'must be, will be'],
+  [/\b(?:made|makes?|making) up for\b/, 'compensate, catch up on'],
+  [/\b(?:go|goes|went|going) on\b/, 'continue'],
+  [/\b(?:is|are|was|were)(?: not)? there(?=[.,;:)]|$)/, 'exists, is available, is present'],
+  [/\bmay not\b/, 'must not, might not'],
+  [/\bsuch a one\b/, 'name the noun'],
+  [/\b(?:take|takes|took|taking) the place of\b/, 'replace'],
+  [/\bgiv(?:e|es|en|ing) up\b/, 'stop retrying, fail permanently'],
+  [/\bgave up\b/, 'stopped retrying, failed permanently'],
+  [/\b(?:by|from|to|for) itself alone\b/, 'name the noun'],
+  [/\bwhat is left\b/, 'the rest, the remainder'],
+  [/\bcom(?:e|es|ing) to nothing\b/, 'fail, have no effect'],
+];
+
+/** Texts that are stored or compared, and keep their words. Each is the whole text of a string literal. */
+export const storedTexts: ReadonlySet<string> = new Set([]);

@@ -1,0 +1,32 @@
+import { phrasesRefusedInProse, wordsRefusedInProse } from './refused-words.ts';
+
+/** Text in code type, addresses and placeholders: names there are checked where they are declared. */
+const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*/g;
+
+/** A sentence about "what …" or "who …" leaves out its noun. A question may begin so. */
+const startsWithoutNoun =
+  /(?:^|[.:;]\s+|\n\s*)(?:What|Who|Whoever|Whatever|Whose|Nobody)\b[^.?!:]*(?=[.!:]|$)/;
+
+/** Refused words and phrases in a text of people's language, each with a message that says what to write instead. */
+export function proseProblems(text: string): string[] {
+  const plain = text.replaceAll(code, ' x ');
+  const lower = plain.toLowerCase().replaceAll(/\s+/g, ' ');
+  const words = new Set(lower.split(/[^a-z]+/).filter((word) => Object.hasOwn(wordsRefusedInProse, word)));
+  const phrases = phrasesRefusedInProse.flatMap(([phrase, instead]): [string, string][] => {
+    const found = phrase.exec(lower);
+    return found ? [[found[0], instead]] : [];
+  });
+  const refused = [
+    ...[...words].map((word): [string, string] => [word, wordsRefusedInProse[word] ?? '']),
+    ...phrases,
+  ];
+  const problems = refused.map(
+    ([word, instead]) => `"${word}" has to be read twice. Write, for example: ${instead}.`,
+  );
+  const start = startsWithoutNoun.exec(plain);
+  if (start)
+    problems.push(
+      `"${start[0].trim().slice(0, 40)}" leaves out its noun. Begin with the thing that it is about.`,
+    );
+  return problems;
+}
