@@ -4,22 +4,18 @@ import type { RateDecision } from '@millrace/platform/limiter';
 import type { AdmissionErrorReason } from './rejection-reasons.ts';
 import type { RequestLimit } from '../protocol/request-limits.ts';
 
-/** What a gateway spends from. One for each process; it needs Valkey for each request and the ledger only now and then. */
+/** Reserves and settles requests, one client per process. Each request needs Valkey; the ledger is rarely needed. */
 export interface CreditLeaseClient {
-  /**
-   * Sets the worst case of a request aside and counts it against its rate limits, in one call: both or neither. In test
-   * mode only the limits are counted. Throws only for what makes no sense.
-   */
+  /** Reserves the maximum cost and counts the rate limits in one call: both or neither. Test mode only counts the limits. */
   reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection>;
   /**
-   * Gives the rest back: of the money, up to what was reserved, and of the limits on tokens. To be called once the usage
-   * event of the request is acknowledged by the stream, also when nothing was used: until then the epoch of the request
-   * counts as in use here. Need not be waited for, and what is settled in the same instant goes to Valkey together.
+   * Returns the unused credit and tokens. Call it after the stream has acknowledged the usage event, also if nothing was used:
+   * until then the epoch counts as in use. It need not be awaited; simultaneous settlements share one Valkey call.
    */
   settle(reservation: Reservation, actual: bigint, tokens?: number): Promise<void>;
-  /** Prolongs what is used and ends what is not. To be called again and again, more often than leases last. */
+  /** Renews used leases and returns idle ones. Call it more often than leases expire. */
   maintain(): Promise<void>;
-  /** Ends all epochs, once their last requests are settled. */
+  /** Ends all epochs after their last requests are settled. */
   close(): Promise<void>;
 }
 
@@ -27,60 +23,53 @@ export interface ReserveRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly requestId: RequestId;
-  /** The most that the request can cost. */
+  /** The maximum cost of the request. */
   readonly amount: bigint;
-  /**
-   * For a request that can be made smaller: the least that is of use. What is reserved is as much as pot and budgets afford
-   * from this up to the amount, and the reservation says how much that is. The whole amount unless said.
-   */
+  /** The smallest accepted amount of a request that can be reduced (default: `amount`). As much as possible is reserved. */
   readonly least?: bigint;
   readonly budgets: readonly BudgetId[];
-  /** Keep the list and hand in the same one again: it is checked once for each list, not for each request. */
+  /** Pass the same list object again: each list is checked once, not per request. */
   readonly limits: readonly RequestLimit[];
-  /** The most tokens that the request can use: what it costs of limits on tokens. */
+  /** The maximum number of tokens of the request, counted against token limits. */
   readonly tokens: number;
-  /**
-   * Resolves to true once a request of the organisation that has ended may have given its rest back, and to false when that takes
-   * long. A request that lacks little is not refused for the sake of requests that are over.
-   */
+  /** Resolves to true when another request of the organisation may have settled, to false if that takes too long. */
   readonly nextSettled?: () => Promise<boolean>;
 }
 
-/** With what the usage event has to carry besides the usage. */
 export interface Reservation {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly requestId: RequestId;
-  /** What was set aside: no more can be charged. */
+  /** The reserved amount; no more can be charged. */
   readonly amount: bigint;
   readonly budgets: readonly BudgetId[];
   readonly limits: readonly RequestLimit[];
   readonly tokens: number;
-  /** Null in test mode, which costs nothing. */
+  /** Null in test mode, which is free. */
   readonly leaseId: LeaseId | null;
   readonly epoch: bigint;
   readonly gatewayId: string;
-  /** By the gateway's own clock. */
+  /** By the gateway's clock. */
   readonly reservedAtMs: number;
   readonly rate: RateDecision;
 }
 
-/** Why money or a budget is too small, as far as it is known. */
+/** Why the balance or a budget is too small, as far as known. */
 export interface InsufficientFunds {
   readonly of: 'balance' | 'budget';
-  /** The least that the request would have reserved. */
+  /** The smallest amount that the request accepts. */
   readonly needed: bigint;
-  /** What could be reserved now; null when the ledger did not say. */
+  /** The amount that could be reserved now; null if the ledger did not report it. */
   readonly left: bigint | null;
-  /** Requests that are running have reserved enough of the rest: trying again may help once they end. */
+  /** Running requests have reserved enough of the rest: retrying may succeed after they end. */
   readonly isReserved: boolean;
-  /** Until the budget starts again; null when it does not, would still be too small, or is not known to. */
+  /** Time until the budget resets; null if it does not reset, would still be too small, or is unknown. */
   readonly resetsInMs: number | null;
 }
 
 export interface ReserveRejection {
   readonly refused: AdmissionErrorReason;
   readonly funds?: InsufficientFunds;
-  /** Its `refusedBy` says which limit it was, when it was one. `degraded` when Valkey could not be asked. */
+  /** `refusedBy` names the exceeded limit, if any. `degraded` if Valkey could not be reached. */
   readonly rate: RateDecision;
 }

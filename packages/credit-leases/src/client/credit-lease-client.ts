@@ -13,15 +13,15 @@ import { createSettlementBatcher, type SettlementBatcher } from './settlement-ba
 import { createTestModeReserver } from './test-mode-reserver.ts';
 
 export interface CreditLeaseClientOptions extends HeldLeaseOptions {
-  /** Of this run of this process, and never used again: a host's name and something random. */
+  /** Identifies this run of the process and is never reused: host name and random suffix. */
   readonly gatewayId: string;
 }
 
-/** While Valkey stays away it is said once in this time, not once for every request. */
+/** While Valkey is unreachable, log once per interval instead of once per request. */
 const warningIntervalMs = 1_000;
-/** Leases whose worker does not answer are tended beside the next round of the others. */
+/** A lease whose worker does not respond in this time is maintained beside the next round of the others. */
 const maintenanceTimeoutMs = 1_000;
-/** How often Valkey is asked whether it still has a pot. */
+/** How often to check that Valkey still has a lease. */
 const lossCheckIntervalMs = 5_000;
 
 interface OwnerLease {
@@ -31,8 +31,8 @@ interface OwnerLease {
 }
 
 /**
- * Ends a lease whose pot Valkey has lost: no request can spend from it, and its hold keeps the money from all other uses.
- * A request notices the loss by itself, but an idle gateway has no requests.
+ * Ends a lease that Valkey has lost, because its hold keeps the money from all other uses. A request detects the loss too,
+ * but an idle gateway has no requests.
  */
 function createLossCheck(
   name: LeaseOwner,
@@ -50,11 +50,11 @@ function createLossCheck(
     try {
       if (!(await holding.leases.isLost(name, epoch))) return;
     } catch (error) {
-      // If Valkey does not answer, it may still have the pot.
+      // If Valkey does not respond, it may still have the lease.
       warnRarely(error);
       return;
     }
-    // Meanwhile a request may have noticed the loss and borrowed another lease.
+    // Meanwhile a request may have detected the loss and requested another lease.
     if (held.current()?.lease.epoch !== epoch) return;
     held.drop();
     await held.epochs.report();
@@ -86,7 +86,7 @@ export function createCreditLeaseClient(options: CreditLeaseClientOptions): Cred
     const nowMs = clock.monotonicMs();
     if (nowMs < silentUntilMs) return;
     silentUntilMs = nowMs + warningIntervalMs;
-    log.warn({ err: error }, 'the pot Valkey could not be asked');
+    log.warn({ err: error }, 'could not reach the Valkey of the credit leases');
   }
 
   const counter: LimitCounter = {
@@ -124,10 +124,10 @@ export function createCreditLeaseClient(options: CreditLeaseClientOptions): Cred
       await runner.run([...ownerLeases], {
         key: ([key]) => key,
         work: async ([key, { held, endLost }]) => {
-          // Before the question to Valkey, so that a slow Valkey does not keep a lease from being prolonged.
+          // Before the loss check, so that a slow Valkey does not delay the renewal.
           await held.maintain();
           await endLost();
-          // Asked at the instant of forgetting: a request may have come while the ends were reported.
+          // Checked just before the deletion: a request may have arrived while the ends were published.
           if (held.isDone()) ownerLeases.delete(key);
         },
         maxWaitMs: maintenanceTimeoutMs,

@@ -18,8 +18,8 @@ function setUp(publish?: () => Promise<void>) {
   return { epochs, published };
 }
 
-describe('the end of an epoch', () => {
-  it('is reported after the last request of it is settled, once', async () => {
+describe('EpochTracker', () => {
+  it('reports the end of an epoch once, after its last request is settled', async () => {
     const { epochs, published } = setUp();
     epochs.begin(1n);
     epochs.enter(1n, request(1));
@@ -50,7 +50,7 @@ describe('the end of an epoch', () => {
     expect(published).toEqual(['g.1 2', 'g.1 4']);
   });
 
-  it('is reported again when it was asked for again: the stream it stood in may be lost', async () => {
+  it('reports an end again when requested, because the stream may have lost it', async () => {
     const { epochs, published } = setUp();
     epochs.begin(1n);
     epochs.begin(2n);
@@ -59,7 +59,7 @@ describe('the end of an epoch', () => {
     epochs.end(1n);
     await epochs.report();
     expect(published).toEqual(['g.1 1', 'g.1 1']);
-    // Not by itself, nor for what was never reported.
+    // Neither unrequested nor for an epoch that was never reported.
     epochs.end(0n);
     await epochs.report();
     expect(published).toHaveLength(2);
@@ -67,7 +67,7 @@ describe('the end of an epoch', () => {
     expect(epochs.isDone()).toBe(true);
   });
 
-  it('is reported for an epoch that was never heard of', async () => {
+  it('reports the end of an unknown epoch', async () => {
     const { epochs, published } = setUp();
     epochs.end(7n);
     await epochs.report();
@@ -76,7 +76,7 @@ describe('the end of an epoch', () => {
     expect(epochs.begin(8n)).toBe(true);
   });
 
-  it('is reported again when the stream did not take it', async () => {
+  it('retries an end marker that the stream rejected', async () => {
     let down = true;
     const { epochs, published } = setUp(async () => {
       if (down) throw new Error('down');
@@ -91,8 +91,8 @@ describe('the end of an epoch', () => {
   });
 });
 
-describe('a new life', () => {
-  it('has another id, may use the same epoch, and the old one ends when its requests do', async () => {
+describe('renewHolderId', () => {
+  it('allows the same epoch under a new id, and the old run ends with its requests', async () => {
     const { epochs, published } = setUp();
     epochs.begin(1n);
     epochs.enter(1n, request(1));

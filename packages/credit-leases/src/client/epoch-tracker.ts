@@ -11,7 +11,7 @@ interface HolderRun {
 
 const newRun = (id: string): HolderRun => ({ id, inFlight: new Map(), started: 0n, over: 0n, reported: 0n });
 
-/** How far the ends can be reported: up to what is over, and below the oldest request under way. */
+/** The last epoch whose end can be reported: ended, and older than the oldest request in flight. */
 function publishableThrough(run: HolderRun): bigint {
   let through = run.over;
   for (const [epoch, requests] of run.inFlight) {
@@ -32,21 +32,21 @@ function removeRequest(run: HolderRun, epoch: bigint, requestId: RequestId): boo
 }
 
 /**
- * What one gateway has under way in the epochs of one pot, and the reports of their ends. A report says: nothing of these
- * epochs will follow. So it is sent when the epoch is over here and its last request has been settled, which is after its
- * usage was acknowledged; and an epoch that was reported is never entered again under the same id.
+ * Tracks the requests of one gateway in the epochs of one lease series, and reports their ends. An end marker says that no
+ * usage of these epochs follows. It is sent after the last request is settled, so after its usage was acknowledged; a reported
+ * epoch is never entered again under the same id.
  */
 export class EpochTracker {
   readonly #options;
   #run: HolderRun;
-  /** Runs that are over, until the last of their requests is settled and reported. */
+  /** Ended runs, until the last of their requests is settled and reported. */
   readonly #past = new Set<HolderRun>();
   readonly #waiters: (() => void)[] = [];
   #reporting: Promise<void> = Promise.resolve();
   #inFlight = 0;
 
   constructor(options: {
-    /** Never the same twice. */
+    /** Must return a new id each time. */
     readonly nextId: () => string;
     readonly publish: (gatewayId: string, throughEpoch: bigint) => Promise<void>;
     readonly log: Pick<Logger, 'warn'>;
@@ -55,7 +55,7 @@ export class EpochTracker {
     this.#run = newRun(options.nextId());
   }
 
-  /** The id of the present run as a lease holder. */
+  /** The id of the current run as a lease holder. */
   get gatewayId(): string {
     return this.#run.id;
   }
@@ -64,17 +64,16 @@ export class EpochTracker {
     return this.#inFlight;
   }
 
-  /** False for an epoch that has ended here: it may live on elsewhere, but is open only to another run. */
+  /** False for an epoch that ended in this run: only another run can use it. */
   begin(epoch: bigint): boolean {
     const run = this.#run;
     if (epoch <= run.over) return false;
-    // A newer epoch ends the older ones: the pot has only one.
+    // A newer epoch ends the older ones: a series has only one open lease.
     if (epoch > run.started && run.started > run.over) run.over = epoch - 1n;
     run.started = epoch;
     return true;
   }
 
-  /** Counts a request in. */
   enter(epoch: bigint, requestId: RequestId): void {
     let requests = this.#run.inFlight.get(epoch);
     if (requests === undefined) this.#run.inFlight.set(epoch, (requests = new Set()));
@@ -83,7 +82,7 @@ export class EpochTracker {
     this.#inFlight += 1;
   }
 
-  /** Counts it out. Most requests are of the present run, and end nothing with their own end. */
+  /** Most requests are of the current run and end no epoch. */
   leave(epoch: bigint, requestId: RequestId): void {
     if (!removeRequest(this.#run, epoch, requestId) && !this.#removeFromPast(epoch, requestId)) return;
     this.#inFlight -= 1;
@@ -91,23 +90,22 @@ export class EpochTracker {
     this.#reportIfBehind();
   }
 
-  /** Whether it was counted in and not yet out. */
   has(epoch: bigint, requestId: RequestId): boolean {
     if (this.#run.inFlight.get(epoch)?.has(requestId) === true) return true;
     return [...this.#past].some(({ inFlight }) => inFlight.get(epoch)?.has(requestId) === true);
   }
 
-  /** This epoch and all before it are over. Said again of what was reported already, it is reported again. */
+  /** Ends this epoch and all before it. Repeating it for a reported epoch reports the epoch again. */
   end(throughEpoch: bigint): void {
     const run = this.#run;
-    // Asked for although it was reported: not read yet, or lost with the stream that it stood in. Without it the lease
-    // would never close while this gateway lives, and a second marker changes nothing.
+    // A repeated request means that the marker was not read yet or was lost with its stream. Without it the lease
+    // would never close while this gateway runs, and a second marker changes nothing.
     if (throughEpoch > 0n && throughEpoch <= run.reported) run.reported = throughEpoch - 1n;
     if (throughEpoch > run.over) run.over = throughEpoch;
     this.#reportIfBehind();
   }
 
-  /** What is done from now on is done under another id; what is under way ends under the old one. */
+  /** Starts a new run under another id; requests in flight end under the old one. */
   renewHolderId(): void {
     if (this.#run.started > this.#run.over) this.#run.over = this.#run.started;
     this.#past.add(this.#run);
@@ -115,19 +113,19 @@ export class EpochTracker {
     this.#reportIfBehind();
   }
 
-  /** Nothing is under way and nothing is left to report. */
+  /** Whether no request is in flight and no end is unreported. */
   isDone(): boolean {
     return this.#inFlight === 0 && !this.#hasEndsToPublish();
   }
 
-  /** Reports what is over and done. Tried again with the next call if it fails. */
+  /** Publishes the ends that are due. A failed end is retried by the next call. */
   report(): Promise<void> {
-    // One after the other, so that who waits for this one knows that everything until now was looked at.
+    // Serialized, so that an awaited report covers everything that ended before the call.
     this.#reporting = this.#reporting.then(() => this.#publishAllEnds());
     return this.#reporting;
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no request is in flight. */
   async idle(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((wake) => void this.#waiters.push(wake));
   }
@@ -149,7 +147,7 @@ export class EpochTracker {
   async #publishAllEnds(): Promise<void> {
     for (const run of [this.#run, ...this.#past]) {
       await this.#publishHolderEnd(run).catch((error: unknown) =>
-        this.#options.log.warn({ err: error }, 'the end of an epoch will be reported again'),
+        this.#options.log.warn({ err: error }, 'could not publish an end marker; retrying'),
       );
     }
   }

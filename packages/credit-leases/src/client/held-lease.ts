@@ -9,9 +9,9 @@ import { WaitingTotals, type WaitingRequest } from './waiting-requests.ts';
 
 export interface HeldLeaseOptions {
   readonly valkey: Pick<ValkeyClient, 'run' | 'runLoaded' | 'command'>;
-  /** Asks the keeper of the ledger; rejects when there is no answer in time. */
+  /** Sends a lease request to the lender; rejects if there is no reply in time. */
   readonly requestLease: (request: LeaseRequest) => Promise<LeaseReply>;
-  /** Puts the marker into the usage stream and resolves when it is stored there. */
+  /** Publishes the end marker and resolves when the usage stream has stored it. */
   readonly publishEnd: (end: EpochEnd) => Promise<void>;
   readonly cell: number;
   readonly clock: Timer;
@@ -28,22 +28,21 @@ export type LeaseNeed = Pick<LeaseRequest, 'shortage' | 'budgets'>;
 const nothingMore: LeaseNeed = { shortage: 0n, budgets: [] };
 
 export interface LeaseRequestResult {
-  /** Null: there was none. */
+  /** Null if there was no reply. */
   readonly reply: LeaseReply | null;
-  /** What was asked for was more than this one needs: a refusal of that says nothing about less. */
+  /** The lender was asked for more than this request needs, so its refusal does not apply to a smaller amount. */
   readonly requestedMore: boolean;
-  /** The question was asked for this one, and not before it for others. */
+  /** Whether the lender was asked for this request and not earlier for another one. */
   readonly own: boolean;
 }
 
-/** A pot that cannot be filled above its low-water mark, or to all that a request would like, is not asked for each time. */
+/** A lease that cannot be filled to its low-water mark or to a request's full amount is not requested each time. */
 const requestIntervalMs = 1_000;
-/** A lease without requests for so long is given back: until then its hold keeps the money from everything else. */
+/** An idle lease is returned after this time, because its hold keeps the money from all other uses. */
 const idleReturnMs = 60_000;
-/** Budgets that are remembered as dry; more of them are simply asked for again. */
+/** How many budgets are remembered as too small; further ones are simply requested again. */
 const maxShortages = 100;
 
-/** The lease of one pot, as one gateway holds it. */
 export class HeldLease {
   readonly epochs: EpochTracker;
   readonly #options: HeldLeaseOptions;
@@ -74,13 +73,13 @@ export class HeldLease {
     });
   }
 
-  /** What can be spent from now; null when there is none, or its time is over by the gateway's own clock. */
+  /** The lease to spend from now; null if there is none or it has expired by the gateway's clock. */
   current(): ActiveLease | null {
     if (this.#held !== null && this.#clock.monotonicMs() >= this.#admitUntilMs) this.drop();
     return this.#held;
   }
 
-  /** Asks the ledger, one question at a time: who comes meanwhile waits for the same answer. */
+  /** Asks the lender, one request at a time: concurrent callers share the reply. */
   async requestMore(need: LeaseNeed): Promise<LeaseRequestResult> {
     if (this.#closed && this.#pending === null) return { reply: null, requestedMore: false, own: true };
     const own = this.#pending === null;
@@ -92,13 +91,13 @@ export class HeldLease {
     return { reply: await this.#pending.reply, requestedMore, own };
   }
 
-  /** A request got less than it would have liked although the ledger was asked, for want of money or of a budget. */
+  /** Records that a request got less than its full amount although the lender was asked. */
   notePoor(missing: BudgetId | 'money'): void {
     if (this.#poorUntilMs.size >= maxShortages) this.#poorUntilMs.clear();
     this.#poorUntilMs.set(missing, this.#clock.monotonicMs() + requestIntervalMs);
   }
 
-  /** That was a moment ago, so asking again would help nobody. */
+  /** Whether such a shortage was recorded a moment ago, so that asking again is useless. */
   isPoor(budgets: readonly BudgetId[]): boolean {
     if (this.#poorUntilMs.size === 0) return false;
     const nowMs = this.#clock.monotonicMs();
@@ -106,7 +105,7 @@ export class HeldLease {
     return isNow('money') || budgets.some(isNow);
   }
 
-  /** Asks for more in the background when little is left. */
+  /** Requests more in the background when the remaining credit is low. */
   refillAhead(): void {
     this.#used = true;
     const nowMs = this.#clock.monotonicMs();
@@ -117,19 +116,18 @@ export class HeldLease {
     void this.requestMore(nothingMore);
   }
 
-  /** Stops using the lease. Its requests under way are still settled, and then its end is reported. */
+  /** Stops using the lease. Requests in flight are still settled, and then its end is reported. */
   drop(): void {
     if (this.#held !== null) this.epochs.end(this.#held.lease.epoch);
     this.#held = null;
     this.#seen = null;
   }
 
-  /** What Valkey said of the pot. */
   recordState(state: NonNullable<LeaseRequest['seen']>): void {
     if (this.#held?.lease.epoch === state.epoch) this.#seen = state;
   }
 
-  /** Counts a request among those that wait for money and budgets, until it stops waiting. */
+  /** Counts a request as waiting for money and budgets, until stopWaiting. */
   wait(request: WaitingRequest): void {
     this.#restartIdleTime();
     this.#waiting.add(request);
@@ -139,20 +137,20 @@ export class HeldLease {
     this.#waiting.remove(request);
   }
 
-  /** Prolongs the lease if it is used, gives it back when it was idle for a minute, and reports ends. */
+  /** Renews the lease if it is used, returns it after a minute without requests, and reports ends. */
   async maintain(): Promise<void> {
-    // A request that waits has not entered an epoch yet, and may still spend from the lease.
+    // A waiting request has not entered an epoch yet, and may still spend from the lease.
     if (this.#pending !== null || this.#waiting.count > 0 || this.epochs.inFlight > 0)
       this.#restartIdleTime();
     if (this.#held !== null && (await this.#mayReturn())) this.drop();
-    // Also after the lease was lost: who still has requests under way must not be taken for dead.
+    // Also after the lease was lost: a gateway with requests in flight must not be declared dead.
     const isBusy = this.#used || this.epochs.inFlight > 0;
     if (isBusy && this.#clock.monotonicMs() >= this.#prolongAtMs) await this.requestMore(nothingMore);
     this.current();
     await this.epochs.report();
   }
 
-  /** Nothing is left of it here: no lease, no question, no request and nothing to report. */
+  /** Whether no lease, lease request, inference request or unreported end remains. */
   isDone(): boolean {
     const isUnused = this.#held === null && this.#pending === null && this.#waiting.count === 0;
     return isUnused && this.epochs.isDone();
@@ -160,7 +158,7 @@ export class HeldLease {
 
   async close(): Promise<void> {
     this.#closed = true;
-    // An answer under way may bring a lease, whose end must be reported too.
+    // A pending reply may bring a lease, whose end must be reported too.
     await this.#pending?.reply;
     this.drop();
     await this.epochs.idle();
@@ -170,7 +168,7 @@ export class HeldLease {
   #accept(reply: LeaseReply, sentMs: number): LeaseReply {
     if (this.#held !== null && this.#held.lease.epoch <= reply.endThrough) this.drop();
     this.epochs.end(reply.endThrough);
-    // What it speaks of has ended here, and can be used again only by someone else.
+    // This epoch has ended in this run, so only a new holder id can use it.
     const ended = reply.outcome === 'leased' && !this.epochs.begin(reply.epoch);
     if (ended || (reply.outcome === 'refused' && reply.reason === 'dead')) {
       this.drop();
@@ -183,7 +181,7 @@ export class HeldLease {
       this.#held = { lease: reply, leases: new ValkeyLeases(this.#options.valkey, reply.server) };
       this.#seen = { epoch: reply.epoch, granted: 0n, remaining: 0n };
     }
-    // From when the question was sent: the lease was prolonged later than that.
+    // Counted from the sending: the lender renewed the lease later than that.
     this.#admitUntilMs = sentMs + reply.admitForMs;
     this.#prolongAtMs = sentMs + Math.trunc(reply.admitForMs * 0.5);
     this.#used = false;
@@ -195,7 +193,7 @@ export class HeldLease {
     const sentMs = this.#clock.monotonicMs();
     const { gatewayId } = this.epochs;
     try {
-      // For all that wait: one question after the other for each of them would have most give up.
+      // Request for all waiting requests at once: asking for one after the other would let most of them time out.
       const budgets = need.budgets.map((budget) => {
         const ofAll = this.#waiting.wantedOf(budget.id);
         return ofAll > budget.wanted ? { ...budget, wanted: ofAll } : budget;
@@ -204,7 +202,7 @@ export class HeldLease {
       const sent = { ...this.#owner, ...need, budgets, cell, gatewayId, seen: this.#seen, wanted };
       return this.#accept(await requestLease(sent), sentMs);
     } catch (error) {
-      log.warn({ err: error, orgId: this.#owner.orgId }, 'no lease could be had');
+      log.warn({ err: error, orgId: this.#owner.orgId }, 'could not get a credit lease');
       return null;
     }
   }
@@ -213,13 +211,13 @@ export class HeldLease {
     this.#idleSinceMs = this.#clock.monotonicMs();
   }
 
-  /** Whether to give the lease back now. Asks the ledger first: while it does not answer, the lease could not be borrowed again. */
+  /** Asks the lender first: if it does not respond, a returned lease could not be replaced. */
   async #mayReturn(): Promise<boolean> {
     const isOver = (): boolean => this.#clock.monotonicMs() - this.#idleSinceMs >= idleReturnMs;
     if (!isOver()) return false;
     const { reply } = await this.requestMore(nothingMore);
     if (reply === null || (reply.outcome === 'refused' && reply.reason === 'busy')) this.#restartIdleTime();
-    // A request may have come while the ledger was asked.
+    // A request may have arrived during the call.
     return isOver();
   }
 }

@@ -1,6 +1,6 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-/** What a gateway does for the lease of one organisation: prolongs it and reports its ends. */
+/** Renews the lease of one organisation at a gateway and reports its ends. */
 export const maintainLeases = defineLoop({
   name: 'tend leases',
   over: 'organisations',

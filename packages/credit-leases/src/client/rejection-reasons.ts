@@ -1,4 +1,4 @@
-/** Why a request is turned away. Only a ledger that answered may say that there is no money. */
+/** Why a request is rejected. INSUFFICIENT_BALANCE needs a response of the ledger. */
 export type AdmissionErrorReason =
   | 'RATE_LIMITED'
   | 'INSUFFICIENT_BALANCE'
@@ -8,7 +8,7 @@ export type AdmissionErrorReason =
 
 export type LeaseErrorReason = 'no money' | 'budget exceeded' | 'frozen' | 'busy';
 
-/** `null` stands for a ledger that did not answer. */
+/** `null` means that the ledger did not respond. */
 export function toAdmissionErrorReason(reason: LeaseErrorReason | null): AdmissionErrorReason {
   if (reason === 'no money') return 'INSUFFICIENT_BALANCE';
   if (reason === 'budget exceeded') return 'BUDGET_EXCEEDED';

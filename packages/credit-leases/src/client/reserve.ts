@@ -8,19 +8,18 @@ import type { ReserveResult } from '../protocol/valkey-leases.ts';
 import type { InsufficientFunds, ReserveRejection, Reservation, ReserveRequest } from './client-types.ts';
 import { costsFor, limitSetOf, type LimitSet } from '../protocol/request-limits.ts';
 
-/** How a request comes by its money: from the pot, and where that is dry from the ledger, in turns. */
+/** Reserves from the lease in Valkey, and asks the lender for more where the lease is too small. */
 
-/** A request that finds a pot dry asks, and may find it dry again because others were quicker. */
+/** A request may find the lease too small repeatedly, because other requests reserved the new credit first. */
 const maxTries = 8;
 
-/** A request as it was asked for, checked. */
 export interface CheckedReserveRequest extends ReserveRequest {
   readonly least: bigint;
   readonly set: LimitSet;
   readonly costs: readonly number[];
 }
 
-/** What to ask the ledger for, given what Valkey said. */
+/** The lease request that follows from Valkey's result. */
 function leaseNeedOf(request: CheckedReserveRequest, result: ReserveResult | null): LeaseNeed {
   const { amount, least, budgets } = request;
   const short = (needed: bigint, remaining: bigint): bigint => (needed > remaining ? needed - remaining : 0n);
@@ -34,9 +33,9 @@ function leaseNeedOf(request: CheckedReserveRequest, result: ReserveResult | nul
   return { shortage: least, budgets: shares };
 }
 
-/** A negative amount would make a pot larger, and one that Valkey cannot count would end a script half way. */
+/** A negative amount would enlarge a lease, and an amount too large for Lua would abort a script half way. */
 export function requireAmount(amount: bigint, most: bigint): void {
-  if (amount < 0n || amount > most) throw new RangeError(`Not an amount of a request: ${amount} nano-USD.`);
+  if (amount < 0n || amount > most) throw new RangeError(`Invalid amount of a request: ${amount} nano-USD`);
 }
 
 export function checkReserveRequest(request: ReserveRequest): CheckedReserveRequest {
@@ -44,31 +43,31 @@ export function checkReserveRequest(request: ReserveRequest): CheckedReserveRequ
   requireAmount(request.amount, 2n ** 63n - 1n);
   requireAmount(least, request.amount);
   const set = limitSetOf(request.orgId, request.limits);
-  // No lease holds more; where less will do, it is asked for no more than can be counted.
+  // No lease holds more, so a request that can be reduced asks for at most that.
   const amount = request.amount > maxPerLease && least < request.amount ? maxPerLease : request.amount;
   return { ...request, amount, least, set, costs: costsFor(set, request.tokens) };
 }
 
-/** What Valkey said of the limits, if it looked at them. */
+/** Valkey's decision on the rate limits, if it checked them. */
 function rateOf({ set, costs }: CheckedReserveRequest, result: ReserveResult | null): RateDecision {
   if (result === null || result.used === null) return uncountedDecision(set.limits);
   return toDecision(result.outcome !== 'limited', set.limits, costs, result.used);
 }
 
-/** Whether what Valkey has would do for a request that can be made smaller. */
+/** Whether the remaining credit is enough for a request that can be reduced. */
 function isEnough(result: ReserveResult | null, least: bigint): boolean {
   return (result?.outcome === 'dry' || result?.outcome === 'budget dry') && result.remaining >= least;
 }
 
 export interface LimitCounter {
   readonly clock: Timer;
-  /** What the limits are, for a request that has no pot to ask. */
+  /** Reads the limits, for a request without a lease. */
   readonly peek: (request: CheckedReserveRequest) => Promise<RateDecision>;
-  /** Counts a request that was turned away. */
+  /** Counts a rejected request. */
   readonly count: (request: CheckedReserveRequest) => Promise<RateDecision>;
 }
 
-/** Asks the pot once. What it did not admit is counted out again, also when its answer is not known. */
+/** Tries to reserve once. A request without a confirmed admission leaves the epoch again. */
 async function reserveInValkey(
   { lease, leases }: ActiveLease,
   held: HeldLease,
@@ -79,7 +78,7 @@ async function reserveInValkey(
   const { orgId, mode, requestId, amount, budgets, limits, tokens, set, costs } = request;
   const gatewayId = held.epochs.gatewayId;
   const reservedAtMs = clock.monotonicMs();
-  // Counted before Valkey is asked: an end must not be reported while an admission may be under way.
+  // Before the call: an end must not be reported while an admission may be in progress.
   held.epochs.enter(epoch, requestId);
   let isAdmitted = false;
   try {
@@ -96,7 +95,7 @@ async function reserveInValkey(
       ...{ leaseId, epoch, gatewayId, reservedAtMs, rate },
     };
   } catch (error) {
-    // It may have run. Nothing will be used of it; what cannot be given back now stays until the epoch ends.
+    // The script may have run. The request uses nothing; a reservation that cannot be settled now stays until the epoch ends.
     const requests = [{ requestId, actual: 0n }];
     void leases.settle(request, { epoch, gatewayId, requests, back: [] }).catch(() => undefined);
     throw error;
@@ -105,7 +104,7 @@ async function reserveInValkey(
   }
 }
 
-/** Why the request cannot be, after what the ledger answered; or null to try again. */
+/** Why the request is rejected after the lender's reply; null to try again. */
 function errorReasonIn(
   { reply, requestedMore }: LeaseRequestResult,
   request: CheckedReserveRequest,
@@ -121,7 +120,7 @@ function errorReasonIn(
   return reply.returning.some(isOwn) ? toAdmissionErrorReason(null) : null;
 }
 
-/** What is missing, by what Valkey and the ledger said last. */
+/** The missing amount, from the last replies of Valkey and the lender. */
 function insufficientFundsOf(
   request: CheckedReserveRequest,
   refused: ReserveRejection['refused'],
@@ -140,22 +139,22 @@ function insufficientFundsOf(
     needed: request.least,
     left,
     isReserved: dry !== null && dry.reserved > 0n && (left ?? remaining) + dry.reserved >= request.least,
-    // The next period does not help a request that a whole one does not cover.
+    // The next period does not help a request that costs more than a whole period allows.
     resetsInMs: exceeded !== undefined && exceeded.limit >= request.least ? exceeded.resetsInMs : null,
   };
 }
 
-/** How often a request waits for others that are over to give back what they did not use. */
+/** How often a request waits for the settlement of ended requests. */
 const maxWaits = 3;
 
-/** Tries again as requests that are over give back what they did not use. */
+/** Retries after ended requests have returned their unused credit. */
 async function reserveAfterSettlements(
   held: HeldLease,
   request: CheckedReserveRequest,
   clock: Timer,
 ): Promise<Reservation | null> {
   for (let waits = 0; waits < maxWaits && (await request.nextSettled?.()) === true; waits += 1) {
-    // The ledger may have the rest of what the pot lacks, so it is asked once before the second attempt.
+    // The ledger may have the missing rest, so it is asked once before the second attempt.
     for (const isLast of [false, true]) {
       const holding = held.current();
       if (holding === null) return null;
@@ -168,14 +167,14 @@ async function reserveAfterSettlements(
   return null;
 }
 
-/** The reservation, or why there is none. Rejects when Valkey cannot be asked. */
+/** Returns the reservation or the rejection. Rejects if Valkey cannot be reached. */
 export async function reserveFromLease(
   held: HeldLease,
   request: CheckedReserveRequest,
   counter: LimitCounter,
 ): Promise<Reservation | ReserveRejection> {
   const { clock, peek } = counter;
-  // The whole first, where less would do: the ledger is asked before a request is made smaller.
+  // Try the full amount first: the ledger is asked before a request is reduced.
   let least = held.isPoor(request.budgets) ? request.least : request.amount;
   let missing: BudgetId | 'money' | null = null;
   let rate: RateDecision | null = null;
@@ -194,10 +193,10 @@ export async function reserveFromLease(
       if (valkeyResult.outcome === 'limited') return { refused: 'RATE_LIMITED', rate };
       if (valkeyResult.outcome === 'dry') missing = 'money';
       else if (valkeyResult.outcome === 'budget dry') missing = valkeyResult.budget;
-      // Unless another request has already found that out and got a new one.
+      // Unless another request has already detected that and got a new lease.
       else if (held.current()?.lease.epoch === holding.lease.epoch) held.drop();
     } else if (rate === null) {
-      // The ledger is not for those who are over their limits.
+      // Requests above their rate limits must not reach the ledger.
       rate = await peek(request);
       if (!rate.allowed) return { refused: 'RATE_LIMITED', rate };
     }
@@ -209,16 +208,13 @@ export async function reserveFromLease(
       const late = funds?.isReserved === true ? await reserveAfterSettlements(held, request, clock) : null;
       return late ?? refuseReservation(request, refused, { counter, rate, funds });
     }
-    // A question that others had asked before says nothing about what this one would like.
+    // A reply to another request says nothing about the full amount of this one.
     if (ledgerResult.own || nth + 2 >= maxTries) ({ least } = request);
   }
   return refuseReservation(request, toAdmissionErrorReason(null), { counter, rate, funds: null });
 }
 
-/**
- * What has no money, and was refused it by the ledger, counts as a request: or whoever has none could ask the ledger
- * without end. That the ledger was away is nobody's fault but ours.
- */
+/** A request rejected for lack of money counts against the rate limits, which bounds the calls to the ledger. */
 async function refuseReservation(
   request: CheckedReserveRequest,
   refused: ReserveRejection['refused'],

@@ -6,12 +6,9 @@ import type { LimitRefund, LeaseOwner } from '../protocol/valkey-leases.ts';
 import type { Reservation } from './client-types.ts';
 import { limitSetOf, unusedTokens } from '../protocol/request-limits.ts';
 
-/**
- * Gives back what requests did not use. Usage is acknowledged by the message, so many requests end in the same instant:
- * those of one pot go to Valkey in one call.
- */
+/** Settles requests in batches: acknowledgements arrive together, so many requests of one lease share a Valkey call. */
 export interface SettlementBatcher {
-  /** Resolves when Valkey has answered, or will not. */
+  /** Resolves when Valkey has responded or the call has failed. */
   settle(reservation: Reservation, actual: bigint, tokens: number): Promise<void>;
 }
 
@@ -23,12 +20,11 @@ interface SettlementBatch {
   readonly done: Promise<void>;
 }
 
-/** Valkey serves nobody else meanwhile. */
+/** Limits how long one script blocks Valkey. */
 const maxBatchSize = 100;
 
 const alreadySettled = Promise.resolve();
 
-/** What each limit on tokens gets back. */
 export function limitRefundsOf(reservation: Reservation, tokens: number, nowMs: number): LimitRefund[] {
   const set = limitSetOf(reservation.orgId, reservation.limits);
   if (!set.countsTokens || tokens >= reservation.tokens) return [];
@@ -58,7 +54,10 @@ export function createSettlementBatcher(
       const result = await holding.leases.settle(name, end);
       if (result.outcome === 'settled') held.recordState({ ...result, epoch });
     } catch (error) {
-      log.warn({ err: error, requests: requests.length }, 'reservations stay until their epoch ends');
+      log.warn(
+        { err: error, requests: requests.length },
+        'could not settle reservations; they remain until their epoch ends',
+      );
     } finally {
       for (const { requestId } of requests) held.epochs.leave(epoch, requestId);
     }

@@ -3,10 +3,7 @@ import type { RefundingLimiter } from '@millrace/platform/limiter';
 import type { ReserveRejection, Reservation, ReserveRequest } from './client-types.ts';
 import { costsFor, limitSetOf, unusedTokens, withCosts } from '../protocol/request-limits.ts';
 
-/**
- * What test keys spend from: nothing. Their rate limits count like any other, and like any other limiter that has lost
- * its Valkey this one lets them through: what they do is free and is done by the mock engine.
- */
+/** Test mode is free, so only rate limits are counted. If Valkey is unreachable, test requests are admitted. */
 export function createTestModeReserver(limiter: RefundingLimiter, clock: Timer, gatewayId: string) {
   return {
     async reserve(request: ReserveRequest): Promise<Reservation | ReserveRejection> {

@@ -1,12 +1,11 @@
 import type { BudgetId } from '@millrace/platform/ids';
 
-/** A request that waits for money, and for the budgets that it counts against. */
 export interface WaitingRequest {
   readonly amount: bigint;
   readonly budgets: readonly BudgetId[];
 }
 
-/** What all requests that wait for a lease would like together. */
+/** The total amounts of all requests that wait for a lease. */
 export class WaitingTotals {
   count = 0;
   wanted = 0n;

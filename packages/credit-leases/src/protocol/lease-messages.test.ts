@@ -3,7 +3,7 @@ import { testIds } from '@millrace/testing';
 import { expect, it } from 'vitest';
 import { leaseRequestSchema, toJsonMessage, type LeaseRequest } from './lease-messages.ts';
 
-it('a key can ask for as many budgets as an organisation may have, with its own and those it took over', () => {
+it('leaseRequestSchema accepts as many budgets as an organisation can have, plus those a key brings along', () => {
   const budgets = Array.from({ length: budgetsMax + 10 }, () => ({
     id: testIds.next('bdg'),
     granted: 0n,

@@ -3,7 +3,7 @@ import { parseId, type BudgetId, type IdKind, type IdOf, type OrgId } from '@mil
 import { z } from 'zod';
 import type { LeaseServer } from './lease-scripts.ts';
 
-/** What gateways, and other cells on their behalf, say to the keeper of the ledger. Amounts travel as decimal text. */
+/** NATS messages between gateways, other cells and the lender. Amounts are decimal text. */
 
 const amountText = (pattern: RegExp) => z.string().regex(pattern).transform(BigInt);
 const wholeAmount = amountText(/^(0|[1-9][0-9]{0,18})$/);
@@ -12,7 +12,7 @@ const id = <K extends IdKind>(kind: K) =>
   z.string().transform((text, context): IdOf<K> => {
     const parsed = parseId(kind, text);
     if (parsed !== null) return parsed;
-    context.addIssue({ code: 'custom', message: `not an id of kind ${kind}` });
+    context.addIssue({ code: 'custom', message: `expected an id of kind ${kind}` });
     return z.NEVER;
   });
 const mode = z.enum(['live', 'test']);
@@ -21,25 +21,25 @@ const gatewayId = z.string().regex(/^[A-Za-z0-9._-]{1,100}$/);
 export interface LeaseRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
-  /** The cell whose pot it is for. */
+  /** The cell whose Valkey holds the lease. */
   readonly cell: number;
   readonly gatewayId: string;
-  /** The pot as the gateway saw it last; null when it knows of no lease. */
+  /** The lease as the gateway last observed it; null if it knows no lease. */
   readonly seen: { readonly epoch: bigint; readonly granted: bigint; readonly remaining: bigint } | null;
-  /** What is needed beyond what was left. */
+  /** The amount that the request needs beyond the remaining credit. */
   readonly shortage: bigint;
-  /** What all requests that wait at the gateway need together: lent if the money allows. */
+  /** The amount that all requests waiting at the gateway need together; granted if the balance allows. */
   readonly wanted: bigint;
   readonly budgets: readonly {
     readonly id: BudgetId;
     readonly granted: bigint;
     readonly shortage: bigint;
-    /** What would be of use beyond what was left: lent if the budget allows. */
+    /** The useful amount beyond the remaining credit; granted if the budget allows. */
     readonly wanted: bigint;
   }[];
 }
 
-/** More than one key can have: an organisation's own are bounded, and each key may bring one along. */
+/** More than one key can have: the budgets of an organisation are limited, and each key may bring one along. */
 const maxBudgets = 64;
 
 export const leaseRequestSchema = z.object({
@@ -58,9 +58,9 @@ export const leaseRequestSchema = z.object({
 export interface BudgetRemainder {
   readonly id: BudgetId;
   readonly amount: bigint;
-  /** What a whole period allows. */
+  /** The limit of one whole period. */
   readonly limit: bigint;
-  /** Until the budget starts again; null for one without a period. */
+  /** Time until the budget resets; null for a budget without a period. */
   readonly resetsInMs: number | null;
 }
 
@@ -71,24 +71,24 @@ export type LeaseReply =
       readonly leaseId: IdOf<'lse'>;
       readonly epoch: bigint;
       readonly granted: bigint;
-      /** Below this the gateway asks for more. */
+      /** Below this amount the gateway requests more. */
       readonly lowWater: bigint;
-      /** Counted from when the request was sent, by the gateway's own clock. */
+      /** Counted from when the request was sent, by the gateway's clock. */
       readonly admitForMs: number;
-      /** The money is there, these budgets are not. */
+      /** Budgets that are used up although the balance is sufficient. */
       readonly exceeded: readonly BudgetId[];
-      /** What the ledger still has of these. Older workers leave it out. */
+      /** The rest of these budgets in the ledger. Older workers omit it. */
       readonly left?: readonly BudgetRemainder[] | undefined;
-      /** Nor are these, but enough of them is on its way back from leases that are closing. */
+      /** Used-up budgets to which closing leases will return enough. */
       readonly returning: readonly BudgetId[];
-      /** Epochs up to this are over: the gateway reports their end once its last request of them is. */
+      /** These epochs have ended: the gateway reports their end after its last request of them. */
       readonly endThrough: bigint;
     }
   | {
       readonly outcome: 'refused';
-      /** `dead`: this gateway was given up; it must ask under another id. */
+      /** `dead`: this holder was declared dead; the gateway must request under a new holder id. */
       readonly reason: 'no money' | 'budget exceeded' | 'frozen' | 'busy' | 'dead';
-      /** What the ledger still has. Older workers leave it out. */
+      /** The balance that the ledger can still grant. Older workers omit it. */
       readonly available?: bigint | undefined;
       readonly endThrough: bigint;
     };
@@ -126,13 +126,13 @@ export const leaseReplySchema = z.discriminatedUnion('outcome', [
   }),
 ]);
 
-/** The database's time, sent with each answer: a gateway has no other source for it. Older workers leave it out. */
+/** The database's time, sent with each reply because gateways have no other source for it. Older workers omit it. */
 export const leaseTimeSchema = z.object({ databaseMs: z.number().optional() });
 
 export interface RecallRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
-  /** `all`: a budget was set since it was lent, so what is under way must not be spent beyond it either. */
+  /** `all`: a budget was set after the grant, so the lease is also closed if it exceeds that budget. */
   readonly amount: bigint | 'all';
 }
 
@@ -143,7 +143,7 @@ export const recallRequestSchema = z.object({
 });
 export const recallReplySchema = z.object({ freed: wholeAmount });
 
-/** The end-of-epoch marker: in the usage stream, behind the last usage of these epochs by this gateway. */
+/** Says that no more usage of these epochs by this gateway follows in the usage stream. */
 export interface EpochEnd {
   readonly orgId: OrgId;
   readonly mode: Mode;
@@ -160,7 +160,7 @@ export const epochEndSchema = z.object({
   throughEpoch: wholeAmount,
 });
 
-/** JSON knows no bigint. */
+/** JSON has no bigint. */
 export function toJsonMessage(value: object): unknown {
   return JSON.parse(
     JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? String(one) : one)),
@@ -174,12 +174,12 @@ export function leaseSubjects(prefix: string, cell: number) {
   return { lease: `${base}.lease`, recall: `${base}.recall` };
 }
 
-/** Among the usage of the organisation, so that it stands in the same stream behind it. */
+/** Uses the organisation's usage subject, so that the end marker follows its usage in the same stream. */
 export function epochEndSubject(prefix: string, end: EpochEnd): string {
   return `${subjectPrefix(prefix)}usage.${end.cell}.${end.orgId}.end`;
 }
 
-/** The same end is published once, however often and by whomever it is announced. */
+/** The same end marker gets the same id, so that the stream stores it once. */
 export function epochEndMessageId(end: EpochEnd): string {
   return `pot-end:${end.gatewayId}:${end.orgId}:${end.mode}:${end.throughEpoch}`;
 }

@@ -1,6 +1,6 @@
-/** A model of the Valkey scripts in pure functions, which tests compare with the scripts. Amounts are whole nano-USD; times are milliseconds. */
+/** Models the Valkey scripts as pure functions, which tests compare with the scripts. Amounts are nano-USD, times milliseconds. */
 
-/** The absolute amounts of a pot, or of a budget's part in it. Each only grows, save what is reserved. */
+/** The amounts of a lease, or of one budget in it. All of them only increase, except `reserved`. */
 export interface ValkeyAmounts {
   readonly granted: bigint;
   readonly recalled: bigint;
@@ -17,13 +17,13 @@ export interface ModelReservation {
   readonly budgets: readonly string[];
 }
 
-/** What Valkey keeps of a pot. The scripts do to it what the functions below do; a test holds them to that. */
+/** The state of a lease in Valkey. */
 export interface ModelLease {
   readonly leaseId: string;
   readonly epoch: bigint;
   readonly amounts: ValkeyAmounts;
   readonly budgets: ReadonlyMap<string, ValkeyAmounts>;
-  /** By gateway and request, joined by a colon. */
+  /** Keyed by gateway and request, joined by a colon. */
   readonly reservations: ReadonlyMap<string, ModelReservation>;
   readonly admitUntilMs: number;
   readonly closed: boolean;
@@ -41,7 +41,7 @@ export interface ModelReserveRequest {
   readonly epoch: bigint;
   readonly reservation: string;
   readonly amount: bigint;
-  /** What will do where the amount cannot be had. */
+  /** The smallest amount that the request accepts. */
   readonly least: bigint;
   readonly budgets: readonly string[];
   readonly nowMs: number;
@@ -55,7 +55,7 @@ export type ModelReserveResult =
 
 interface ModelInsufficientAmounts {
   readonly remaining: bigint;
-  /** What other requests have reserved: the part that they do not use comes back when they end. */
+  /** Reserved by other requests, which return the unused part when they end. */
   readonly reserved: bigint;
 }
 
@@ -75,7 +75,6 @@ function isEpochOf(lease: ModelLease | null, epoch: bigint): lease is ModelLease
   return lease !== null && lease.epoch === epoch;
 }
 
-/** Applies a change to the amounts of the pot and of the budgets named. */
 function changeAmounts(
   lease: ModelLease,
   budgets: readonly string[],
@@ -87,8 +86,8 @@ function changeAmounts(
 }
 
 /**
- * A pot begins once for each epoch and never goes back: credit that Valkey lost is lent again under another epoch. An epoch that
- * belongs to another lease was used by a ledger that has since been restored, so its money must not be inherited.
+ * An epoch is opened once. Credit that Valkey lost is granted again under a new epoch. An epoch that belongs to another
+ * lease was used by a ledger that has since been restored, so the new lease must not take over its credit.
  */
 export function openLease(old: ModelLease | null, grant: ModelGrant): ModelTransition<'opened' | 'stale'> {
   if (old !== null && old.epoch === grant.epoch && old.leaseId === grant.leaseId) return ['opened', old];
@@ -102,7 +101,7 @@ export function openLease(old: ModelLease | null, grant: ModelGrant): ModelTrans
   ];
 }
 
-/** Raises what is lent to an absolute amount: a message that comes late or twice changes nothing. */
+/** Raises the grant to an absolute amount, so that late and duplicate messages change nothing. */
 export function enlargeLease(
   lease: ModelLease | null,
   grant: ModelGrant,
@@ -119,7 +118,7 @@ export function enlargeLease(
   return ['granted', { ...lease, amounts, budgets, admitUntilMs }];
 }
 
-/** Reserves the worst case of a request, or says why not. Asked again for the same request, it was admitted. */
+/** Reserves the maximum cost of a request, or returns why not. Repeating an admitted request admits it. */
 export function reserveFromModel(
   lease: ModelLease | null,
   request: ModelReserveRequest,
@@ -155,7 +154,7 @@ export function reserveFromModel(
   ];
 }
 
-/** Turns a reservation into what was really spent. What was spent beyond it counts too. */
+/** Replaces a reservation by the amount used. Usage beyond the reservation also counts. */
 export function settleInModel(
   lease: ModelLease | null,
   end: { readonly epoch: bigint; readonly reservation: string; readonly actual: bigint },
@@ -172,10 +171,7 @@ export function settleInModel(
   return ['settled', { ...settled, reservations }];
 }
 
-/**
- * Takes money back, as far as it is not reserved. `known` is what the book has on record as recalled: what an earlier
- * recall took without living to record it counts towards this one.
- */
+/** Recalls unreserved credit. `known` is the recalled amount in the ledger: an unrecorded earlier recall counts towards this one. */
 export function recallFromModel(
   lease: ModelLease | null,
   request: { readonly epoch: bigint; readonly known: bigint; readonly wanted: bigint },
@@ -188,7 +184,7 @@ export function recallFromModel(
   return [{ recalled }, { ...lease, amounts: { ...lease.amounts, recalled } }];
 }
 
-/** Ends admission for good and takes back everything that is not reserved, of the budgets too. */
+/** Ends admission permanently and recalls all unreserved credit, including that of the budgets. */
 export function closeLease(lease: ModelLease | null, epoch: bigint): ModelTransition<'closed' | 'gone'> {
   if (!isEpochOf(lease, epoch)) return ['gone', lease];
   const closed = changeAmounts(lease, [...lease.budgets.keys()], (amounts) => ({

@@ -44,8 +44,8 @@ function admitted(lease: ModelLease, ...args: Parameters<typeof requestOf>): Mod
   return next ?? expect.fail('no pot');
 }
 
-describe('opening a pot', () => {
-  it('begins with what is lent and nothing used', () => {
+describe('openLease', () => {
+  it('starts with the granted amount and nothing used', () => {
     expect(opened(100n, { budget: 40n, admitUntilMs: 7 })).toEqual({
       leaseId: 'lease-1',
       epoch: 1n,
@@ -57,7 +57,7 @@ describe('opening a pot', () => {
     });
   });
 
-  it('changes nothing the second time, gives way to a newer epoch and never to an older one', () => {
+  it('is idempotent, accepts a newer epoch and rejects an older one', () => {
     const lease = admitted(opened(100n), 30n);
     expect(openLease(lease, grant(500n))).toEqual(['opened', lease]);
     expect(openLease(lease, grant(500n, { epoch: 0n }))).toEqual(['stale', lease]);
@@ -66,15 +66,15 @@ describe('opening a pot', () => {
     expect(next).toEqual(opened(500n, { epoch: 2n }));
   });
 
-  it('refuses an epoch that another lease has used, and keeps the money of that lease', () => {
+  it('rejects an epoch of another lease and keeps the credit of that lease', () => {
     const lease = opened(100n);
     expect(openLease(lease, grant(500n, { leaseId: 'another' }))).toEqual(['stale', lease]);
     expect(enlargeLease(lease, grant(500n, { leaseId: 'another' }))).toEqual(['gone', lease]);
   });
 });
 
-describe('enlarging a pot', () => {
-  it('goes by absolute amounts: the larger one counts, whatever the order', () => {
+describe('enlargeLease', () => {
+  it('keeps the larger absolute amount, in any order of messages', () => {
     const lease = opened(100n, { budget: 10n });
     const [, once] = enlargeLease(lease, grant(300n, { budget: 50n, admitUntilMs: 5_000 }));
     const [response, twice] = enlargeLease(once, grant(200n, { budget: 20n, admitUntilMs: 4_000 }));
@@ -85,12 +85,12 @@ describe('enlarging a pot', () => {
     expect(once?.admitUntilMs).toBe(5_000);
   });
 
-  it('takes on a budget that was not lent before', () => {
+  it('adds a budget that had no grant before', () => {
     const [, lease] = enlargeLease(opened(100n), grant(100n, { budget: 30n }));
     expect(lease?.budgets.get('b')).toEqual({ granted: 30n, recalled: 0n, reserved: 0n, spent: 0n });
   });
 
-  it('is refused for a pot that is lost, of another epoch or closed', () => {
+  it('rejects a lease that is lost, closed or of another epoch', () => {
     expect(enlargeLease(null, grant(1n))).toEqual(['gone', null]);
     const lease = opened(1n);
     expect(enlargeLease(lease, grant(9n, { epoch: 2n }))).toEqual(['gone', lease]);
@@ -99,8 +99,8 @@ describe('enlarging a pot', () => {
   });
 });
 
-describe('admission', () => {
-  it('reserves up to the last nano-dollar and not one more', () => {
+describe('reserveFromModel', () => {
+  it('admits requests up to exactly the granted amount', () => {
     const lease = admitted(opened(100n), 60n);
     expect(reserveFromModel(lease, requestOf(41n, { id: 'g:2' }))).toEqual([
       { outcome: 'dry', remaining: 40n, reserved: 60n },
@@ -122,7 +122,7 @@ describe('admission', () => {
     expect(reserveFromModel(closed, requestOf(60n, { nowMs: 9_999 }))[0].outcome).toBe('admitted');
   });
 
-  it('asks each budget too, and reserves in all or in none', () => {
+  it('checks every budget and reserves in all of them or in none', () => {
     const lease = opened(100n, { budget: 50n });
     expect(reserveFromModel(lease, requestOf(51n, { budgets: ['b'] }))).toEqual([
       { outcome: 'budget dry', budget: 'b', remaining: 50n, reserved: 0n },
@@ -137,7 +137,7 @@ describe('admission', () => {
     expect(next.amounts.reserved).toBe(50n);
   });
 
-  it('ends with the lease, with its epoch and with the pot', () => {
+  it('rejects an expired lease, another epoch and a closed lease', () => {
     const lease = opened(100n, { admitUntilMs: 10 });
     expect(reserveFromModel(lease, requestOf(1n, { nowMs: 9 }))[0].outcome).toBe('admitted');
     expect(reserveFromModel(lease, requestOf(1n, { nowMs: 10 }))).toEqual([{ outcome: 'expired' }, lease]);
@@ -148,8 +148,8 @@ describe('admission', () => {
   });
 });
 
-describe('settling', () => {
-  it('gives back what was not spent, in the budgets too, and only once', () => {
+describe('settleInModel', () => {
+  it('returns the unused amount to lease and budgets, once', () => {
     const lease = admitted(opened(100n, { budget: 100n }), 60n, { budgets: ['b'] });
     const [response, next] = settleInModel(lease, { epoch: 1n, reservation: 'g:1', actual: 25n });
     expect(response).toBe('settled');
@@ -160,7 +160,7 @@ describe('settling', () => {
     expect(settleInModel(next, { epoch: 1n, reservation: 'g:1', actual: 25n })).toEqual(['gone', next]);
   });
 
-  it('counts what was spent beyond the reservation', () => {
+  it('counts usage beyond the reservation', () => {
     const [, lease] = settleInModel(admitted(opened(100n), 10n), {
       epoch: 1n,
       reservation: 'g:1',
@@ -169,15 +169,15 @@ describe('settling', () => {
     expect(remainingOf(lease?.amounts ?? expect.fail('no pot'))).toBe(-30n);
   });
 
-  it('knows nothing of other epochs', () => {
+  it('rejects other epochs', () => {
     const lease = admitted(opened(100n), 10n);
     expect(settleInModel(lease, { epoch: 2n, reservation: 'g:1', actual: 1n })).toEqual(['gone', lease]);
     expect(settleInModel(null, { epoch: 1n, reservation: 'g:1', actual: 1n })).toEqual(['gone', null]);
   });
 });
 
-describe('a recall', () => {
-  it('takes what is wanted, as far as it is not reserved', () => {
+describe('recallFromModel', () => {
+  it('takes the wanted amount as far as it is unreserved', () => {
     const lease = admitted(opened(100n), 30n);
     const [some, less] = recallFromModel(lease, { epoch: 1n, known: 0n, wanted: 50n });
     expect(some).toEqual({ recalled: 50n });
@@ -185,14 +185,14 @@ describe('a recall', () => {
     expect(recallFromModel(less, { epoch: 1n, known: 50n, wanted: 50n })[0]).toEqual({ recalled: 70n });
   });
 
-  it('that is repeated because the first was not recorded takes nothing more', () => {
+  it('is idempotent when repeated after a lost response', () => {
     const [, less] = recallFromModel(opened(100n), { epoch: 1n, known: 0n, wanted: 50n });
     expect(recallFromModel(less, { epoch: 1n, known: 0n, wanted: 50n })[0]).toEqual({ recalled: 50n });
     expect(recallFromModel(less, { epoch: 1n, known: 0n, wanted: 60n })[0]).toEqual({ recalled: 60n });
     expect(recallFromModel(less, { epoch: 1n, known: 0n, wanted: 10n })[0]).toEqual({ recalled: 50n });
   });
 
-  it('takes nothing from a pot that is overdrawn, and finds no pot of another epoch', () => {
+  it('takes nothing from an overdrawn lease and rejects another epoch', () => {
     const [, lease] = settleInModel(admitted(opened(100n), 10n), {
       epoch: 1n,
       reservation: 'g:1',
@@ -203,8 +203,8 @@ describe('a recall', () => {
   });
 });
 
-describe('closing a pot', () => {
-  it('takes back all that is not reserved, of the budgets too, and can be repeated', () => {
+describe('closeLease', () => {
+  it('recalls all unreserved credit of lease and budgets, and is idempotent', () => {
     const lease = admitted(opened(100n, { budget: 70n }), 30n, { budgets: ['b'] });
     const [response, closed] = closeLease(lease, 1n);
     expect(response).toBe('closed');
@@ -215,7 +215,7 @@ describe('closing a pot', () => {
     expect(closeLease(lease, 2n)).toEqual(['gone', lease]);
   });
 
-  it('takes nothing from a pot that is overdrawn', () => {
+  it('recalls nothing from an overdrawn lease', () => {
     const [, lease] = settleInModel(admitted(opened(100n), 10n), {
       epoch: 1n,
       reservation: 'g:1',

@@ -16,22 +16,22 @@ import {
 } from './lease-messages.ts';
 
 export interface LeaseChannel {
-  /** The prefix of this installation's subjects. */
+  /** The subject prefix of this installation. */
   readonly prefix: string;
   readonly envelope: Envelope;
 }
 
 export interface LeaseRequestOptions extends LeaseChannel {
-  /** The cell that keeps the organisation's money. */
+  /** The cell with the organisation's ledger. */
   readonly homeCell: number;
   readonly timeoutMs: number;
 }
 
-/** Asks the workers of the home cell. Rejects when none answers in time. */
+/** Sends lease requests to the workers of the home cell. Rejects if none replies in time. */
 export function createLeaseRequester(
   nats: Pick<NatsClient, 'request'>,
   options: LeaseRequestOptions & {
-    /** Called with the database's time for each answer. */
+    /** Called with the database's time in each reply. */
     readonly time?: { readonly clock: Timer; readonly take: (reading: ClockReading) => void };
   },
 ): (request: LeaseRequest) => Promise<LeaseReply> {
@@ -48,7 +48,7 @@ export function createLeaseRequester(
   };
 }
 
-/** Asks for money back from a pot, for a hold that it stands in the way of. Answers what became available. */
+/** Recalls credit from a lease for a hold that the balance cannot cover. Resolves to the amount that became available. */
 export function createRecallRequester(
   nats: Pick<NatsClient, 'request'>,
   options: LeaseRequestOptions,
@@ -62,7 +62,7 @@ export function createRecallRequester(
   };
 }
 
-/** Puts the end of epochs into the usage stream, once, and resolves when it is stored there. */
+/** Publishes an end marker once, and resolves when the usage stream has stored it. */
 export function createEpochEndPublisher(
   nats: Pick<NatsClient, 'publish'>,
   channel: LeaseChannel,

@@ -83,14 +83,14 @@ type Move =
   | { do: 'wait'; ms: number };
 
 const epochs = fc.integer({ min: 1, max: 3 });
-// Small amounts collide; amounts beyond what Lua prints exactly by itself must come through unharmed.
+// Small amounts collide; large amounts check that Lua prints them exactly.
 const amounts = fc.oneof(fc.integer({ min: 0, max: 20 }), fc.integer({ min: 0, max: 2 ** 50 }));
 const gateways = fc.constantFrom('g1', 'g2');
 const requests = fc.integer({ min: 1, max: 4 });
 const lending = fc.record({
   do: fc.constantFrom('open', 'enlarge'),
   epoch: epochs,
-  // The ledger gives an epoch to one lease; after a restore another lease may claim it.
+  // The ledger gives an epoch to one lease; after a restore another lease may claim the same epoch.
   lease: fc.constantFrom('lse_a', 'lse_a', 'lse_b'),
   granted: amounts,
   budget: amounts,
@@ -124,7 +124,7 @@ const moves: fc.Arbitrary<Move> = fc.oneof(
   fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 60 }) }),
 );
 
-/** One pot in Valkey and one in memory, taken through the same moves. */
+/** Applies the same steps to a lease in Valkey and to the model. */
 function createPair() {
   let nowMs = 1_000_000;
   let model: ModelLease | null = null;
@@ -246,8 +246,8 @@ const of = (hash: Record<string, string>, prefix: string) => ({
   spent: BigInt(hash[`${prefix}spent`] ?? 0),
 });
 
-describe('the scripts', () => {
-  it('do what the decisions say, in every sequence of moves', async () => {
+describe('lease scripts', () => {
+  it('match the model in every sequence of steps', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(moves, { minLength: 1, maxLength: 30 }), async (sequence) => {
         const pair = createPair();
@@ -266,7 +266,7 @@ describe('the scripts', () => {
     );
   });
 
-  it('never admit more than was lent, whatever many gateways ask for at once', async () => {
+  it('never admit more than was granted to concurrent gateways', async () => {
     const leases = new ValkeyLeases(server.client, present);
     const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 60_000 });
@@ -283,7 +283,7 @@ describe('the scripts', () => {
     expect(responses.filter(({ outcome }) => outcome === 'admitted')).toHaveLength(14);
   });
 
-  it('go by the time of the server', async () => {
+  it('use the time of the server', async () => {
     const leases = new ValkeyLeases(server.client, present);
     const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 3_000 });
@@ -303,8 +303,8 @@ describe('the scripts', () => {
   });
 });
 
-describe('the check whether Valkey has lost a pot', () => {
-  it('reports a pot that does not exist as lost, and takes nothing from one that exists', async () => {
+describe('isLost', () => {
+  it('is true for an absent lease and takes nothing from an existing one', async () => {
     const name = newOwner();
     const leases = new ValkeyLeases(server.client, present);
     expect(await leases.isLost(name, 1n)).toBe(true);
@@ -323,12 +323,12 @@ describe('the check whether Valkey has lost a pot', () => {
   });
 });
 
-describe('a server that is not the one that was lent to', () => {
+describe('ValkeyLeases on another server', () => {
   const name = newOwner();
   const grant = { leaseId, epoch: 1n, granted: 100n, budgets: none, admitForMs: 600_000 };
   const request = { epoch: 1n, gatewayId: 'g', requestId: requestId(1), ...requestOf(1n) };
 
-  /** The first replica gives a server a new history by itself, so it is made ready again afterwards. */
+  /** Attaching the first replica changes the server's replication id, so the server is prepared again afterwards. */
   async function follow(replica: TestValkey): Promise<void> {
     await server.client.command(['SET', 'follow', replica.url]);
     await replica.client.command(['REPLICAOF', '127.0.0.1', String(server.port)]);
@@ -338,7 +338,7 @@ describe('a server that is not the one that was lent to', () => {
     present = await prepare((generation += 1n));
   }
 
-  it('is known by its missing scripts when it was killed and read its data from disk again', async () => {
+  it('rejects a restarted server because its scripts are missing', async () => {
     const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, grant);
     await server.client.command(['SAVE']);
@@ -351,32 +351,32 @@ describe('a server that is not the one that was lent to', () => {
     expect(await isServerReady(server.client, present)).toBe(false);
   });
 
-  it('is known by its missing scripts when it was a replica and is promoted', async () => {
+  it('rejects a promoted replica because its scripts are missing', async () => {
     await using replica = await startValkeyServer();
     await follow(replica);
     const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, { ...grant, epoch: 5n });
-    await eventually({ what: 'the copy of the pot' }, async () => {
+    await eventually({ what: 'the copy of the lease' }, async () => {
       const granted = await replica.client.command(['HGET', valkeyLeaseKey(present, name), 'granted']);
       return granted === '100';
     });
-    await expect(readIncarnation(replica.client)).rejects.toThrow('not a master');
+    await expect(readIncarnation(replica.client)).rejects.toThrow('must be a master');
     await replica.client.command(['REPLICAOF', 'NO', 'ONE']);
     const promoted = new ValkeyLeases(replica.client, present);
     expect(await promoted.reserve(name, { ...request, epoch: 5n })).toMatchObject({ outcome: 'foreign' });
-    // The other one, still alive, spends its own lease and nothing else.
+    // The original server is still running and spends only its own lease.
     expect(await leases.reserve(name, { ...request, epoch: 5n })).toMatchObject({
       outcome: 'admitted',
       remaining: 99n,
     });
   });
 
-  it('is known by its changed history when it was given the data of another and kept its scripts', async () => {
+  it('rejects a server with the data of another because its replication id changed', async () => {
     await using stale = await startValkeyServer();
     await follow(stale);
     const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, { ...grant, epoch: 9n });
-    await eventually({ what: 'the copy of the pot' }, async () => {
+    await eventually({ what: 'the copy of the lease' }, async () => {
       return (await stale.client.command(['HGET', valkeyLeaseKey(present, name), 'epoch'])) === '9';
     });
     await stale.client.command(['REPLICAOF', 'NO', 'ONE']);
@@ -394,7 +394,7 @@ describe('a server that is not the one that was lent to', () => {
     expect(await isServerReady(server.client, present)).toBe(false);
   });
 
-  it('that was wiped has no pot, and none comes back by itself', async () => {
+  it('finds no lease on a wiped server, and none is recreated', async () => {
     const leases = new ValkeyLeases(server.client, present);
     await leases.open(name, { ...grant, epoch: 12n });
     await server.client.command(['FLUSHALL']);
@@ -404,8 +404,8 @@ describe('a server that is not the one that was lent to', () => {
   });
 });
 
-describe('making a server ready', () => {
-  it('removes every pot of before and leaves other keys alone', async () => {
+describe('server preparation', () => {
+  it('removes the old leases of the installation and no other keys', async () => {
     const leases = new ValkeyLeases(server.client, present);
     const name = newOwner();
     await leases.open(name, { leaseId, epoch: 1n, granted: 1n, budgets: none, admitForMs: 1 });
@@ -418,20 +418,20 @@ describe('making a server ready', () => {
     expect(await server.client.command(['GET', 'limit:other'])).toBe('1');
   });
 
-  it('gives it the scripts of that generation and of no other', async () => {
+  it('loads the scripts of one generation only', async () => {
     const next = { ...present, generation: present.generation + 1n };
     expect(await isServerReady(server.client, next)).toBe(false);
     await prepareServer(server.client, next);
     expect(await isServerReady(server.client, next)).toBe(true);
   });
 
-  it('takes no text for an incarnation that is not one', () => {
+  it('rejects an invalid replication id', () => {
     const sly = { ...present, incarnation: "x') return redis.call('FLUSHALL'" };
-    expect(() => leaseScripts(sly)).toThrow('Not a replication id');
+    expect(() => leaseScripts(sly)).toThrow('Invalid replication id');
   });
 });
 
-it('a refusal of an unknown script is told from other errors', async () => {
+it('runLoaded distinguishes an unknown script from other errors', async () => {
   const error: unknown = await server.client
     .runLoaded({ name: 'x', source: '', sha1: '0'.repeat(40) }, { keys: [], args: [] })
     .catch((reason: unknown) => reason);

@@ -1,12 +1,11 @@
 import { limitFunctions } from '@millrace/platform/limiter';
 import { defineScript, type ValkeyScript } from '@millrace/platform/valkey';
 
-/** One run of a pot Valkey, as the book knows it. */
 export interface LeaseServer {
-  /** Keeps installations that share a server apart. */
+  /** Separates installations that share a server. */
   readonly namespace: string;
   readonly generation: bigint;
-  /** Its replication id: a server that takes over another's data gets another one. */
+  /** The replication id, which changes when the server takes over another server's data. */
   readonly incarnation: string;
 }
 
@@ -14,24 +13,22 @@ export type LeaseScripts = Readonly<
   Record<'open' | 'enlarge' | 'reserve' | 'settle' | 'recall' | 'close' | 'remove', ValkeyScript>
 >;
 
-/**
- * Lua counts in doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is
- * replaced by a new one, and no single request may need more.
- */
+/** Lua uses doubles, exact below 2^53 nano-USD (9 million USD). A lease that was ever granted this much is replaced. */
 export const maxPerLease = 2n ** 52n;
 
 /*
- * The text of each script names the generation, so its digest does too. The scripts are loaded once, by the worker that
- * makes a server ready for a generation, and called by digest alone. The script cache is neither written to disk nor
- * replicated: a server that was restarted, restored or promoted does not know the digest and refuses.
+ * The text of each script includes the generation, and so does its digest. The worker that prepares a server for a generation
+ * loads the scripts once; all calls use the digest alone. The script cache is neither stored nor replicated, so a server that
+ * was restarted, restored or promoted does not know the digest and rejects the call.
  *
- * A running server can also be given another's data (REPLICAOF) and keeps its scripts then; its replication id changes.
- * So whatever lends, spends or takes back compares that first. Settling does not: it only finds its own reservation.
+ * A running server that receives another server's data (REPLICAOF) keeps its scripts, but its replication id changes. Scripts
+ * that grant, reserve or recall compare it first. Settling does not need to: it only finds its own reservation.
  *
- * KEYS[1] is the pot, a hash: epoch, lease, granted, recalled, reserved, spent, admit_until, closed, and for each budget lent
- * with it <id>:granted and so on. KEYS[2] holds the reservations of one gateway in one epoch: request -> amount, budgets.
- * Amounts are whole nano-USD below 2^53, which Lua keeps exactly and prints exactly with '%.0f', never by itself.
- * All keys have the organisation in their hash tag, those of rate limits too. ARGV[1] is the epoch everywhere; a pot without it, or with another, is not the one meant.
+ * KEYS[1] is the lease, a hash: epoch, lease, granted, recalled, reserved, spent, admit_until, closed, and <id>:granted and so
+ * on for each budget. KEYS[2] has the reservations of one gateway in one epoch: request -> amount, budgets.
+ * Amounts are whole nano-USD below 2^53, which Lua keeps exactly and prints exactly only with '%.0f'.
+ * All keys, also those of rate limits, have the organisation as hash tag. ARGV[1] is always the epoch; a lease without this
+ * epoch is not the requested one.
  */
 
 const amountFunctions = `
@@ -55,9 +52,9 @@ const sameEpoch = `
 if redis.call('HGET', KEYS[1], 'epoch') ~= ARGV[1] then return { 'gone' } end`;
 
 /**
- * ARGV: epoch, now or '', granted, ms of admission, lease, then id and granted of each budget. A pot of this epoch that
- * belongs to another lease, or a pot of a later epoch, was lent by a ledger that has since been restored to an earlier
- * point. It is refused with its epoch, so that the ledger continues above it.
+ * ARGV: epoch, now or '', granted, ms of admission, lease, then id and granted of each budget. A ledger that has since been
+ * restored to an earlier point can have granted this epoch to another lease, or a later epoch. `stale` returns that epoch,
+ * so that the ledger continues above it.
  */
 const open = `${nowMs}
 local pot = redis.call('HMGET', KEYS[1], 'epoch', 'lease')
@@ -69,7 +66,7 @@ redis.call('HSET', KEYS[1], 'epoch', ARGV[1], 'lease', ARGV[5], 'granted', ARGV[
 for i = 6, #ARGV, 2 do redis.call('HSET', KEYS[1], ARGV[i] .. ':granted', ARGV[i + 1]) end
 return { 'opened' }`;
 
-/** ARGV: as for open. Answers what remains, and what was recalled and granted in all. */
+/** ARGV: as for open. Returns the remaining, recalled and granted amounts. */
 const enlarge = `${nowMs}${amountFunctions}${sameEpoch}
 if redis.call('HGET', KEYS[1], 'lease') ~= ARGV[5] then return { 'gone' } end
 if redis.call('HEXISTS', KEYS[1], 'closed') == 1 then return { 'closed' } end
@@ -83,11 +80,11 @@ local left, granted, recalled = remaining('')
 return { 'granted', left, recalled, granted }`;
 
 /**
- * KEYS[3…] are rate limits. ARGV: epoch, now or '', request, amount, the least that will do, how many budgets, the budgets,
- * then size, window and cost of each limit. Reserves as much as pot and budgets have, from the least up to the amount, and
- * takes the costs from the limits; or does neither. Answers, whatever the outcome, what the pot has left, what it was
- * granted in all, what was reserved, which budget is dry, and what is used of each limit. A dry pot or budget answers what
- * other requests have reserved of it in place of what was reserved.
+ * KEYS[3…] are rate limits. ARGV: epoch, now or '', request, amount, smallest accepted amount, number of budgets, the budgets,
+ * then size, window and cost of each limit. Reserves as much as lease and budgets have, between the two amounts, and counts
+ * the costs against the limits; or does neither. Always returns the remaining and granted amounts, the reserved amount, the
+ * budget that is too small, and the usage of each limit. If lease or budget is too small, the reserved amount is that of
+ * other requests.
  */
 const reserve = `${nowMs}${limitFunctions}
 local budgets = tonumber(ARGV[6])
@@ -136,9 +133,9 @@ left = left - amount
 return answer('admitted', amount, 0)`;
 
 /**
- * Many requests of one gateway at once. KEYS[3…] are rate limits that get something back. ARGV: epoch, now or '', how many
- * requests, each with what was really spent, then size, window and (below zero) cost of each limit. A request that is not
- * there was settled before. Answers what the pot has left, what it was granted in all, and how many were there.
+ * Settles many requests of one gateway. KEYS[3…] are rate limits that get a refund. ARGV: epoch, now or '', number of requests,
+ * each request with its used amount, then size, window and (negative) cost of each limit. A missing request was settled
+ * before. Returns the remaining and granted amounts and the number of requests found.
  */
 const settle = `${nowMs}${limitFunctions}${amountFunctions}
 local requests = tonumber(ARGV[3])
@@ -174,14 +171,14 @@ end
 local left, granted = remaining('')
 return { 'settled', left, granted, #found }`;
 
-/** ARGV: epoch, what the book has as recalled, how much is wanted beyond that. Answers what was recalled in all. */
+/** ARGV: epoch, the recalled amount in the ledger, the amount wanted beyond that. Returns the total recalled amount. */
 const recall = `${amountFunctions}${sameEpoch}
 local left, granted, recalled = remaining('')
 local taken = math.max(0, math.min(tonumber(ARGV[3]) - (recalled - tonumber(ARGV[2])), left))
 if taken > 0 then redis.call('HINCRBY', KEYS[1], 'recalled', string.format('%.0f', taken)) end
 return { 'recalled', recalled + taken }`;
 
-/** ARGV: epoch, then the budgets. Answers what was recalled in all, of the pot and of each budget. */
+/** ARGV: epoch, then the budgets. Returns the total recalled amounts of the lease and of each budget. */
 const close = `${amountFunctions}${sameEpoch}
 redis.call('HSET', KEYS[1], 'closed', '1')
 local answer = { 'closed' }
@@ -216,7 +213,7 @@ end`;
 
 export function leaseScripts(server: LeaseServer): LeaseScripts {
   if (!/^[0-9a-f]{40}$/.test(server.incarnation)) {
-    throw new TypeError(`Not a replication id: ${JSON.stringify(server.incarnation)}.`);
+    throw new TypeError(`Invalid replication id: ${JSON.stringify(server.incarnation)}`);
   }
   return {
     open: scriptForServer(server, 'open', open),

@@ -9,8 +9,8 @@ const limit: RequestLimit = {
 };
 const requests: RequestLimit = { ...limit, name: 'requests', counts: 'requests' };
 
-describe('a list of limits', () => {
-  it('is checked once for each organisation that hands it in', () => {
+describe('limitSetOf', () => {
+  it('checks a list once per organisation', () => {
     const list = [limit, requests];
     const set = limitSetOf(orgId, list);
     expect(limitSetOf(orgId, list)).toBe(set);
@@ -22,7 +22,7 @@ describe('a list of limits', () => {
     expect(limitSetOf(other, list).keys[0]).toContain(other);
   });
 
-  it('costs one request and so many tokens', () => {
+  it('counts one request and the given tokens', () => {
     const set = limitSetOf(orgId, [limit, requests]);
     expect(costsFor(set, 17)).toEqual([17, 1]);
     for (const wrong of [-1, 0.5, Number.NaN, 2 ** 50]) {
@@ -31,22 +31,22 @@ describe('a list of limits', () => {
   });
 });
 
-describe('tokens that were not used', () => {
+describe('unusedTokens', () => {
   it.each([
     [50, 20, 0, 30],
     [50, 20, 10_000, 30],
-    // Thirty have refilled since: twenty of the fifty are left to be given back, and all that was used is whole again.
+    // Thirty tokens have refilled since: the refund is twenty of the fifty.
     [50, 20, 30_000, 20],
     [50, 20, 50_000, 0],
     [50, 20, 600_000, 0],
     [50, 50, 0, 0],
     [50, 70, 0, 0],
     [50, 0, -5, 50],
-  ])('of %i counted and %i used, after %i ms are %i', (counted, used, sinceMs, back) => {
+  ])('for %i counted and %i used tokens after %i ms is %i', (counted, used, sinceMs, back) => {
     expect(unusedTokens(limit, { counted, used, sinceMs })).toBe(back);
   });
 
-  it('never leave a limit with more room than if only what was used had been counted', () => {
+  it('never refunds more than if only the used tokens had been counted', () => {
     const arrivals = fc.array(
       fc.record({ waitMs: fc.integer({ min: 0, max: 20_000 }), tokens: fc.integer({ min: 0, max: 60 }) }),
       { maxLength: 8 },
@@ -54,7 +54,7 @@ describe('tokens that were not used', () => {
     fc.assert(
       fc.property(fc.nat(200), fc.nat(200), arrivals, (counted, share, others) => {
         const used = Math.min(counted, share);
-        // In thousandths of a token, so that a millisecond gives back a whole number of them.
+        // In thousandths of a token, so that a millisecond refills a whole number.
         let [high, exact, sinceMs] = [counted * 1_000, used * 1_000, 0];
         for (const { waitMs, tokens } of others) {
           high = Math.max(0, high - waitMs) + tokens * 1_000;

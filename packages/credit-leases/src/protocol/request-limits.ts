@@ -2,19 +2,19 @@ import type { OrgId } from '@millrace/platform/ids';
 import { costsOf, isExactlyRepresentable, limitKey, type RatePolicy } from '@millrace/platform/limiter';
 import { floorDivide } from '@millrace/platform/money';
 
-/** The rate limits of a request to a model, which are counted in the same call as its money. */
+/** The rate limits of an inference request, counted in the same Valkey call as its reservation. */
 
-/** Costs one of what counts `requests`, and the most that the request may use of what counts `tokens`. */
+/** A request costs one of a `requests` limit, and its maximum number of tokens of a `tokens` limit. */
 export interface RequestLimit extends Omit<RatePolicy, 'cost'> {
   readonly counts: 'requests' | 'tokens';
 }
 
-/** Limits that make sense, with what is the same for every request that counts against them. */
+/** Validated limits, with the arguments that are the same for every request. */
 export interface LimitSet {
   readonly orgId: OrgId;
   readonly limits: readonly RequestLimit[];
   readonly keys: readonly string[];
-  /** Of each limit: its size and its window, as scripts take them. */
+  /** Size and window of each limit, as script arguments. */
   readonly sizes: readonly string[];
   readonly windows: readonly string[];
   readonly countsTokens: boolean;
@@ -34,22 +34,20 @@ function checkLimits(orgId: OrgId, limits: readonly RequestLimit[]): LimitSet {
 
 const limitSets = new WeakMap<readonly RequestLimit[], LimitSet>();
 
-/** Checks a list once, however often it is handed in. */
+/** Checks each list once, also if it is passed repeatedly. */
 export function limitSetOf(orgId: OrgId, limits: readonly RequestLimit[]): LimitSet {
   const found = limitSets.get(limits);
-  // The list of limits of two organisations may be the same one when it is empty.
+  // An empty list can be the same object for two organisations.
   if (found !== undefined && found.orgId === orgId) return found;
   const made = checkLimits(orgId, limits);
   limitSets.set(limits, made);
   return made;
 }
 
-/** What a request costs of each limit. */
 export function costsFor({ limits }: LimitSet, tokens: number): number[] {
   return limits.map((limit) => {
     const cost = limit.counts === 'tokens' ? tokens : 1;
-    if (!isExactlyRepresentable(limit, cost))
-      throw new RangeError(`Not a number of tokens of a request: ${tokens}.`);
+    if (!isExactlyRepresentable(limit, cost)) throw new RangeError(`Invalid number of tokens: ${tokens}`);
     return cost;
   });
 }
@@ -59,17 +57,14 @@ export function withCosts({ limits }: LimitSet, costs: readonly number[]): RateP
   return limits.map((limit, index) => ({ ...limit, cost: costs[index] ?? 0 }));
 }
 
-/** Size, window and cost of each limit, behind the other arguments of a script. */
+/** Appends size, window and cost of each limit to the script arguments. */
 export function appendLimitArguments(args: string[], set: LimitSet, costs: readonly number[]): void {
   for (let index = 0; index < costs.length; index += 1) {
     args.push(set.sizes[index] ?? '', set.windows[index] ?? '', String(costs[index]));
   }
 }
 
-/**
- * What to give back of a limit on tokens, when fewer were used than had been counted some time ago. Since then the limit
- * has refilled; what it had refilled of the unused part is not given back a second time.
- */
+/** The refund of a token limit. The limit has refilled since the count, so the refilled part of the unused tokens is not refunded. */
 export function unusedTokens(
   { limit, windowMs }: RequestLimit,
   { counted, used, sinceMs }: { readonly counted: number; readonly used: number; readonly sinceMs: number },

@@ -4,14 +4,14 @@ import { isScriptUnknown, type ValkeyClient } from '@millrace/platform/valkey';
 import { appendLimitArguments, type LimitSet } from './request-limits.ts';
 import { leaseScripts, type LeaseScripts, type LeaseServer } from './lease-scripts.ts';
 
-/** The pots on one Valkey. Nothing here decides: the scripts do, as `lease-model.fixture.ts` says. */
+/** Typed calls of the lease scripts on one Valkey. The scripts decide, as modelled in `lease-model.fixture.ts`. */
 
 export interface LeaseOwner {
   readonly orgId: OrgId;
   readonly mode: Mode;
 }
 
-/** `foreign`: not the server that the lease was given to, whatever it holds. */
+/** `foreign`: not the server that received the lease. */
 export type LeaseMissing = { readonly outcome: 'foreign' } | { readonly outcome: 'gone' };
 
 export interface LeaseGrant {
@@ -27,7 +27,7 @@ export type EnlargeResult =
       readonly outcome: 'granted';
       readonly remaining: bigint;
       readonly recalled: bigint;
-      /** More than was asked for where another worker has enlarged the pot further, or where the ledger was restored. */
+      /** More than requested if another worker enlarged the lease further, or if the ledger was restored. */
       readonly granted: bigint;
     }
   | { readonly outcome: 'closed' }
@@ -35,17 +35,17 @@ export type EnlargeResult =
 
 export type OpenResult =
   | { readonly outcome: 'opened' | 'foreign' }
-  /** The server has a pot of this epoch or of a later one, with the epoch that it has. */
+  /** The server has this or a later epoch; `epoch` is the one that it has. */
   | { readonly outcome: 'stale'; readonly epoch: bigint };
 
 interface InsufficientAmounts {
   readonly remaining: bigint;
   readonly granted: bigint;
-  /** By other requests that have not been settled. */
+  /** Reserved by other requests that are not settled. */
   readonly reserved: bigint;
 }
 
-/** With what is used of each limit, in its own measure; null when the server did not look. */
+/** `used` is the usage of each limit; null if the server did not check the limits. */
 export type ReserveResult = { readonly used: readonly number[] | null } & (
   | { readonly outcome: 'admitted'; readonly amount: bigint; remaining: bigint; granted: bigint }
   | ({ readonly outcome: 'dry' } & InsufficientAmounts)
@@ -62,7 +62,6 @@ export interface ValkeyReserveRequest {
   readonly least: bigint;
   readonly budgets: readonly BudgetId[];
   readonly limits: LimitSet;
-  /** What the request costs of each limit. */
   readonly costs: readonly number[];
 }
 
@@ -86,7 +85,7 @@ export type SettleResult =
       readonly outcome: 'settled';
       readonly remaining: bigint;
       readonly granted: bigint;
-      /** How many of the requests were reserved; the others had been settled before. */
+      /** How many of the requests had a reservation; the others were settled before. */
       readonly found: number;
     }
   | LeaseMissing;
@@ -100,14 +99,14 @@ export interface StoredReservation {
   readonly amount: bigint;
 }
 
-/** All keys of an organisation share the hash tag, so that one call may use several of them. */
+/** All keys of an organisation share the hash tag, so that one call can use several of them. */
 export function valkeyLeaseKey(server: LeaseServer, { orgId, mode }: LeaseOwner): string {
   return `pot:${server.namespace}:{${orgId}}:${mode}`;
 }
 
-/** Reads an answer of a script: a word, then whole numbers and ids. */
+/** Reads a script reply: an outcome, then integers and ids. */
 function readReply(response: unknown): { readonly outcome: string; readonly rest: readonly unknown[] } {
-  if (!Array.isArray(response)) throw new TypeError('A pot script answered with something else than a list.');
+  if (!Array.isArray(response)) throw new TypeError('A lease script did not return a list.');
   const [outcome, ...rest] = response as readonly unknown[];
   return { outcome: String(outcome), rest };
 }
@@ -115,12 +114,12 @@ function readReply(response: unknown): { readonly outcome: string; readonly rest
 function amountAt(rest: readonly unknown[], index: number): bigint {
   const value = rest[index];
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
-    throw new TypeError(`A pot script answered ${JSON.stringify(value)} where an amount belongs.`);
+    throw new TypeError(`A lease script returned ${JSON.stringify(value)} instead of an amount.`);
   }
   return BigInt(value);
 }
 
-/** Reads what `reserve` answered: a word, four numbers, and what is used of each limit. */
+/** Reads the reply of `reserve`: an outcome, four numbers, and the usage of each limit. */
 function readReserveResult(response: unknown, budgets: readonly BudgetId[]): ReserveResult {
   const { outcome, rest } = readReply(response);
   if (outcome === 'foreign') return { outcome, used: null };
@@ -130,7 +129,7 @@ function readReserveResult(response: unknown, budgets: readonly BudgetId[]): Res
   if (outcome === 'dry') return { outcome, ...amounts(), reserved: amountAt(rest, 2), used };
   if (outcome === 'budget dry') {
     const budget = budgets[Number(rest[3]) - 1];
-    if (budget === undefined) throw new TypeError('A pot script named a budget that was not asked for.');
+    if (budget === undefined) throw new TypeError('A lease script returned a budget that was not requested.');
     return { outcome, ...amounts(), reserved: amountAt(rest, 2), budget, used };
   }
   return { outcome: outcome as 'limited' | 'closed' | 'expired' | 'gone', used };
@@ -143,14 +142,14 @@ function readMissingScript(error: unknown): ReserveResult {
 
 type MissingOutcome = LeaseMissing['outcome'];
 
-/** The pots of the server of one generation. On any other server every call finds itself in the wrong place. */
+/** The leases on the server of one generation. On any other server every call returns `foreign`. */
 export class ValkeyLeases {
   readonly #valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>;
   readonly #server: LeaseServer;
   readonly #scripts: LeaseScripts;
   readonly #now: () => string;
 
-  /** Tests may say what time it is; the server's own time otherwise. */
+  /** Only tests pass the time; otherwise the scripts use the server's time. */
   constructor(
     valkey: Pick<ValkeyClient, 'runLoaded' | 'command'>,
     server: LeaseServer,
@@ -175,7 +174,7 @@ export class ValkeyLeases {
     return { outcome, remaining, recalled, granted };
   }
 
-  /** Not async: it stands before every request, and a promise more is noticed there. */
+  /** Not async: every request awaits it, and another promise would cost measurable time. */
   reserve(lease: LeaseOwner, request: ValkeyReserveRequest): Promise<ReserveResult> {
     const { epoch, requestId, amount, least, limits, costs, budgets } = request;
     const args = [epoch.toString(), this.#now(), requestId, amount.toString(), least.toString()];
@@ -188,7 +187,6 @@ export class ValkeyLeases {
       .then((response) => readReserveResult(response, budgets), readMissingScript);
   }
 
-  /** Any number of requests of one gateway: what they did not spend can be spent again. */
   async settle(lease: LeaseOwner, settlement: ValkeySettlement): Promise<SettleResult> {
     const { epoch, gatewayId, requests, back } = settlement;
     const args = [epoch.toString(), this.#now(), String(requests.length)];
@@ -220,21 +218,20 @@ export class ValkeyLeases {
     return { outcome, recalled: amountAt(rest, 0), budgets: recalled };
   }
 
-  /** Whether the pot of this epoch is lost: it is not there, or this is not the server that it was lent to. */
+  /** Whether the lease of this epoch is lost: absent, or this is not the server that received it. */
   async isLost(lease: LeaseOwner, epoch: bigint): Promise<boolean> {
-    // This recalls nothing. A separate script would change the set of scripts that makes a server ready, and so begin a new
-    // generation.
+    // Recalls nothing. A separate script would change the set of scripts and so start a new generation.
     const { outcome } = await this.recall(lease, { epoch, known: 0n, wanted: 0n });
     return outcome !== 'recalled';
   }
 
-  /** What a gateway had reserved and not settled. */
+  /** The unsettled reservations of a gateway. */
   async reservationsOf(lease: LeaseOwner, epoch: bigint, gatewayId: string): Promise<StoredReservation[]> {
     const key = this.#reservationsKey(lease, epoch, gatewayId);
     return readReservations(await this.#valkey.command(['HGETALL', key]));
   }
 
-  /** Removes what a closed lease left behind. */
+  /** Removes the keys of a closed lease. */
   async remove(lease: LeaseOwner, epoch: bigint, gatewayIds: readonly string[]): Promise<void> {
     const keys = gatewayIds.map((gatewayId) => this.#reservationsKey(lease, epoch, gatewayId));
     await this.#run('remove', [this.#keyOf(lease), ...keys], [epoch.toString()]);
@@ -278,7 +275,7 @@ function readReservations(stored: unknown): StoredReservation[] {
 
 type Commands = Pick<ValkeyClient, 'command'>;
 
-/** Whether this is the server of the generation: it has the scripts and its own history. */
+/** Whether this is the server of the generation: it has the scripts and the replication id. */
 export async function isServerReady(valkey: Commands, server: LeaseServer): Promise<boolean> {
   const digests = Object.values(leaseScripts(server)).map(({ sha1 }) => sha1);
   const known = await valkey.command(['SCRIPT', 'EXISTS', ...digests]);
@@ -291,27 +288,24 @@ export async function readIncarnation(valkey: Commands): Promise<string> {
   const [, role] = /^role:(\w+)/m.exec(info) ?? [];
   const [, incarnation] = /^master_replid:([0-9a-f]{40})/m.exec(info) ?? [];
   if (incarnation === undefined || role !== 'master') {
-    throw new Error(`The pot Valkey cannot be used: it is ${role ?? 'of an unknown role'}, not a master.`);
+    throw new Error(`The Valkey of the credit leases must be a master. Its role is ${role ?? 'unknown'}.`);
   }
   return incarnation;
 }
 
-/** The keys of all pots of an installation, and of their reservations, page by page. */
+/** The keys of all leases and reservations of an installation, in pages. */
 export async function* scanLeaseKeys(valkey: Commands, namespace: string): AsyncGenerator<readonly string[]> {
   let cursor = '0';
   do {
     const page = await valkey.command(['SCAN', cursor, 'MATCH', `pot:${namespace}:{*`, 'COUNT', '1000']);
-    if (!Array.isArray(page)) throw new TypeError('SCAN answered with something else than a list.');
+    if (!Array.isArray(page)) throw new TypeError('SCAN did not return a list.');
     const [next, keys] = page as [unknown, readonly string[]];
     yield keys;
     cursor = String(next);
   } while (cursor !== '0');
 }
 
-/**
- * Removes the pots that an earlier run left behind, as long as nobody has made the server ready meanwhile. Only tidiness:
- * no script of a later generation names an epoch of an earlier one.
- */
+/** Removes leases of earlier generations until another worker has prepared the server. Later scripts never use them. */
 export async function deleteOldLeases(
   valkey: Commands,
   namespace: string,
@@ -324,7 +318,6 @@ export async function deleteOldLeases(
   }
 }
 
-/** Gives the server the scripts of its generation. */
 export async function prepareServer(valkey: Commands, server: LeaseServer): Promise<void> {
   for (const { source } of Object.values(leaseScripts(server))) {
     await valkey.command(['SCRIPT', 'LOAD', source]);
