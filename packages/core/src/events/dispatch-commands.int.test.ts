@@ -128,8 +128,8 @@ async function waiting(orgId: OrgId): Promise<{ waiting: number; parked: number 
   return rows[0];
 }
 
-describe('a command', () => {
-  test('reaches its handler with trace, actor, mode and cell, in order for each object', async () => {
+describe('dispatchCommands', () => {
+  test('calls the handler with trace, actor, mode and cell, in order for each object', async () => {
     const orgId = testIds.next('org');
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     const key = uniqueId();
@@ -149,7 +149,7 @@ describe('a command', () => {
     expect(envelope?.traceparent).toContain('0af7651916cd43dd8448eb211c80319c');
   });
 
-  test('runs once when the relay dies after Restate accepted it and before the row is gone', async () => {
+  test('runs a command once if the relay dies between acceptance by Restate and deletion of the row', async () => {
     const orgId = testIds.next('org');
     const key = uniqueId();
     let deaths = 0;
@@ -170,7 +170,7 @@ describe('a command', () => {
     expect(payloadsOf(key)).toEqual(['a', 'b', 'c']);
   });
 
-  test('waits out an outage of Restate, which counts against no command', async () => {
+  test('waits for Restate during an outage without counting an attempt', async () => {
     const orgId = testIds.next('org');
     const key = uniqueId();
     let outage = true;
@@ -194,7 +194,7 @@ describe('a command', () => {
 
   describe(failingLoop('dispatch commands'), () => {
     test.each<Poison>(['throws', 'times out'])(
-      'whose refusal cannot be recorded, because the write %s, does not delay others',
+      'does not delay other commands if the write that records a refusal %s',
       async (how) => {
         const [bad, good] = [testIds.next('org'), testIds.next('org')];
         const key = uniqueId();
@@ -211,7 +211,7 @@ describe('a command', () => {
       },
     );
 
-    test('is dispatched while events wait for a lock of the database', async () => {
+    test('dispatches commands while events wait for a database lock', async () => {
       const [orgId, key] = [testIds.next('org'), uniqueId()];
       const locker = await database.connect();
       await locker.query('begin');
@@ -234,7 +234,7 @@ describe('a command', () => {
       await relay.stop();
     });
 
-    test('to a service that does not exist is parked after bounded attempts, while others go on', async () => {
+    test('parks a command to an unknown service after maxAttempts, while others are delivered', async () => {
       const orgId = testIds.next('org');
       const key = uniqueId();
       await command(orgId, key, 'never', `${service}_absent`);

@@ -8,7 +8,10 @@ import { listReadyCommands, recordFailure, removeDelivered } from './outbox.stor
 import type { LeaseProof, WaitingCommand } from './outbox.store.ts';
 
 const delivered = counter('millrace_relay_commands_delivered_total', 'Commands durably accepted by Restate');
-const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; each needs a person');
+const parked = counter(
+  'millrace_relay_parked_total',
+  'Outbox rows parked after too many failures; each needs an operator',
+);
 
 export interface DispatcherOptions {
   readonly db: Db;
@@ -16,16 +19,16 @@ export interface DispatcherOptions {
   readonly log: Pick<Logger, 'error'>;
   readonly restate: RestateIngress;
   readonly batchSize: number;
-  /** How many objects are spoken to at once. */
+  /** Maximum number of objects that are called concurrently. */
   readonly concurrency: number;
   readonly maxAttempts: number;
   readonly retryMs: { readonly first: number; readonly longest: number };
 }
 
 /**
- * Sends what waits, oldest first, in order for each object, many objects at once. A row goes away only after its
- * call was accepted; dying in between means sending it again under the same idempotency key. Answers how many
- * were delivered; throws when the receiver is away, which counts against no command.
+ * Sends waiting commands, oldest first and in order for each object. A row is deleted only after Restate accepted the
+ * call; after a crash in between, the same idempotency key prevents a second run. Returns the number delivered; throws
+ * when Restate is unreachable, which counts as an attempt for no command.
  */
 export async function dispatchCommands(options: DispatcherOptions, proof: LeaseProof): Promise<number> {
   if (proof.leases.length === 0) return 0;
@@ -74,17 +77,14 @@ async function deliver(options: DispatcherOptions, command: WaitingCommand): Pro
       parked.add(1, { kind: 'command' });
       options.log.error(
         { outboxId: command.id, orgId: command.orgId, service: command.service, err: error },
-        'a command was refused too often and was parked',
+        'command parked after too many refusals',
       );
     }
     return 'refused';
   }
 }
 
-/**
- * Whether the command itself is at fault, rather than the weather. An unknown service counts: it may only not be
- * registered yet, and then a later attempt succeeds, but it must not hold up commands to services that are.
- */
+/** Whether the command is at fault, not the connection. A command to an unknown service must not delay others either. */
 function isCommandError(error: unknown): error is RestateIngressError {
   if (!(error instanceof RestateIngressError)) return false;
   return error.status >= 400 && error.status < 500 && error.status !== 408 && error.status !== 429;

@@ -2,22 +2,16 @@ import type { NatsClient } from '@millrace/platform/nats';
 import type { EventChannels } from './events.ts';
 
 export interface EventStreamOptions {
-  /** How many servers keep each message: 3 on a cluster, 1 on a single server. */
+  /** Number of servers that store each message: 3 on a cluster, 1 on a single server. */
   readonly replicas: number;
   readonly maxAgeMs: number;
   readonly maxBytes: number;
 }
 
-/**
- * Long enough for a relay that died between publishing and noting it to be replaced, and for its successor to publish
- * again: within this time JetStream drops the second message by its id.
- */
+/** Time for a successor to publish again what a dead relay did not record; JetStream drops the duplicates by id. */
 const DUPLICATE_WINDOW_MS = 10 * 60_000;
 
-/**
- * The stream that carries events to whoever follows them. It forgets the oldest when full: everything in it is also in
- * PostgreSQL, which is where a reader that has fallen behind continues.
- */
+/** A full stream drops its oldest messages: a reader that falls behind continues from PostgreSQL. */
 export function ensureEventStream(
   nats: Pick<NatsClient, 'ensureStream'>,
   channels: EventChannels,

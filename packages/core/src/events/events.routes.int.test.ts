@@ -110,7 +110,7 @@ async function take(events: AsyncGenerator<ReceivedEvent>, count: number): Promi
 }
 
 describe('GET /v2/events as pages', () => {
-  test('answers by after and limit, and says where to continue', async () => {
+  test('returns events by after and limit, with the next position', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
     expect((await get('', headers)).body).toEqual({
@@ -143,7 +143,7 @@ describe('GET /v2/events as pages', () => {
     });
   });
 
-  test('tells with after=latest where the feed is, and nothing of what was', async () => {
+  test('returns the current position and no events for after=latest', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
     const empty = { items: [], nextCursor: null };
@@ -158,14 +158,14 @@ describe('GET /v2/events as pages', () => {
     expect((await get('?after=newest', headers)).status).toBe(400);
   });
 
-  test('shows one organisation nothing of another', async () => {
+  test('does not show an organisation the events of another', async () => {
     const orgId = testIds.next('org');
     await write(orgId, ['secret']);
     await settled(orgId, 1);
     expect((await get('', caller({}))).body).toMatchObject({ items: [] });
   });
 
-  test('shows a test key the test events only, and a live key every number', async () => {
+  test('shows a test key test events only and a live key all events', async () => {
     const orgId = testIds.next('org');
     await write(orgId, ['l1']);
     await write(orgId, ['t1'], 'test');
@@ -179,7 +179,7 @@ describe('GET /v2/events as pages', () => {
     });
   });
 
-  test('refuses a place that retention has passed instead of skipping what is gone', async () => {
+  test('refuses a position that retention has passed instead of skipping events', async () => {
     const orgId = testIds.next('org');
     await write(orgId, ['a', 'b', 'c']);
     await settled(orgId, 3);
@@ -201,8 +201,8 @@ describe('GET /v2/events as pages', () => {
   });
 });
 
-describe('a place that no event has reached', () => {
-  test('is refused, as it is after a restore of older data, instead of waiting in silence for that number', async () => {
+describe('GET /v2/events after a number ahead of the feed', () => {
+  test('is refused, as after a restore of older data, instead of waiting for that number', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
     await write(orgId, ['a']);
@@ -216,7 +216,7 @@ describe('a place that no event has reached', () => {
 });
 
 describe('GET /v2/events as a stream', () => {
-  test('catches up, then follows, with the seq as id; Last-Event-ID continues after a break', async () => {
+  test('sends stored events, then new ones, with seq as id, and resumes by Last-Event-ID', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
     await write(orgId, ['a', 'b']);
@@ -240,7 +240,7 @@ describe('GET /v2/events as a stream', () => {
     resumed.close();
   });
 
-  test('follows with after=latest only what happens from then on, and tells the place that it began at', async () => {
+  test('sends the start position and then only new events for after=latest', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
     await write(orgId, ['a', 'b']);
@@ -253,7 +253,7 @@ describe('GET /v2/events as a stream', () => {
     stream.close();
   });
 
-  test('continues a stream with after=latest that broke from where it was, not from the latest', async () => {
+  test('resumes a broken after=latest stream from Last-Event-ID, not from the latest event', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
     await write(orgId, ['a']);
@@ -268,20 +268,20 @@ describe('GET /v2/events as a stream', () => {
     resumed.close();
   });
 
-  test('keeps a quiet connection alive with comments', async () => {
+  test('sends comments to keep an idle connection open', async () => {
     const stream = await openSse(url, caller({}));
     void take(stream.events(), 1);
     await eventually({ what: 'two comments' }, () => stream.comments() >= 2);
     stream.close();
   });
 
-  test('refuses a Last-Event-ID that it never sent', async () => {
+  test('refuses a Last-Event-ID that is not a seq', async () => {
     const stream = await openSse(url, { ...caller({}), 'last-event-id': 'yesterday' });
     expect(stream.status).toBe(400);
     expect(await stream.json()).toMatchObject({ reason: 'INVALID_CURSOR' });
   });
 
-  test('keeps at most so many open for one organisation, and frees the place when one leaves', async () => {
+  test('limits open streams per organisation and frees a slot when a stream closes', async () => {
     const orgId = testIds.next('org');
     const headers = caller({ orgId });
     const open = await Promise.all(Array.from({ length: 3 }, () => openSse(url, headers)));
@@ -303,7 +303,7 @@ describe('GET /v2/events as a stream', () => {
     for (const stream of [...open, other]) stream.close();
   });
 
-  test('ends after it has shown the end of the key it was opened with', async () => {
+  test('ends the stream after the event that its own key was revoked', async () => {
     const orgId = testIds.next('org');
     const keyId = testIds.next('key');
     const stream = await openSse(url, caller({ orgId, keyId }));

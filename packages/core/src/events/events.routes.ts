@@ -7,7 +7,6 @@ import type { Feed } from './feed.ts';
 
 const { listEvents } = contract.operations;
 
-/** Serves the feed: a page, or a stream that goes on. */
 export function serveEvents(server: HttpServer, feed: Feed): void {
   server.serve(listEvents, async ({ query, context }) => {
     if (context.wantsEventStream) return streamEvents(feed, context, { after: query.after });
@@ -28,10 +27,7 @@ export function serveEvents(server: HttpServer, feed: Feed): void {
   });
 }
 
-/**
- * Answers with the caller's events from `after` on, or from where its last connection ended, for as long as it stays. With
- * `about`, those of one thing only.
- */
+/** Streams events from `after`, or from `Last-Event-ID` after a reconnect; with `about`, only those of one resource. */
 export async function streamEvents(
   feed: Feed,
   context: RequestContext,
@@ -41,16 +37,16 @@ export async function streamEvents(
   const wanted = resumeAfter(context.header('last-event-id'), from.after);
   const after = wanted === 'latest' ? await feed.latest(orgId) : wanted;
   const { about } = from;
-  // The end of the caller's own key is listened for as well, and shown only to those who asked for everything.
+  // The filter includes the caller's own key, so that its revocation ends the stream; that event is not sent.
   const filter = about === undefined ? {} : { about: [about, { kind: 'api-key', id: keyId }] };
-  // The stream is opened here, not inside it: a refusal must still be an ordinary answer.
+  // Open the feed before the response starts, so that a refusal is still an ordinary error response.
   const leaving = new AbortController();
   const signal = AbortSignal.any([leaving.signal, context.signal]);
   const events = await feed.follow(orgId, { after, mode, signal, ...filter });
   return sse(async (stream) => {
     stream.signal.addEventListener('abort', () => leaving.abort(), { once: true });
     if (stream.signal.aborted) leaving.abort();
-    // Whoever asked for the latest does not know where that was, and could not go on from there after a break.
+    // The client does not know the number behind `latest` and needs it to resume after a disconnect.
     if (wanted === 'latest') await stream.send({ id: String(after) });
     for await (const event of events) {
       const shown = about === undefined || concernsResource(event, about);
@@ -62,18 +58,18 @@ export async function streamEvents(
   });
 }
 
-/** A stream outlives the check of its key at the door, so the key's own end must end it too. */
+/** A stream outlasts the authentication of its key, so the revocation of the key must end it. */
 function endsOwnKey(event: FeedEvent, keyId: KeyId): boolean {
   return event.type === 'key.revoked' && event.resource.id === keyId;
 }
 
-/** `Last-Event-ID` is what a browser sends when it reconnects; it knows better than the address it first called. */
+/** A browser sends `Last-Event-ID` when it reconnects. The header is newer than `after` in the URL. */
 function resumeAfter(lastEventId: string | undefined, after: number | 'latest'): number | 'latest' {
   if (lastEventId === undefined || lastEventId === '') return after;
   const seq = /^[0-9]{1,16}$/.test(lastEventId) ? Number(lastEventId) : Number.NaN;
   if (Number.isSafeInteger(seq)) return seq;
   throw new Fault('INVALID_CURSOR', {
-    message: 'Last-Event-ID is not an id that this feed has sent.',
-    suggestion: 'Send the id of the last event received, or leave the header out and use after.',
+    message: 'Last-Event-ID is not an event id of this feed.',
+    suggestion: 'Send the id of the last event you received, or omit the header and use after.',
   });
 }

@@ -45,8 +45,8 @@ function fromRow(row: EventRow): FeedEvent {
 }
 
 /**
- * Events after `after`, oldest first. Numbers become visible in order, because the statement that allots them
- * holds the organisation's head until it commits: whoever sees a number has every smaller one before them.
+ * Events after `after`, oldest first. Numbers become visible in order, because the statement that allots them locks the
+ * organisation's head until it commits. A reader that sees a number has seen all smaller ones.
  */
 export async function listEventsAfter(
   db: Reader,
@@ -62,7 +62,6 @@ export async function listEventsAfter(
   return rows.map(fromRow);
 }
 
-/** Those of the named events that are still kept. */
 export async function findEventsBySeq(
   db: Reader,
   orgId: OrgId,
@@ -76,7 +75,7 @@ export async function findEventsBySeq(
   return rows.map(fromRow);
 }
 
-/** The same of some things only, whatever else happened to the organisation meanwhile. */
+/** Events of the given resources only; the cost does not depend on the organisation's other events. */
 export async function listEventsOfResources(
   db: Reader,
   orgId: OrgId,
@@ -97,9 +96,9 @@ export async function listEventsOfResources(
 }
 
 export interface FeedHead {
-  /** The oldest number still kept. */
+  /** The smallest number that retention has kept. */
   readonly firstSeq: number;
-  /** The newest number; 0 before the first event. */
+  /** The greatest number; 0 before the first event. */
   readonly lastSeq: number;
 }
 
@@ -108,7 +107,7 @@ export async function getFeedHead(db: Reader, orgId: OrgId): Promise<FeedHead> {
   return heads.get(orgId) ?? { firstSeq: 1, lastSeq: 0 };
 }
 
-/** The heads of several organisations at once: one query for all feeds that a process is following. */
+/** One query for all feeds that a process follows. */
 export async function getFeedHeads(db: Reader, orgIds: readonly OrgId[]): Promise<Map<OrgId, FeedHead>> {
   const { rows } = await sql<{ org_id: string; first_seq: bigint; last_seq: bigint }>`
     select org_id, first_seq, last_seq from event_heads where org_id = any(${orgIds.map(toUuid)}::uuid[])
@@ -121,10 +120,7 @@ export async function getFeedHeads(db: Reader, orgIds: readonly OrgId[]): Promis
   );
 }
 
-/**
- * What these shards still have to publish, about `limit` in all: as many of each shard that has any, the oldest first,
- * so that nobody waits behind the flood of another. Each organisation's are in order.
- */
+/** About `max` unpublished events: an equal part of each shard with a backlog, so that no shard waits for another. */
 export async function listUnpublished(db: Db, shards: readonly number[], max: number): Promise<FeedEvent[]> {
   const { rows } = await sql<EventRow>`
     with waiting as (
@@ -143,7 +139,7 @@ export async function listUnpublished(db: Db, shards: readonly number[], max: nu
   return rows.map(fromRow);
 }
 
-/** Stores events that the database published before it was restored to an earlier point, and moves the heads past them. */
+/** Stores events that were published before the database was restored to an earlier point, and advances the heads. */
 export async function insertLostEvents(tx: Tx, events: readonly FeedEvent[]): Promise<void> {
   for (const event of events) {
     const { orgId, resource } = event;
@@ -163,7 +159,7 @@ export async function insertLostEvents(tx: Tx, events: readonly FeedEvent[]): Pr
   }
 }
 
-/** Notes what JetStream has acknowledged. Noting it twice changes nothing, so it needs no lease. */
+/** Records what JetStream has acknowledged. Idempotent, so no lease is needed. */
 export async function markPublished(db: Db, events: readonly FeedEvent[]): Promise<void> {
   if (events.length === 0) return;
   await sql`
@@ -175,9 +171,9 @@ export async function markPublished(db: Db, events: readonly FeedEvent[]): Promi
 }
 
 /**
- * Forgets published events older than the retention, a batch at a time, oldest first within each organisation,
- * and moves the organisation's first number with them: a reader that is further back is told, not skipped over.
- * Answers how many went; call again while it is the whole batch.
+ * Deletes published events older than the retention in one batch, oldest first within each organisation, and advances
+ * the organisation's first number: a reader further back gets an error instead of a gap. Returns the number deleted;
+ * call again while the batch was full.
  */
 export async function deleteExpiredEvents(
   tx: Tx,

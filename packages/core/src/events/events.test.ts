@@ -41,20 +41,20 @@ function keyCreated(): FeedEvent {
   };
 }
 
-describe('an event on the wire', () => {
-  test('has exactly the envelope of the contract', () => {
+describe('toWireEvent and eventFromMessage', () => {
+  test('produce exactly the envelope of the contract', () => {
     const wire = toWireEvent(keyCreated());
     expect(eventEnvelope.parse(wire)).toEqual(wire);
     expect(wire.occurredAt).toBe('2026-01-02T03:04:05.678Z');
   });
 
-  test('read back from a message shows a reader the same', () => {
+  test('round-trip an event without change for the reader', () => {
     const wire = toWireEvent(keyCreated());
     const back = eventFromMessage(JSON.parse(JSON.stringify(wire)));
     expect(back === null ? null : toWireEvent(back)).toEqual(wire);
   });
 
-  test('is not read back when any part of it is missing', () => {
+  test('eventFromMessage returns null when any field is missing or the body is not an event', () => {
     const wire = toWireEvent(keyCreated());
     for (const field of Object.keys(wire)) {
       expect(eventFromMessage({ ...wire, [field]: undefined }), field).toBeNull();
@@ -65,8 +65,8 @@ describe('an event on the wire', () => {
   });
 });
 
-describe('the message beside the wire form', () => {
-  test('carries cell, mode, actor, schema version and trace, and a subject to route by', () => {
+describe('toMessageEnvelope and eventChannels', () => {
+  test('put cell, mode, actor, schema version and trace in the headers, and route by subject', () => {
     const event = keyCreated();
     expect(toMessageEnvelope(event)).toEqual({
       cell: 9,
@@ -81,8 +81,8 @@ describe('the message beside the wire form', () => {
   });
 });
 
-describe('modes', () => {
-  test('a test key never sees a live event; a live key sees every number', () => {
+describe('isVisibleIn', () => {
+  test('shows a test key test events only and a live key all events', () => {
     expect(isVisibleIn('test', { mode: 'live' })).toBe(false);
     expect(isVisibleIn('test', { mode: 'test' })).toBe(true);
     expect(isVisibleIn('live', { mode: 'test' })).toBe(true);

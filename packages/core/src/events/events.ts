@@ -2,17 +2,15 @@ import { eventApiVersion, type EventEnvelope } from '@millrace/contract';
 import { payloadSchemaVersion, type Actor, type Envelope, type Mode } from '@millrace/platform/envelope';
 import { cellOf, parseId, type CellId, type EventId, type OrgId } from '@millrace/platform/ids';
 
-/** One of the things that events are about. */
 export interface ResourceRef {
   readonly kind: string;
   readonly id: string;
 }
 
-/** One event of an organisation's feed, numbered and stored. */
 export interface FeedEvent {
   readonly id: EventId;
   readonly orgId: OrgId;
-  /** Counts from 1 within the organisation, without holes. */
+  /** Counts from 1 within the organisation, without gaps. */
   readonly seq: number;
   readonly type: string;
   readonly resource: ResourceRef;
@@ -26,13 +24,10 @@ export interface FeedEvent {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** The version written into new events; what is stored keeps the version it was written with. */
+/** The version written into new events; stored events keep theirs. */
 export const writtenApiVersion = eventApiVersion;
 
-/**
- * A test key reads test events only; a live key reads all, so its `seq` has no holes and a tenant's own
- * tooling can watch both from one place.
- */
+/** A test key reads test events only. A live key reads both modes, so its `seq` has no gaps. */
 export function isVisibleIn(mode: Mode, event: Pick<FeedEvent, 'mode'>): boolean {
   return mode === 'live' || event.mode === 'test';
 }
@@ -41,7 +36,6 @@ export function concernsResource({ resource }: Pick<FeedEvent, 'resource'>, othe
   return resource.kind === other.kind && resource.id === other.id;
 }
 
-/** The event as readers of the feed and of JetStream see it. */
 export function toWireEvent(event: FeedEvent): EventEnvelope {
   const envelope = {
     id: event.id,
@@ -55,26 +49,25 @@ export function toWireEvent(event: FeedEvent): EventEnvelope {
     actor: event.actor,
     data: event.data,
   };
-  // Writers give `data` by the contract's type (EventData), and a stored event is never reshaped afterwards.
+  // Writers pass `data` by the contract's type (EventData), and a stored event is never reshaped.
   return envelope as unknown as EventEnvelope;
 }
 
-/** Where things are on NATS. The prefix lets several installations, and every test, share one server. */
+/** Names on NATS. The prefix lets several installations, and every test, share one server. */
 export interface EventChannels {
   readonly stream: string;
-  /** What the stream captures. */
   readonly streamSubject: string;
   subjectOf(event: Pick<FeedEvent, 'cell' | 'orgId' | 'type'>): string;
-  /** Every event of one type, whoever it belongs to. */
+  /** Events of one type of all organisations. */
   subjectOfType(type: string): string;
-  /** Everything of one organisation, whichever cell it happened in. */
+  /** All events of one organisation in all cells. */
   subjectOfOrganisation(orgId: OrgId): string;
 }
 
 export function eventChannels(prefix = ''): EventChannels {
   if (!/^[a-z0-9]{0,32}$/.test(prefix)) {
     throw new Error(
-      `A channel prefix is at most 32 small letters and digits, got ${JSON.stringify(prefix)}.`,
+      `A channel prefix must be at most 32 lower-case letters and digits, got ${JSON.stringify(prefix)}.`,
     );
   }
   const root = prefix === '' ? 'events' : `${prefix}.events`;
@@ -87,16 +80,13 @@ export function eventChannels(prefix = ''): EventChannels {
   };
 }
 
-/** What travels beside the body, so that a consumer can route and trace without parsing it. */
+/** Message headers, so that a consumer can route and trace without parsing the body. */
 export function toMessageEnvelope(event: FeedEvent): Envelope {
   const { cell, mode, actor, schemaVersion, traceparent } = event;
   return { cell, mode, actor, schemaVersion, traceparent };
 }
 
-/**
- * An event read back from a message of the stream, or null when it is not whole. Only what readers of the feed are
- * shown is in the body; what is beside it (cell, trace) is not needed again here and is filled in from the ids.
- */
+/** Parses a message of the stream; null if a field is missing. Cell and schema version are not in the body. */
 export function eventFromMessage(body: unknown): FeedEvent | null {
   if (seqOfMessage(body) === null) return null;
   const wire = body as Partial<EventEnvelope>;
@@ -124,7 +114,7 @@ export function eventFromMessage(body: unknown): FeedEvent | null {
   };
 }
 
-/** The number inside a message of the stream, or null when it is not one of ours. */
+/** The number in a message of the stream, or null when the message is not an event. */
 export function seqOfMessage(body: unknown): number | null {
   if (typeof body !== 'object' || body === null || !('seq' in body)) return null;
   return typeof body.seq === 'number' && Number.isSafeInteger(body.seq) && body.seq > 0 ? body.seq : null;

@@ -13,15 +13,15 @@ import { getFeedHead, getFeedHeads, listEventsOfResources, listEventsAfter } fro
 import { createFollower, type Follower, type ReadEvents } from './follower.ts';
 
 export interface FeedTuning {
-  /** Streams that one process keeps open for one organisation. */
+  /** Maximum number of open streams of one organisation in one process. */
   readonly maxFollowersPerOrganisation: number;
   readonly maxFollowers: number;
-  /** Events held for one stream while its client reads slowly; beyond it, the client is served from PostgreSQL. */
+  /** Maximum number of buffered events of one stream. A client that reads slower continues from PostgreSQL. */
   readonly maxBuffered: number;
   readonly pageSize: number;
-  /** How often to compare with PostgreSQL while messages arrive, in case the newest was lost on the way. */
+  /** How often to compare with PostgreSQL while NATS is connected, in case the newest message was lost. */
   readonly checkMs: number;
-  /** The same while messages cannot arrive. */
+  /** The same while NATS is disconnected. */
   readonly checkWhileAwayMs: number;
 }
 
@@ -39,7 +39,7 @@ export interface FeedOptions {
   readonly clock: Timer;
   readonly log: Logger;
   readonly channels: EventChannels;
-  /** A faster way to learn of new events. Losing messages, or all of NATS, only costs time: PostgreSQL has them. */
+  /** Makes streams faster. A lost message or a NATS outage costs only time: PostgreSQL has all events. */
   readonly nats: Pick<NatsClient, 'subscribe' | 'connected'>;
   readonly tuning?: Partial<FeedTuning>;
 }
@@ -50,19 +50,19 @@ export interface FeedPage {
 }
 
 export interface Feed {
-  /** The number of the newest event, 0 before the first: who goes on after it misses nothing that is yet to come. */
+  /** The number of the newest event, 0 before the first. Reading after it returns every later event. */
   latest(orgId: OrgId): Promise<number>;
-  /** With the number of the newest event of all. */
+  /** One page, with the number of the organisation's newest event. */
   page(
     orgId: OrgId,
     query: { after: number; limit: number; mode: Mode },
   ): Promise<FeedPage & { readonly lastSeq: number }>;
-  /** The same of some things only: what else happened to the organisation costs nothing. */
+  /** One page of the events of some resources; the cost does not depend on other events. */
   pageAbout(orgId: OrgId, query: { after: number; limit: number; about: ResourceRef[] }): Promise<FeedPage>;
   /**
-   * Every event after `after`, in order, then those to come, until the signal aborts. With `about`, those of these things
-   * only. Refuses, before the first event, a place that retention has passed and an organisation that follows too often
-   * already.
+   * Yields every event after `after`, in order, and then new events until the signal aborts. With `about`, only events
+   * of these resources. Before the first event it refuses a position that retention has passed, and an organisation
+   * with too many open streams.
    */
   follow(orgId: OrgId, query: FollowQuery): Promise<AsyncGenerator<FeedEvent, void, undefined>>;
   close(): Promise<void>;
@@ -80,25 +80,25 @@ interface Channel {
   readonly subscription: NatsSubscription;
 }
 
-/** A place comes free when a stream ends, not with time: this is when it is worth asking again. */
+/** A slot becomes free when a stream ends, which no clock predicts; retry after this time. */
 const streamRetrySeconds = 5;
 
 function tooManyStreams(limit: number): Fault {
   const resetSeconds = streamRetrySeconds;
   return new Fault('RATE_LIMITED', {
-    message: `This organisation already keeps ${limit} event streams open here.`,
-    suggestion: 'Close streams that are no longer read, or share one stream between readers.',
+    message: `This organisation already has ${limit} open event streams, the maximum on one server.`,
+    suggestion: 'Close streams that you do not read, or share one stream between readers.',
     retryAfterSeconds: streamRetrySeconds,
     extra: { limit: { name: 'event-streams', scope: 'organisation', limit, remaining: 0, resetSeconds } },
   });
 }
 
-const followersGauge = gauge('millrace_feed_followers', 'Event streams this process keeps open');
+const followersGauge = gauge('millrace_feed_followers', 'Event streams that this process has open');
 
-/** What a reader can do who has lost its place, by what it keeps its place with. */
+/** How a reader can resume after an invalid position, by the kind of position it has. */
 const resumeHints = {
   after: (firstSeq: number) =>
-    firstSeq === 1 ? 'read the feed anew with after=0' : `continue with after=${firstSeq - 1}`,
+    firstSeq === 1 ? 'read the feed from the start with after=0' : `continue with after=${firstSeq - 1}`,
   cursor: () => 'read again without a cursor',
 } as const;
 
@@ -108,25 +108,24 @@ async function requireReadablePosition(
   after: number,
   by: keyof typeof resumeHints = 'after',
 ): Promise<void> {
-  // Nothing was read yet at 0: the reader starts wherever the feed starts, and so misses nothing it had begun.
+  // At 0 the reader has read no event, so it can start at the feed's first number without a gap.
   if (after === 0) return;
   const { firstSeq, lastSeq } = await getFeedHead(reader, orgId);
   if (after > lastSeq) {
-    // A number is seen only after it is stored, so this one came from elsewhere, or from data that were since restored
-    // from a backup. Waiting for it would pass over every event up to it.
+    // Numbers are shown only after they are stored, so this number is invented, or the database was restored from a
+    // backup. Waiting for it would skip every event up to it.
     throw new Fault('INVALID_CURSOR', {
-      message: `This feed has not reached seq ${after}, so it cannot continue after it.`,
-      suggestion: `Read what you need from the resources themselves, then ${resumeHints[by](1)}.`,
+      message: `This feed has no event with seq ${after} yet, so it cannot continue after that number.`,
+      suggestion: `Read the current state of your resources, then ${resumeHints[by](1)}.`,
     });
   }
   if (after + 1 >= firstSeq) return;
   throw new Fault('INVALID_CURSOR', {
-    message: `Events before seq ${firstSeq} are no longer kept, so the feed cannot continue after ${after}.`,
-    suggestion: `Read what you need from the resources themselves, then ${resumeHints[by](firstSeq)}.`,
+    message: `Events before seq ${firstSeq} have been deleted after their retention, so the feed cannot continue after ${after}.`,
+    suggestion: `Read the current state of your resources, then ${resumeHints[by](firstSeq)}.`,
   });
 }
 
-/** Of everything, unless `about` says of what. */
 async function readNext(
   reader: Reader,
   orgId: OrgId,
@@ -136,7 +135,7 @@ async function readNext(
     const events = await listEventsAfter(reader, orgId, { after, limit, mode: 'live' });
     return { events, upTo: events.at(-1)?.seq ?? after, more: events.length >= limit };
   }
-  // Before the events: numbers become visible in order, so all up to this one are there for the next statement.
+  // Read the head before the events: numbers become visible in order, so the next statement sees all up to this head.
   const { lastSeq } = await getFeedHead(reader, orgId);
   const events = await listEventsOfResources(reader, orgId, { about, after, limit });
   const last = events.at(-1)?.seq ?? after;
@@ -144,7 +143,7 @@ async function readNext(
   return { events, upTo: more ? last : Math.max(last, lastSeq), more };
 }
 
-/** The organisations that are followed, each with one subscription for all its followers. */
+/** The followed organisations, with one subscription each for all their followers. */
 class FollowedOrganisations {
   readonly #options: FeedOptions;
   readonly #channels = new Map<OrgId, Channel>();
@@ -201,7 +200,7 @@ class FollowedOrganisations {
   async #close({ subscription }: Channel): Promise<void> {
     const { log } = this.#options;
     await subscription.close().catch((error: unknown) => {
-      log.debug({ err: error }, 'a subscription was already gone');
+      log.debug({ err: error }, 'subscription was already closed');
     });
   }
 
@@ -223,7 +222,7 @@ export function createFeed(options: FeedOptions): Feed {
     const orgIds = followed.ids;
     if (orgIds.length === 0 || clock.monotonicMs() - lastCheckMs < dueMs) return 'idle';
     lastCheckMs = clock.monotonicMs();
-    // One query for all followed organisations: whoever is behind what PostgreSQL has is told to read.
+    // One query for all followed organisations; followers behind their head read from PostgreSQL.
     for (const [orgId, head] of await getFeedHeads(db, orgIds)) {
       for (const follower of followed.followersOf(orgId)) follower.noticeHead(head.lastSeq);
     }
@@ -235,7 +234,7 @@ export function createFeed(options: FeedOptions): Feed {
     if (own >= tuning.maxFollowersPerOrganisation) throw tooManyStreams(own);
     if (closing.signal.aborted || followed.followers >= tuning.maxFollowers) {
       throw new Fault('SERVICE_UNAVAILABLE', {
-        message: 'No further event stream can be opened here right now.',
+        message: 'This server cannot open more event streams right now. Try again in a few seconds.',
         retryAfterSeconds: 2,
       });
     }
@@ -246,7 +245,7 @@ export function createFeed(options: FeedOptions): Feed {
     page: async (orgId, query) => {
       await requireReadablePosition(db, orgId, query.after);
       const events = await listEventsAfter(db, orgId, { ...query, limit: query.limit + 1 });
-      // After the events: a head that was read first could be behind them.
+      // Read the head after the events: a head that was read first could be older than the events.
       const { lastSeq } = await getFeedHead(db, orgId);
       return { events: events.slice(0, query.limit), more: events.length > query.limit, lastSeq };
     },
@@ -264,7 +263,7 @@ export function createFeed(options: FeedOptions): Feed {
         readAfter: (after) => readNext(db, orgId, { about, after, limit: tuning.pageSize }),
       });
       const leave = (): void => followed.leave(orgId, follower);
-      // Counted before the first wait, so that a burst of connections cannot all pass the limit.
+      // Join before the first await, so that a burst of connections cannot pass the limit together.
       followed.join(orgId, follower);
       try {
         await requireReadablePosition(db, orgId, query.after, about === undefined ? 'after' : 'cursor');
@@ -273,7 +272,7 @@ export function createFeed(options: FeedOptions): Feed {
         throw error;
       }
       const signal = AbortSignal.any([query.signal, closing.signal]);
-      // A generator that nobody starts never reaches its `finally`; the signal always comes.
+      // A generator that is never started does not run its `finally`, but the signal always aborts.
       signal.addEventListener('abort', leave, { once: true });
       return readEvents(follower, { ...query, signal }, leave);
     },

@@ -49,7 +49,6 @@ function moverOf(clock: Timer, batchSize = 100): Mover {
   return createMover({ db: database.db, clock, log, batchSize, maxAttempts: 3 });
 }
 
-/** Every relay has been silent for too long. */
 const expireAll = async () => {
   await query("update relay_leases set expires_at = now() - interval '1 second'");
   await query("update relays set expires_at = now() - interval '1 second'");
@@ -65,7 +64,7 @@ const namesOf = async (orgId: OrgId) =>
   );
 
 describe('a relay that was paused past its lease', () => {
-  test('writes nothing, even when nobody has taken its shards yet', async () => {
+  test('writes nothing, even before another relay claims its shards', async () => {
     const paused = leasesOf('paused');
     await paused.keep();
     const proof = proofOf('paused', paused);
@@ -76,7 +75,7 @@ describe('a relay that was paused past its lease', () => {
     expect(await namesOf(orgId)).toEqual([]);
   });
 
-  test('writes nothing after another relay took over, which continues the numbers without a hole', async () => {
+  test('writes nothing after another relay took over, which continues the numbers without a gap', async () => {
     const orgId = testIds.next('org');
     const first = leasesOf('first');
     await first.keep();
@@ -87,14 +86,14 @@ describe('a relay that was paused past its lease', () => {
     const second = leasesOf('second');
     await second.keep();
     await write(orgId, 'b');
-    // What `first` still believes is what it knew before the pause.
+    // `first` still uses the leases from before its pause.
     expect(await moveEvents(database.db, proofOf('first', first), { limitPerShard: 10 })).toBe(0);
     await second.keep();
     expect(await moveEvents(database.db, proofOf('second', second), { limitPerShard: 10 })).toBe(1);
     expect(await namesOf(orgId)).toEqual(['a', 'b']);
   });
 
-  test('does not get its old fence back when it returns: each change of hands raises the fence', async () => {
+  test('gets a higher fence when it returns, because each change of holder increments the fence', async () => {
     const leases = leasesOf('again');
     await leases.keep();
     const before = proofOf('again', leases);
@@ -110,7 +109,7 @@ describe('a relay that was paused past its lease', () => {
 });
 
 describe('a relay that was paused while it renewed its leases', () => {
-  test('does not keep the others waiting: PostgreSQL ends its transaction well within the time to live', async () => {
+  test('does not block other relays, because PostgreSQL aborts its transaction within the TTL', async () => {
     const { db } = database;
     let arrived = (): void => undefined;
     const holding = new Promise<void>((resolve) => {
@@ -120,7 +119,7 @@ describe('a relay that was paused while it renewed its leases', () => {
     const frozen = new Promise<void>((resolve) => {
       thaw = resolve;
     });
-    // Everything is done but the commit; then the process stops, with the locks of its rows.
+    // The process pauses just before the commit, with its row locks held.
     const pausing: Db = {
       ...db,
       transaction: (options, work) =>
@@ -136,7 +135,7 @@ describe('a relay that was paused while it renewed its leases', () => {
         .keep()
         .catch((error: unknown) => error);
     let renewing = renew();
-    // A stall of the machine may end the renewal before it holds all of its locks: then it begins again.
+    // A stall of the machine can end the renewal before it holds all its locks; then renew again.
     while ((await Promise.race([holding, renewing])) !== undefined) renewing = renew();
     const successor = leasesOf('heir');
     await successor.keep().finally(() => thaw());
@@ -145,8 +144,8 @@ describe('a relay that was paused while it renewed its leases', () => {
   });
 });
 
-describe('shards', () => {
-  test('are shared evenly by the relays alive, and all taken again when one leaves', async () => {
+describe('shard leases', () => {
+  test('are distributed evenly over the live relays and reclaimed when one stops', async () => {
     const keepers = [leasesOf('one'), leasesOf('two'), leasesOf('three')];
     for (let round = 0; round < 3; round += 1) for (const leases of keepers) await leases.keep();
     const shares = keepers.map((leases) => leases.held().length);
@@ -159,7 +158,7 @@ describe('shards', () => {
     expect(keepers.slice(1).map((leases) => leases.held().length)).toEqual([32, 32]);
   });
 
-  test('are claimed by one relay each when many claim at the same instant', async () => {
+  test('give each shard to one relay when many claim concurrently', async () => {
     const keepers = Array.from({ length: 6 }, (_, index) => leasesOf(`racer-${index}`));
     await Promise.all(keepers.map((leases) => leases.keep()));
     const rows = await query('select holder, count(*)::int as shards from relay_leases group by holder');
@@ -169,9 +168,9 @@ describe('shards', () => {
   });
 });
 
-describe('an event that can never be stored', () => {
+describe('an event that cannot be stored', () => {
   describe(failingLoop('move events'), () => {
-    test('is parked with its error after bounded attempts; its organisation goes on and others never wait', async () => {
+    test('is parked with its error after maxAttempts, without delaying other organisations', async () => {
       const leases = leasesOf('mover');
       await leases.keep();
       const mover = moverOf(systemClock);
@@ -194,14 +193,14 @@ describe('an event that can never be stored', () => {
       expect(parked[0]).toMatchObject({ attempts: 3, shard: shardOf(failing) });
       expect(parked[0]?.['last_error']).toContain('events_data_is_a_bounded_object');
 
-      // An operator repairs the row and clears the mark: the event is processed like any other.
+      // An operator repairs the row and clears the mark; the event is then processed normally.
       await query('update outbox set parked_at = null, attempts = 0, payload = \'{"name":"mended"}\'');
       expect(await mover.move(proofOf('mover', leases))).toBe(1);
       expect(await namesOf(failing)).toEqual(['before', 'after', 'mended']);
     });
 
     test.each<Poison>(['throws', 'times out'])(
-      'whose write %s holds back only its own organisation, and is moved after the cause is gone',
+      'whose write %s delays only its own organisation, and is moved after the fault is removed',
       async (how) => {
         const leases = leasesOf('mover');
         await leases.keep();
@@ -228,7 +227,7 @@ describe('an event that can never be stored', () => {
       },
     );
 
-    test('whose write times out holds back no other organisation, however many events of its own wait', async () => {
+    test('whose write times out delays no other organisation, even with many waiting events', async () => {
       const leases = leasesOf('mover');
       await leases.keep();
       const clock = testClock();
@@ -250,7 +249,7 @@ describe('an event that can never be stored', () => {
       expect(await namesOf(bad)).toEqual(names);
     });
 
-    test('whose write times out is not waited for again until its next attempt is due', async () => {
+    test('whose write times out is not retried before its next attempt is due', async () => {
       const leases = leasesOf('mover');
       await leases.keep();
       const clock = testClock();
@@ -262,7 +261,7 @@ describe('an event that can never be stored', () => {
       for (const orgId of bad) await write(orgId, 'held');
       await expect(mover.move(proofOf('mover', leases))).rejects.toThrow('timeout');
       expect(mover.postponed().toSorted()).toEqual(bad.toSorted());
-      // In one batch, which would fail if it touched a row of the others.
+      // One batch, which would fail if it included a row of a postponed organisation.
       for (const name of ['one', 'two']) await write(good, name);
       expect(await mover.move(proofOf('mover', leases))).toBe(2);
       expect(await findWaitingShards(database.db, [...bad.map(shardOf)], mover.postponed())).toMatchObject({
@@ -274,7 +273,7 @@ describe('an event that can never be stored', () => {
     });
   });
 
-  test('the wait of an organisation doubles although each attempt takes as long as the first wait', async () => {
+  test('doubles the wait of its organisation although each attempt takes as long as the first wait', async () => {
     const leases = leasesOf('mover');
     await leases.keep();
     let nowMs = 0;
@@ -298,14 +297,14 @@ describe('an event that can never be stored', () => {
     await removeFault();
   });
 
-  test('a refusal of a row that is already gone changes nothing', async () => {
+  test('that was already removed is not parked by recordFailure', async () => {
     const failure = { id: testIds.next('evt'), error: 'x', retryInMs: 0, maxAttempts: 1 };
     expect(await recordFailure(database.db, failure)).toEqual({ parked: false });
   });
 });
 
-describe('a turn of the publisher', () => {
-  test('takes from every shard, and the oldest first, so that no organisation waits behind the flood of another', async () => {
+describe('publishEvents', () => {
+  test('takes the oldest events of every shard, so that no organisation waits behind a large backlog', async () => {
     await query('delete from events');
     const orgs = Array.from({ length: 400 }, () => testIds.next('org'));
     const [flooding] = orgs;
@@ -327,7 +326,7 @@ describe('a turn of the publisher', () => {
 
   describe(failingLoop('publish events'), () => {
     test.each<ItemPoison>(['throws', 'hangs'])(
-      'whose publication %s leaves other events published',
+      'publishes other events when the publication of one %s',
       async (how) => {
         await query('delete from events');
         const [bad, good] = [testIds.next('org'), testIds.next('org')];
@@ -341,7 +340,7 @@ describe('a turn of the publisher', () => {
         const nats = {
           publish: async (subject: string) => {
             if (subject.includes(bad)) {
-              // It ends only after the other event was published.
+              // Reject only after the other event was published.
               if (how === 'hangs') await others.promise;
               throw new Error('This event was not published.');
             }
@@ -359,7 +358,7 @@ describe('a turn of the publisher', () => {
           signal,
         };
         const shards = leases.held().map((lease) => lease.shard);
-        await expect(publishEvents(options, shards)).rejects.toThrow('did not take 1 of 2');
+        await expect(publishEvents(options, shards)).rejects.toThrow('did not acknowledge 1 of 2');
         expect(published).toHaveLength(1);
         const left = await listUnpublished(database.db, shards, 10);
         expect(left.map(({ orgId }) => orgId)).toEqual([bad]);
@@ -367,7 +366,7 @@ describe('a turn of the publisher', () => {
     );
   });
 
-  test('leaves nothing on the signal of the relay, which outlives millions of turns', async () => {
+  test('removes its listeners from the signal of the relay after each turn', async () => {
     await query('delete from events');
     const { signal } = new AbortController();
     const nats = { publish: () => Promise.reject(new Error('nothing waits to be published')) };

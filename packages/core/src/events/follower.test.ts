@@ -26,7 +26,7 @@ function eventOf(seq: number): FeedEvent {
   };
 }
 
-/** What a follower reads from: events appear in it before any message about them is sent, as the relay sees to. */
+/** The store that a follower reads. Like the relay, it stores events before any message about them is sent. */
 function newStore() {
   const stored: FeedEvent[] = [];
   let reads = 0;
@@ -48,8 +48,8 @@ function newStore() {
 
 const never = new AbortController().signal;
 
-describe('a follower', () => {
-  test('hands out every number once and in order, whatever becomes of the messages', async () => {
+describe('createFollower', () => {
+  test('returns every number once and in order, whether messages are lost, repeated or invalid', async () => {
     type Step = 'store and tell' | 'store and lose' | 'repeat' | 'rubbish' | 'read';
     const steps = fc.array(
       fc.constantFrom<Step>('store and tell', 'store and lose', 'repeat', 'rubbish', 'read'),
@@ -78,7 +78,7 @@ describe('a follower', () => {
     );
   });
 
-  test('needs no read while messages arrive in line', async () => {
+  test('does not read the store while messages arrive without gaps', async () => {
     const { store, readAfter, reads } = newStore();
     const follower = createFollower({ after: 0, maxBuffered: 10, readAfter });
     store();
@@ -90,7 +90,7 @@ describe('a follower', () => {
     expect(reads()).toBe(1);
   });
 
-  test('holds no more than its buffer for a client that does not read, and then catches up by reading', async () => {
+  test('buffers at most maxBuffered events for a slow client and then catches up by reading', async () => {
     const { store, readAfter, reads, size } = newStore();
     const follower = createFollower({ after: 0, maxBuffered: 2, readAfter });
     store();
@@ -103,7 +103,7 @@ describe('a follower', () => {
     expect(reads()).toBeGreaterThan(2);
   });
 
-  test('ends when its client leaves, also while it waits', async () => {
+  test('ends next() with null when the client disconnects, also while it waits', async () => {
     const { readAfter } = newStore();
     const leaving = new AbortController();
     const follower = createFollower({ after: 0, maxBuffered: 2, readAfter });

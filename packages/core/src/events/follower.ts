@@ -1,25 +1,23 @@
 import { eventFromMessage, seqOfMessage, type FeedEvent } from './events.ts';
 
 /**
- * The place of one reader in one feed. Messages are only a faster way to learn what PostgreSQL already has: the next
- * number in line is taken from a message; a hole, a message that cannot be read, too many at once or doubt about
- * having missed one all lead to the same answer, a read from PostgreSQL after the last number handed out.
+ * One reader's position in one feed. The next number is taken from a NATS message. After a gap, an unreadable message,
+ * a full buffer or a head further ahead, the follower reads PostgreSQL from the last number it returned.
  */
 export interface Follower {
-  /** A message arrived; anything may be in it. */
+  /** Accepts a message with any content. */
   offer(body: unknown): void;
-  /** PostgreSQL is known to have numbers up to this one. */
+  /** PostgreSQL has events up to this number. */
   noticeHead(lastSeq: number): void;
-  /** The next events in line, at least one; null once the signal has aborted. One call at a time. */
+  /** The next events, at least one; null once the signal has aborted. One call at a time. */
   next(signal: AbortSignal): Promise<readonly FeedEvent[] | null>;
 }
 
-/** What a read found: every event of interest up to a number. */
 export interface ReadEvents {
   readonly events: readonly FeedEvent[];
-  /** Nothing of interest between the last of the events and this one is missing. */
+  /** All events of interest up to this number have been read. */
   readonly upTo: number;
-  /** There may be more after `upTo` already. */
+  /** More events after `upTo` may already be stored. */
   readonly more: boolean;
 }
 
@@ -32,7 +30,7 @@ export interface FollowerOptions {
 export function createFollower(options: FollowerOptions): Follower {
   let last = options.after;
   let buffer: FeedEvent[] = [];
-  // What PostgreSQL may have is not known at the start, so the first thing is always to read.
+  // The state of PostgreSQL is unknown at the start, so the first step is a read.
   let mustRead = true;
   let wake: (() => void) | undefined;
 
@@ -46,7 +44,7 @@ export function createFollower(options: FollowerOptions): Follower {
     signalWork();
   };
 
-  /** Resolves once there may be something to do. Checks and waits in one turn, so no wake-up is lost between. */
+  /** Resolves when there may be work. Checks and registers in one tick, so no signal is lost in between. */
   const work = (signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
       if (mustRead || buffer.length > 0 || signal.aborted) {
@@ -72,7 +70,7 @@ export function createFollower(options: FollowerOptions): Follower {
     return events;
   };
 
-  /** What the buffer has that continues the line; a hole in it ends the run and asks for a read. */
+  /** The consecutive events of the buffer; a gap ends the run and requires a read. */
   const take = (): readonly FeedEvent[] => {
     const inLine: FeedEvent[] = [];
     for (const event of buffer) {

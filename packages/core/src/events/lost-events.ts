@@ -4,7 +4,7 @@ import type { NatsClient } from '@millrace/platform/nats';
 import { eventFromMessage, type EventChannels, type FeedEvent } from './events.ts';
 import { getFeedHead, insertLostEvents } from './events.store.ts';
 
-/** Events in the stream that a database restored to an earlier point does not have. */
+/** Finds and restores events that are in the NATS stream but not in a database restored to an earlier point. */
 
 type Streams = Pick<NatsClient, 'follow' | 'streamState'>;
 
@@ -32,7 +32,7 @@ async function* readStream({ nats, channels }: LostEventsDeps): AsyncGenerator<r
   try {
     for (let at = 0; at < state.lastSequence;) {
       const taken = await follower.take(BATCH, WAIT_MS);
-      if (taken.length === 0) throw new Error('NATS did not send the rest of the event stream.');
+      if (taken.length === 0) throw new Error('NATS did not deliver the rest of the event stream in time.');
       at = taken.at(-1)?.sequence ?? state.lastSequence;
       yield taken.flatMap((message) => eventFromMessage(message.json()) ?? []);
     }
@@ -68,10 +68,7 @@ export async function findLostEvents(deps: LostEventsDeps): Promise<readonly Los
   return [...found.values()];
 }
 
-/**
- * Stores them again under the numbers and ids that readers have seen, so that no number stands for two events. Call it while
- * nothing else is numbered. Answers how many there were.
- */
+/** Restores the numbers and ids that readers have seen. Call it only while no relay numbers events. */
 export async function storeLostEvents(deps: LostEventsDeps): Promise<number> {
   let count = 0;
   for await (const events of readLostEvents(deps)) {

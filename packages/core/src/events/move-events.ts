@@ -7,13 +7,16 @@ import { counter } from '@millrace/platform/telemetry';
 import { listWaitingEvents, moveEvents, recordFailure, type LeaseProof } from './outbox.store.ts';
 
 const moved = counter('millrace_relay_events_moved_total', 'Events numbered and stored by this relay');
-const parked = counter('millrace_relay_parked_total', 'Outbox rows given up on; each needs a person');
+const parked = counter(
+  'millrace_relay_parked_total',
+  'Outbox rows parked after too many failures; each needs an operator',
+);
 
 export interface MoverOptions {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
-  /** About how many events to move in one statement. */
+  /** Approximate number of events that one statement moves. */
   readonly batchSize: number;
   readonly maxAttempts: number;
 }
@@ -21,14 +24,15 @@ export interface MoverOptions {
 export interface Mover {
   /** Organisations whose last write timed out and whose next attempt is not due. */
   postponed(): OrgId[];
-  /** Moves events that wait in these shards. Returns how many were numbered. */
+  /** Moves waiting events of these shards and returns how many it numbered. */
   move(proof: LeaseProof): Promise<number>;
 }
 
 /**
- * An event that the database refuses is tried by itself, holds back its own organisation for this turn, so that order is kept,
- * and is parked after `maxAttempts` turns. An event whose write times out is never parked: the cause is a lock or a slow
- * database, not the event. Its organisation is postponed, so that the next batches do not wait for the same time-out.
+ * Moves events to the feed. An event that the database refuses is retried alone, delays its own organisation for this
+ * turn so that order is kept, and is parked after `maxAttempts` turns. An event whose write times out is never parked:
+ * the cause is a lock or a slow database. Its organisation is postponed, so that the next batches do not run into the
+ * same time-out.
  */
 export function createMover(options: MoverOptions): Mover {
   const { db, clock, log, batchSize, maxAttempts } = options;
@@ -42,7 +46,7 @@ export function createMover(options: MoverOptions): Mover {
 
   function postponed(): OrgId[] {
     const nowMs = clock.monotonicMs();
-    // The next attempt may itself take until the time-out, so the wait is remembered for longer than that.
+    // The next attempt may take as long as the time-out, so keep the wait for longer than that.
     for (const [orgId, wait] of waits) if (wait.untilMs + LONGEST_WAIT_MS <= nowMs) waits.delete(orgId);
     return [...waits].filter(([, { untilMs }]) => untilMs > nowMs).map(([orgId]) => orgId);
   }
@@ -71,7 +75,7 @@ export function createMover(options: MoverOptions): Mover {
         const outcome = await recordFailure(db, failure);
         if (!outcome.parked) continue;
         parked.add(1, { kind: 'event' });
-        log.error({ outboxId: id, orgId, err: error }, 'an event cannot be stored and was parked');
+        log.error({ outboxId: id, orgId, err: error }, 'event cannot be stored and was parked');
       }
     }
     moved.add(count);
@@ -89,21 +93,21 @@ export function createMover(options: MoverOptions): Mover {
         return count;
       } catch (error) {
         if (!isDataError(error) && !isStatementTimeout(error)) throw error;
-        log.warn({ err: error }, 'a batch of events failed; trying them one by one');
+        log.warn({ err: error }, 'moving a batch of events failed; moving them one by one');
         return moveOneByOne(proof);
       }
     },
   };
 }
 
-/** If the writes of this many organisations time out one by one, the turn ends: the database may be slow. */
+/** After time-outs of this many organisations the turn ends: the database may be slow. */
 const TIMEOUTS_MAX = 3;
 
-/** How long the events of an organisation wait after a time-out: as long as the time-out of locks, doubled each time. */
+/** Wait of an organisation's events after a time-out; doubles with each. The first equals the lock time-out. */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 60_000;
 
-/** SQLSTATE classes that blame the row: data exception, integrity constraint, program limit. */
+/** SQLSTATE classes caused by the row: data exception, integrity constraint, program limit. */
 const DATA_ERROR_CLASSES: ReadonlySet<string> = new Set(['22', '23', '54']);
 
 function isDataError(error: unknown): boolean {

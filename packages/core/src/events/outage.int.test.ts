@@ -52,7 +52,7 @@ function write(orgId: OrgId, name: string): Promise<unknown> {
   );
 }
 
-/** Reads `count` events by stream, starting now; the promise resolves with their names. */
+/** Starts to stream `count` events; the returned function resolves with their names. */
 async function follow(orgId: OrgId, count: number): Promise<() => Promise<string[]>> {
   const leaving = new AbortController();
   const stream = await feed.follow(orgId, { after: 0, mode: 'live', signal: leaving.signal });
@@ -67,7 +67,7 @@ async function follow(orgId: OrgId, count: number): Promise<() => Promise<string
   return () => reading;
 }
 
-/** Whether the feed of this organisation has come exactly so far. */
+/** Whether the feed of this organisation has exactly these counts. */
 async function hasCome(orgId: OrgId, far: { readonly published: number; readonly unpublished: number }) {
   const { rows } = await database.query<{ published: number; stored: number }>(
     'select count(published_at)::int as published, count(*)::int as stored from events where org_id = $1',
@@ -77,8 +77,8 @@ async function hasCome(orgId: OrgId, far: { readonly published: number; readonly
   return row?.published === far.published && row.stored - row.published === far.unpublished;
 }
 
-describe('while NATS is away', () => {
-  test('streams go on from PostgreSQL, and every event is published once NATS is back, each under its id once', async () => {
+describe('while NATS is unreachable', () => {
+  test('streams read PostgreSQL, and after recovery every event is published once under its id', async () => {
     const orgId = testIds.next('org');
     const names = await follow(orgId, 9);
     for (const name of ['a', 'b', 'c']) await write(orgId, name);
@@ -116,8 +116,8 @@ describe('while NATS is away', () => {
   });
 });
 
-describe('when messages are lost on the way', () => {
-  test('a stream notices the hole, or the lost newest one, and reads it from PostgreSQL', async () => {
+describe('when NATS messages are lost', () => {
+  test('a stream detects a gap or a missing newest event and reads PostgreSQL', async () => {
     const orgId = testIds.next('org');
     const names = await follow(orgId, 4);
     await write(orgId, 'a');
@@ -125,7 +125,7 @@ describe('when messages are lost on the way', () => {
       { what: 'a stored' },
       async () => (await feed.page(orgId, { after: 0, limit: 9, mode: 'live' })).events.length === 1,
     );
-    // A stalled network: the connection looks alive, nothing arrives, and the newest event is lost for a while.
+    // A stalled network: the connection looks open but delivers nothing, so the newest event is missing for a while.
     proxy.pause();
     for (const name of ['b', 'c']) await write(orgId, name);
     await eventually(
@@ -140,7 +140,7 @@ describe('when messages are lost on the way', () => {
 });
 
 describe('when PostgreSQL ends every session', () => {
-  test('the relay goes on with new ones and no event is lost or doubled', async () => {
+  test('the relay reconnects and no event is lost or duplicated', async () => {
     const orgId = testIds.next('org');
     await write(orgId, 'a');
     await killBackends(database);

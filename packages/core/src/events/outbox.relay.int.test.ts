@@ -52,7 +52,7 @@ function startTestRelay(db: Db = database.db): Promise<Relay> {
   });
 }
 
-/** Two relays that keep being stopped and replaced, with leases so short that they also lose them by themselves. */
+/** Two relays that are repeatedly stopped and replaced, with leases so short that they also expire. */
 async function fightingRelays(random: Random, over: AbortSignal): Promise<void> {
   const relays = [await startTestRelay(), await startTestRelay()];
   while (!over.aborted) {
@@ -88,7 +88,7 @@ async function readByStream(
   const seen: ReadEvent[] = [];
   while (!done(seen.length)) {
     const leaving = new AbortController();
-    // A reader that leaves at a random point and comes back with the last number it saw.
+    // The reader disconnects at a random point and resumes after the last number it saw.
     const leaveAfter = seen.length + random.int(5, 80);
     const impatience = systemClock.sleep(500, leaving.signal).then(
       () => leaving.abort(),
@@ -109,7 +109,7 @@ async function readByStream(
   return seen;
 }
 
-test('a relay whose connection is lost while it takes its first leases starts, and takes them later', async () => {
+test('startRelay starts when its connection is lost during the first claim, and claims leases later', async () => {
   let lost = 0;
   const fragile: Db = {
     ...database.db,
@@ -129,7 +129,7 @@ test('a relay whose connection is lost while it takes its first leases starts, a
   await relay.stop();
 });
 
-describe('the event feed, with 32 writers, random commit delays and relays fighting over short leases', () => {
+describe('the event feed with 32 writers, random commit delays and relays competing for short leases', () => {
   test(`shows every reader each committed event once, in order, numbered from 1 (seed ${SEED})`, async () => {
     const random = createRandom(SEED);
     const orgIds = Array.from({ length: 5 }, () => testIds.next('org'));
@@ -169,7 +169,7 @@ describe('the event feed, with 32 writers, random commit delays and relays fight
     expect(problems).toEqual([]);
   });
 
-  test('publishes each event to JetStream under its own id exactly once, with the envelope in the headers', async () => {
+  test('publishes each event to JetStream exactly once under its id, with the envelope in the headers', async () => {
     const relay = await startTestRelay();
     await eventually({ what: 'nothing left unpublished' }, async () => {
       const { rows } = await database.query(

@@ -15,11 +15,11 @@ import { publishEvents } from './publish-events.ts';
 import { createShardLeases } from './shard-leases.ts';
 
 export interface RelayTuning {
-  /** A relay that is silent this long loses its shards. */
+  /** A relay that does not renew for this long loses its shards. */
   readonly leaseTtlMs: number;
-  /** How often an idle relay looks for new rows: half of it is the delay an event sees on average. */
+  /** How often an idle relay polls for new rows. Half of it is an event's average delay. */
   readonly pollMs: number;
-  /** How often to look for events left unpublished by a relay that died. */
+  /** How often to poll for events that a dead relay stored and did not publish. */
   readonly publishIdleMs: number;
   readonly publishTimeoutMs: number;
   readonly dispatchIdleMs: number;
@@ -47,33 +47,33 @@ export interface RelayOptions {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Logger;
-  /** Names this process among all relays; never used twice. */
+  /** Unique id of this process among all relays; never reused. */
   readonly holder: string;
   readonly channels: EventChannels;
   readonly nats: Pick<NatsClient, 'publish'>;
   readonly restate: RestateIngress;
   readonly tuning?: Partial<RelayTuning>;
-  /** Starts the loops. In a worker they wait while event numbers may exist that the database does not know. */
+  /** Starts the loops. In a worker they wait while event numbers may exist that the database does not have. */
   readonly startLoop?: StartLoop;
 }
 
 export interface Relay {
   readonly holder: string;
   shardsHeld(): readonly number[];
-  /** Ends the running steps and gives every shard back, so that another relay continues at once. */
+  /** Ends the running steps and releases every shard, so that another relay continues at once. */
   stop(): Promise<void>;
 }
 
 const DEAD_RELAY_RETENTION_MS = 24 * 3_600_000;
 
 const waitingGauge = gauge('millrace_outbox_waiting', 'Outbox rows not yet relayed');
-const parkedGauge = gauge('millrace_outbox_parked', 'Outbox rows given up on; alert above zero');
+const parkedGauge = gauge(
+  'millrace_outbox_parked',
+  'Outbox rows parked after too many failures; alert above zero',
+);
 const oldestGauge = gauge('millrace_outbox_oldest_seconds', 'Age of the oldest outbox row not yet relayed');
 
-/**
- * Starts relaying: five loops that share nothing but the leases. The first leases are taken before it resolves, unless the
- * database is not available: then the loop takes them, as it does after every failure.
- */
+/** Resolves with the first leases claimed, unless the database is unavailable: then the lease loop claims them later. */
 export async function startRelay(options: RelayOptions): Promise<Relay> {
   const { db, clock, log, holder, channels, nats, restate, startLoop = startUngated } = options;
   const tuning: RelayTuning = { ...defaultRelayTuning, ...options.tuning };
@@ -85,7 +85,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
   };
   await shardLeases.keep().catch((error: unknown) => {
     if (!isUnavailable(error)) throw error;
-    log.warn({ err: error }, 'the first leases of the relay could not be taken yet');
+    log.warn({ err: error }, 'first relay leases not claimed: database unavailable');
   });
 
   const loops: Loop[] = [];
@@ -99,7 +99,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     return started;
   };
 
-  // Three renewals fit into one time to live, so that one lost renewal costs nothing.
+  // Three renewals fit into one TTL, so one lost renewal has no effect.
   loop('relay leases', Math.floor(tuning.leaseTtlMs * 0.3), async () => {
     await shardLeases.keep();
     return 'idle';
@@ -119,7 +119,7 @@ export async function startRelay(options: RelayOptions): Promise<Relay> {
     return waiting;
   };
   const dispatcher = loop('dispatch commands', tuning.dispatchIdleMs, async () => {
-    // The mover finds commands too, but while the database makes it wait, commands must not wait with it.
+    // The mover finds commands too, but commands must not wait while the mover waits for the database.
     const isRecent = found.atMs + tuning.dispatchIdleMs > clock.monotonicMs();
     const { commandShards } = isRecent ? found : await findShards();
     const count = await dispatchCommands({ ...tuning, db, clock, log, restate }, proofFor(commandShards));

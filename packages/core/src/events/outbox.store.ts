@@ -5,15 +5,15 @@ import { sql, type RawBuilder } from 'kysely';
 import { writtenApiVersion } from './events.ts';
 import type { ShardLease } from './shards.ts';
 
-/** Who asks, and under which leases. Every statement checks them again, by the database's own clock. */
+/** The relay and its leases. Every statement checks them again by the database's clock. */
 export interface LeaseProof {
   readonly holder: string;
   readonly leases: readonly ShardLease[];
 }
 
 /**
- * The shards of the proof that are still this relay's. `for share` keeps them so until the statement is done; like
- * every statement that locks leases it goes by shard number, so that no two can wait for each other in a circle.
+ * The shards of the proof that this relay still holds. `for share` keeps them until the statement ends. Like every
+ * statement that locks leases, it locks in order of shard number, which prevents deadlocks.
  */
 function heldShards(proof: LeaseProof, lock: RawBuilder<unknown>): RawBuilder<unknown> {
   const shards = proof.leases.map((lease) => lease.shard);
@@ -33,10 +33,7 @@ export interface WaitingShards {
   readonly commandShards: readonly number[];
 }
 
-/**
- * Which of these shards have anything waiting, events of some organisations not counted. A plain read: an idle relay must
- * not write, not even a lock.
- */
+/** A plain read, without the events of some organisations: an idle relay must not take even a lock. */
 export async function findWaitingShards(
   db: Db,
   shards: readonly number[],
@@ -59,12 +56,10 @@ export async function findWaitingShards(
 }
 
 /**
- * Moves committed events from the outbox to the feed and numbers them, and answers how many.
- *
- * It is one statement, so it is one transaction with no pause inside: a relay that is frozen by its machine
- * cannot sit on a half-done move. In it, the share lock on the leases keeps a successor out until it ends; the
- * heads are locked in the order of their ids; and numbering, storing and deleting happen together or not at all.
- * So whatever two relays do to each other, no number is skipped and no event is stored twice.
+ * Numbers committed events and moves them from the outbox to the feed. Returns how many.
+ * It is one statement, so a frozen relay cannot hold a half-done move. The share lock on the leases keeps a successor
+ * out until the statement ends, heads are locked in order of their ids, and numbering, storing and deleting commit
+ * together. So concurrent relays neither skip a number nor store an event twice.
  */
 export async function moveEvents(
   db: Db,
@@ -124,10 +119,7 @@ export async function moveEvents(
   return Number(outcome.stored);
 }
 
-/**
- * Waiting events of these shards, to be moved one by one after a batch failed: the oldest event of each organisation, then the
- * second of each, and so on. No organisation waits behind all events of an organisation whose event fails.
- */
+/** Events to move one by one after a batch failed. Ordered across organisations, so that a failing one delays no other. */
 export async function listWaitingEvents(
   db: Db,
   proof: LeaseProof,
@@ -145,7 +137,6 @@ export async function listWaitingEvents(
   return rows.map((row) => ({ id: fromUuid('evt', row.id), orgId: fromUuid('org', row.org_id) }));
 }
 
-/** A call that a transaction asked for and a durable handler has to receive. */
 export interface WaitingCommand {
   readonly id: EventId;
   readonly orgId: OrgId;
@@ -196,10 +187,7 @@ function commandFromRow(row: CommandRow): WaitingCommand {
   };
 }
 
-/**
- * The oldest commands that may be sent now. A command that waits for its next attempt holds back the later ones
- * for the same object, and nothing else.
- */
+/** The oldest commands that can be sent now. A postponed command delays only later ones to the same object. */
 export async function listReadyCommands(db: Db, proof: LeaseProof, limit: number): Promise<WaitingCommand[]> {
   const { rows } = await sql<CommandRow>`
     with held as (${heldShards(proof, sql``)})
@@ -217,7 +205,7 @@ export async function listReadyCommands(db: Db, proof: LeaseProof, limit: number
   return rows.map(commandFromRow);
 }
 
-/** Forgets commands that their receiver has durably accepted. Needs no lease: accepted is accepted. */
+/** Deletes commands that Restate has accepted. Needs no lease: an accepted command stays accepted. */
 export async function removeDelivered(db: Db, ids: readonly EventId[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`delete from outbox where id = any(${ids.map(toUuid)}::uuid[])`.execute(db.kysely);
@@ -225,7 +213,7 @@ export async function removeDelivered(db: Db, ids: readonly EventId[]): Promise<
 
 const MAX_ERROR_CHARS = 2_000;
 
-/** Notes a refusal. At `maxAttempts` the row is parked. Answers whether that happened now. */
+/** Records a refusal and parks the row at `maxAttempts`. Returns whether this call parked it. */
 export async function recordFailure(
   db: Db,
   failure: {
@@ -253,7 +241,6 @@ export interface OutboxDepth {
   readonly oldestWaitingMs: number;
 }
 
-/** For the gauges that an operator's alerts watch. */
 export async function measureOutbox(db: Db): Promise<OutboxDepth> {
   const { rows } = await sql<{ waiting: bigint; parked: bigint; oldest_ms: number | null }>`
     select count(*) filter (where parked_at is null) as waiting,

@@ -11,16 +11,16 @@ export interface PublisherOptions {
   readonly nats: Pick<NatsClient, 'publish'>;
   readonly channels: EventChannels;
   readonly batchSize: number;
-  /** How long to wait for JetStream's answer before leaving the rest for the next turn. */
+  /** How long to wait for JetStream's acknowledgement before the next turn retries. */
   readonly publishTimeoutMs: number;
-  /** Aborts when the relay stops: what is not acknowledged by then is left to its successor. */
+  /** Aborts when the relay stops. Its successor publishes unacknowledged events. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Publishes what these shards have stored and not yet published. All of a batch is under way at once; what was
- * acknowledged is noted even when another part failed. Publishing again what was not noted in time is harmless:
- * JetStream drops it by its id, and readers go by `seq`. Answers how many were published.
+ * Publishes stored, unpublished events of these shards, one batch concurrently. Acknowledged events are recorded even
+ * if others failed. A second publication is harmless: JetStream drops it by its id, and readers use `seq`. Returns the
+ * number published.
  */
 export async function publishEvents(options: PublisherOptions, shards: readonly number[]): Promise<number> {
   if (shards.length === 0) return 0;
@@ -41,12 +41,12 @@ export async function publishEvents(options: PublisherOptions, shards: readonly 
   published.add(noted.length);
   if (failure !== undefined) {
     const left = events.length - noted.length;
-    throw new Error(`JetStream did not take ${left} of ${events.length} events.`, { cause: failure });
+    throw new Error(`JetStream did not acknowledge ${left} of ${events.length} events.`, { cause: failure });
   }
   return noted.length;
 }
 
-/** The signal lives as long as the relay, so whatever is attached to it here must be taken off again. */
+/** The signal exists as long as the relay, so the listener must be removed. */
 async function raceWithAbort(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
   const left = Promise.withResolvers<void>();
   const leave = (): void => left.resolve();

@@ -34,8 +34,8 @@ const seqsOf = async (orgId: OrgId) =>
     (event) => event.seq,
   );
 
-describe('retention', () => {
-  test('forgets old published events, keeps unpublished ones and whatever follows them, and says where the feed starts', async () => {
+describe('deleteExpiredEvents', () => {
+  test('deletes old published events, keeps unpublished ones and all after them, and advances firstSeq', async () => {
     const orgId = testIds.next('org');
     const young = testIds.next('org');
     await storeEvents(orgId, 6);
@@ -58,7 +58,7 @@ describe('retention', () => {
     expect(await getFeedHead(database.db, orgId)).toEqual({ firstSeq: 6, lastSeq: 6 });
   });
 
-  test('leaves the numbering alone: the next event continues after the forgotten ones', async () => {
+  test('does not change the numbering: the next event continues after the deleted ones', async () => {
     const orgId = testIds.next('org');
     await storeEvents(orgId, 2);
     await query(`update events set recorded_at = now() - interval '2 hours', published_at = now()`);

@@ -3,17 +3,14 @@ import { outboxShards } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
 import type { ShardLease } from './shards.ts';
 
-/**
- * Has PostgreSQL end this transaction, and free its locks, when the process pauses in the middle of it for longer than
- * this. The others would otherwise wait for the locks of a frozen relay long after its leases have run out.
- */
+/** Makes PostgreSQL abort this transaction if the process pauses in it, so that a frozen relay frees its row locks. */
 export async function setRelayIdleTimeout(tx: Tx, longestMs: number): Promise<void> {
   await sql`select set_config('idle_in_transaction_session_timeout', ${String(longestMs)}, true)`.execute(
     tx.kysely,
   );
 }
 
-/** Tells the other relays that this one lives, and answers how many do, itself included. */
+/** Registers this relay as alive and returns the number of relays that are, itself included. */
 export async function registerRelay(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<number> {
   await sql`
     insert into relays (holder, expires_at)
@@ -26,7 +23,7 @@ export async function registerRelay(tx: Tx, relay: { holder: string; ttlMs: numb
   return Number(rows[0]?.alive ?? 0n);
 }
 
-/** Prolongs what is still held. A lease that ran out is not revived: it is claimed anew, under a new fence. */
+/** Renews unexpired leases. An expired lease is not revived: it is claimed again under a new fence. */
 export async function renewLeases(tx: Tx, relay: { holder: string; ttlMs: number }): Promise<ShardLease[]> {
   const { rows } = await sql<ShardLease>`
     with mine as (
@@ -43,7 +40,7 @@ export async function renewLeases(tx: Tx, relay: { holder: string; ttlMs: number
   return rows;
 }
 
-/** Takes up to `count` shards nobody holds. Each change of hands raises the fence. */
+/** Claims up to `count` free shards. Each change of holder increments the fence. */
 export async function claimLeases(
   tx: Tx,
   relay: { holder: string; ttlMs: number },
@@ -67,7 +64,7 @@ export async function claimLeases(
   return rows;
 }
 
-/** Gives shards back early. Only what this relay still holds is touched. */
+/** Releases shards early, if this relay still holds them. */
 export async function releaseLeases(tx: Tx, holder: string, shards: readonly number[]): Promise<void> {
   if (shards.length === 0) return;
   await sql`
@@ -76,7 +73,7 @@ export async function releaseLeases(tx: Tx, holder: string, shards: readonly num
   `.execute(tx.kysely);
 }
 
-/** Leaves: every shard is free at once and the others count one relay less. */
+/** Frees all shards of a relay at once, and removes it from the count of the others. */
 export async function unregisterRelay(tx: Tx, holder: string): Promise<void> {
   await sql`
     update relay_leases set expires_at = clock_timestamp()
@@ -85,7 +82,7 @@ export async function unregisterRelay(tx: Tx, holder: string): Promise<void> {
   await sql`delete from relays where holder = ${holder}`.execute(tx.kysely);
 }
 
-/** Rows of relays that died without leaving; kept a while for people to see. */
+/** Rows of crashed relays stay for a while, so that operators can see them. */
 export async function deleteDeadRelays(db: Db, olderThanMs: number): Promise<void> {
   await sql`
     delete from relays where expires_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'

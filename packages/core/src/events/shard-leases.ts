@@ -11,14 +11,14 @@ import {
 import { computeShardShare, type ShardLease } from './shards.ts';
 
 export interface ShardLeases {
-  /** What this relay believes it holds. Every write checks it again in the database. */
+  /** The leases as of the last renewal. Every write checks them again in the database. */
   held(): readonly ShardLease[];
-  /** Prolongs, gives back what is too much, takes what is missing. Call well within the time to live. */
+  /** Renews leases, releases surplus shards and claims missing ones. Call it well within the TTL. */
   keep(): Promise<void>;
   release(): Promise<void>;
 }
 
-/** Well within the time to live, and longer than the pauses of a process on a busy machine. */
+/** Well within the TTL, and longer than a process pauses on a busy machine. */
 const longestPauseMs = (ttlMs: number): number => Math.max(1_000, Math.floor(ttlMs * 0.3));
 
 export function createShardLeases(options: { db: Db; holder: string; ttlMs: number }): ShardLeases {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { computeShardShare } from './shards.ts';
 
-describe('the share of one relay', () => {
-  test('lets the relays alive hold all shards together, and none more than a fair part', () => {
+describe('computeShardShare', () => {
+  test('lets the live relays hold all shards together, each at most its fair share', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 100 }), (relaysAlive) => {
         const { missing } = computeShardShare({ held: [], shardCount: 64, relaysAlive });
@@ -13,7 +13,7 @@ describe('the share of one relay', () => {
     );
   });
 
-  test('gives back exactly what is too much, the same shards whatever the order they are known in', () => {
+  test('releases exactly the surplus shards, independent of the order of held', () => {
     expect(computeShardShare({ held: [3, 1, 2, 0], shardCount: 4, relaysAlive: 2 })).toEqual({
       surplus: [2, 3],
       missing: 0,

@@ -1,21 +1,20 @@
 import { floorDivide } from '@millrace/platform/money';
 
-/** A shard this relay may work, and the fence under which it got it. */
+/** A shard that this relay holds, with its fence. */
 export interface ShardLease {
   readonly shard: number;
   readonly fence: bigint;
 }
 
 export interface ShardShare {
-  /** Shards to give back, so that others find theirs. */
+  /** Shards to release for other relays. */
   readonly surplus: readonly number[];
-  /** How many more to claim. */
   readonly missing: number;
 }
 
 /**
- * What one of `relaysAlive` relays should do about the shards it holds. Every relay may hold the same number,
- * rounded up, so together they can always hold all shards, and none waits for another to count exactly right.
+ * The change that one of `relaysAlive` relays makes to its shards. Every relay may hold the same number, rounded up, so
+ * together they can hold all shards even while their counts of relays differ.
  */
 export function computeShardShare(input: {
   readonly held: readonly number[];
