@@ -12,8 +12,8 @@ export interface LockedRental {
 }
 
 /**
- * The rentals with these ids that belong to the organisation and mode. The locks keep them from ending until this transaction is
- * over. Marketplace instances are left out.
+ * Rentals of the organisation and mode with these wire ids, without marketplace instances. The locks keep them from ending before
+ * this transaction ends.
  */
 export async function lockRentals(
   tx: Tx,
@@ -34,12 +34,11 @@ export async function lockRentals(
   }));
 }
 
-/** The id that clients know of the rental that the column refers to. */
 export function rentalWireId(column: string): RawBuilder<number> {
   return sql<number>`(select wire_id from rentals where rentals.id = ${sql.ref(column)})`;
 }
 
-/** How people call these rentals and instances, and where they are. Columns: kind, id (the wire id as text), name, region. */
+/** Name and region of these rentals and instances. Columns: kind, id (the wire id as text), name, region. */
 export function rentalLabels(orgId: OrgId, wireIds: readonly number[]): RawBuilder<unknown> {
   return sql`(
     select case kind when 'instance' then 'instance' else 'rental' end as kind, wire_id::text as id,
@@ -48,14 +47,14 @@ export function rentalLabels(orgId: OrgId, wireIds: readonly number[]): RawBuild
      where org_id = ${toUuid(orgId)} and wire_id = any(${wireIds}::bigint[]))`;
 }
 
-/** Whether the rental that the column refers to has ended or is about to. */
+/** Whether the rental that the column refers to has ended or is ending. */
 export function hasRentalEnded(column: string): RawBuilder<boolean> {
   return sql<boolean>`exists (select from rentals
      where rentals.id = ${sql.ref(column)} and rentals.status in ('Failed', 'Terminating', 'Terminated'))`;
 }
 
 /**
- * The machines of each rental's present attempt that an engine has and that are not to be removed. Columns: rental_id, attempt,
+ * Machines of each rental's current attempt that an engine has and that are not marked for deletion. Columns: rental_id, attempt,
  * position, mode, external_id, private_ip and cut_at of the machine; org_id, wire_id, region and status of its rental.
  */
 export const presentMachines = sql`(
@@ -66,8 +65,8 @@ export const presentMachines = sql`(
      and machine.state in ('made', 'proven', 'open'))`;
 
 /**
- * The private addresses of the rental's machines that are to be removed, without those that another machine of the rental has by
- * now. Column: private_ip.
+ * Private addresses of the rental's machines that are marked for deletion, except addresses that another machine of the rental
+ * now has. Column: private_ip.
  */
 export function abandonedAddresses(rentalId: RentalId): RawBuilder<unknown> {
   return sql`(
@@ -79,8 +78,8 @@ export function abandonedAddresses(rentalId: RentalId): RawBuilder<unknown> {
 }
 
 /**
- * One row about the rentals of the keys that are up or coming up. `keys` is a relation with the column id. Columns: live, how many
- * there are; rentals, the sum of the highest hourly rate of each.
+ * One row about the starting or running rentals of the keys. `keys` is a relation with the column id. Columns: live, their
+ * number; rentals, the sum of the highest hourly rate of each.
  */
 export function runningRentalTotals(orgId: OrgId, keys: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`(
@@ -92,7 +91,7 @@ export function runningRentalTotals(orgId: OrgId, keys: RawBuilder<unknown>): Ra
                            from rental_terms as term where term.rental_id = rental.id) as dearest)`;
 }
 
-/** Marketplace instances and the nodes that they were made on. Columns: rental_id, wire_id, node_id, started_at. */
+/** Marketplace instances and their nodes. Columns: rental_id, wire_id, node_id, started_at. */
 export const placedInstances = sql`(
   select instance.rental_id, rental.wire_id, instance.node_id, rental.started_at
     from instances as instance join rentals as rental on rental.id = instance.rental_id)`;

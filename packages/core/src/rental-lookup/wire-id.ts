@@ -1,4 +1,4 @@
 import { maxWireId } from '@millrace/platform/wire-ids';
 
-/** Clients may ask for any whole number. A number that no rental or volume can have is not looked up. */
+/** Clients can send any integer. Skip the lookup of numbers that no rental or volume can have. */
 export const isWireId = (id: number): boolean => id > 0 && id <= maxWireId;

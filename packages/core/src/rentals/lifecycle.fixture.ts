@@ -8,7 +8,7 @@ import type { RentalBody, RentalHarness, Tenant } from './model/rental.fixture.t
 import type { Rental, RentalView } from './model/rental.ts';
 import type { Meter } from '../metering/index.ts';
 
-/** Rentals that live and end on a clock that a test moves, and what the books say of them afterwards. */
+/** Helpers for tests that run rentals to their end on a simulated clock and then check ledger and fleet. */
 
 export async function startRunningRental(
   harness: RentalHarness,
@@ -19,14 +19,14 @@ export async function startRunningRental(
   return reconcileUntil(harness, await harness.rent(tenant, 'live', request), { until: 'Running' });
 }
 
-/** Moves the clock to an instant, and does what is due by then. */
+/** Advances the clock to `at` and executes all steps that are due by then. */
 export async function advanceUntil(harness: RentalHarness, rental: Rental, at: Date): Promise<Rental> {
   await harness.advance(Math.max(0, at.getTime() - harness.clock.nowMs()));
   return reconcileToIdle(harness, rental);
 }
 
 export const later = (from: Date | null, ms: number): Date =>
-  new Date((from ?? expect.fail('It has no such instant.')).getTime() + ms);
+  new Date((from ?? expect.fail('The rental has no such timestamp.')).getTime() + ms);
 
 export function viewOf(harness: RentalHarness, rental: Rental): Promise<RentalView> {
   return harness.run((tx) => lockRentalView(tx, rental.orgId, rental.id));
@@ -36,7 +36,7 @@ export function meters(harness: RentalHarness, rental: Rental): Promise<readonly
   return metersOf(harness.db, rental);
 }
 
-/** What the tenant was told about the rental, oldest first. */
+/** Types of the events that were emitted for the rental, oldest first. */
 export async function rentalEventTypes(harness: RentalHarness, rental: Rental): Promise<string[]> {
   const events = await harness.rows<{ type: string }>(
     `select type from outbox where kind = 'event' and resource_kind = 'rental' and resource_id = '${rental.wireId}'
@@ -45,12 +45,12 @@ export async function rentalEventTypes(harness: RentalHarness, rental: Rental): 
   return events.map(({ type }) => type.replace('rental.', ''));
 }
 
-/** The books are right by independent arithmetic, nobody bore anything for a tenant, and no GPU is lost or sold twice. */
+/** Checks that the full audit is clean, that no tenant's cost was absorbed, and that no GPU is lost or allocated twice. */
 export async function expectConsistent(harness: RentalHarness): Promise<void> {
   const report = await runAudit(harness.db, { kind: 'full', whenBusy: 'unrecorded' });
-  if (report === null) throw new Error('Nothing was audited.');
+  if (report === null) throw new Error('The audit did not run.');
   const found = [...findingsOf(report, 'error'), ...findingsOf(report, 'notice')];
-  // The money of these tests was never paid in by anybody.
+  // The balances of these tests have no payments.
   expect(found.filter(({ check }) => check !== 'top_up_has_payment')).toEqual([]);
   expect(await harness.violations()).toEqual([]);
 }

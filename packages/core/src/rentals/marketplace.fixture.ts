@@ -8,12 +8,9 @@ import { createRental } from './order/accept-order.service.ts';
 import type { RentalHarness, Tenant } from './model/rental.fixture.ts';
 import type { Rental } from './model/rental.ts';
 
-/** Orders of instances, as the marketplace makes them of a machine in its listing. */
+/** Instance orders as the marketplace creates them from a machine in its listing. */
 
-/**
- * One mechanism: whatever holds of one kind holds of the others, but for how many attempts may be made for it, the machines of
- * each (bare metal is rented as a gang of two here), and whether its ports are opened one by one.
- */
+/** Kinds differ only in attempts, machines per attempt (bare metal: a gang of two) and whether ports are opened one by one. */
 export const kinds = [
   { kind: 'virtual-machine', attempts: 2, machines: 1, opensPorts: true, engine: 'live' },
   { kind: 'instance', attempts: 1, machines: 1, opensPorts: true, engine: 'market' },
@@ -21,7 +18,7 @@ export const kinds = [
 ] as const;
 export type Kind = (typeof kinds)[number]['kind'];
 
-/** Accepts an order of the kind in live mode, on engines that were looked at just now. */
+/** Accepts an order of the kind in live mode, after polling all engines. */
 export async function rentAs(
   harness: Pick<RentalHarness, 'watch' | 'rent' | 'rentInstance' | 'rentMetal'>,
   kind: Kind,
@@ -35,27 +32,26 @@ export async function rentAs(
   return harness.rent(tenant, 'live', { gpuCount, customPorts: [...customPorts] });
 }
 
-/** What a test wants of an instance; the rest is as `MARKET` says. */
+/** Fields of an instance order that a test may set; the rest comes from `MARKETPLACE`. */
 export interface InstanceRequest {
   readonly gpuCount?: number;
   readonly customPorts?: readonly number[];
   readonly ttlSeconds?: number;
   readonly userData?: string;
   readonly image?: string;
-  /** Otherwise the node with the most room. */
+  /** Default: the node with the most free GPUs. */
   readonly nodeId?: NodeId;
-  /** False: the machine is the operator's own. */
+  /** False: the operator owns the machine. */
   readonly supplied?: boolean;
 }
 
-/** The machines of the market, and what a GPU of theirs costs: a price that no fee divides without a rest. */
+/** The price leaves a remainder with every fee, so that tests cover rounding. */
 export const MARKETPLACE = {
   pricePerGpuHour: nanoUsd(2_499_999_999n),
   feePpm: ppm(150_000),
   clusterName: 'market-1',
 } as const;
 
-/** Rents on one of the market's machines. */
 export function createInstanceRenter(
   db: Db,
   wireIds: WireIdAllocator,
@@ -66,7 +62,7 @@ export function createInstanceRenter(
     const nodes = await listNodes(db, { clusterId: market.clusterId }, { limit: 100, after: null });
     const [roomiest] = nodes.toSorted((one, other) => freeOf(other) - freeOf(one));
     const node = nodes.find(({ id }) => id === request.nodeId) ?? roomiest;
-    if (node === undefined) throw new Error('The market has no machine.');
+    if (node === undefined) throw new Error('The marketplace cluster has no nodes.');
     return db.transaction({ name: 'create instance', isolation: 'read committed' }, (tx) =>
       createRental(
         tx,

@@ -2,14 +2,14 @@ import { createIdSource } from '@millrace/platform/ids';
 import { testClock } from '@millrace/testing';
 import type { Rental, RentalMachine, RentalView } from './model/rental.ts';
 
-/** Rentals and machines as values, for tests of what is decided about them. */
+/** Rentals and machines as plain values, for unit tests of pure decisions. */
 
 const ids = createIdSource({ clock: testClock(), cell: 1 });
 export const orgId = ids.next('org');
 export const rentalId = ids.next('rnt');
 const clusterId = ids.next('cls');
 
-/** 2026-01-01T00:00:00Z and so many milliseconds. */
+/** 2026-01-01T00:00:00Z plus `ms`. */
 export const at = (ms: number): Date => new Date(Date.UTC(2026, 0, 1) + ms);
 
 export function rentalWith(fields: Partial<Rental> = {}): Rental {

@@ -13,11 +13,10 @@ import { nodeName } from '../../fleet/index.ts';
 import type { ColumnsOf } from './columns.ts';
 import type { NewMachine, RentalMachine, ShownMachine } from './rental.ts';
 
-/** All SQL about the machines of rentals. Whoever writes here holds the lock of the rental. */
+/** All SQL on `rental_machines`. Callers that write hold the rental's lock. */
 
 type MachineRow = Selectable<Tables['rental_machines']>;
 
-/** The columns of a machine that are shown. */
 export const shownMachineColumns =
   `position, external_id, gpu_addresses, ports, cpu_count, ram_mb, disk_gb, state, address,
   private_ip, ssh_user, host_key` as const;
@@ -87,7 +86,7 @@ export async function insertMachines(tx: Tx, orgId: OrgId, machines: readonly Ne
     .execute();
 }
 
-/** `there`: those that the engine may still have. */
+/** `there`: machines that the engine might still have. */
 export async function listMachines(
   reader: Reader,
   orgId: OrgId,
@@ -131,7 +130,7 @@ function toUpdate(changes: MachineChanges): Updateable<Tables['rental_machines']
   return Object.fromEntries(Object.entries(row).filter(([, value]) => value !== undefined));
 }
 
-/** Guarded by the stage that was decided about. False: the machine has moved on meanwhile, and nothing was written. */
+/** Writes the changes unless the machine's state has changed since it was read; then returns false and writes nothing. */
 export async function saveMachine(tx: Tx, before: RentalMachine, changes: MachineChanges): Promise<boolean> {
   const { numUpdatedRows } = await tx.kysely
     .updateTable('rental_machines')
@@ -145,7 +144,7 @@ export async function saveMachine(tx: Tx, before: RentalMachine, changes: Machin
   return numUpdatedRows === 1n;
 }
 
-/** Everything that the rental has or had at engines is to be removed, or all of one attempt. */
+/** Marks all machines of the rental, or of one attempt, for deletion. */
 export async function markMachinesTerminating(
   tx: Tx,
   orgId: OrgId,
@@ -163,8 +162,8 @@ export async function markMachinesTerminating(
 }
 
 /**
- * Makes the removals of a cluster that wait for their next try due now, and returns how many rentals that concerns. Their
- * version grows, so that a handler that has read the old wait does not write it back. Locked rentals are being worked on.
+ * Makes postponed deletions of a cluster due now and returns the number of rentals affected. Their version grows so that a
+ * handler cannot write the old wait back. Locked rentals are skipped because a worker is reconciling them.
  */
 export async function resumeDeletions(
   tx: Tx,
@@ -192,7 +191,7 @@ export async function resumeDeletions(
   return rows.length;
 }
 
-/** Rentals that have, or may have, a machine on the node, in the order in which they are locked. */
+/** Rentals that have, or might have, a machine on the node, in lock order. */
 export async function listRentalsOnNode(
   reader: Reader,
   nodeId: NodeId,

@@ -1,57 +1,59 @@
 import type { RentalKind } from './rental.ts';
 
-/** How long things may take, in milliseconds. Tests give shorter ones; the product has these. */
+/** Timeouts, retry intervals and limits of rentals. Tests use shorter times. */
 export interface RentalPolicy {
-  /** One attempt to bring a machine up, from the placement to Running. */
+  /** Timeout of one attempt, from placement to Running. */
   readonly attemptMs: number;
-  /** The same of a bare machine, on whose disk an image is written and which boots twice for it. */
+  /** Timeout of one attempt on bare metal: the image is written to disk and the machine boots twice. */
   readonly metalAttemptMs: number;
-  /** Between two looks at a machine that is not up yet. */
+  /** Poll interval of a machine that has not started. */
   readonly pollMs: number;
-  /** Between two looks at a volume that a rental was ordered with and that is not usable yet. */
+  /** Poll interval of a volume that was ordered with the rental and is not usable yet. */
   readonly storageLookMs: number;
-  /** The first looks go on for so long, with a login tried so often, before it is written down that nobody answered. */
+  /** The first readiness checks try to log in every `lookAgainMs` for `lookForMs` before the failure is stored. */
   readonly lookForMs: number;
   readonly lookAgainMs: number;
-  /** After a login that was refused: servers of today add five seconds of disfavour for each. */
+  /** Wait after a refused login: current SSH servers penalise each refusal by five seconds. */
   readonly refusedMs: number;
-  /** So often a machine may show fewer GPUs than were sold, while its drivers load. */
+  /** Readiness checks that may count fewer GPUs than sold, while the drivers load. */
   readonly gpuLooks: number;
-  /** So often a proven machine may fail to take its tenant's keys and ports: somebody may be in it already. */
+  /** Attempts to hand a verified machine over. Limited because the tenant might already have access. */
   readonly openTries: number;
-  /** So often user data is offered to a machine that does not take it, though it runs and is paid for. */
+  /** Attempts to deliver user data to a machine that is Running and billed. */
   readonly userDataTries: number;
-  /** After a failure that may pass; doubles up to the longest. */
+  /** Wait after a transient failure; doubles up to `maxRetryMs`. */
   readonly firstRetryMs: number;
   readonly maxRetryMs: number;
-  /** The same of a removal, which is retried until the engine confirms it or an operator writes the machine off. */
+  /** Maximum wait of a deletion, which is retried until the engine confirms it or an operator writes the machine off. */
   readonly longestRemovalRetryMs: number;
-  /** The same while its cluster is silent: the comparison that finds the cluster answering again makes the removal due. */
+  /**
+   * Maximum wait of a deletion while the cluster is silent. The comparison that reaches the cluster again makes the deletion due.
+   */
   readonly longestSilentRetryMs: number;
-  /** The engine must say twice that a machine is gone, this far apart. */
+  /** Minimum time between the two reports of absence that confirm a deletion. */
   readonly absentGapMs: number;
-  /** A removal that takes longer has its node quarantined, and goes on. */
+  /** A deletion that takes longer quarantines the node; its retries continue. */
   readonly releaseLateMs: number;
-  /** The same of a bare machine, whose disks are wiped first. */
+  /** The same for bare metal, whose disks are wiped first. */
   readonly metalReleaseLateMs: number;
-  /** Access must be cut this soon after an end was accepted. */
+  /** Deadline for disconnecting the tenant after a termination was accepted. */
   readonly cutWithinMs: number;
-  /** The longest that one call to an engine may take. */
+  /** Timeouts of one call to an engine. */
   readonly createTimeoutMs: number;
   readonly callTimeoutMs: number;
   /** A stop, start or reboot that takes longer has failed. */
   readonly powerMs: number;
-  /** What a machine is given to obey before it is forced. */
+  /** Time for a clean shutdown before the machine is forced off. */
   readonly graceMs: number;
-  /** A rental with nothing to do is looked at this often all the same. */
+  /** Interval at which a rental without pending work is reconciled. */
   readonly checkUpMs: number;
   /**
-   * How long, and how often, a worker tries to get money back from inference for a rental whose reserved term has ended. The
-   * rental is charged for this time only if the money comes back.
+   * How long and how often a worker tries to recall credit from inference for a rental whose reserved term has ended. The rental
+   * is charged for this time only if the recall succeeds.
    */
   readonly recallForMs: number;
   readonly recallRetryMs: number;
-  /** While somebody works on a rental others stay away for so long after each of its rounds. */
+  /** After each reconcile step, other workers leave the rental alone for this long. */
   readonly workingMs: number;
 }
 
@@ -86,12 +88,11 @@ export const defaultRentalPolicy: RentalPolicy = {
 
 type HasKind = { readonly kind: RentalKind };
 
-/** What an attempt to bring this kind up may take. */
 export function attemptTimeoutMsOf({ kind }: HasKind, policy: RentalPolicy = defaultRentalPolicy): number {
   return kind === 'bare-metal' ? policy.metalAttemptMs : policy.attemptMs;
 }
 
-/** What the removal of this kind may take before its node is suspected. */
+/** Deletion time after which the node is quarantined. */
 export function deletionLateMsOf({ kind }: HasKind, policy: RentalPolicy = defaultRentalPolicy): number {
   return kind === 'bare-metal' ? policy.metalReleaseLateMs : policy.releaseLateMs;
 }

@@ -3,7 +3,7 @@ import { toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
 import type { Selectable } from 'kysely';
 import type { Rental, ProvisioningStep, ProvisioningStepStatus } from './rental.ts';
 
-/** All SQL about the steps that tenants see. Whoever writes here holds the lock of the rental. */
+/** All SQL on `rental_steps`. Callers that write hold the rental's lock. */
 
 export type ProvisioningStepRow = Omit<Selectable<Tables['rental_steps']>, 'org_id' | 'mode'>;
 
@@ -45,7 +45,7 @@ export async function insertProvisioningStep(
 
 const TEXT_MAX = 1_000;
 
-/** Ends the step that is running, if one is; one of that name, if a name is given. */
+/** Ends the running step, if any; with `name`, only if the running step has that name. */
 export async function endRunningProvisioningStep(
   tx: Tx,
   orgId: OrgId,

@@ -7,10 +7,10 @@ import {
   listProvisioningSteps,
 } from './provisioning-steps.store.ts';
 
-/** The steps that tenants watch while a rental comes up. */
+/** Steps shown to the tenant while a rental starts. */
 export type ProvisioningStepName = 'place' | 'create' | 'prove' | 'open' | 'start' | 'release';
 
-/** Ends what was going on and begins the next step, unless that has begun already. The rental's lock is held. */
+/** Ends the running step and starts the next, unless that one is already running. The caller holds the rental's lock. */
 export async function startProvisioningStepIfNew(
   tx: Tx,
   rental: Rental,

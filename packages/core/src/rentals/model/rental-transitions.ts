@@ -6,26 +6,24 @@ import { appendOutbox } from '@millrace/platform/outbox';
 import { rentalResourceOf, type Rental, type RentalState } from './rental.ts';
 import { insertTransition, saveRental, type RentalChanges } from './rentals.store.ts';
 
-/** The one way in which a rental changes: its row, its transition, what the tenant is told, and who works on it next. */
+/** All status changes of rentals: each writes the row, its transition, its event and the reconcile command in one transaction. */
 
-/** The durable object that works on rentals, one for each, and what it is called for. */
 export const rentalObject = { service: 'Rental', handler: 'drive' } as const;
 
-/** A call that nobody has answered by then is made again. */
+/** A command without effect by then is sent again. */
 const REDELIVER_AFTER_MS = 20_000;
 
-/** A look that is this much overdue is an alert: nobody works on the rental. */
+/** A rental that is this long overdue raises an alert: no worker reconciles it. */
 export const RENTAL_OVERDUE_MS = 15 * 60_000;
 
-/** What is told of rentals, in the words that they have in events. */
 type RentalEvent = Extract<EventType, `rental.${string}`>;
 
-/** What the contract has an event say beside the rental itself. Of instances the same is told. */
+/** Fields that the contract adds to an event beside those of the rental. Instance events have the same fields. */
 type ExtraEventData<Type extends RentalEvent> = Omit<EventData<Type>, keyof EventData<'rental.pending'>>;
 
 interface StatusTransition<State extends RentalState> {
   readonly to: State;
-  /** Shown to the tenant as the status's reason; null where the status says it all. */
+  /** Shown to the tenant as the reason of the status; null if the status needs none. */
   readonly reason: string | null;
   readonly actor: Actor;
   readonly changes?: RentalChanges;
@@ -43,7 +41,7 @@ const eventByStatus = {
   Terminated: 'rental.terminated',
 } as const satisfies Readonly<Record<RentalState, RentalEvent>>;
 
-/** The same of instances. Nothing of theirs is ever converted: they have no terms. */
+/** Instances have no terms, so they are never converted. */
 const instanceEventTypes: Readonly<Record<Exclude<RentalEvent, 'rental.converted'>, EventType>> = {
   'rental.pending': 'instance.creating',
   'rental.running': 'instance.online',
@@ -56,11 +54,10 @@ const instanceEventTypes: Readonly<Record<Exclude<RentalEvent, 'rental.converted
 
 function publicEventType({ id, kind }: Rental, type: RentalEvent): EventType {
   if (kind !== 'instance') return type;
-  if (type === 'rental.converted') throw new Error(`Instance ${id} has no term that could be converted.`);
+  if (type === 'rental.converted') throw new Error(`Instance ${id} has no term to convert.`);
   return instanceEventTypes[type];
 }
 
-/** What every event about a rental says of it. */
 export function rentalEventData(rental: Rental): Readonly<Record<string, unknown>> {
   if (rental.publicIdentity !== null) return { ...rental.publicIdentity, gpuCount: rental.gpuCount };
   return {
@@ -86,7 +83,7 @@ export async function emitRentalEvent(
   await appendRentalEvent(tx, rental, { ...event, type: publicEventType(rental, event.type) });
 }
 
-/** Its engine has the machine, which has still to be proven. Of instances alone this is a state of its own. */
+/** Emitted when the engine has created the machine and its readiness check is pending. Only instances have this event. */
 export async function emitStarting(tx: Tx, rental: Rental, actor: Actor): Promise<void> {
   if (rental.kind === 'instance') await appendRentalEvent(tx, rental, { type: 'instance.starting', actor });
 }
@@ -112,7 +109,7 @@ async function appendRentalEvent(
   });
 }
 
-/** Has the rental worked on as soon as this transaction has committed. */
+/** Reconciles the rental after this transaction has committed. */
 export async function enqueueReconcile(
   tx: Tx,
   rental: Pick<Rental, 'orgId' | 'id' | 'mode'>,
@@ -130,7 +127,7 @@ export async function enqueueReconcile(
   });
 }
 
-/** Somebody was called and should look at it soon; a sweep calls again should that get lost. */
+/** The command sent with the change is the normal path; the sweep enqueues another if that command is lost. */
 export function scheduleSoon(now: Date): ReturnType<typeof scheduleAt> {
   return scheduleAt(new Date(now.getTime() + REDELIVER_AFTER_MS));
 }
@@ -140,13 +137,13 @@ export function scheduleAt(when: Date): { readonly nextActionAt: Date; readonly 
 }
 
 /**
- * Moves a rental whose lock is held to another status. Throws where the table of states knows no such way: that is a
- * mistake of ours, so callers look first and answer the tenant by the same table.
+ * Changes the status of a locked rental. Throws if the state table forbids the transition: callers must check the table first and
+ * reject the tenant's request themselves.
  */
 export async function transitionRental(tx: Tx, rental: Rental, move: RentalTransition): Promise<Rental> {
   const { to, reason, actor } = move;
   if (!canTransition(rentalStates, rental.status, to)) {
-    throw new Error(`Rental ${rental.id} cannot go from ${rental.status} to ${to}.`);
+    throw new Error(`Rental ${rental.id} cannot change from ${rental.status} to ${to}.`);
   }
   const now = tx.clock.now();
   const due = to === 'Terminated' ? { nextActionAt: null, deadlineAt: null } : scheduleSoon(now);
@@ -165,7 +162,7 @@ export async function transitionRental(tx: Tx, rental: Rental, move: RentalTrans
   return moved;
 }
 
-/** Changes a rental without moving it, and has it worked on. */
+/** Changes fields of a rental but not its status, and reconciles it. */
 export async function updateRentalAndEnqueue(
   tx: Tx,
   rental: Rental,

@@ -5,14 +5,14 @@ import type { Rental, RentalKey, RentalView } from './rental.ts';
 import { findRental, lockRental } from './rentals.store.ts';
 import { listTerms } from './terms.store.ts';
 
-/** A rental with its machines and terms: all that decides what is to be done about it. */
+/** Reads a rental with its machines and terms: the complete input of planning. */
 
-/** As it is now; null when the organisation has none of this id. */
+/** Null if the organisation has no rental with this id. */
 export async function readView(reader: Reader, orgId: OrgId, id: RentalId): Promise<RentalView | null> {
   return loadView(reader, await findRental(reader, orgId, id));
 }
 
-/** The same with its lock held, so that it stays as it is until the transaction ends. */
+/** Locks the rental, so that the view stays current until the transaction ends. */
 export async function lockView(tx: Tx, { orgId, id }: RentalKey): Promise<RentalView | null> {
   return loadView(tx, await lockRental(tx, orgId, id));
 }

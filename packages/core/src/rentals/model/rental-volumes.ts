@@ -11,28 +11,28 @@ import {
 import { saveMachine } from './machines.store.ts';
 import type { Rental, RentalMachine } from './rental.ts';
 
-/** What volumes have to know of rentals. Only bare metal has any, so nobody else asks. */
+/** Connects rentals with volumes. Only bare metal can attach volumes, so other kinds skip the queries. */
 
 type Attachable = Pick<Rental, 'orgId' | 'id' | 'kind'>;
 
-/** Its machines have other addresses, or there are others: whoever serves its volumes lets these in from now on. */
+/** Called when the machines or their addresses change, so that storage nodes admit the new addresses. */
 export async function refreshVolumeClients(tx: Tx, rental: Attachable): Promise<void> {
   if (rental.kind === 'bare-metal') await bumpSpecVersionsOfRental(tx, rental.orgId, rental.id);
 }
 
-/** Its end was accepted, or it has failed. */
+/** Called when the rental's termination is accepted or the rental fails. */
 export async function detachVolumes(tx: Tx, rental: Attachable, actor: Actor): Promise<void> {
   if (rental.kind === 'bare-metal') await detachRental(tx, rental.orgId, rental.id, actor);
 }
 
-/** The address of a machine is all that a volume knows it by: while it is let in, nobody else may get the address. */
+/** Storage nodes identify a machine only by its address. Until they stop serving the address, no other machine may get it. */
 export async function isAdmittedByVolumes(reader: Reader, rental: Attachable): Promise<boolean> {
   return rental.kind === 'bare-metal' && isAddressStillServed(reader, rental.orgId, rental.id);
 }
 
 /**
- * Whether the machine has a volume and the private address of another machine with one, so that no storage server lets it in. To be
- * asked in the transaction that wrote the address: from then on the answer does not change while the other machine is there.
+ * Whether the machine has volumes and shares its private address with another such machine, so that no storage node admits it.
+ * Call this in the transaction that wrote the address: the result then stays true while the other machine exists.
  */
 export async function hasSharedAddress(
   tx: Tx,
@@ -44,7 +44,7 @@ export async function hasSharedAddress(
   return shared.some(({ externalId }) => externalId === machine.externalId);
 }
 
-/** An address that another machine holds is not written, so that the next comparison tries again. */
+/** Does not keep an address that another machine has; the next comparison tries again. */
 export async function savePrivateAddress(
   tx: Tx,
   rental: Rental,
@@ -58,7 +58,6 @@ export async function savePrivateAddress(
 
 const ready: OrderedStorage = { state: 'ready' };
 
-/** The storage that a rental waits for before its first start. */
 export async function readOrderedStorageOf(
   reader: Reader,
   rental: Attachable & Pick<Rental, 'status' | 'startedAt'>,

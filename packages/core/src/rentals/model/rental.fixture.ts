@@ -60,8 +60,8 @@ import type { Rental } from './rental.ts';
 import { findEventMismatches } from '../rental-event-checks.fixture.ts';
 
 /**
- * Rentals with everything under them: real tables, the real ledger, mock engines whose doors are open on loopback,
- * and a clock that a test moves by hand. Live keys rent in `us-central-1`, test keys in `mock-region`.
+ * Harness for rentals: real tables and ledger, mock engines with SSH on loopback, and a simulated clock. Live keys rent in
+ * `us-central-1`, test keys in `mock-region`.
  */
 
 export const SECOND_MS = 1_000;
@@ -69,7 +69,7 @@ export const DAY_MS = 86_400_000;
 
 export { HOUR_MS, MINUTE_MS, quiet, readCommitted, usd };
 
-/** What live mode costs here: one GPU for an hour, before discounts, and one GB of disk. */
+/** Prices in live mode: one GPU for one hour before discounts, and one GB of disk for one hour. */
 export const GPU_HOUR: NanoUsd = nanoUsd(3_980_000_001n);
 export const DISK_GB_HOUR: NanoUsd = nanoUsd(137_000n);
 
@@ -77,7 +77,7 @@ export const liveRegion = 'us-central-1';
 export const testRegion = 'mock-region';
 
 export interface SshPair {
-  /** In OpenSSH's form. */
+  /** OpenSSH format. */
   readonly privateKey: string;
   /** A line of `authorized_keys`. */
   readonly publicKey: string;
@@ -88,7 +88,6 @@ export function newSshPair(): SshPair {
   return { privateKey: key.toString('openssh'), publicKey: key.toPublic().toString('ssh') };
 }
 
-/** Someone who rents, with the same SSH key behind the keys of both modes. */
 export interface Tenant extends Customer {
   readonly ssh: SshPair;
 }
@@ -98,7 +97,7 @@ export type MetalBody = BodyInput<Contract['operations']['createBareMetalRental'
 
 export type EngineName = Mode | 'market' | 'metal';
 
-/** One mock engine: what it knows, how a test hurts it, and a connection whose doors are open. */
+/** A mock engine with its stored machines, fault controls, and a driver with open port listeners. */
 export interface Engine {
   readonly clusterId: ClusterId;
   readonly memory: MachineStore;
@@ -115,32 +114,32 @@ export interface RentalHarness extends Pick<
   readonly clock: SimulatedClock;
   readonly sealer: Sealer;
   /**
-   * `market`: machines that live keys rent as instances, of a model that rentals do not offer. `metal`: whole nodes on fabrics
-   * of four.
+   * `market`: machines that live keys rent as instances, with a GPU model that rentals do not offer. `metal`: whole nodes on
+   * fabrics of four.
    */
   readonly engines: Readonly<Record<EngineName, Engine>>;
-  /** As the drive, the reconciler and sampling ask for them. */
+  /** As reconciling, the inventory reconciler and sampling look drivers up. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<Tenant>;
-  /** Another key of the tenant's, with limits of its own. */
+  /** Adds a key with its own limits to the tenant. */
   limitedKey(tenant: Tenant, mode: Mode, limits: Partial<ApiKeyLimits>): Promise<KeyId>;
-  /** Accepts an order as the route would: one H100 of the mode's own region unless said otherwise. */
+  /** Accepts an order as the route does. Default: one H100 in the region of the mode. */
   rent(tenant: Tenant, mode: Mode, request?: Partial<RentalBody>, keyId?: KeyId): Promise<Rental>;
-  /** The same of bare metal: one node of H100 unless said otherwise. */
+  /** Accepts a bare-metal order. Default: one node of H100. */
   rentMetal(tenant: Tenant, request?: Partial<MetalBody>, keyId?: KeyId): Promise<Rental>;
-  /** Accepts an order of an instance on one of the market's machines, which another organisation supplies. */
+  /** Accepts an order for an instance on a marketplace machine that another organisation supplies. */
   rentInstance(tenant: Tenant, request?: InstanceRequest): Promise<Rental>;
-  /** Whom the market's machines belong to. */
+  /** The organisation that supplies the marketplace machines. */
   readonly supplierOrgId: OrgId;
-  /** A term on offer for live H100 machines: 20 % off, half of the rest given back. */
+  /** Offers a reserved term for live H100 machines with 20 % discount and a refund of half of the remaining term. */
   offerTerm(termPeriodDays: number): Promise<void>;
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
-  /** Somebody looks at all engines: without it nothing is placed five minutes later. */
+  /** Polls all engines. Without a poll in the last five minutes nothing is placed. */
   watch(): Promise<void>;
-  /** Moves the clock, and has the engines looked at if that is due by then. */
+  /** Advances the clock, and polls the engines if a poll is due. */
   advance(ms: number): Promise<void>;
   rows<Row>(text: string): Promise<Row[]>;
-  /** Sentences about what is wrong with the fleet's rows, or with what was told: none, after every test. */
+  /** Inconsistent fleet rows and events that do not match the contract. Must be empty after every test. */
   violations(): Promise<readonly string[]>;
   drop(): Promise<void>;
 }
@@ -148,10 +147,9 @@ export interface RentalHarness extends Pick<
 const models = { h100: 4, h200: 1, b200: 1 } as const;
 const marketModels = { rtx4090: 4 } as const;
 
-/** Nodes of bare metal on each fabric. */
 const FABRIC_NODES = 4;
 
-/** Addresses of its own for each world, so that worlds at the same time can have the same ports open. */
+/** Each harness has its own loopback addresses, so that concurrent harnesses can open the same ports. */
 function layoutOf(
   nodes: number,
   shares: Readonly<Record<string, number>>,
@@ -177,7 +175,7 @@ function layoutOf(
   };
 }
 
-/** Beside the default; the engines have further ones, which are not for tenants. */
+/** Offered in addition to the default. The engines have more images, which tenants cannot use. */
 const offeredImages = ['debian-12'];
 
 function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSetting {
@@ -218,20 +216,20 @@ function providerOf(mode: Mode, variant: ProviderSetting['variant']): ProviderSe
 }
 
 export interface RentalHarnessOptions {
-  /** How often engines are looked at while the clock moves: once a minute, unless a test is about what is seen. */
+  /** Interval at which engines are polled while the clock advances. Default: one minute. */
   readonly lookEveryMs?: number;
-  /** Of the provider that live keys rent from. */
+  /** Variant of the provider that live keys rent from. */
   readonly variant?: Exclude<ProviderSetting['variant'], 'mock'>;
-  /** How many times over the layout: one is four nodes of H100, one of H200, one of B200. */
+  /** Multiplier of the layout of four H100 nodes, one H200 node and one B200 node. */
   readonly nodes?: number;
-  /** Fabrics of bare metal, of four nodes each; two unless said. */
+  /** Bare-metal fabrics of four nodes each. Default: two. */
   readonly metalFabrics?: number;
   readonly poolSize?: number;
-  /** Further providers, with two nodes of H100 on one fabric in each cluster. */
+  /** Additional providers, with two H100 nodes on one fabric in each cluster. */
   readonly more?: readonly ProviderSetting[];
-  /** Real engines that stand behind clusters of theirs, by the name of the cluster. */
+  /** Real engines by cluster name, used in place of mocks. */
   readonly connected?: Readonly<Record<string, ComputeDriver>>;
-  /** False: machines are on and nobody can log in; faster where no test does. */
+  /** False: machines are on but refuse logins. Faster for tests that do not log in. */
   readonly portListeners?: boolean;
 }
 
@@ -253,7 +251,7 @@ export async function createRentalHarness(options: RentalHarnessOptions = {}): P
   const clusters = await listClusters(db, {}, { limit: 100, after: null });
   const engineOf = (which: string, layout: MockLayout): Engine & { readonly reader: ComputeDriver } => {
     const cluster = clusters.find(({ name }) => name === which);
-    if (cluster === undefined) throw new Error(`There is no cluster ${which}.`);
+    if (cluster === undefined) throw new Error(`Cluster ${which} does not exist.`);
     const shared = {
       cluster: which,
       clock,
@@ -283,7 +281,7 @@ export async function createRentalHarness(options: RentalHarnessOptions = {}): P
   ];
   const engineBy = (clusterId: ClusterId): (typeof all)[number] => {
     const found = all.find((engine) => engine.clusterId === clusterId);
-    if (found === undefined) throw new Error(`There is no cluster ${clusterId}.`);
+    if (found === undefined) throw new Error(`Cluster ${clusterId} does not exist.`);
     return found;
   };
   const sync = new FleetSync({
@@ -350,7 +348,7 @@ const { operations } = createContract({ providers: defaultProviders });
 const orderBody = operations.createVirtualMachineRental.body;
 const metalBody = operations.createBareMetalRental.body;
 
-/** Orders go through the contract, so that its defaults are theirs. */
+/** Parses orders with the contract, so that its defaults apply. */
 function renterOf(db: Db, wireIds: WireIdAllocator): RentalHarness['rent'] {
   return async (tenant, mode, request = {}, keyId) => {
     const region = mode === 'live' ? liveRegion : testRegion;
@@ -372,7 +370,6 @@ function metalRenterOf(db: Db, wireIds: WireIdAllocator): RentalHarness['rentMet
   };
 }
 
-/** Whoever rents, each with an SSH key of their own. */
 function tenantsOf(customers: Customers, db: Db, clock: SimulatedClock): RentalHarness['tenant'] {
   return async ({ balanceUsd = 1_000, ssh: wanted } = {}) => {
     const customer = await customers.customer(balanceUsd);

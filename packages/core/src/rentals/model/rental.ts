@@ -17,7 +17,7 @@ import type { MoneyCause } from '../../ledger/index.ts';
 import type { BilledResource } from '../../metering/index.ts';
 import type { FrozenPrice } from '../../prices/index.ts';
 
-/** The words of this feature as values. A rental is a machine sold to a tenant, whichever of three kinds it is. */
+/** Types of rentals, their machines, terms and steps, shared by all folders of this feature. */
 
 export type RentalKind = 'virtual-machine' | 'bare-metal' | 'instance';
 
@@ -25,7 +25,7 @@ export const rentalsActor: Actor = { kind: 'system', id: 'rentals' };
 
 export const SSH_PORT = 22;
 
-/** What is being done to a rental: one thing at a time. `release` overrides the others. */
+/** The one operation in progress. `release` overrides the others. */
 export type RentalTask = 'provision' | 'stop' | 'start' | 'reboot' | 'release';
 
 export type Power = 'on' | 'off' | 'changing';
@@ -35,24 +35,22 @@ export interface IdleRule {
   readonly action: 'stop' | 'terminate';
 }
 
-/** What a stop, a start or a reboot was asked with. */
 export interface TaskOptions {
-  /** Stop: give the GPUs back as well. */
+  /** Stop: also release the GPUs. */
   readonly release?: boolean;
-  /** Reboot: do not wait for the machine to obey. */
+  /** Reboot: force it at once. */
   readonly force?: boolean;
-  /** Stop: who asked for it, where that was not the tenant. */
+  /** Stop: the cause, if the tenant did not request the stop. */
   readonly because?: 'balance' | 'budget' | 'idle';
 }
 
-/** What an instance is called where tenants see it: by its name, on its machine, in its cluster. */
 export interface PublicIdentity {
   readonly instanceId: string;
   readonly clusterName: string;
   readonly nodeName: string;
 }
 
-/** What the operator has told of a private cloud: machines that are run under a contract, outside of every engine. */
+/** What the operator entered about a private cloud, which runs under a contract and outside every engine. */
 export interface PrivateCloud {
   readonly nodes: readonly PrivateCloudNode[];
   readonly sshUser: string;
@@ -60,7 +58,7 @@ export interface PrivateCloud {
   readonly gpuModel: string | null;
   readonly location: string | null;
   readonly salesContractExternalId: string | null;
-  /** From when it is handed over, as RFC 3339. */
+  /** When the operator hands it over, as RFC 3339. */
   readonly startsAt: string;
 }
 
@@ -71,14 +69,14 @@ export interface PrivateCloudNode {
   readonly privateIp: string;
 }
 
-/** Who is paid for a machine that is not the operator's own: a part of what its tenant pays. */
+/** The owner of a machine that the operator does not own. Gets a part of the tenant's payments. */
 export interface RentalSupplier {
   readonly orgId: OrgId;
-  /** Its part of the rate of all GPUs. */
+  /** The supplier's part of the hourly rate of all GPUs. */
   readonly ratePerHour: NanoUsd;
 }
 
-/** What may change of a rental and is shown. */
+/** Fields that can change and are shown in lists. */
 interface ShownRentalState {
   readonly providerId: string;
   readonly name: string | null;
@@ -101,7 +99,7 @@ interface ShownRentalState {
   readonly maxNanoUsd: NanoUsd | null;
 }
 
-/** What may change of a rental. The database refuses the rest. */
+/** Fields that can change. The database rejects changes of all others. */
 export interface RentalFields extends ShownRentalState {
   readonly userData: string | null;
   readonly task: RentalTask | null;
@@ -119,7 +117,7 @@ export interface RentalFields extends ShownRentalState {
   readonly steps: number;
 }
 
-/** What is shown of a rental: a page of 200 must not carry everybody's user data, nor what only reconciling needs. */
+/** Fields shown in lists: without user data, which would make a page of 200 too large. */
 export interface RentalSummary extends ShownRentalState {
   readonly id: RentalId;
   readonly wireId: number;
@@ -135,7 +133,7 @@ export interface RentalSummary extends ShownRentalState {
   readonly image: string | null;
   readonly customPorts: readonly number[];
   readonly diskPrice: FrozenPrice | null;
-  /** Null of all that engines of ours run. */
+  /** Null for rentals that an engine runs. */
   readonly privateCloud: PrivateCloud | null;
   readonly createdAt: Date;
 }
@@ -146,16 +144,16 @@ export interface Rental extends RentalSummary, RentalFields {
   readonly cuda: number | null;
   readonly sshKeys: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
-  /** Agreed when it was accepted. */
   readonly supplier: RentalSupplier | null;
-  /** Null of rentals that are no instances. */
+  /** Null unless the rental is an instance. */
   readonly publicIdentity: PublicIdentity | null;
   readonly version: number;
 }
 
 /**
- * `wanted`: the engine may or may not have it. `made`: it exists, with the platform's key. `proven`: seen to be as sold.
- * `open`: the tenant can get in, and that key is refused. `doomed`: to be removed. `gone`: the engine said so twice.
+ * `wanted`: the engine may or may not have the machine. `made`: it exists with the readiness key. `proven`: the readiness check
+ * passed. `open`: the tenant has access and the readiness key is refused. `doomed`: marked for deletion. `gone`: the engine
+ * reported its absence twice.
  */
 export type MachineStage = 'wanted' | 'made' | 'proven' | 'open' | 'doomed' | 'gone';
 
@@ -169,7 +167,6 @@ interface MachineLayout {
   readonly diskGb: number;
 }
 
-/** What is shown of a machine. */
 export interface ShownMachine extends MachineLayout {
   readonly state: MachineStage;
   readonly address: string | null;
@@ -178,7 +175,6 @@ export interface ShownMachine extends MachineLayout {
   readonly hostKey: string | null;
 }
 
-/** A machine as it is ordered at its engine. */
 export interface NewMachine extends MachineLayout {
   readonly rentalId: RentalId;
   readonly attempt: number;
@@ -189,13 +185,12 @@ export interface NewMachine extends MachineLayout {
   readonly nodeId: NodeId;
 }
 
-/** One machine of a rental at its engine. */
 export interface RentalMachine extends NewMachine, ShownMachine {
-  /** The engine's own name of the node. */
+  /** The engine's name of the node. */
   readonly nodeName: string;
   /** Sealed. */
   readonly proofKey: string | null;
-  /** It let us in before its engine had ended its start: whether that ends well is still to be seen. */
+  /** SSH accepted the login before the engine had finished the start, so the start can still fail. */
   readonly starting: boolean;
   readonly cutAt: Date | null;
   readonly absentSeen: number;
@@ -206,15 +201,14 @@ export interface RentalMachine extends NewMachine, ShownMachine {
   readonly lastError: string | null;
 }
 
-/** What a rental is paid by. */
 export interface RentalTerm {
   readonly seq: number;
   readonly termType: 'on-demand' | 'reserved' | 'private-cloud';
   readonly price: FrozenPrice;
-  /** What was set aside when it was accepted, until its meter takes it over. */
+  /** The hold created when the term was accepted, until its meter takes the hold over. */
   readonly holdId: HoldId | null;
   readonly meterName: string;
-  /** Null until the machine is proven usable. */
+  /** Null until the machine has passed its readiness check. */
   readonly effectiveAt: Date | null;
   readonly endsAt: Date | null;
 }
@@ -231,43 +225,38 @@ export interface ProvisioningStep {
   readonly message: string | null;
 }
 
-/** All that decides what is to be done next. */
+/** The complete input of planning. */
 export interface RentalView {
   readonly rental: Rental;
-  /** Those that are not gone, in the order of attempt and position. */
+  /** Machines that are not `gone`, ordered by attempt and position. */
   readonly machines: readonly RentalMachine[];
   readonly terms: readonly RentalTerm[];
 }
 
-/** Enough of a rental to find its row. */
 export type RentalKey = Pick<Rental, 'orgId' | 'id'>;
 
-/** What decides how long a rental lasts. */
+/** The input of everything that computes when a rental ends. */
 export type RentalWithTerms = Pick<RentalView, 'rental' | 'terms'>;
 
-/** The scope that whoever makes or ends one needs. */
+/** The scope required to create or terminate a rental of the kind. */
 export function scopeOf(kind: RentalKind): Scope {
   return kind === 'instance' ? 'marketplace:write' : 'rentals:write';
 }
 
-/**
- * Whether no other host may stand in for one that fails. An instance is one machine that its tenant chose, by its price and
- * what it is: on another it would be another thing.
- */
+/** Whether a rental must not move to another host. A tenant chose the machine of an instance by its price and properties. */
 export function isPinnedToHost({ kind }: Pick<Rental, 'kind'>): boolean {
   return kind === 'instance';
 }
 
 /**
- * Whether it can be switched off and wait on its host without GPUs. Several machines would have to find room again where each
- * has its disk, the disk of an instance lies on a host whose owner is paid for its GPUs alone, and a bare machine is its host:
- * whoever gets the GPUs next gets the disk, wiped.
+ * Whether the rental can be stopped with its GPUs released. Several machines would each need free GPUs where their disk is; the
+ * owner of an instance's host is paid for GPUs only; and the GPUs of bare metal come with the node's disk, which is wiped for the
+ * next tenant.
  */
 export function isReleasable({ kind, nodeCount }: Pick<Rental, 'kind' | 'nodeCount'>): boolean {
   return kind === 'virtual-machine' && nodeCount === 1;
 }
 
-/** What events and the audit trail are about. */
 export function rentalResourceOf(rental: Pick<Rental, 'wireId' | 'publicIdentity'>): {
   readonly kind: string;
   readonly id: string;
@@ -278,18 +267,16 @@ export function rentalResourceOf(rental: Pick<Rental, 'wireId' | 'publicIdentity
     : { kind: 'instance', id: publicIdentity.instanceId };
 }
 
-/** What its charges carry as their cause. */
 export function causeOfRental(rental: Pick<Rental, 'kind' | 'wireId'>): MoneyCause {
   return { kind: rental.kind === 'instance' ? 'instance' : 'rental', id: String(rental.wireId) };
 }
 
-/** As its holds and meters name it. */
 export function billedRental(rental: Rental): BilledResource {
   const { orgId, mode, keyId } = rental;
   return { orgId, mode, keyId, cause: causeOfRental(rental) };
 }
 
-/** The machines of the present attempt. */
+/** Machines of the current attempt that are not marked for deletion. */
 export function currentMachinesOf(view: RentalView): readonly RentalMachine[] {
   return view.machines.filter(
     (machine) => machine.attempt === view.rental.attempt && machine.state !== 'doomed',

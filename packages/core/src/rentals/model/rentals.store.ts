@@ -18,11 +18,10 @@ import type {
   TaskOptions,
 } from './rental.ts';
 
-/** All SQL that reads and changes one rental's row. Lists are in `rental-lists.store.ts`, machines in `machines.store.ts`. */
+/** SQL that reads and changes single rows of `rentals`. Lists are in `rental-lists.store.ts`, machines in `machines.store.ts`. */
 
 export type RentalRow = Selectable<Tables['rentals']>;
 
-/** The columns of a rental that lists show. */
 export const shownColumns =
   `id, wire_id, org_id, mode, kind, user_id, provider_id, region, gpu_type, gpu_count, node_count,
   connection_type, name, label, tags, image, custom_ports, monitoring, convert_on_expiry, status, status_reason,
@@ -146,7 +145,7 @@ function toInsert(rental: NewRental): Insertable<Tables['rentals']> {
 
 export type RentalChanges = Partial<RentalFields>;
 
-/** Only what is named is changed: `undefined` leaves a column as it is. */
+/** `undefined` leaves a column unchanged. */
 function toUpdate(changes: RentalChanges): Updateable<Tables['rentals']> {
   const row: Updateable<Tables['rentals']> = {
     provider_id: changes.providerId,
@@ -196,7 +195,7 @@ export async function insertRental(tx: Tx, rental: NewRental): Promise<Rental> {
   return toRental(row);
 }
 
-/** The rental as it stands; null when the organisation has none of this id. */
+/** Null if the organisation has no rental with this id. */
 export async function findRental(reader: Reader, orgId: OrgId, id: RentalId): Promise<Rental | null> {
   const row = await reader.kysely
     .selectFrom('rentals')
@@ -207,7 +206,7 @@ export async function findRental(reader: Reader, orgId: OrgId, id: RentalId): Pr
   return row === undefined ? null : toRental(row);
 }
 
-/** The same by the id that clients know. A test key sees test rentals only, and a live key live ones. */
+/** Looks up by wire id. Test keys see only test rentals, live keys only live ones. */
 export async function findRentalByWireId(
   reader: Reader,
   orgId: OrgId,
@@ -225,7 +224,7 @@ export async function findRentalByWireId(
   return row === undefined ? null : toRental(row);
 }
 
-/** Anybody's, for operators. */
+/** Rental of any organisation, for operators. */
 export async function findAnyRental(reader: Reader, wireId: number): Promise<Rental | null> {
   const query = reader.kysely.selectFrom('rentals').selectAll().where('wire_id', '=', wireId);
   const row = await query.executeTakeFirst();
@@ -233,8 +232,8 @@ export async function findAnyRental(reader: Reader, wireId: number): Promise<Ren
 }
 
 /**
- * The rental with its lock held. Whoever changes a rental, its machines, terms or steps holds it: it is taken before the
- * locks of the fleet (placing, releasing), and those before the ledger's.
+ * Locks the rental. Every writer of a rental, its machines, terms or steps takes this lock first, then the fleet's locks
+ * (placing, releasing), then the ledger's.
  */
 export async function lockRental(tx: Tx, orgId: OrgId, id: RentalId): Promise<Rental | null> {
   const row = await tx.kysely
@@ -247,7 +246,7 @@ export async function lockRental(tx: Tx, orgId: OrgId, id: RentalId): Promise<Re
   return row === undefined ? null : toRental(row);
 }
 
-/** Writes the changes if the rental is still as it was decided about. Throws where it is not: take its lock first. */
+/** Writes the changes if the version is unchanged, else throws. Lock the rental first. */
 export async function saveRental(tx: Tx, before: Rental, changes: RentalChanges): Promise<Rental> {
   const row = await tx.kysely
     .updateTable('rentals')
@@ -257,11 +256,12 @@ export async function saveRental(tx: Tx, before: Rental, changes: RentalChanges)
     .where('version', '=', before.version)
     .returningAll()
     .executeTakeFirst();
-  if (row === undefined) throw new Error(`Rental ${before.id} was changed by somebody else meanwhile.`);
+  if (row === undefined)
+    throw new Error(`Rental ${before.id} was changed by another transaction. Lock it before reading it.`);
   return toRental(row);
 }
 
-/** Numbered by the rental, whose lock is held. */
+/** The rental numbers its transitions; the caller holds its lock. */
 export async function insertTransition(
   tx: Tx,
   rental: Pick<Rental, 'id' | 'orgId' | 'mode' | 'transitions' | 'statusSince'>,
@@ -284,7 +284,7 @@ export async function insertTransition(
     .execute();
 }
 
-/** Notes when it must be looked at next, unless it was changed since: then whoever changed it has said so. */
+/** Stores when the rental is due next, unless it has changed since: the later writer has then set its own time. */
 export async function rescheduleRental(
   reader: Reader,
   seen: Rental,
@@ -300,10 +300,10 @@ export async function rescheduleRental(
     .execute();
 }
 
-/** A rental as a command names it: enough to have it worked on. */
+/** The fields that a reconcile command needs. */
 export type RentalRef = Pick<Rental, 'orgId' | 'id' | 'mode'>;
 
-/** Rentals of every organisation that are due, without those that the loop has postponed. */
+/** Due rentals of all organisations, except those that the loop has postponed. */
 export async function listDueRentals(
   reader: Reader,
   loop: SharedLoop,
@@ -317,8 +317,8 @@ export async function listDueRentals(
 }
 
 /**
- * Those of the rentals that are still due, each taken by one sweep: it is due again at `nextActionAt`. Rows are not read
- * whole, so that one that cannot be read holds back no other.
+ * Claims rentals that are still due, each for one sweep, until `nextActionAt`. Reads only a few columns, so that one unreadable
+ * row blocks no other.
  */
 export async function claimDueRentals(
   tx: Tx,
@@ -343,7 +343,7 @@ export async function claimDueRentals(
   }));
 }
 
-/** All that the organisation has and nobody has begun to end, in both modes. */
+/** Rentals of the organisation in both modes whose termination has not started. */
 export async function listUnterminated(
   reader: Reader,
   orgId: OrgId,
@@ -358,8 +358,8 @@ export async function listUnterminated(
 }
 
 /**
- * Rentals of every organisation that no handler works on: those whose access should have been cut by `uncutBy` first, then
- * those whose deadline is before `lateBy`, longest first. Those that a worker has claimed, or that failed lately, are left out.
+ * Rentals of all organisations that no handler reconciles: first those to be disconnected by `uncutBy`, then those with a
+ * deadline before `lateBy`, longest overdue first. Excludes rentals that a worker has claimed or that failed lately.
  */
 export async function listStuckRentals(
   tx: Tx,

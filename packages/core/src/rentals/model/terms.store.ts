@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import { parseFrozenPrice } from '../../prices/index.ts';
 import type { Rental, RentalTerm } from './rental.ts';
 
-/** All SQL about the terms of rentals. Whoever writes here holds the lock of the rental. */
+/** All SQL on `rental_terms`. Callers that write hold the rental's lock. */
 
 export type TermRow = Omit<Selectable<Tables['rental_terms']>, 'org_id' | 'mode' | 'created_at'>;
 
@@ -44,7 +44,7 @@ export async function insertTerm(
     .execute();
 }
 
-/** In their order. */
+/** In order of `seq`. */
 export async function listTerms(reader: Reader, orgId: OrgId, id: RentalId): Promise<readonly RentalTerm[]> {
   const rows = await reader.kysely
     .selectFrom('rental_terms')

@@ -62,16 +62,16 @@ async function accept(
 const rent = async (...request: Parameters<typeof accept>): Promise<Rental> =>
   reconcileUntil(harness, await accept(...request), { until: 'Running' });
 
-/** What must hold of the cost at any instant, whatever happened before. Answers it. */
+/** Checks the invariants of the cost at the present instant and returns the cost. */
 async function checked(rental: Rental): Promise<RentalCostWithHold> {
   const { orgId, mode, wireId } = rental;
   const now = harness.clock.now();
   const cost = await getRentalCost(harness.db, { orgId, mode }, wireId, now);
-  if (cost === null) throw new Error('There is no such rental.');
+  if (cost === null) throw new Error('The rental does not exist.');
   const transfers = await listTransfersOf(harness.db, orgId, mode, causeOfRental(rental));
   expect(cost.posted).toBe(await harness.paid(orgId, causeOfRental(rental)));
   expect(cost.lines.reduce((sum, line) => sum + line.amount, 0n)).toBe(cost.total);
-  // Every transfer is in one line, and no line has another.
+  // Every transfer is in exactly one line.
   expect(cost.lines.flatMap(({ transferIds }) => transferIds).toSorted()).toEqual(
     transfers.map(({ id }) => id).toSorted(),
   );
@@ -87,15 +87,15 @@ async function meterOf(rental: Rental): Promise<Meter> {
 
 const linesOf = (cost: RentalCostWithHold) => cost.lines.map(({ meter }) => meter);
 
-describe('what a rental has cost', () => {
+describe('rental cost', () => {
   it.each([1, 2, 3])(
-    'is what the ledger has and what ran up since, to the nano-USD, at any instant, through pauses (seed %i)',
+    'equals posted charges plus unposted time to the nano-USD at any instant, also with pauses (seed %i)',
     async (seed) => {
       const random = createRandom(seed);
       const tenant = await harness.tenant({ balanceUsd: 100_000 });
       const rental = await rent(tenant);
       const { id, ratePerHour } = await meterOf(rental);
-      // Counted here by hand: the stretches that ran, and where the present one began.
+      // Expected values, computed independently of the meter.
       let ranMs = 0;
       let since: number | null = rental.startedAt?.getTime() ?? 0;
       for (let round = 0; round < 25; round += 1) {
@@ -104,7 +104,7 @@ describe('what a rental has cost', () => {
         const action = random.pick(['sweep', 'sweep', 'pause', 'resume', 'look'] as const);
         if (action === 'sweep') await harness.sweepMeters();
         if (action === 'pause' && since !== null) {
-          // Found out late: the machine was gone since a while, so time that was charged is given back.
+          // A pause found late: part of the charged time is credited.
           const atMs = Math.max(since, nowMs - random.int(0, 3 * HOUR_MS));
           await harness.run((tx) => pauseMeter(tx, rental.orgId, id, new Date(atMs)));
           ranMs += atMs - since;
@@ -127,7 +127,7 @@ describe('what a rental has cost', () => {
     },
   );
 
-  it('shows time that was given back beside the time that was charged', async () => {
+  it('has a credit line for time that was charged and then credited', async () => {
     const tenant = await harness.tenant();
     const rental = await rent(tenant);
     const meter = await meterOf(rental);
@@ -143,7 +143,7 @@ describe('what a rental has cost', () => {
     expect(back?.amount).toBeLessThan(0n);
   });
 
-  it('is nothing before it runs, with what create set aside shown as held', async () => {
+  it('is zero before Running, with the hold of the create request as held', async () => {
     const tenant = await harness.tenant();
     const rental = await accept(tenant);
     const { total, posted, held, lines } = await checked(rental);
@@ -152,7 +152,7 @@ describe('what a rental has cost', () => {
     expect(held).toBeGreaterThan(0n);
   });
 
-  it('of a term that was ended early has a line for what stays owed of it', async () => {
+  it('has a term line for the remaining term that is owed after an early termination', async () => {
     await harness.offerTerm(30);
     const tenant = await harness.tenant({ balanceUsd: 100_000 });
     const rental = await rent(tenant, { termType: 'reserved', termPeriodDays: 30 });
@@ -171,10 +171,10 @@ describe('what a rental has cost', () => {
     expect(cost.total).toBe(receipt.finalCost);
   });
 
-  it('leaves out what the operator bore, as the ledger does', async () => {
+  it('excludes the shortfall that the operator absorbed', async () => {
     const tenant = await harness.tenant({ balanceUsd: 20 });
     const rental = await rent(tenant);
-    // Nobody looks for so long that the balance does not reach; what is missing is not the tenant's.
+    // No sweep runs until the balance is exceeded; the operator absorbs the difference.
     await harness.clock.advance(48 * HOUR_MS);
     await harness.sweepMeters();
     const { total, posted } = await checked(rental);
@@ -189,7 +189,7 @@ describe('what a rental has cost', () => {
     expect([finalCost, (await checked(rental)).total]).toEqual([posted, posted]);
   });
 
-  it('is nothing in test mode', async () => {
+  it('is zero in test mode', async () => {
     const tenant = await harness.tenant();
     const rental = await rent(tenant, { region: 'mock-region' }, 'test');
     await harness.clock.advance(DAY_MS);

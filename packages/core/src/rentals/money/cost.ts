@@ -10,29 +10,29 @@ import {
 import type { CauseTransfer } from '../../ledger/index.ts';
 import { elapsedAt, unpostedAt, type Meter } from '../../metering/index.ts';
 
-/** What a rental has cost, to the meter and the transfer. Pure: of its meters and what the ledger has of it. */
+/** Computes the cost of a rental, by meter and transfer, from its meters and ledger transfers. Pure. */
 
 export interface CostLine {
-  /** `term`: what stayed owed of a term that was ended early. `credit`: time that was charged and given back. */
+  /** `term`: the owed part of a term that ended early. `credit`: time that was charged and then credited. */
   readonly meter: 'gpu' | 'disk' | 'term' | 'credit';
   readonly from: Date;
   readonly until: Date | null;
   readonly seconds: number;
   readonly ratePerHour: NanoUsd;
-  /** What is given back is negative. */
+  /** Negative for credits. */
   readonly amount: NanoUsd;
   readonly transferIds: readonly TransferId[];
 }
 
 export interface RentalCost {
-  /** What is posted, and what has run up since. The lines add up to it. */
+  /** Posted plus unposted charges; the sum of all lines. */
   readonly total: NanoUsd;
-  /** What the organisation's own money was charged, less what it was given back. */
+  /** Charges to the organisation's money, less credits. */
   readonly posted: NanoUsd;
   readonly lines: readonly CostLine[];
 }
 
-/** Both are to be read as of one moment. */
+/** Meters and transfers must be read in one snapshot. */
 export function rentalCostOf(
   meters: readonly Meter[],
   transfers: readonly CauseTransfer[],
@@ -47,7 +47,7 @@ export function rentalCostOf(
   };
 }
 
-/** Steps of a meter are `meter:<id>:<n>`, `meter:<id>:<n>:back` for what is given back, and `meter:<id>:rest`. */
+/** Ledger steps of a meter: `meter:<id>:<n>`, `meter:<id>:<n>:back` for credits, `meter:<id>:rest` for the remaining term. */
 const ledgerStepPattern = /^meter:([^:]+):(rest$)?/;
 const meterIdOf = ({ step }: CauseTransfer): string => ledgerStepPattern.exec(step)?.[1] ?? '';
 const isTermRemainder = ({ step }: CauseTransfer): boolean => ledgerStepPattern.exec(step)?.[2] !== undefined;
@@ -92,13 +92,13 @@ function costLinesOf(meter: Meter, transfers: readonly CauseTransfer[], at: Date
   return lines;
 }
 
-/** A credit tells how much it is for in the units of the meter, each of which ran. */
+/** The usage of a credit counts each unit of the meter separately, so it is divided by the number of units. */
 function creditedMsOf(meter: Meter, credit: CauseTransfer): number {
   const unitMs = Number(credit.usage?.[`${meter.unit}Ms`] ?? 0);
   return divideWithRemainder(unitMs, Math.max(1, meter.quantity))[0];
 }
 
-/** What transfers cost the organisation: the ledger tells what its money changed by. */
+/** Transfers store the change of the organisation's balance; the cost is its negation. */
 function sumOf(transfers: readonly CauseTransfer[]): NanoUsd {
   return negateUsd(addUsd(...transfers.map(({ amount }) => amount)));
 }

@@ -17,16 +17,19 @@ function due(
   return nextDueAction({ rental, terms, machines: [] }, meters, at(nowMs));
 }
 
-describe('what is due of a rental', () => {
-  it('is nothing when nothing was agreed that ends', () => {
+describe('nextDueAction', () => {
+  it('returns null for a rental without TTL, term or spending limit', () => {
     expect(due(running())).toBeNull();
   });
 
-  it.each(['Terminating', 'Terminated', 'Failed'] as const)('is nothing once it is %s', (status) => {
-    expect(due(running({ status, expiresAt: at(5) }))).toBeNull();
-  });
+  it.each(['Terminating', 'Terminated', 'Failed'] as const)(
+    'returns null for a rental that is %s',
+    (status) => {
+      expect(due(running({ status, expiresAt: at(5) }))).toBeNull();
+    },
+  );
 
-  it('is the end of its time to live, also while it comes up or its engine is silent', () => {
+  it('returns the TTL expiry, also while Pending or Unknown', () => {
     const expiresAt = at(HOUR / 2);
     const end = { what: 'terminate', at: expiresAt, because: 'ttl' };
     expect(due(rentalWith({ expiresAt }))).toEqual(end);
@@ -34,7 +37,7 @@ describe('what is due of a rental', () => {
     expect(due(running({ expiresAt, status: 'Unknown', unhealthySince: at(0) }))).toEqual(end);
   });
 
-  it('is the end of its term: the next one, going on, or its end', () => {
+  it('returns extend, convert or terminate at the end of the term', () => {
     const terms = [termWith(1, 1, 0)];
     const last = { terms, nowMs: 23 * HOUR + 1 };
     const notified = { expiryNotifiedAt: at(23 * HOUR) };
@@ -47,11 +50,11 @@ describe('what is due of a rental', () => {
     expect(due(running(), { terms: [...terms, termWith(2, 7)] })).toEqual({ what: 'extend', at: at(DAY) });
   });
 
-  it('is no term of a rental that is not up', () => {
+  it('ignores term ends while Pending', () => {
     expect(due(rentalWith(), { terms: [termWith(1, 1)] })).toBeNull();
   });
 
-  it('is the limit of its cost', () => {
+  it('returns the termination at the spending limit', () => {
     expect(due(running({ maxNanoUsd: nanoUsd(5_000n) }))).toEqual({
       what: 'terminate',
       at: at(5_000),
@@ -59,7 +62,7 @@ describe('what is due of a rental', () => {
     });
   });
 
-  it('is the end of what pays for a disk that is kept', () => {
+  it('returns the end of the retention of a disk', () => {
     const retained = meterWith({ name: 'disk-1', termEndsAt: at(HOUR / 2) });
     expect(due(running({ power: 'off', gpuHeld: false }), { meters: [retained] })).toEqual({
       what: 'retention',
@@ -67,7 +70,7 @@ describe('what is due of a rental', () => {
     });
   });
 
-  it('is the soonest of them, and of two at once the end', () => {
+  it('returns the earliest action; termination wins a tie', () => {
     const rental = running({ expiresAt: at(5_000), maxNanoUsd: nanoUsd(4_000n) });
     expect(due(rental)).toMatchObject({ because: 'cap' });
     expect(due({ ...rental, maxNanoUsd: nanoUsd(6_000n) })).toMatchObject({ because: 'ttl' });
@@ -76,7 +79,7 @@ describe('what is due of a rental', () => {
   });
 });
 
-describe('the notice of an end', () => {
+describe('expiry notice', () => {
   const expiresAt = at(3 * DAY);
   const noticeAt = (ms: number) => ({
     what: 'notice',
@@ -84,7 +87,7 @@ describe('the notice of an end', () => {
     end: { at: expiresAt, cause: 'ttl', next: 'terminate' },
   });
 
-  it('comes a day and an hour before, each once, and then the end', () => {
+  it('is due a day and an hour before the end, each once, followed by the termination', () => {
     expect(due(running({ expiresAt }))).toEqual(noticeAt(2 * DAY));
     const notified = running({ expiresAt, expiryNotifiedAt: at(2 * DAY) });
     expect(due(notified, { nowMs: 2 * DAY + 5 })).toEqual(noticeAt(3 * DAY - HOUR));
@@ -92,24 +95,24 @@ describe('the notice of an end', () => {
     expect(due(again, { nowMs: 3 * DAY - 5 })).toMatchObject({ what: 'terminate' });
   });
 
-  it('is made up for once when several were missed, and not after the end', () => {
+  it('is sent once if several lead times were missed, and never after expiry', () => {
     const late = running({ expiresAt });
     expect(due(late, { nowMs: 3 * DAY - 5 })).toEqual(noticeAt(3 * DAY - HOUR));
     expect(due(late, { nowMs: 3 * DAY + 5 })).toMatchObject({ what: 'terminate' });
   });
 
-  it('is not given of what was known when it began', () => {
+  it('is not sent for lead times that had passed when the rental started', () => {
     const brief = running({ expiresAt: at(2 * HOUR) });
     expect(due(brief)).toMatchObject({ what: 'notice', at: at(HOUR) });
     expect(due(running({ expiresAt: at(HOUR / 2) }))).toMatchObject({ what: 'terminate' });
   });
 
-  it('is given again of an end that was moved away', () => {
+  it('is null without a rate, a running meter or a limit, and never after the year 9999', () => {
     const moved = running({ expiresAt: at(9 * DAY), expiryNotifiedAt: at(2 * DAY) });
     expect(due(moved, { nowMs: 2 * DAY + 5 })).toMatchObject({ what: 'notice', at: at(8 * DAY) });
   });
 
-  it('tells what comes after a term, and nothing where another follows', () => {
+  it('names the action after the term, and is omitted if another term follows', () => {
     const terms = [termWith(1, 30, 0)];
     expect(due(running(), { terms })).toMatchObject({ end: { cause: 'term', next: 'convert' } });
     const ends = running({ convertOnExpiry: false });
@@ -117,14 +120,14 @@ describe('the notice of an end', () => {
     expect(due(ends, { terms: [...terms, termWith(2, 7)] })).toMatchObject({ what: 'extend' });
   });
 
-  it('tells of a disk that is kept for want of balance or budget', () => {
+  it('names balance or budget as the cause of a disk retention', () => {
     const meters = [meterWith({ name: 'disk-1', termEndsAt: at(3 * DAY) })];
     expect(due(running(), { meters })).toMatchObject({ at: at(2 * DAY), end: { cause: 'balance' } });
     const budget = running({ taskOptions: { because: 'budget' } });
     expect(due(budget, { meters })).toMatchObject({ end: { cause: 'budget' } });
   });
 
-  it('leads to every end through at most one notice for each lead, whenever somebody looks', () => {
+  it('is sent at most once per lead time for any sequence of checks', () => {
     const looks = fc.array(fc.integer({ min: 1, max: 4 * DAY }), { maxLength: 30 });
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 3 * DAY }), looks, (endMs, times) => {

@@ -2,18 +2,17 @@ import { limitReachedAt, type Meter } from '../../metering/index.ts';
 import type { RentalView } from '../model/rental.ts';
 import { actionAfterCurrentTerm, retainedDiskMeter, reservedUntil } from './terms.ts';
 
-/** What the clock asks of a rental next. Pure. */
+/** Computes the next due action of a rental from its terms, limits, meters and the time. Pure. */
 
-/** Why a rental ends without anybody asking for it now. */
 export type TerminationCause = 'term' | 'ttl' | 'cap';
 
 export type DueAction =
-  /** Tell the tenant that an end is near. */
+  /** Notify the tenant of an end. */
   | { readonly what: 'notice'; readonly at: Date; readonly end: UpcomingEnd }
-  /** The next term begins, or the rental goes on without one. */
+  /** Start the next term, or continue on demand. */
   | { readonly what: 'extend' | 'convert'; readonly at: Date }
   | { readonly what: 'terminate'; readonly at: Date; readonly because: TerminationCause }
-  /** The money that was set aside for keeping its disk has been used up. */
+  /** The money held for the retention of the disk is spent. */
   | { readonly what: 'retention'; readonly at: Date };
 
 export interface UpcomingEnd {
@@ -24,15 +23,14 @@ export interface UpcomingEnd {
 
 const HOUR_MS = 3_600_000;
 
-/** How long before an end it is told. */
 export const noticeLeadTimesMs: readonly number[] = [24 * HOUR_MS, HOUR_MS];
 
-/** The next thing that is due, the soonest first; null: nothing that is known of. It may lie in the past. */
+/** The earliest due action, possibly in the past; null if there is none. */
 export function nextDueAction(view: RentalView, meters: readonly Meter[], now: Date): DueAction | null {
   const { status } = view.rental;
   if (status !== 'Pending' && status !== 'Running' && status !== 'Unknown') return null;
   const dues = [...dueEndsOf(view, meters), ...dueNotices(view, meters, now)];
-  // Of several at one instant an end counts, for it makes the others pointless.
+  // At the same instant termination comes first, because it makes the other actions pointless.
   const weight = (due: DueAction): number => (due.what === 'terminate' ? 0 : 1);
   return (
     dues.toSorted((one, other) => one.at.getTime() - other.at.getTime() || weight(one) - weight(other))[0] ??
@@ -57,7 +55,7 @@ function dueEndsOf(view: RentalView, meters: readonly Meter[]): readonly DueActi
   return ends;
 }
 
-/** Ends that are told beforehand. A term that is followed by another is none, and a limit is reached without a date. */
+/** Ends with a notice. Excludes terms that another term follows, and the spending limit, whose date changes. */
 function upcomingEnds(view: RentalView, meters: readonly Meter[]): readonly UpcomingEnd[] {
   const { rental, terms } = view;
   const ends: UpcomingEnd[] = [];
@@ -72,8 +70,8 @@ function upcomingEnds(view: RentalView, meters: readonly Meter[]): readonly Upco
 }
 
 /**
- * The next notice of the end that comes first. Which was told last is known by the instant at which it was due, so each
- * is told once, an end that moved away is told again, and of several that were missed only the last is made up for.
+ * The next notice of the earliest end. `expiryNotifiedAt` stores the time at which the last notice was due. So each notice is
+ * sent once, an end moved to later is announced again, and only the latest of several missed notices is sent.
  */
 function dueNotices(view: RentalView, meters: readonly Meter[], now: Date): readonly DueAction[] {
   const { rental } = view;

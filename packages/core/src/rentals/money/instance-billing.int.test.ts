@@ -11,7 +11,7 @@ import { transitionRental } from '../model/rental-transitions.ts';
 import { createRentalHarness, HOUR_MS, MINUTE_MS, quiet, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, rentalResourceOf, type Rental, rentalsActor } from '../model/rental.ts';
 
-/** What instances cost their tenants is what suppliers earn and the operator keeps, to the nano-USD, however they end. */
+/** A tenant's payments for an instance equal the supplier's earnings plus the fee, to the nano-USD, for every way to end. */
 
 let before: Balances;
 const harness = await createRentalHarness();
@@ -35,10 +35,9 @@ async function readBalances(): Promise<Balances> {
             coalesce(sum(balance_nano_usd) filter (where kind = 'revenue' and product = 'instance'), 0)::bigint as revenue
        from ledger_accounts`,
   );
-  return row ?? expect.fail('There are no books.');
+  return row ?? expect.fail('The ledger has no accounts.');
 }
 
-/** What came to each since the test began. */
 async function earned(): Promise<Balances> {
   const now = await readBalances();
   return {
@@ -65,20 +64,20 @@ const paid = (rental: Rental): Promise<bigint> => harness.paid(rental.orgId, cau
 
 const rateFor = (gpus: number) => nanoUsd(MARKETPLACE.pricePerGpuHour * BigInt(gpus));
 const ranMs = (rental: Rental, until: Date): number =>
-  until.getTime() - (rental.startedAt ?? expect.fail('It never ran.')).getTime();
+  until.getTime() - (rental.startedAt ?? expect.fail('The instance never ran.')).getTime();
 
-/** Each has its own metered total, and all of what the tenant paid is somebody's. */
+/** Supplier and tenant each have an exact metered total, and the two parts add up to the tenant's payment. */
 async function expectSplit(rental: Rental, cost: bigint, elapsedMs: number): Promise<void> {
   expect(await paid(rental)).toBe(cost);
   const { supplier, fee, revenue } = await earned();
   expect(supplier + fee).toBe(cost);
   expect(revenue).toBe(0n);
-  const { ratePerHour } = rental.supplier ?? expect.fail('Nobody supplies it.');
+  const { ratePerHour } = rental.supplier ?? expect.fail('The instance has no supplier.');
   expect(supplier).toBe(meteredTotal(ratePerHour, elapsedMs));
 }
 
-describe('what a tenant pays for an instance', () => {
-  it.each([1, 3, 8])('on %d GPUs is what its supplier earns and the fee', async (gpuCount) => {
+describe('instance billing', () => {
+  it.each([1, 3, 8])('splits the payment for %d GPUs into supplier earnings and fee', async (gpuCount) => {
     const tenant = await harness.tenant();
     const rental = await online(tenant, { gpuCount });
     for (const ms of [7 * MINUTE_MS + 1, HOUR_MS + 13, 29 * MINUTE_MS + 777]) {
@@ -86,7 +85,7 @@ describe('what a tenant pays for an instance', () => {
       await harness.sweepMeters();
     }
     const { billingStoppedAt, finalCost } = await end(tenant, rental);
-    const elapsedMs = ranMs(rental, billingStoppedAt ?? expect.fail('It was not billed.'));
+    const elapsedMs = ranMs(rental, billingStoppedAt ?? expect.fail('The instance was not billed.'));
     expect(finalCost).toBe(meteredTotal(rateFor(gpuCount), elapsedMs));
     await expectSplit(rental, finalCost, elapsedMs);
     await reconcileUntil(harness, rental, { until: 'Terminated' });
@@ -94,7 +93,7 @@ describe('what a tenant pays for an instance', () => {
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
-  it('is given back by both when its host was lost after more had been posted', async () => {
+  it('credits time after the last healthy time of a lost host, from supplier and fee', async () => {
     const tenant = await harness.tenant();
     const rental = await online(tenant, { gpuCount: 2 });
     const lastGoodSign = later(rental.startedAt, 11 * MINUTE_MS + 3);
@@ -107,13 +106,13 @@ describe('what a tenant pays for an instance', () => {
       const changes = { unhealthySince: lastGoodSign };
       const data = { silentSince: lastGoodSign.toISOString() };
       const unknown = await transitionRental(tx, view.rental, { ...transition, changes, data });
-      await failRental(tx, { ...view, rental: unknown }, 'Its host is lost.', { lastGoodSign });
+      await failRental(tx, { ...view, rental: unknown }, 'The host is lost.', { lastGoodSign });
     });
     const elapsedMs = ranMs(rental, lastGoodSign);
     await expectSplit(rental, meteredTotal(rateFor(2), elapsedMs), elapsedMs);
   });
 
-  it('is all revenue where the machine is the operator’s own', async () => {
+  it('posts the whole payment as revenue if the operator owns the machine', async () => {
     const tenant = await harness.tenant();
     const rental = await online(tenant, { supplied: false });
     await advanceUntil(harness, rental, later(rental.startedAt, 90 * MINUTE_MS));
@@ -122,10 +121,10 @@ describe('what a tenant pays for an instance', () => {
     expect(await earned()).toEqual({ supplier: 0n, fee: 0n, revenue: finalCost });
   });
 
-  it('ends with its time to live, however late that is noticed', async () => {
+  it('ends at the TTL even if the expiry is processed late', async () => {
     const tenant = await harness.tenant();
     const rental = await online(tenant, { ttlSeconds: 3 * 3_600 });
-    const expiresAt = rental.expiresAt ?? expect.fail('It has no end.');
+    const expiresAt = rental.expiresAt ?? expect.fail('The instance has no expiry.');
     await advanceUntil(harness, rental, later(expiresAt, -30 * MINUTE_MS));
     await advanceUntil(harness, rental, later(expiresAt, 20 * MINUTE_MS));
     const elapsedMs = ranMs(rental, expiresAt);
@@ -142,8 +141,8 @@ const eventsOf = async (rental: Rental): Promise<readonly string[]> => {
   return events.map(({ type }) => type);
 };
 
-describe('an instance whose tenant runs out of money', () => {
-  it('ends, for nobody is paid for keeping its disk, and what it cost is split as ever', async () => {
+describe('instance without balance', () => {
+  it('is terminated without disk retention, and its cost is split as usual', async () => {
     const tenant = await harness.tenant({ balanceUsd: 8 });
     let rental = await online(tenant);
     for (let minute = 0; minute < 240 && rental.status === 'Running'; minute += 2) {
@@ -157,7 +156,7 @@ describe('an instance whose tenant runs out of money', () => {
     const all = await meters(harness, rental);
     expect(all.map(({ name }) => name)).toEqual(['gpu']);
     const [meter] = all;
-    const closedAt = meter?.closedAt ?? expect.fail('It is still billed.');
+    const closedAt = meter?.closedAt ?? expect.fail('The meter is still open.');
     const elapsedMs = ranMs(rental, closedAt);
     await expectSplit(rental, meteredTotal(rateFor(1), elapsedMs), elapsedMs);
     await reconcileUntil(harness, rental, { until: 'Terminated' });

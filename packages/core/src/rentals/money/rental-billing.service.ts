@@ -47,16 +47,16 @@ import { saveTerm } from '../model/terms.store.ts';
 import { detachVolumes } from '../model/rental-volumes.ts';
 
 /**
- * What a rental costs: its meters and its holds, changed in the transaction in which the rental itself changes. The
- * lock of the rental is held; the ledger's locks come last.
+ * Changes the meters and holds of a rental in the transaction that changes the rental. The caller holds the rental's lock; the
+ * ledger's locks come last.
  */
 
-/** All that was ever metered of a rental, oldest first. */
+/** All meters of the rental, oldest first, also closed ones. */
 export function metersOf(reader: Reader, rental: Rental): Promise<readonly Meter[]> {
   return listMetersOf(reader, rental.orgId, rental.mode, causeOfRental(rental));
 }
 
-/** Ends whatever is still metered, and answers all meters as they are then. */
+/** Closes open meters and returns all meters. */
 export async function closeMeters(
   tx: Tx,
   rental: Rental,
@@ -73,7 +73,7 @@ export async function closeMeters(
   return meters.map((meter) => closed.find(({ id }) => id === meter.id) ?? meter);
 }
 
-/** Gives back what was set aside for terms that never began. */
+/** Releases the holds of terms that never started. */
 export async function releaseHolds(tx: Tx, view: RentalView): Promise<void> {
   const { rental } = view;
   const waiting = view.terms.flatMap(({ seq, holdId }) => (holdId === null ? [] : [{ seq, holdId }]));
@@ -95,7 +95,7 @@ export async function releaseHolds(tx: Tx, view: RentalView): Promise<void> {
 const diskRateOf = (rental: Rental): NanoUsd =>
   rental.diskPrice === null ? zeroUsd : rateOf(rental.diskPrice);
 
-/** As the rental runs, with its disk paid for beyond that, as far as the wallet can bear it. */
+/** Prepaid hours, plus disk retention as far as the wallet can pay for it. */
 function prepaidFunding(rental: Rental, means: NanoUsd, most = means): MeterFunding {
   const retentionRatePerHour = diskRateOf(rental);
   const part = nanoUsd(divideRoundDown(means, RETENTION_DIVISOR));
@@ -151,8 +151,8 @@ function termMeterSpec(rental: Rental, term: RentalTerm, at: Date, funding: Mete
 }
 
 /**
- * From `at` on the rental costs what its next term says: the first one, or the one that a start after a release brought.
- * The disk of a machine that was off until now is part of that and costs nothing by itself any more.
+ * Starts the next term at `at`: the first term, or the one that a start after a release added. The separate disk meter ends,
+ * because the term includes the disk.
  */
 export async function startBilling(tx: Tx, view: RentalView, at: Date): Promise<void> {
   const { rental } = view;
@@ -161,16 +161,16 @@ export async function startBilling(tx: Tx, view: RentalView, at: Date): Promise<
 }
 
 /**
- * The meter of the first term that has not begun takes over what was set aside for it. Throws the ledger's refusal where
- * nothing was and nothing can be; nothing has happened then.
+ * Opens the meter of the first term that has not started, which takes over the term's hold. Throws the ledger's fault, without
+ * changes, if there is no hold and the balance is insufficient.
  */
 export async function startNextTerm(tx: Tx, view: RentalView, at: Date): Promise<void> {
   const { rental } = view;
   const term = view.terms.find(({ effectiveAt }) => effectiveAt === null);
-  if (term === undefined) throw new Error(`Rental ${rental.id} has no term that could begin.`);
+  if (term === undefined) throw new Error(`Rental ${rental.id} has no term to start.`);
   const funding = await fundingOf(tx, rental, term, at);
   const [meter] = await openMeters(tx, rental.orgId, [termMeterSpec(rental, term, at, funding)]);
-  // While its machine cannot be reached a rental is not billed, whichever term it is in.
+  // A rental is not billed while its machine is unreachable, also in a new term.
   if (meter !== undefined && rental.billingPausedAt !== null) {
     await changeMeters(tx, rental.orgId, [{ do: 'pause', meterId: meter.id, at }]);
   }
@@ -180,15 +180,15 @@ export async function startNextTerm(tx: Tx, view: RentalView, at: Date): Promise
   await updateFreesAt(tx, { rental, terms });
 }
 
-/** Those who look for capacity are told when these GPUs are known to come free. */
+/** Updates the date at which offers show these GPUs as available again. */
 export async function updateFreesAt(tx: Tx, view: RentalWithTerms): Promise<void> {
   const { orgId, allocationId } = view.rental;
   if (allocationId !== null) await setFreesAt(tx, orgId, allocationId, freesAt(view));
 }
 
 /**
- * The rental could not be delivered, or its host is lost: what was set aside is given back, and nothing after the last
- * good sign is paid for. Whoever calls has its machines removed.
+ * Fails a rental that could not be delivered or whose host is lost: releases its holds and charges nothing after the last healthy
+ * time. The caller marks its machines for deletion.
  */
 export async function failRental(
   tx: Tx,
@@ -216,18 +216,18 @@ export async function failRental(
 }
 
 /**
- * A rental that had given its GPUs back could not be started again. It keeps its disk and is as it was before: off, with
- * the GPUs that were taken for it on their way back.
+ * Ends a failed start after a release: the rental keeps its disk and is off again, and the GPUs allocated for the start are
+ * released.
  */
 export async function failStart(tx: Tx, view: RentalView, why: string): Promise<void> {
   const { rental } = view;
-  if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran, so it failed altogether.`);
+  if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran. Use failRental instead.`);
   for (const machine of currentMachinesOf(view)) {
     await saveMachine(tx, machine, { state: 'open', proofKey: null, tries: 0, nextTryAt: null });
   }
   const off = await transitionRental(tx, rental, {
     to: 'Running',
-    reason: `It could not be started and stays off: ${why}`,
+    reason: `The start failed and the rental stays off: ${why}`,
     actor: rentalsActor,
     changes: {
       task: 'stop',
@@ -259,7 +259,7 @@ function diskMeterSpec(
   };
 }
 
-/** The GPUs are given back: from `at` on only the disk costs. */
+/** Bills only the disk from `at` on, after the GPUs were released. */
 export async function billDiskOnly(tx: Tx, rental: Rental, at: Date): Promise<void> {
   const meters = await closeMeters(tx, rental, { at, rest: 'waived' });
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
@@ -268,8 +268,8 @@ export async function billDiskOnly(tx: Tx, rental: Rental, at: Date): Promise<vo
 }
 
 /**
- * The same for want of money: what was set aside for keeping its disk is spent on that and nothing more is. Answers when
- * it ends; by then somebody has paid, or the rental ends too.
+ * Bills the disk from the money held for its retention and from nothing else. Returns the end of the retention: without a new
+ * payment by then, the rental ends.
  */
 export async function retainDisk(tx: Tx, rental: Rental, at: Date): Promise<Date> {
   const before = await metersOf(tx, rental);
@@ -288,8 +288,8 @@ export async function retainDisk(tx: Tx, rental: Rental, at: Date): Promise<Date
 }
 
 /**
- * A disk that was kept for want of money is paid as it goes again, if the wallet can. Without a price for disks the
- * wallet must have an hour of the rental's own price: what costs nothing is not kept for ever.
+ * Returns a retained disk to regular billing if the balance allows it. If disks are free, the wallet must cover one hour of the
+ * rental, because a free disk must not be retained forever.
  */
 export async function resumeDiskBilling(tx: Tx, view: RentalWithTerms): Promise<boolean> {
   const { rental } = view;
@@ -302,7 +302,7 @@ export async function resumeDiskBilling(tx: Tx, view: RentalWithTerms): Promise<
   const funding = prepaidFunding(rental, available);
   const spec = diskMeterSpec(rental, meters, { at, funding, demand: 'running' });
   try {
-    // A refusal releases the ledger's locks: callers that then end the rental take locks that come before them.
+    // A refusal releases the ledger's locks, because callers that then end the rental take locks that come before them.
     await inSavepoint(tx, () => openMeters(tx, rental.orgId, [spec]));
   } catch (error) {
     if (isFault(error)) return false;

@@ -6,14 +6,14 @@ import type { FrozenPrice } from '../../prices/index.ts';
 import type { RentalTerm } from '../model/rental.ts';
 import { at, orgId } from '../view.fixture.ts';
 
-/** Terms and meters as values, for tests of what follows from them. */
+/** Terms and meters as plain values, for unit tests of pure functions. */
 
 const ids = createIdSource({ clock: testClock(), cell: 1 });
 
 export const HOUR = 3_600_000;
 export const DAY = 24 * HOUR;
 
-/** Two GPUs at 2 USD an hour each, or a reserved term of so many days at 1.5. */
+/** Two GPUs at 2 USD per hour each, or at 1.50 USD in a reserved term of `days`. */
 export function priceWith(days: number | null, fields: Partial<FrozenPrice> = {}): FrozenPrice {
   const rate = days === null ? 4_000_000_000n : 3_000_000_000n;
   return {
@@ -40,7 +40,7 @@ export function priceWith(days: number | null, fields: Partial<FrozenPrice> = {}
   };
 }
 
-/** A term; one that has begun has an end if it is reserved. */
+/** A started reserved term has an end. */
 export function termWith(seq: number, days: number | null, startedMs: number | null = null): RentalTerm {
   return {
     seq,
@@ -53,7 +53,7 @@ export function termWith(seq: number, days: number | null, startedMs: number | n
   };
 }
 
-/** A meter that runs since `at(0)`, at one nano-USD for each millisecond unless said otherwise. */
+/** A meter that runs since `at(0)`. Default rate: one nano-USD per millisecond. */
 export function meterWith(fields: Partial<Meter> = {}): Meter {
   const ratePerHour = fields.ratePerHour ?? nanoUsd(3_600_000n);
   const zero = nanoUsd(0n);

@@ -20,8 +20,8 @@ const spendingLimitReachedAt = (
   meters: readonly Meter[],
 ) => limitReachedAt(meters, rental.maxNanoUsd);
 
-describe('the term that counts', () => {
-  it('is the last that has begun, or the first as long as none has', () => {
+describe('terms', () => {
+  it('currentTerm is the last started term, or the first if none has started', () => {
     const terms = [termWith(1, 30, 0), termWith(2, 7)];
     expect(currentTerm(terms).seq).toBe(1);
     expect(currentTerm([termWith(1, 30), termWith(2, 7)]).seq).toBe(1);
@@ -29,23 +29,23 @@ describe('the term that counts', () => {
     expect(() => currentTerm([])).toThrow('at least one term');
   });
 
-  it('is committed to its own end, and the reservation to the end of all extensions', () => {
+  it('reservedUntil ends with the current term, reservationEndsAt after all extensions', () => {
     const terms = [termWith(1, 30, 0), termWith(2, 7), termWith(3, 1)];
     expect([reservedUntil(terms), reservationEndsAt(terms)]).toEqual([at(30 * DAY), at(38 * DAY)]);
     const later = [termWith(1, 30, 0), termWith(2, 7, 30 * DAY), termWith(3, 1)];
     expect([reservedUntil(later), reservationEndsAt(later)]).toEqual([at(37 * DAY), at(38 * DAY)]);
   });
 
-  it('has no end before the machine was proven, and none on demand', () => {
+  it('have no end before the readiness check passed, and none on demand', () => {
     for (const terms of [[termWith(1, 30), termWith(2, 7)], [termWith(1, null, 0)]]) {
       expect([reservedUntil(terms), reservationEndsAt(terms)]).toEqual([null, null]);
     }
-    // What a failed start left behind is no extension.
+    // The unstarted term of a failed start is not an extension.
     const waiting = [termWith(1, null, 0), termWith(2, null)];
     expect(reservationEndsAt(waiting)).toBeNull();
   });
 
-  it('is followed by its extension, else by what the tenant chose', () => {
+  it("actionAfterCurrentTerm is the extension if there is one, else the tenant's choice", () => {
     const terms = [termWith(1, 30, 0)];
     const [converts, ends] = [running(), running({ convertOnExpiry: false })];
     expect(actionAfterCurrentTerm({ rental: converts, terms })).toBe('convert');
@@ -53,13 +53,13 @@ describe('the term that counts', () => {
     expect(actionAfterCurrentTerm({ rental: ends, terms: [...terms, termWith(2, 7)] })).toBe('extend');
   });
 
-  it('goes over to the price on demand that was frozen with the first one', () => {
+  it('onDemandPrice is the on-demand price that was frozen with the first term', () => {
     const extended = [termWith(1, 30, 0), termWith(2, 7, 30 * DAY)];
     expect(onDemandPrice(extended)).toMatchObject({ rateNanoUsdPerHour: '3900000000', reserve: null });
     expect(onDemandPrice([termWith(1, null, 0)]).rateNanoUsdPerHour).toBe('4000000000');
   });
 
-  it('tells when its GPUs come free, if that is known', () => {
+  it('freesAt is the earliest known end, or null', () => {
     const terms = [termWith(1, 30, 0), termWith(2, 7)];
     const expiresAt = at(3 * DAY);
     expect(freesAt({ rental: running(), terms })).toBeNull();
@@ -71,8 +71,8 @@ describe('the term that counts', () => {
   });
 });
 
-describe('a disk that is kept for want of money', () => {
-  it('is one whose whole time was set aside, and that is not over', () => {
+describe('retainedDiskMeter', () => {
+  it('returns the open disk meter whose whole time is held, else null', () => {
     const retained = meterWith({ name: 'disk-1', termEndsAt: at(72 * HOUR) });
     expect(retainedDiskMeter([meterWith({ state: 'closed' }), retained])).toEqual(retained);
     expect(
@@ -85,10 +85,10 @@ describe('a disk that is kept for want of money', () => {
 const closed = (elapsedBeforeMs: number, fields: Partial<Meter> = {}): Meter =>
   meterWith({ state: 'closed', runningSince: null, elapsedBeforeMs, closedAt: at(0), ...fields });
 
-describe('a limit of cost', () => {
+describe('limitReachedAt', () => {
   const cap = (nano: bigint) => ({ maxNanoUsd: nanoUsd(nano) });
 
-  it('is reached at the last millisecond within it', () => {
+  it('is the last millisecond within the spending limit', () => {
     expect(spendingLimitReachedAt(cap(5_000n), [meterWith()])).toEqual(at(5_000));
     expect(spendingLimitReachedAt(cap(5_000n), [closed(2_000), meterWith()])).toEqual(at(3_000));
     expect(
@@ -96,7 +96,7 @@ describe('a limit of cost', () => {
     ).toEqual(at(2_000));
   });
 
-  it('counts the whole of a term that runs, for that is owed', () => {
+  it('counts a running term in full, because it is owed', () => {
     const term = meterWith({ termEndsAt: at(4_000) });
     const after = meterWith({ name: 'gpu-2', runningSince: at(4_000), openedAt: at(4_000) });
     expect(spendingLimitReachedAt(cap(5_000n), [term])).toBeNull();
@@ -104,7 +104,7 @@ describe('a limit of cost', () => {
     expect(spendingLimitReachedAt(cap(3_000n), [term, after])).toEqual(at(4_000));
   });
 
-  it('is never reached by what costs nothing, or does not run, or has no limit', () => {
+  it('is null without a rate, a running meter or a limit, and never after the year 9999', () => {
     expect(spendingLimitReachedAt({ maxNanoUsd: null }, [meterWith()])).toBeNull();
     expect(spendingLimitReachedAt(cap(5n), [meterWith({ ratePerHour: nanoUsd(0n) })])).toBeNull();
     expect(spendingLimitReachedAt(cap(5n), [closed(1)])).toBeNull();
@@ -113,7 +113,7 @@ describe('a limit of cost', () => {
     );
   });
 
-  it('is kept to the nano-USD, and used to the last millisecond', () => {
+  it('never exceeds the limit by a nano-USD and uses it to the last millisecond', () => {
     const rates = fc.bigInt({ min: 1n, max: 10n ** 13n }).map(nanoUsd);
     const some = fc.array(fc.tuple(rates, fc.nat(10 * HOUR), fc.nat(HOUR)), { minLength: 1, maxLength: 4 });
     fc.assert(
@@ -132,7 +132,7 @@ describe('a limit of cost', () => {
     );
   });
 
-  it('is the same instant whenever it is asked for', () => {
+  it('does not depend on what has been posted', () => {
     const [one, posted] = [
       meterWith(),
       meterWith({ postedMs: 777, posted: meteredTotal(nanoUsd(3_600_000n), 777) }),
@@ -141,10 +141,10 @@ describe('a limit of cost', () => {
   });
 });
 
-describe('a rental is billed', () => {
+describe('billingEndsAt', () => {
   const terms = [termWith(1, null, 0)];
 
-  it('until now, and not past an end that it was promised', () => {
+  it('is now, or an earlier TTL or spending limit', () => {
     const now = at(10_000);
     expect(billingEndsAt({ rental: running(), terms }, [meterWith()], now)).toEqual(now);
     const ttl = running({ expiresAt: at(9_000) });
@@ -156,7 +156,7 @@ describe('a rental is billed', () => {
     expect(billingEndsAt({ rental: capped, terms }, [meterWith()], now)).toEqual(at(8_000));
   });
 
-  it('not past a term that ends it', () => {
+  it('is the end of a term that terminates the rental', () => {
     const reserved = [termWith(1, 1, 0)];
     const now = at(DAY + HOUR);
     const ends = running({ convertOnExpiry: false });
