@@ -5,7 +5,7 @@ const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*/g;
 
 /** A sentence about "what …" or "who …" leaves out its noun. A question may begin so. */
 const startsWithoutNoun =
-  /(?:^|[.:;]\s+|\n\s*)(?:What|Who|Whoever|Whatever|Whose|Nobody)\b[^.?!:]*(?=[.!:]|$)/;
+  /(?:^|[.:;]\s+|\n\s*)(?:What|Who|Whoever|Whatever|Whose|Nobody)\b(?! (?:to do|happened)\b)[^.?!:]*(?=[.!:]|$)/;
 
 /** Refused words and phrases in a text of people's language, each with a message that says what to write instead. */
 export function proseProblems(text: string): string[] {
@@ -26,7 +26,7 @@ export function proseProblems(text: string): string[] {
   const start = startsWithoutNoun.exec(plain);
   if (start)
     problems.push(
-      `"${start[0].trim().slice(0, 40)}" leaves out its noun. Begin with the thing that it is about.`,
+      `"${start[0].trim().replaceAll(/\s+/g, ' ').slice(0, 40)}" leaves out its noun. Begin with the thing that it is about.`,
     );
   return problems;
 }
