@@ -12,7 +12,7 @@ afterEach(() => harness.drop());
 const ready = { n1: 'node_ready', n2: 'node_ready' };
 const offline = { n1: 'node_offline', n2: 'node_offline' };
 
-/** Two clusters of a node each, both read once. */
+/** Configures two clusters with one node each and polls both once. */
 async function begin(sync: FleetSync): Promise<void> {
   harness.engine('a').nodes = [node('n1')];
   harness.engine('b').nodes = [node('n2')];
@@ -29,7 +29,7 @@ async function lookAtAll(sync: FleetSync): Promise<PollResult['outcome'][]> {
   return outcomes;
 }
 
-/** Time in which the worker beats and looks as it does in life. */
+/** Advances the clock while the worker sends heartbeats and polls. */
 async function watchFor(sync: FleetSync, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 10 * SECOND_MS) {
     await harness.clock.advance(10 * SECOND_MS);
@@ -42,7 +42,7 @@ const dead = (): void => {
   harness.engine('b').nodes = null;
 };
 
-it('a cluster that is silent for 90 s is judged so, its nodes are offline and sell nothing, and one answer brings them back', async () => {
+it('a cluster without a response for 90 s becomes silent, its nodes go offline and are not sold, and one response restores them', async () => {
   const sync = harness.worker('one');
   await begin(sync);
   harness.engine('a').nodes = null;
@@ -67,11 +67,11 @@ it('a cluster that is silent for 90 s is judged so, its nodes are offline and se
   expect(await harness.cluster('a')).toMatchObject({ status: 'connected', statusReason: null });
 });
 
-it('a 10-minute stop of the worker: no node is judged silent on return', async () => {
+it('no node goes offline when a worker returns after a 10-minute stop', async () => {
   const sync = harness.worker('one');
   await begin(sync);
   await harness.clock.advance(10 * MINUTE_MS);
-  // Not even when the first look after the return fails.
+  // Also if the first poll after the return fails.
   dead();
   expect(await lookAtAll(sync)).toEqual(['waiting', 'waiting']);
   expect(await harness.statuses()).toEqual(ready);
@@ -84,7 +84,7 @@ it('a 10-minute stop of the worker: no node is judged silent on return', async (
   ]);
 });
 
-it('an engine that died during the stop is judged by 90 s of fresh silence, and only that one', async () => {
+it('an engine that died while the worker was stopped becomes silent after 90 s of new polling, and no other engine does', async () => {
   const sync = harness.worker('one');
   await begin(sync);
   await harness.clock.advance(10 * MINUTE_MS);
@@ -96,7 +96,7 @@ it('an engine that died during the stop is judged by 90 s of fresh silence, and 
   expect(await harness.statuses()).toEqual({ n1: 'node_offline', n2: 'node_ready' });
 });
 
-it('a process that starts anew after the stop knows no more than one that was paused', async () => {
+it('a new worker process counts 90 s of its own polling, like a worker that was paused', async () => {
   await begin(harness.worker('one'));
   await harness.clock.advance(10 * MINUTE_MS);
   dead();
@@ -108,14 +108,14 @@ it('a process that starts anew after the stop knows no more than one that was pa
   expect(await harness.statuses()).toEqual(offline);
 });
 
-it('of two workers that share the clusters one dies: the other takes over and judges by what it saw itself', async () => {
+it('a worker takes over the clusters of a dead worker and counts silence only from its own polling', async () => {
   const one = harness.worker('one');
   const two = harness.worker('two');
   await begin(one);
   await two.tick();
   expect(await one.tick()).toHaveLength(1);
   expect(await two.tick()).toHaveLength(1);
-  // The first dies, and so does every engine, in the same moment.
+  // The first worker and all engines die at the same time.
   dead();
   await watchFor(two, 80 * SECOND_MS);
   expect(await two.tick()).toHaveLength(2);
@@ -126,7 +126,7 @@ it('of two workers that share the clusters one dies: the other takes over and ju
   expect(await harness.statuses()).toEqual(offline);
 });
 
-it('a worker that leaves hands its clusters over without a gap: silence goes on being counted', async () => {
+it('a worker that stops hands its clusters over without a gap, so silence continues to count', async () => {
   const one = harness.worker('one');
   const two = harness.worker('two');
   await begin(one);
@@ -139,7 +139,7 @@ it('a worker that leaves hands its clusters over without a gap: silence goes on 
   expect(await harness.statuses()).toEqual(offline);
 });
 
-it('a clock that goes back an hour judges nobody, and silence is then counted on the new time', async () => {
+it('a clock set back by an hour makes no cluster silent, and silence is counted on the new time', async () => {
   const sync = harness.worker('one');
   await begin(sync);
   dead();
@@ -151,7 +151,7 @@ it('a clock that goes back an hour judges nobody, and silence is then counted on
   expect(await harness.statuses()).toEqual(offline);
 });
 
-it('a worker that is paused in the middle of a read writes nothing of it when it wakes', async () => {
+it('a worker that is paused during a read writes nothing of it afterwards', async () => {
   const sync = harness.worker('one');
   await begin(sync);
   const id = await harness.clusterId('a');
@@ -166,7 +166,7 @@ it('a worker that is paused in the middle of a read writes nothing of it when it
   expect((await harness.node('n1')).unreachableSince).toBeNull();
 });
 
-it('an observer whose cluster another has taken meanwhile writes nothing', async () => {
+it('an observer that lost its lease during a read writes nothing', async () => {
   const one = harness.worker('one');
   const two = harness.worker('two');
   await begin(one);
@@ -183,7 +183,7 @@ it('an observer whose cluster another has taken meanwhile writes nothing', async
   expect((await two.look(id)).outcome).toBe('read');
 });
 
-it('workers that were all away come back at once, and do not wait for each other in a circle', async () => {
+it('workers that all return at the same time do not deadlock', async () => {
   await harness.configure('a', 'b', 'c', 'd', 'e');
   const workers = ['one', 'two', 'three', 'four'].map((holder) => harness.worker(holder));
   for (let round = 0; round < 5; round += 1) {
@@ -194,7 +194,7 @@ it('workers that were all away come back at once, and do not wait for each other
   expect(await harness.rows(deadlocks)).toEqual([{ deadlocks: '0' }]);
 });
 
-it('a worker that died before the clock went back has no share of the clusters', async () => {
+it('a worker that died before the clock was set back gets no share of the clusters', async () => {
   await harness.configure('a', 'b');
   await harness.worker('gone').tick();
   harness.clock.stepWallClock(-60 * MINUTE_MS);
@@ -203,7 +203,7 @@ it('a worker that died before the clock went back has no share of the clusters',
   expect(await sync.tick()).toHaveLength(2);
 });
 
-it('clusters are shared out evenly, and each has one observer at a time', async () => {
+it('clusters are distributed evenly, and each has one observer at a time', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   for (const name of names) harness.engine(name).nodes = [node(`node-${name}`)];
   await harness.configure(...names);
@@ -215,11 +215,11 @@ it('clusters are shared out evenly, and each has one observer at a time', async 
   const held = await Promise.all(workers.map((worker) => worker.tick()));
   expect(held.flat().toSorted()).toHaveLength(names.length);
   expect(new Set(held.flat()).size).toBe(names.length);
-  // A third of seven, rounded up; who has fewer depends on who was first.
+  // A third of seven, rounded up; the order of the heartbeats decides which worker has fewer.
   expect(Math.max(...held.map((ids) => ids.length))).toBe(3);
 });
 
-it('two reads of one cluster at once, by a worker and its overtaker, leave one set of nodes', async () => {
+it('concurrent reads of one cluster store each node once', async () => {
   const sync = harness.worker('one');
   harness.engine('a').nodes = Array.from({ length: 20 }, (_, index) => node(`n${index}`));
   await harness.configure('a');
@@ -229,7 +229,7 @@ it('two reads of one cluster at once, by a worker and its overtaker, leave one s
   expect(await harness.nodes()).toHaveLength(20);
 });
 
-it('runs by itself: reads at once, again after a hint, and stops without leaving a lease', async () => {
+it('a started worker reads at once and again after an engine event, and leaves no lease when it stops', async () => {
   harness.engine('a').nodes = [node('n1')];
   await harness.configure('a');
   const { clock } = harness;
@@ -240,7 +240,7 @@ it('runs by itself: reads at once, again after a hint, and stops without leaving
       if (await done()) return;
       await clock.advance(100);
     }
-    throw new Error('It did not come about.');
+    throw new Error('The condition did not become true.');
   };
   await settle(async () => (await harness.nodes()).length === 1);
   harness.engine('a').nodes = [node('n1'), node('n2')];

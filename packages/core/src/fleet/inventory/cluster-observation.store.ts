@@ -10,29 +10,29 @@ import {
   type Observation,
 } from './cluster-observation.ts';
 
-/** All SQL about who watches which cluster. Times are those of the observers' clock, not the database's. */
+/** SQL about the leases and heartbeats of observers. All times are from the observers' clock, not the database's. */
 
-/** Has PostgreSQL end this transaction when the process pauses in the middle of it, so that others need not wait. */
+/** Makes PostgreSQL abort this transaction if the process pauses in it, so that other processes need not wait. */
 export async function setIdleInTransactionTimeout(tx: Tx, longestMs: number): Promise<void> {
   await sql`select set_config('idle_in_transaction_session_timeout', ${String(longestMs)}, true)`.execute(
     tx.kysely,
   );
 }
 
-/** Tells the others that this observer lives, and answers how many do, itself included. */
+/** Registers or renews this observer and returns the number of live observers, including itself. */
 export async function registerObserver(
   tx: Tx,
   observer: { readonly holder: string; readonly now: Date; readonly ttlMs: number },
 ): Promise<number> {
   const { holder, now, ttlMs } = observer;
   const expires = new Date(now.getTime() + ttlMs);
-  // Further off than anybody could have written: it is from before the clock went back.
+  // A later expiry was written before the clock was set back.
   const implausible = new Date(now.getTime() + 2 * ttlMs);
   await sql`
     insert into cluster_observers (holder, expires_at) values (${holder}, ${expires})
     on conflict (holder) do update set expires_at = excluded.expires_at
   `.execute(tx.kysely);
-  // Whoever is renewing its row at this moment lives, and is not waited for: it may be waiting for ours.
+  // A locked row is being renewed, so its observer is alive. Waiting for the lock could deadlock.
   await sql`
     delete from cluster_observers where holder in (
       select holder from cluster_observers
@@ -44,7 +44,7 @@ export async function registerObserver(
   return Number(rows[0]?.alive ?? 1n);
 }
 
-/** Gives back all that an observer holds. Rows are locked in order, as by everybody who locks several. */
+/** Releases all leases of an observer. Locks rows in order of id, like all code that locks several clusters. */
 export async function unregisterObserver(tx: Tx, holder: string): Promise<void> {
   await sql`delete from cluster_observers where holder = ${holder}`.execute(tx.kysely);
   const { kysely } = tx;
@@ -77,8 +77,8 @@ export interface LeaseTerms {
 }
 
 /**
- * Looks once more at everything that this observer holds, and answers what that is, the longest held first. A cluster
- * whose row is locked is being written by this observer or by an operator; whoever writes it beats for it.
+ * Renews the leases of this observer and returns its clusters in order of id. A locked cluster row is skipped: the
+ * transaction that holds the lock is this observer's, which writes the heartbeat, or an operator's.
  */
 export async function heartbeatAll(tx: Tx, terms: LeaseTerms): Promise<readonly ClusterId[]> {
   const { rows: held } = await sql<ObservationRow>`
@@ -94,7 +94,7 @@ export async function heartbeatAll(tx: Tx, terms: LeaseTerms): Promise<readonly 
   return held.map((row) => fromUuid('cls', row.id));
 }
 
-/** Takes up to `count` clusters that nobody watches. */
+/** Leases up to `count` clusters that have no observer. */
 export async function claimClusters(tx: Tx, terms: LeaseTerms, count: number): Promise<readonly ClusterId[]> {
   if (count <= 0) return [];
   const { rows } = await sql<ObservationRow>`
@@ -123,10 +123,7 @@ async function writeHeartbeats(tx: Tx, rows: readonly ObservationRow[], terms: L
   `.execute(tx.kysely);
 }
 
-/**
- * Gives clusters to whoever is next. Only what this observer still holds is touched, and nothing that is being written:
- * that is given away with the next beat.
- */
+/** Releases clusters that are still leased. The next heartbeat releases clusters that are locked now. */
 export async function releaseClusters(tx: Tx, holder: string, ids: readonly ClusterId[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`
@@ -141,10 +138,7 @@ export interface ObservedCluster {
   readonly watch: CurrentObservation;
 }
 
-/**
- * Locks a cluster that this observer holds, with its watch beaten. Null when it holds it no longer: then it may write
- * nothing. While the lock is held nobody else can take the cluster.
- */
+/** Locks a leased cluster against other observers. Returns null if the lease is lost: then write nothing. */
 export async function lockObservedCluster(
   tx: Tx,
   id: ClusterId,
@@ -166,12 +160,12 @@ export async function lockObservedCluster(
 export interface ClusterPollOutcome {
   readonly status: ClusterRecord['status'];
   readonly statusReason: string | null;
-  /** Null: it did not answer. */
+  /** Null if the engine did not respond. */
   readonly seenAt: Date | null;
   readonly engine: string | null;
 }
 
-/** What a look found, with its beat. The caller holds the lock of `lockObservedCluster`. */
+/** Stores the outcome of a poll and its heartbeat. The caller holds the lock of `lockObservedCluster`. */
 export async function writePollOutcome(
   tx: Tx,
   { cluster, watch }: ObservedCluster,
@@ -195,7 +189,7 @@ export interface ObservationRecord extends Observation {
   readonly status: ClusterRecord['status'];
 }
 
-/** Who is looked at and since when, for figures and for those who must not sell what nobody looks at. */
+/** Observations of current clusters, least recently read first, for metrics and for the checks before a sale. */
 export async function listObservations(reader: Reader, limit: number): Promise<readonly ObservationRecord[]> {
   const { rows } = await sql<ObservationRow & { name: string; status: ClusterRecord['status'] }>`
     select ${observationColumns}, name, status from clusters where status <> 'removed'

@@ -16,7 +16,7 @@ const at = (seconds: number): Date => new Date(start + seconds * 1_000);
 
 const fresh: Observation = { lastSeenAt: null, watchingSince: null, heartbeatAt: null };
 
-/** Looks at these seconds, with an engine that never answers, and says at which of them it was judged silent. */
+/** Polls at these seconds an engine that never responds; returns the seconds at which it was silent. */
 function silentAt(watch: Observation, looks: readonly number[]): number[] {
   const silent: number[] = [];
   let current = watch;
@@ -32,35 +32,35 @@ function silentAt(watch: Observation, looks: readonly number[]): number[] {
 const every10 = (from: number, to: number): number[] =>
   Array.from({ length: (to - from) / 10 + 1 }, (_, index) => from + index * 10);
 
-describe('silence', () => {
-  it('is judged after 90 s of looking without an answer, counted from the last answer', () => {
+describe('silenceStatus', () => {
+  it('returns silent after 90 s of polling without a response, counted from the last response', () => {
     const seen = { lastSeenAt: at(5), watchingSince: at(0), heartbeatAt: at(0) };
     expect(silentAt(seen, every10(0, 100))).toEqual([100]);
   });
 
-  it('of an engine that never answered counts from the first look', () => {
+  it('counts from the first poll if the engine never responded', () => {
     expect(silentAt(fresh, every10(0, 100))).toEqual([90, 100]);
   });
 
-  it('does not count the time in which nobody looked', () => {
+  it('does not count time without polling', () => {
     const before = { lastSeenAt: at(0), watchingSince: at(-1_000), heartbeatAt: at(0) };
     expect(silentAt(before, every10(600, 680))).toEqual([]);
     expect(silentAt(before, every10(600, 690))).toEqual([690]);
   });
 
-  it('goes on counting over a gap of up to two beats, as when another worker takes over', () => {
+  it('continues to count over a gap of up to two heartbeats, as when another worker takes over', () => {
     const before = { lastSeenAt: at(0), watchingSince: at(-1_000), heartbeatAt: at(0) };
     expect(silentAt(before, [20, 40, 60, 80, 100])).toEqual([100]);
     expect(silentAt(before, [21, 42, 63, 84, 105])).toEqual([]);
   });
 
-  it('is counted anew when the clock goes back, and does not wait for it to catch up', () => {
+  it('restarts when the clock is set back, without waiting for it to catch up', () => {
     const before = { lastSeenAt: at(3_600), watchingSince: at(0), heartbeatAt: at(3_600) };
     expect(silentAt(before, every10(0, 80))).toEqual([]);
     expect(silentAt(before, every10(0, 90))).toEqual([90]);
   });
 
-  it('is never longer than the time since the watch began, whatever was written before', () => {
+  it('is never based on more time than the observation has lasted, whatever is stored', () => {
     const instant = fc.option(
       fc.integer({ min: -10_000, max: 10_000 }).map((second) => at(second)),
       { nil: null },
@@ -85,15 +85,15 @@ describe('silence', () => {
   });
 });
 
-describe('leases and what is shown', () => {
-  it('can be taken once they have run out, or when their end cannot be right', () => {
+describe('observer leases and recency', () => {
+  it('a lease is free once it has expired or if its end is implausible', () => {
     expect(isLeaseFree(null, at(0), 30_000)).toBe(true);
     expect(isLeaseFree(at(0), at(0), 30_000)).toBe(true);
     expect(isLeaseFree(at(30), at(0), 30_000)).toBe(false);
     expect(isLeaseFree(at(3_600), at(0), 30_000)).toBe(true);
   });
 
-  it('are not sold when nobody has looked for five minutes', () => {
+  it('a cluster counts as observed for five minutes after a heartbeat', () => {
     expect(isObservedSince(at(0), at(300), 300_000)).toBe(true);
     expect(isObservedSince(at(0), at(301), 300_000)).toBe(false);
     expect(isObservedSince(null, at(0), 300_000)).toBe(false);

@@ -1,16 +1,11 @@
-/**
- * When a cluster counts as silent. Pure.
- *
- * An observer that was away knows nothing about the time it was away: an engine that did not answer then was not
- * asked. So silence is counted only over time in which somebody looked without a gap.
- */
+/** Decides when a cluster is silent. Only gap-free polling counts: an engine that was not polled was not silent. */
 
 export interface Observation {
-  /** When the engine last answered a full read. */
+  /** Last successful read of the inventory. */
   readonly lastSeenAt: Date | null;
-  /** Since when somebody has looked without a gap. */
+  /** Start of gap-free polling. */
   readonly watchingSince: Date | null;
-  /** When somebody last looked. */
+  /** Last heartbeat of an observer. */
   readonly heartbeatAt: Date | null;
 }
 
@@ -20,21 +15,18 @@ export interface CurrentObservation extends Observation {
 }
 
 export interface ObserverTuning {
-  /** How often an observer says that it looks. */
   readonly heartbeatMs: number;
-  /** How long an observer that says nothing keeps its clusters. */
+  /** How long a cluster stays leased without a heartbeat. */
   readonly leaseMs: number;
-  /** How long an engine may stay silent before its nodes are offline. */
+  /** How long an engine may stay silent before its nodes become offline. */
   readonly silentMs: number;
-  /** How often everything is read, beside what events bring forward. */
+  /** Interval of inventory reads; events trigger additional ones. */
   readonly readEveryMs: number;
-  /** How long one read may take. */
   readonly readTimeoutMs: number;
-  /** How long a look may take, with all that it writes. One that takes longer is given up, and another begins. */
+  /** Limit for one poll including its writes. A longer poll is abandoned and another one starts. */
   readonly lookTimeoutMs: number;
-  /** How long to wait after a hint for others that belong to it. */
+  /** Delay after a node event, so that related events cause one read. */
   readonly hintDelayMs: number;
-  /** How long to wait after a look that failed. */
   readonly retryMs: number;
 }
 
@@ -49,10 +41,7 @@ export const defaultObserverTuning: ObserverTuning = {
   retryMs: 5_000,
 };
 
-/**
- * The watch after one more look. A gap of more than two beats, or a clock that went back, starts it anew: what
- * happened in between, or how long it was, is not known.
- */
+/** A gap of more than two intervals, or a clock set back, restarts the observation. */
 export function withHeartbeat(watch: Observation, now: Date, heartbeatMs: number): CurrentObservation {
   const { watchingSince, heartbeatAt } = watch;
   const unbroken =
@@ -64,10 +53,10 @@ export function withHeartbeat(watch: Observation, now: Date, heartbeatMs: number
   return { ...watch, watchingSince: unbroken ? watchingSince : now, heartbeatAt: now };
 }
 
-/** How long the engine has been silent as far as the observer can know. The watch has been beaten at `now`. */
+/** Expects an observation with a heartbeat at `now`. */
 export function silenceMs(watch: CurrentObservation, now: Date): number {
   const since = watch.watchingSince.getTime();
-  // A time that is yet to come was written before the clock went back. It says nothing.
+  // A time in the future was written before the clock was set back and is ignored.
   const seen = watch.lastSeenAt !== null && watch.lastSeenAt <= now ? watch.lastSeenAt.getTime() : since;
   return now.getTime() - Math.max(since, seen);
 }
@@ -76,12 +65,12 @@ export function silenceStatus(watch: CurrentObservation, now: Date, silentMs: nu
   return silenceMs(watch, now) >= silentMs ? 'silent' : 'waiting';
 }
 
-/** Whether somebody has looked lately enough for what is shown to be sold. */
+/** Whether the last heartbeat is recent enough to sell what the fleet shows. */
 export function isObservedSince(heartbeatAt: Date | null, now: Date, unwatchedMs: number): boolean {
   return heartbeatAt !== null && now.getTime() - heartbeatAt.getTime() <= unwatchedMs;
 }
 
-/** Whether the lease of another may be taken: it ran out, or its end lies beyond what anybody could have written. */
+/** A lease is free if it has expired, or if its end is later than any observer could have written. */
 export function isLeaseFree(until: Date | null, now: Date, leaseMs: number): boolean {
   return until === null || until <= now || until.getTime() > now.getTime() + 2 * leaseMs;
 }

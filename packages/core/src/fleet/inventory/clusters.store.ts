@@ -11,7 +11,7 @@ import type {
   ProviderRegion,
 } from './clusters.ts';
 
-/** All SQL about providers and clusters as people see them, and about whether they sell. */
+/** SQL that reads providers and clusters and maintains their open flags. */
 
 export function clustersQuery(reader: Reader) {
   return reader.kysely
@@ -24,7 +24,7 @@ export function clustersQuery(reader: Reader) {
         .selectFrom('nodes as node')
         .select((count) => count.fn.countAll<bigint>().as('nodes'))
         .whereRef('node.cluster_id', '=', 'cluster.id')
-        // Written out: the index of a cluster's nodes is found only where the status is no parameter.
+        // A literal, because PostgreSQL does not use the partial index with a parameter.
         .where('node.status', '<>', sql.lit('node_removed'))
         .as('node_count'),
     );
@@ -42,7 +42,6 @@ export function toCluster(row: ClusterRow): ClusterRecord {
     driver: row.driver,
     endpoint: row.endpoint,
     credentialRef: row.credential_ref,
-    // A check of the table: it is an object.
     settings: row.settings as ClusterSettings,
     offer: row.offer,
     connectionType: row.connection_type,
@@ -63,13 +62,13 @@ export function toCluster(row: ClusterRow): ClusterRecord {
   };
 }
 
-/** A cluster, also one that was removed. */
+/** Includes removed clusters. */
 export async function findCluster(reader: Reader, id: ClusterId): Promise<ClusterRecord | null> {
   const row = await clustersQuery(reader).where('cluster.id', '=', toUuid(id)).executeTakeFirst();
   return row === undefined ? null : toCluster(row);
 }
 
-/** How the engine of a cluster is reached; also of one that was removed, for what may be left there. */
+/** Includes removed clusters, whose engine may still have machines. */
 export async function findClusterConnection(db: Reader, id: ClusterId): Promise<ClusterConnection | null> {
   const row = await db.kysely
     .selectFrom('clusters')
@@ -78,11 +77,11 @@ export async function findClusterConnection(db: Reader, id: ClusterId): Promise<
     .executeTakeFirst();
   if (row === undefined) return null;
   const { name, driver, endpoint, credential_ref: credentialRef } = row;
-  // A check of the table: it is an object.
+  // The table's check constraint requires an object.
   return { id, name, driver, endpoint, credentialRef, settings: row.settings as ClusterSettings };
 }
 
-/** By id; one more than the limit, if there is one. Those that were removed are left out unless asked for. */
+/** Sorted by id, one row more than the limit. Without removed clusters unless the filter requests them. */
 export async function listClusters(
   reader: Reader,
   filter: { readonly status?: ClusterStatus | undefined; readonly providerId?: string | undefined },
@@ -101,7 +100,7 @@ export async function listClusters(
   return rows.map(toCluster);
 }
 
-/** Where all clusters are reached that were not removed; those of suppliers may be many, and can be left out. */
+/** Endpoints of all current clusters; suppliers' clusters can be left out because they may be many. */
 export async function listEngineEndpoints(
   reader: Reader,
   options: { readonly withoutSupplied?: boolean } = {},
@@ -115,13 +114,13 @@ export async function listEngineEndpoints(
   return query.execute();
 }
 
-/** Locks a cluster against its observer and everybody else who changes it. Before any lock of its nodes. */
+/** Locks a cluster against its observer and all other writers. Must precede any lock of its nodes. */
 export async function lockCluster(tx: Tx, id: ClusterId): Promise<ClusterRecord | null> {
   await sql`select 1 from clusters where id = ${toUuid(id)} for no key update`.execute(tx.kysely);
   return findCluster(tx, id);
 }
 
-/** By id; one more than the limit, if there is one. Those that the configuration no longer names are among them. */
+/** Sorted by id, with one row more than the limit. Includes providers that the configuration no longer names. */
 export async function listProviders(
   reader: Reader,
   page: FleetPageRequest<string>,
@@ -153,7 +152,7 @@ export async function findProvider(reader: Reader, id: string): Promise<Provider
   return toProvider(row, regions.get(id) ?? []);
 }
 
-/** Locks a provider against everybody else who throws its switches. Before any lock of a node. */
+/** Locks a provider against concurrent changes of its switches. Must precede any lock of a node. */
 export async function lockProvider(tx: Tx, id: string): Promise<ProviderRecord | null> {
   await sql`select 1 from providers where id = ${id} for no key update`.execute(tx.kysely);
   return findProvider(tx, id);
@@ -175,7 +174,7 @@ async function readRegions(reader: Reader, ids: readonly string[]): Promise<Map<
   return regions;
 }
 
-/** Whose nodes to look at again; everything where nothing is named. */
+/** Selects the nodes to refresh; all if empty. */
 export interface OpenFlagsFilter {
   readonly providerId?: string;
   readonly clusterId?: ClusterId;
@@ -183,17 +182,14 @@ export interface OpenFlagsFilter {
 
 const OPEN_FLAGS_LOCK = 7_102_500_015;
 
-/**
- * Whoever changes what `open` depends on takes turns with the others who do. What one of two at once cannot see of the
- * other, the second then sees, because it reads after the first has committed.
- */
+/** Serializes changes of the inputs of `open`, so that the second of two concurrent changes sees both. */
 export async function lockOpenFlags(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${OPEN_FLAGS_LOCK})`.execute(tx.kysely);
 }
 
 /**
- * Brings `node_capacity.open` in line with the switches: provider and region enabled and configured, cluster connected
- * and configured. Called in the transaction that changes one of them, after the change and before any lock of a node.
+ * Recomputes `node_capacity.open`: provider and region enabled and configured, cluster connected and configured. Call
+ * it in the transaction that changes one of them, after the change and before any lock of a node.
  */
 export async function refreshOpenFlags(tx: Tx, filter: OpenFlagsFilter = {}): Promise<void> {
   await lockOpenFlags(tx);
@@ -209,7 +205,7 @@ export async function refreshOpenFlags(tx: Tx, filter: OpenFlagsFilter = {}): Pr
      where (${filter.providerId ?? null}::text is null or capacity.provider_id = ${filter.providerId ?? null})
        and (${filter.clusterId === undefined ? null : toUuid(filter.clusterId)}::uuid is null
             or capacity.cluster_id = ${filter.clusterId === undefined ? null : toUuid(filter.clusterId)})`;
-  // In a statement of its own: a plan of the update is free to lock in any order.
+  // A separate statement, because the plan of the update may lock rows in any order.
   await sql`
     select 1 from node_capacity as capacity
      where capacity.node_id in (
@@ -224,7 +220,7 @@ export async function refreshOpenFlags(tx: Tx, filter: OpenFlagsFilter = {}): Pr
   `.execute(tx.kysely);
 }
 
-/** The operator's switches. The caller knows that the provider has these regions. */
+/** The caller has checked that the provider has these regions. */
 export async function setProviderEnabled(
   tx: Tx,
   id: string,

@@ -3,12 +3,12 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { ClusterId, OrgId } from '@millrace/platform/ids';
 import type { ConnectionType, OfferKind } from './nodes.ts';
 
-/** Providers and clusters as they are kept. */
+/** Providers and clusters as the database stores them. */
 
 export type ClusterStatus = 'connecting' | 'connected' | 'silent' | 'removed';
 export type ClusterOrigin = 'configuration' | 'operator' | 'supplier';
 
-/** What a driver needs to know beyond the endpoint. Never a secret. */
+/** Driver settings besides the endpoint. They never contain a secret. */
 export type ClusterSettings = Readonly<Record<string, unknown>>;
 
 export interface ClusterRecord {
@@ -39,7 +39,7 @@ export interface ClusterRecord {
   readonly removedAt: Date | null;
 }
 
-/** Which engine a cluster has, and how it is reached. */
+/** The fields that a driver needs to connect to the engine. */
 export type ClusterConnection = Pick<
   ClusterRecord,
   'id' | 'name' | 'driver' | 'endpoint' | 'credentialRef' | 'settings'
@@ -62,7 +62,6 @@ export interface ProviderRecord {
   readonly regions: readonly ProviderRegion[];
 }
 
-/** Where a page of a list begins, and how much it holds. */
 export interface FleetPageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;

@@ -1,10 +1,7 @@
 import type { ClusterSettings } from './clusters.ts';
 import { parseCudaVersion } from './gpu-models.ts';
 
-/**
- * On bare metal CUDA comes with the image, and an idle node has none. So a cluster's `cudaImages` say which image has which CUDA,
- * as in `{"12.8": "ubuntu-24.04-cuda-12.8"}`, and its nodes have what the newest of them brings. Pure.
- */
+/** Reads `cudaImages` (`{"12.8": "image"}`). On bare metal the image brings CUDA, and an idle node reports none. */
 
 interface CudaImage {
   readonly cuda: number;
@@ -12,7 +9,7 @@ interface CudaImage {
   readonly image: string;
 }
 
-/** Oldest first. */
+/** Sorted from oldest to newest CUDA. */
 export function listCudaImages({ cudaImages }: ClusterSettings): readonly CudaImage[] {
   if (typeof cudaImages !== 'object' || cudaImages === null) return [];
   return Object.entries(cudaImages)
@@ -23,12 +20,11 @@ export function listCudaImages({ cudaImages }: ClusterSettings): readonly CudaIm
     .toSorted((one, other) => one.cuda - other.cuda);
 }
 
-/** Null where the settings name none. */
 export function newestCudaVersion(settings: ClusterSettings): string | null {
   return listCudaImages(settings).at(-1)?.version ?? null;
 }
 
-/** The image with the oldest CUDA that will do; null where there is none. */
+/** The image with the oldest CUDA that is at least `wanted`; null if none is. */
 export function imageForCuda(settings: ClusterSettings, wanted: number): string | null {
   return listCudaImages(settings).find(({ cuda }) => cuda >= wanted)?.image ?? null;
 }

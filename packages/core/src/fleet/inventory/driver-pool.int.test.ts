@@ -41,8 +41,8 @@ const responses = async (driver: ComputeDriver): Promise<boolean> =>
     },
   );
 
-describe('the drivers of a process', () => {
-  it('are one for each cluster, however many ask at once', async () => {
+describe('driver pool', () => {
+  it('creates one driver per cluster for any number of concurrent callers', async () => {
     const pool = poolOf();
     const got = await Promise.all(Array.from({ length: 20 }, () => pool.of(id)));
     expect(new Set(got).size).toBe(1);
@@ -58,7 +58,7 @@ describe('the drivers of a process', () => {
     ['settings', `settings = '{"network": "other"}'`],
     ['credential', `credential_ref = 'newer'`],
   ])(
-    'are made anew when the %s of their cluster changes, and the old one is closed',
+    'replaces the driver and closes the old one when the %s of the cluster changes',
     async (_what, change) => {
       const pool = poolOf();
       const first = await pool.of(id);
@@ -72,7 +72,7 @@ describe('the drivers of a process', () => {
     },
   );
 
-  it('are made anew when the files of their credential change', async () => {
+  it('replaces the driver when the credential files change', async () => {
     let mark = 'january';
     const pool = poolOf({ markOf: async () => mark });
     const first = await pool.of(id);
@@ -83,11 +83,11 @@ describe('the drivers of a process', () => {
     await pool.close();
   });
 
-  it('are tried again after a failure, which all who waited hear of', async () => {
+  it('rejects all waiting callers after a failed connection and retries on the next call', async () => {
     let isBroken = true;
     const pool = poolOf({
       connect: async (cluster) => {
-        if (isBroken) throw new Error('Its settings are wrong.');
+        if (isBroken) throw new Error('The settings are invalid.');
         return newDriver(cluster);
       },
     });
@@ -98,7 +98,7 @@ describe('the drivers of a process', () => {
     await pool.close();
   });
 
-  it('that were dropped while they were being made are handed to nobody', async () => {
+  it('does not return a driver that was dropped while it was being created', async () => {
     const started = Promise.withResolvers<void>();
     const go = Promise.withResolvers<void>();
     const pool = poolOf({
@@ -117,7 +117,7 @@ describe('the drivers of a process', () => {
     await pool.close();
   });
 
-  it('end with the process: all are closed, and none is handed out any more', async () => {
+  it('closes all drivers and rejects further calls on close', async () => {
     const pool = poolOf();
     const driver = await pool.of(id);
     const late = pool.of(await harness.clusterId('two'));
@@ -127,7 +127,7 @@ describe('the drivers of a process', () => {
     await expect(pool.of(id)).rejects.toSatisfy((error) => isDriverError(error, 'unavailable'));
   });
 
-  it('of a cluster that nobody knows are refused', async () => {
+  it('rejects an unknown cluster with not_found', async () => {
     const pool = poolOf();
     await expect(pool.of(testIds.next('cls'))).rejects.toSatisfy((error) =>
       isDriverError(error, 'not_found'),

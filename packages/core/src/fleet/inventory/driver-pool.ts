@@ -5,30 +5,27 @@ import type { Logger } from '@millrace/platform/log';
 import { findClusterConnection } from './clusters.store.ts';
 import type { ClusterConnection } from './clusters.ts';
 
-/** The drivers of a process: one for each cluster, shared by all who speak to its engine. */
+/** One driver per cluster, shared by all callers in this process. */
 export interface DriverPool {
-  /**
-   * A driver of the cluster as it is configured now. Whoever has one keeps it for what it does now and asks again for
-   * what comes next: it is closed as soon as the cluster is reached otherwise, and calls under way are `unavailable`.
-   */
+  /** Returns the current driver. Do not keep it: the pool closes drivers whose cluster configuration changed. */
   of(id: ClusterId): Promise<ComputeDriver>;
-  /** Has the driver made anew for whoever asks next: what it keeps of its engine may be what is wrong. */
+  /** Drops the driver, whose cached state may be the cause of a failure. The next `of` creates another one. */
   renew(id: ClusterId): void;
-  /** Calls under way are `unavailable`, and nothing is handed out any more. */
+  /** Calls in progress fail as `unavailable`, and `of` rejects from now on. */
   close(): Promise<void>;
 }
 
 export interface DriverPoolDeps {
   readonly db: Db;
   readonly log: Pick<Logger, 'warn'>;
-  /** Makes a driver. It may be made before the engine can be reached. */
+  /** Creates a driver; the engine need not be reachable yet. */
   readonly connect: (cluster: ClusterConnection) => Promise<ComputeDriver>;
-  /** Another text whenever a driver would be made otherwise although the cluster's row is the same. */
+  /** Changes if the driver must be replaced although the row is unchanged, as after a new credential file. */
   readonly markOf?: (cluster: ClusterConnection) => Promise<string>;
 }
 
 interface PoolEntry {
-  /** What the driver was made by. */
+  /** The connection and the mark that the driver was created from. */
   readonly key: string;
   readonly made: Promise<ComputeDriver>;
   isDropped: boolean;
@@ -41,7 +38,7 @@ export function createDriverPool(deps: DriverPoolDeps): DriverPool {
 class DriverPoolImpl implements DriverPool {
   readonly #deps: DriverPoolDeps;
   readonly #entries = new Map<ClusterId, PoolEntry>();
-  /** Looks under way. All who ask meanwhile share one, so no older look undoes what a newer one found. */
+  /** Lookups in progress. Concurrent callers share one, so an older lookup cannot undo the result of a newer one. */
   readonly #looks = new Map<ClusterId, Promise<PoolEntry>>();
   #isClosed = false;
 
@@ -53,14 +50,14 @@ class DriverPoolImpl implements DriverPool {
     for (;;) {
       const entry = await this.#lookOnce(id);
       const driver = await entry.made;
-      // It may have been dropped while it was made, or while we waited for our turn.
+      // The entry may have been dropped while this call waited.
       if (!entry.isDropped) return driver;
     }
   }
 
   renew(id: ClusterId): void {
     const entry = this.#entries.get(id);
-    // Not waited for: how long an engine that is away takes to be left concerns nobody.
+    // Do not wait: closing a driver of an unreachable engine may take long.
     if (entry !== undefined) void this.#drop(id, entry);
   }
 
@@ -82,7 +79,7 @@ class DriverPoolImpl implements DriverPool {
   async #look(id: ClusterId): Promise<PoolEntry> {
     const { db, markOf } = this.#deps;
     const reach = await findClusterConnection(db, id);
-    if (reach === null) throw new DriverError('not_found', 'There is no such cluster.');
+    if (reach === null) throw new DriverError('not_found', 'The cluster does not exist.');
     const key = JSON.stringify([reach, (await markOf?.(reach)) ?? null]);
     const known = this.#entries.get(id);
     if (known?.key === key) return known;
@@ -94,7 +91,7 @@ class DriverPoolImpl implements DriverPool {
   #add(reach: ClusterConnection, key: string): PoolEntry {
     const entry: PoolEntry = { key, made: this.#deps.connect(reach), isDropped: false };
     this.#entries.set(reach.id, entry);
-    // Whoever waits for it hears why it failed; the next one tries again.
+    // All waiting callers get the error; the next call retries.
     entry.made.catch(() => this.#remove(reach.id, entry));
     return entry;
   }
@@ -109,11 +106,11 @@ class DriverPoolImpl implements DriverPool {
     this.#remove(id, entry);
     const driver = await entry.made.catch(() => null);
     await driver?.close().catch((error: unknown) => {
-      this.#deps.log.warn({ err: error, clusterId: id }, 'a driver could not be closed');
+      this.#deps.log.warn({ err: error, clusterId: id }, 'failed to close driver');
     });
   }
 }
 
 function poolClosedError(): DriverError {
-  return new DriverError('unavailable', 'This process is stopping and speaks to engines no more.');
+  return new DriverError('unavailable', 'This process is stopping and makes no more calls to engines.');
 }

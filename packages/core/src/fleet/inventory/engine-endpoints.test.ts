@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { problemWithEndpoint } from './engine-endpoints.ts';
 
-describe('the endpoint of a cluster', () => {
+describe('problemWithEndpoint', () => {
   it.each([
     ['incus', 'https://10.0.0.1:8443'],
     ['incus', 'https://10.0.0.1:8443,https://10.0.0.2:8443'],
@@ -12,13 +12,13 @@ describe('the endpoint of a cluster', () => {
     ['mock', 'mock:'],
     ['mock', 'mock://'],
     ['mock', 'mock:second'],
-  ] as const)('of %s may be %s', (driver, endpoint) => {
+  ] as const)('accepts %s endpoint %s', (driver, endpoint) => {
     expect(problemWithEndpoint(driver, endpoint)).toBeNull();
   });
 
   it.each([
     ['incus', 'http://10.0.0.1:8443', 'must be https'],
-    ['incus', 'https://root:secret@10.0.0.1:8443', 'must hold no password'],
+    ['incus', 'https://root:secret@10.0.0.1:8443', 'must not contain a password'],
     ['incus', 'https://10.0.0.1:8443/?token=secret', 'must be https://host:port'],
     ['incus', 'https://10.0.0.1:8443,', 'must be https://host:port'],
     ['incus', 'unix:relative/path', 'absolute path'],
@@ -31,7 +31,7 @@ describe('the endpoint of a cluster', () => {
     ['ironic', 'http://127.0.0.1.example.com:6385', 'must be https'],
     ['mock', 'https://10.0.0.1', 'must be mock:'],
     ['mock', 'mock:\u0000', 'must be mock:'],
-  ] as const)('of %s is refused as %j', (driver, endpoint, problem) => {
+  ] as const)('rejects %s endpoint %j', (driver, endpoint, problem) => {
     expect(problemWithEndpoint(driver, endpoint)).toContain(problem);
   });
 });

@@ -1,10 +1,10 @@
 import type { DriverKind } from '@millrace/compute';
 
-/** Where the engine of a cluster is reached, as its driver wants it written. Pure. */
+/** Validates and compares the endpoints of engines. Pure. */
 
 const MAX_ENDPOINTS = 16;
 
-/** What is wrong with the endpoint of a cluster; null when nothing is. Secrets belong into credentials, never here. */
+/** Returns why the endpoint is invalid, or null. Endpoints must not contain secrets. */
 export function problemWithEndpoint(driver: DriverKind, endpoint: string): string | null {
   switch (driver) {
     case 'incus':
@@ -12,22 +12,22 @@ export function problemWithEndpoint(driver: DriverKind, endpoint: string): strin
     case 'ironic':
       return isLocalEndpoint(endpoint) ? null : problemWithServer(endpoint);
     case 'mock':
-      return /^mock:[\w./-]{0,200}$/.test(endpoint)
-        ? null
-        : 'must be mock: and, if there are several, a name of this one';
+      return /^mock:[\w./-]{0,200}$/.test(endpoint) ? null : 'must be mock:, optionally followed by a name';
   }
 }
 
-/** One server on this very machine: a password to it travels nowhere. */
+/** HTTP is allowed to this machine because the password does not leave it. */
 function isLocalEndpoint(endpoint: string): boolean {
   return /^http:\/\/(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost):\d{1,5}\/?$/.test(endpoint);
 }
 
 function problemWithSocket(endpoint: string): string | null {
-  return /^unix:\/[^\s,]+$/.test(endpoint) ? null : 'must be unix: and the absolute path of the socket';
+  return /^unix:\/[^\s,]+$/.test(endpoint)
+    ? null
+    : 'must be unix: followed by the absolute path of the socket';
 }
 
-/** The members of a cluster, any of which can be asked. */
+/** An Incus cluster may list several members; the driver can use any of them. */
 function problemWithServers(endpoint: string): string | null {
   const servers = endpoint.split(',');
   if (servers.length > MAX_ENDPOINTS) return `must name at most ${MAX_ENDPOINTS} servers`;
@@ -35,12 +35,12 @@ function problemWithServers(endpoint: string): string | null {
 }
 
 function problemWithServer(text: string): string | null {
-  const wanted = 'must be https://host:port, or several of these with commas between them';
+  const wanted = 'must be https://host:port, or several of them separated by commas';
   if (!URL.canParse(text)) return wanted;
   const url = new URL(text);
-  if (url.protocol !== 'https:') return 'must be https: what machines are told to do travels there';
+  if (url.protocol !== 'https:') return 'must be https, because credentials and machine specs are sent to it';
   if (url.username !== '' || url.password !== '') {
-    return 'must hold no password: name a credential in credentialRef instead';
+    return 'must not contain a password; name a credential in credentialRef instead';
   }
   return url.search === '' && url.hash === '' ? null : wanted;
 }
@@ -50,7 +50,7 @@ export interface EngineEndpoint {
   readonly endpoint: string;
 }
 
-/** Whether two clusters are one, because a server of both is the same. Engines of the mock are wherever they are named. */
+/** Two clusters are the same engine if they share a server. Mock engines are always distinct. */
 export function isSameEngine(one: EngineEndpoint, other: EngineEndpoint): boolean {
   if (one.driver !== other.driver || one.driver === 'mock') return false;
   const servers = new Set(serversOf(one.endpoint));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseCudaVersion, findGpuModel } from './gpu-models.ts';
 
-describe('what a GPU is sold as', () => {
+describe('GPU models', () => {
   it.each([
     ['NVIDIA H100 80GB HBM3', 'h100', 'sxm5'],
     ['GH100 [H100 SXM5 80GB]', 'h100', 'sxm5'],
@@ -14,7 +14,7 @@ describe('what a GPU is sold as', () => {
     ['NVIDIA H200 NVL', 'h200', 'pcie'],
     ['NVIDIA B200', 'b200', 'sxm6'],
     ['GB100 [B200]', 'b200', 'sxm6'],
-  ])('%s is %s, %s', (name, gpuType, formFactor) => {
+  ])('%s is sold as %s, %s', (name, gpuType, formFactor) => {
     expect(findGpuModel(name)).toMatchObject({ gpuType, formFactor });
   });
 
@@ -34,7 +34,7 @@ describe('what a GPU is sold as', () => {
     expect(findGpuModel(name)).toBeNull();
   });
 
-  it('reads the CUDA of a driver as a number that can be compared', () => {
+  it('parseCudaVersion converts versions to comparable numbers and rejects invalid text', () => {
     expect(parseCudaVersion('12.8')).toBe(1_208);
     expect(parseCudaVersion('12.10')).toBe(1_210);
     expect(parseCudaVersion('13.0.1')).toBe(1_300);

@@ -7,6 +7,6 @@ it.each([
   ['a list is set', { defaultImage: 'ubuntu', images: ['debian', 7, 'ubuntu'] }, ['ubuntu', 'debian']],
   ['images are set by name, as for Ironic', { images: { a: {}, b: {} } }, ['default', 'a', 'b']],
   ['images with a CUDA are set', { cudaImages: { '12.9': 'cuda' } }, ['default', 'cuda']],
-])('tenants may name the images of the settings where %s', (_what, settings, images) => {
+])('tenantImages returns the images of the settings when %s', (_what, settings, images) => {
   expect(tenantImages(settings)).toEqual(images);
 });

@@ -1,18 +1,14 @@
 import { listCudaImages } from './cuda-images.ts';
 import type { ClusterSettings } from './clusters.ts';
 
-/** The image of a cluster that names none. */
+/** Used if the cluster's settings name no default image. */
 export const FALLBACK_IMAGE = 'default';
 
-/** The image of a machine whose tenant names none. */
 export function defaultImageName({ defaultImage }: ClusterSettings): string {
   return typeof defaultImage === 'string' ? defaultImage : FALLBACK_IMAGE;
 }
 
-/**
- * The images that tenants may name on a cluster. Engines have other aliases, which belong to the operator or to another installation:
- * only the default, those with a CUDA and those of the setting `images` are offered.
- */
+/** Lists only configured images: other aliases of the engine belong to the operator or another installation. */
 export function tenantImages(settings: ClusterSettings): readonly string[] {
   const { images } = settings;
   const listed = Array.isArray(images)

@@ -26,7 +26,7 @@ const defaults = { connectionType: 'ethernet', fabric: null, cudaVersion: null }
 function seen(reported: Parameters<typeof checkInventory>[0]['nodes'][number]): ReportedNode {
   const checked = checkInventory({ engine: 'x', nodes: [reported] }, defaults);
   const found = checked.ok ? checked.nodes[0] : undefined;
-  if (found === undefined) throw new Error('The node was refused.');
+  if (found === undefined) throw new Error('The node was rejected.');
   return found;
 }
 
@@ -36,7 +36,7 @@ const anyGpu = fc.record({
   model: fc.constantFrom('NVIDIA H100 80GB HBM3', 'NVIDIA H200', 'Tesla T4'),
 });
 
-/** Any report of one node: away, absurd, or with some GPUs. */
+/** Any report of one node: not listed, unreachable, implausible, or with GPUs. */
 const anyReport = fc.oneof(
   fc.constant(undefined),
   fc.constant(seen(unreachable('n'))),
@@ -100,7 +100,7 @@ function known(index: number, fields: Partial<StoredGpu> = {}): StoredGpu {
   };
 }
 
-/** What the store makes of a plan. */
+/** Applies a plan as the store does. */
 function applied(node_: StoredHardware, plan: NodePlan): StoredHardware {
   const changes = new Map(plan.gpuChanges.map((change) => [change.id, change]));
   const retained = node_.gpus
@@ -124,10 +124,10 @@ function applied(node_: StoredHardware, plan: NodePlan): StoredHardware {
   };
 }
 
-describe('what a read changes', () => {
+describe('planNode', () => {
   const times = { now: at(0), watchingSince: at(-50), offer: 'virtual-machine' } as const;
 
-  it('is a step that the table of states knows, whatever is known and reported', () => {
+  it('plans only transitions that the state table allows', () => {
     fc.assert(
       fc.property(anyKnown, anyReport, (node_, report) => {
         const { move } = planNode(node_, report, times);
@@ -139,7 +139,7 @@ describe('what a read changes', () => {
     );
   });
 
-  it('is nothing for a node that the first, cheap look passes over', () => {
+  it('plans nothing for a node that isChangedBy skips', () => {
     fc.assert(
       fc.property(anyKnown, anyReport, (node_, report) => {
         if (isChangedBy(node_, report, times)) return;
@@ -156,7 +156,7 @@ describe('what a read changes', () => {
     );
   });
 
-  it('is done once: the same report again, however often, comes to rest', () => {
+  it('plans no further changes when the same report is repeated', () => {
     fc.assert(
       fc.property(anyKnown, anyReport, (first, report) => {
         let current = first;
@@ -165,7 +165,7 @@ describe('what a read changes', () => {
         }
         if (current.status === 'node_removed') return;
         const next = { ...times, now: at(3) };
-        // What waits for a rented GPU to be given back is looked at each time, and not written.
+        // A device that waits for the release of an allocated GPU is compared at each poll and not written.
         const waits = current.hardwareDigest?.startsWith('unsettled:') === true;
         expect(isChangedBy(current, report, next)).toBe(waits);
         expect(applied(current, planNode(current, report, next))).toEqual(current);
@@ -173,7 +173,7 @@ describe('what a read changes', () => {
     );
   });
 
-  it('leaves as present exactly what is reported, except what is faulty or in the place of a rented one', () => {
+  it('keeps exactly the reported GPUs present, except faulty ones and those at the address of an allocated GPU', () => {
     fc.assert(
       fc.property(anyKnown, anyReport, (node_, report) => {
         if (report?.hardware === undefined || report.hardware === null || node_.status === 'node_removed')
@@ -192,7 +192,7 @@ describe('what a read changes', () => {
     );
   });
 
-  it('never leaves a node in use whose rented GPU has just gone', () => {
+  it('quarantines a node that has lost an allocated GPU', () => {
     fc.assert(
       fc.property(anyKnown, anyReport, (node_, report) => {
         if (report?.hardware === undefined || report.hardware === null || node_.status === 'node_removed')
@@ -205,26 +205,26 @@ describe('what a read changes', () => {
   });
 });
 
-describe('a GPU', () => {
+describe('compareGpus', () => {
   const of = (one: InventoryGpu) => seen(node('n', [one])).hardware?.gpus ?? [];
 
-  it('whose id becomes known is the same one', () => {
+  it('treats a GPU whose UUID becomes known as the same device', () => {
     const { changes, added } = compareGpus([known(0)], of(gpu(0, { uuid: 'GPU-1' })));
     expect(added).toEqual([]);
     expect(changes).toMatchObject([{ state: 'present', deviceUuid: 'GPU-1' }]);
   });
 
-  it('whose id is not told any more keeps it', () => {
+  it('keeps the UUID of a GPU that is reported without one', () => {
     expect(compareGpus([known(0, { deviceUuid: 'GPU-1' })], of(gpu(0))).changes).toEqual([]);
   });
 
-  it('of another model at the same address is another one', () => {
+  it('treats another model at the same address as a replacement', () => {
     const { changes, added } = compareGpus([known(0)], of(gpu(0, { model: 'NVIDIA H200' })));
     expect(changes).toMatchObject([{ state: 'replaced' }]);
     expect(added).toMatchObject([{ gpuType: 'h200' }]);
   });
 
-  it('that is rented keeps its address from whatever is there instead', () => {
+  it('keeps the address of an allocated GPU and does not add the device found there', () => {
     const rented = known(0, { deviceUuid: 'GPU-1', sold: true });
     const { changes, added, lost, isSettled } = compareGpus([rented], of(gpu(0, { uuid: 'GPU-2' })));
     expect({ changes, added, isSettled }).toMatchObject({
@@ -235,15 +235,15 @@ describe('a GPU', () => {
     expect(lost).toEqual([rented]);
   });
 
-  it('that was taken out as faulty stays out when it is there, and when it is away', () => {
+  it('keeps a faulty GPU faulty, whether it is reported or not', () => {
     const faulty = known(0, { state: 'faulty' });
     expect(compareGpus([faulty], of(gpu(0))).changes).toEqual([]);
     expect(compareGpus([faulty], []).changes).toEqual([]);
   });
 });
 
-describe('a node that is new', () => {
-  it('goes only where the table of states lets it', () => {
+describe('planNewNode', () => {
+  it('plans only transitions that the state table allows', () => {
     fc.assert(
       fc.property(anyReport, (report) => {
         if (report === undefined) return;
@@ -259,10 +259,10 @@ describe('a node that is new', () => {
   });
 });
 
-describe('what a node is sold as', () => {
+describe('soldAs', () => {
   const unknown = { model: 'NVIDIA GeForce RTX 4090' } as const;
   const saleTo = (gpus: Parameters<typeof node>[1], offer: OfferKind) =>
-    soldAs(seen(node('n', gpus)).hardware?.gpus ?? expect.fail('It was refused.'), offer).gpuType;
+    soldAs(seen(node('n', gpus)).hardware?.gpus ?? expect.fail('The report was rejected.'), offer).gpuType;
 
   it.each([
     { what: 'GPUs that rentals offer', gpus: [gpu(0), gpu(1)], rented: 'h100', marketed: 'h100' },
@@ -280,15 +280,18 @@ describe('what a node is sold as', () => {
     },
     { what: 'a mixture of both', gpus: [gpu(0), gpu(1, unknown)], rented: null, marketed: null },
     { what: 'no GPUs', gpus: [], rented: null, marketed: null },
-  ])('with $what is $rented to rentals and $marketed on the marketplace', ({ gpus, rented, marketed }) => {
-    expect(saleTo(gpus, 'virtual-machine')).toBe(rented);
-    expect(saleTo(gpus, 'bare-metal')).toBe(rented);
-    expect(saleTo(gpus, 'marketplace')).toBe(marketed);
-  });
+  ])(
+    'returns $rented for rentals and $marketed for the marketplace, given $what',
+    ({ gpus, rented, marketed }) => {
+      expect(saleTo(gpus, 'virtual-machine')).toBe(rented);
+      expect(saleTo(gpus, 'bare-metal')).toBe(rented);
+      expect(saleTo(gpus, 'marketplace')).toBe(marketed);
+    },
+  );
 });
 
-describe('a wish for a state', () => {
-  it('ends where the table allows, or changes what an offline node will be, or is refused', () => {
+describe('decideTransition', () => {
+  it('follows the state table, changes the return status of an offline node, or refuses', () => {
     const anyState = fc.constantFrom(...machineStateNames);
     const anyBack = fc.constantFrom<ReturnStatus>('node_registering', 'node_ready', 'node_draining');
     fc.assert(

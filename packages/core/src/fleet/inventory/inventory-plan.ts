@@ -12,13 +12,13 @@ import {
   type OfferKind,
 } from './nodes.ts';
 
-/** What a read changes of a node. Pure: the same facts give the same plan, and known facts give none. */
+/** Plans what an inventory changes of a node. Pure, and an unchanged report gives an empty plan. */
 
 export interface StoredGpu extends GpuFacts {
   readonly sold: boolean;
 }
 
-/** A node as it stands, without its GPUs: enough to tell whether a read changes anything. */
+/** Without GPUs: enough to decide whether an inventory changes anything. */
 export interface StoredNode {
   readonly id: NodeId;
   readonly name: string;
@@ -31,7 +31,7 @@ export interface StoredNode {
 }
 
 export interface StoredHardware extends StoredNode {
-  /** All but those that were replaced. */
+  /** Without replaced GPUs. */
   readonly gpus: readonly StoredGpu[];
 }
 
@@ -41,33 +41,32 @@ export interface GpuChange extends Omit<GpuFacts, 'pciAddress'> {
 
 export interface NodePlan {
   readonly nodeId: NodeId;
-  /** New hardware to write; null: as it was. */
+  /** Null if the hardware is unchanged. */
   readonly hardware: ReportedHardware | null;
   readonly formFactor: GpuFormFactor | null;
-  /** What its GPUs are sold as; null: it is not sold. */
+  /** Null if the node is not sold. */
   readonly gpuType: FleetGpuType | null;
   readonly gpuChanges: readonly GpuChange[];
   readonly newGpus: readonly ReportedGpu[];
   readonly move: NewNodeTransition | null;
-  /** What people read beside a state that stays. Undefined: as it was. */
+  /** New status reason of a node whose status stays. Undefined if unchanged. */
   readonly note: string | null | undefined;
-  /** Undefined: as it was. */
+  /** Undefined if unchanged. */
   readonly unreachableSince: Date | null | undefined;
-  /** A removed node that the engine no longer lists. */
+  /** The node was removed, and the engine has stopped listing it. */
   readonly isDelisted: boolean;
 }
 
 export interface ReadContext {
   readonly now: Date;
-  /** What the machines of its cluster are sold as. */
   readonly offer: OfferKind;
-  /** Misses from before are not counted: nobody was looking in between. */
+  /** Earlier misses do not count, because no observer polled in between. */
   readonly watchingSince: Date;
 }
 
 const NOT_LISTED = 'The engine no longer lists it';
 
-/** Whether a read changes anything of a node. Cheap: nothing of its GPUs is looked at. */
+/** Whether an inventory changes a node. Cheap, because it does not compare GPUs. */
 export function isChangedBy(known: StoredNode, seen: ReportedNode | undefined, read: ReadContext): boolean {
   if (known.status === 'node_removed') return seen === undefined;
   if (seen !== undefined && seen.hardware !== null) {
@@ -81,7 +80,6 @@ export function isChangedBy(known: StoredNode, seen: ReportedNode | undefined, r
   return firstMissAt(known, read) !== undefined || offlineTransition(known, seen, read) !== null;
 }
 
-/** What the read changes of a node that is known. */
 export function planNode(known: StoredHardware, seen: ReportedNode | undefined, read: ReadContext): NodePlan {
   if (known.status === 'node_removed') return { ...unchangedPlan(known), isDelisted: seen === undefined };
   if (seen === undefined || seen.hardware === null) {
@@ -123,14 +121,14 @@ function unchangedPlan(known: StoredNode): NodePlan {
   };
 }
 
-/** The time of the first miss in a row; undefined where it stays as it is. */
+/** Time of the first consecutive miss; undefined if it stays as stored. */
 function firstMissAt(known: StoredNode, { now, watchingSince }: ReadContext): Date | undefined {
   const counts = known.unreachableSince !== null && known.unreachableSince >= watchingSince;
   const settled = known.status === 'node_offline' || known.status === 'node_quarantined';
   return counts || (settled && known.unreachableSince !== null) ? undefined : now;
 }
 
-/** A node that is missed twice in a row is offline. One that never passed its checks is for a person to look at. */
+/** Two consecutive misses make a node offline. A registering node with an implausible report is quarantined. */
 function offlineTransition(
   known: StoredNode,
   seen: ReportedNode | undefined,
@@ -147,7 +145,7 @@ function offlineTransition(
   return missedBefore ? { ...transitionOf(known, 'node_offline', reason), backTo: status } : null;
 }
 
-/** What a node becomes that the engine reaches and whose hardware can be believed. */
+/** The transition of a node that is reachable with plausible hardware. */
 function returnTransition(
   known: StoredNode,
   lost: readonly StoredGpu[],
@@ -161,7 +159,7 @@ function returnTransition(
     return { ...transitionOf(known, 'node_ready', 'Its hardware was read'), statusReason: note };
   }
   if (status !== 'node_offline') return null;
-  // Why it drains was said when it was asked to, and is not known any more beside why it was away.
+  // The offline reason has replaced the original reason of the drain.
   const [to, statusReason] =
     known.backTo === 'node_draining'
       ? (['node_draining', 'It is back and still draining'] as const)
@@ -180,18 +178,15 @@ function transitionOf(known: StoredNode, to: MachineState, reason: string): NewN
 interface GpuComparison {
   readonly changes: readonly GpuChange[];
   readonly added: readonly ReportedGpu[];
-  /** Sold, and not there any more. */
+  /** Allocated GPUs that are missing. */
   readonly lost: readonly StoredGpu[];
-  /** False: something is at the address of a GPU that is sold, and waits until it is not. The next read looks again. */
+  /** False if another device is at the address of an allocated GPU. The next poll compares again. */
   readonly isSettled: boolean;
 }
 
 const noChange: GpuComparison = { changes: [], added: [], lost: [], isSettled: true };
 
-/**
- * While a machine has a GPU the driver of its host does not, and the engine may tell neither its id nor its name. What
- * is sold and still at its address is then what it was.
- */
+/** An engine may not report UUID and model of a GPU in use by a machine, so the GPU keeps its stored identity. */
 function keepIdentity(known: readonly StoredGpu[], seen: readonly ReportedGpu[]): readonly ReportedGpu[] {
   const sold = new Map(known.flatMap((gpu) => (gpu.sold ? [[gpu.pciAddress, gpu] as const] : [])));
   return seen.map((gpu) => {
@@ -203,8 +198,8 @@ function keepIdentity(known: readonly StoredGpu[], seen: readonly ReportedGpu[])
 }
 
 /**
- * GPUs are told apart by their address; another device at an address is another GPU. A machine is given what is at an
- * address, so while one has it nobody else can be sold what is there now.
+ * Identifies GPUs by address; another device at an address is another GPU. Machines get what is at an address, so a new
+ * device at the address of an allocated GPU is not for sale until the GPU is released.
  */
 export function compareGpus(known: readonly StoredGpu[], seen: readonly ReportedGpu[]): GpuComparison {
   const before = new Map(known.map((gpu) => [gpu.pciAddress, gpu]));
@@ -240,7 +235,7 @@ export function compareGpus(known: readonly StoredGpu[], seen: readonly Reported
   return { changes, added, lost, isSettled };
 }
 
-/** By the maker's id where both are known; otherwise by what it is sold as, for which there are several names. */
+/** Compares UUIDs if both are known, otherwise GPU types, because one type has several model names. */
 function isDifferentDevice(old: StoredGpu, seen: ReportedGpu): boolean {
   if (old.deviceUuid !== null && seen.deviceUuid !== null) return old.deviceUuid !== seen.deviceUuid;
   const areTyped = old.gpuType !== null && seen.gpuType !== null;
@@ -252,7 +247,7 @@ function stateChange(old: StoredGpu, state: GpuState, stateReason: string | null
   return { id, state, stateReason, deviceUuid, model, gpuType, ramMb, numaNode };
 }
 
-/** The same device with what is known of it now. One that somebody took out as faulty stays out. */
+/** Updates the stored facts of the same device. A faulty GPU stays faulty. */
 function refreshedGpu(old: StoredGpu, seen: ReportedGpu): GpuChange | null {
   const deviceUuid = seen.deviceUuid ?? old.deviceUuid;
   const { model, gpuType, ramMb, numaNode } = seen;
@@ -263,10 +258,7 @@ function refreshedGpu(old: StoredGpu, seen: ReportedGpu): GpuChange | null {
   return { ...stateChange(old, back ? 'present' : old.state, null), ...facts };
 }
 
-/**
- * One kind of GPU makes a node that can be sold. Placement chooses by the node, so a mixture cannot be. On the marketplace
- * tenants choose a machine by its record, which names the model, so there any model will do.
- */
+/** Nodes with mixed GPU types are not sold. The marketplace names the model, so it sells any single model. */
 export function soldAs(
   gpus: readonly ReportedGpu[],
   offer: OfferKind,
@@ -281,7 +273,7 @@ export function soldAs(
   return { gpuType: isOther ? 'other' : gpuType, formFactor };
 }
 
-/** What is worth saying of a node that works; null: nothing. */
+/** The status reason of a ready node; null if everything is normal. */
 export function statusNote(
   known: readonly StoredGpu[],
   comparison: Pick<GpuComparison, 'changes'>,
@@ -315,7 +307,7 @@ function addresses(gpus: readonly { readonly pciAddress: string }[]): string {
     .join(', ');
 }
 
-/** A node that is seen for the first time, with the steps it takes at once. */
+/** A node that is new in the inventory, with its first transitions. */
 export interface NewNode {
   readonly name: string;
   readonly status: MachineState;

@@ -1,6 +1,6 @@
 import type { InventoryGpu, InventoryNode } from '@millrace/compute';
 
-/** Reports of engines. */
+/** Inventories of engines for tests. */
 
 export function gpu(index: number, fields: Partial<InventoryGpu> = {}): InventoryGpu {
   return {

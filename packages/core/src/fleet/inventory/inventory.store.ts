@@ -7,10 +7,7 @@ import type { StoredHardware, StoredNode, NewNode, NodePlan } from './inventory-
 import { gpuColumns, toGpuFacts, type GpuFactsRow } from './nodes.store.ts';
 import { actorText, syncActor, type ReturnStatus } from './nodes.ts';
 
-/**
- * All SQL by which a read of a cluster becomes rows. Each function is one statement, or one for each table, however many
- * nodes there are; lists travel as one JSON parameter.
- */
+/** SQL that stores an inventory, with one statement per table for any number of nodes. */
 
 interface StoredNodeRow {
   id: string;
@@ -39,7 +36,7 @@ function toStoredNode(row: StoredNodeRow): StoredNode {
   };
 }
 
-/** The nodes of a cluster, with those that were removed while the engine still lists them. */
+/** Includes removed nodes that the engine still lists. */
 export async function readStoredNodes(tx: Tx, clusterId: ClusterId): Promise<readonly StoredNode[]> {
   const { rows } = await sql<StoredNodeRow>`
     select ${storedNodeColumns} from nodes as node
@@ -48,7 +45,7 @@ export async function readStoredNodes(tx: Tx, clusterId: ClusterId): Promise<rea
   return rows.map(toStoredNode);
 }
 
-/** Some nodes with their GPUs, as they are now. The caller holds the locks of their capacity. */
+/** The caller holds the locks of the capacity rows. */
 export async function readStoredHardware(tx: Tx, ids: readonly NodeId[]): Promise<readonly StoredHardware[]> {
   if (ids.length === 0) return [];
   const uuids = ids.map(toUuid);
@@ -75,7 +72,7 @@ export interface DeviceLocation {
   readonly clusterName: string;
 }
 
-/** The nodes, of any cluster, that have these devices as far as is known. */
+/** Finds the nodes of any cluster that have these devices. */
 export async function findDeviceLocations(
   tx: Tx,
   deviceUuids: readonly string[],
@@ -97,7 +94,7 @@ export async function findDeviceLocations(
   }));
 }
 
-/** The fabrics of a cluster by name, with these among them. */
+/** Inserts missing fabrics and returns all fabrics of the cluster by name. */
 export async function ensureFabrics(
   tx: Tx,
   cluster: ClusterId,
@@ -142,7 +139,7 @@ function hardwareRow({ hardware, formFactor }: Pick<NodePlan, 'hardware' | 'form
   };
 }
 
-/** New nodes, what is sold of them and how they came to be. They sell nothing until `refreshOpenFlags`. */
+/** Inserts nodes with their capacity and first transitions. They are not open until `refreshOpenFlags` runs. */
 export async function insertNodes(
   tx: Tx,
   cluster: ClusterRecord,
@@ -214,7 +211,6 @@ async function insertFirstTransitions(
   `.execute(tx.kysely);
 }
 
-/** What changed of nodes that are known, except their states. */
 export async function updateNodes(
   tx: Tx,
   plans: readonly NodePlan[],
@@ -264,7 +260,6 @@ export async function updateNodes(
   `.execute(tx.kysely);
 }
 
-/** What placement sees of nodes whose hardware changed. */
 export async function updateCapacity(tx: Tx, plans: readonly NodePlan[], fabrics: FabricIds): Promise<void> {
   const changed = plans.filter((plan) => plan.hardware !== null);
   if (changed.length === 0) return;
@@ -289,7 +284,7 @@ export async function updateCapacity(tx: Tx, plans: readonly NodePlan[], fabrics
   `.execute(tx.kysely);
 }
 
-/** Changes of known GPUs come before new ones: a replaced one makes room at its address. */
+/** Updates before it inserts, because a replaced GPU frees its address for the new one. */
 export async function writeGpus(
   tx: Tx,
   nodes: readonly Pick<NodePlan, 'nodeId' | 'gpuChanges' | 'newGpus'>[],

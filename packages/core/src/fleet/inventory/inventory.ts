@@ -4,12 +4,7 @@ import type { GpuType } from '@millrace/contract';
 import { parseCudaVersion, findGpuModel } from './gpu-models.ts';
 import { boundedReason, boundedText, type GpuFormFactor, type ConnectionType } from './nodes.ts';
 
-/**
- * What an engine reports, checked and brought into our words. Pure.
- *
- * An engine may be broken, or a supplier's and hostile. What cannot be true is not taken over: a read as a whole, or the
- * hardware of one node, is refused, and what was known before stays as it was.
- */
+/** Validates and converts inventories. An engine may be faulty or hostile, so implausible reports change nothing. */
 
 export interface ReportedGpu {
   readonly pciAddress: string;
@@ -33,17 +28,16 @@ export interface ReportedHardware {
   readonly fabric: string | null;
   readonly connectionType: ConnectionType;
   readonly gpus: readonly ReportedGpu[];
-  /** Of all of the above: equal hardware has an equal one. */
+  /** SHA-256 of all fields above, to detect changes. */
   readonly digest: string;
 }
 
 export interface ReportedNode {
   readonly name: string;
-  /** Null: it cannot be reached, or what it reports cannot be believed. */
+  /** Null if the node is unreachable or its report is implausible. */
   readonly hardware: ReportedHardware | null;
-  /** Why there is no hardware. */
+  /** Why `hardware` is null. */
   readonly problem: string;
-  /** What it reports cannot be believed. */
   readonly implausible: boolean;
 }
 
@@ -52,16 +46,16 @@ export type CheckedInventory =
       readonly ok: true;
       readonly engine: string;
       readonly nodes: readonly ReportedNode[];
-      /** Nodes whose names cannot be kept. They are left out. */
+      /** Nodes that were skipped because of an invalid name. */
       readonly unnamed: number;
     }
   | { readonly ok: false; readonly problem: string };
 
-/** What a cluster says of its nodes where the engine says nothing. */
+/** Values from the cluster's settings, used where the engine reports none. */
 export interface ClusterDefaults {
   readonly connectionType: ConnectionType;
   readonly fabric: string | null;
-  /** Of nodes on which nothing runs that could tell: the newest that an image of the cluster brings. */
+  /** For nodes whose GPUs report no CUDA: the newest CUDA of the cluster's images. */
   readonly cudaVersion: string | null;
 }
 
@@ -119,12 +113,11 @@ function unreadNode(name: string, problem: string, implausible: boolean): Report
   return { name, hardware: null, implausible, problem: boundedReason(problem) };
 }
 
-/** A node that may not be sold yet, whatever it reports. */
+/** Keeps a node out of sale whatever the engine reports about it. */
 export function withheldNode(name: string, problem: string): ReportedNode {
   return unreadNode(name, problem, true);
 }
 
-/** A node whose report is not taken over. */
 export function rejectedNode(name: string, problem: string): ReportedNode {
   return unreadNode(name, `What it reports cannot be true: ${problem}`, true);
 }
@@ -159,7 +152,7 @@ function implausibleGpu(gpu: InventoryGpu): string | null {
   return null;
 }
 
-/** One device is in one place. A second node that claims it is not believed. */
+/** A device can be in one node only, so a second node that reports it is rejected. */
 function duplicateDevice(hardware: NodeHardware, devices: Set<string>): string | null {
   const ids = hardware.gpus.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
   for (const id of ids) {
@@ -179,7 +172,7 @@ function toHardware(node: InventoryNode, hardware: NodeHardware, cluster: Cluste
     const cuda = cudaVersion === null ? null : parseCudaVersion(cudaVersion);
     return cuda === null || cudaVersion === null ? [] : [{ cuda, text: cudaVersion }];
   });
-  // What every GPU of the node can do: the oldest of them counts.
+  // The node supports what all of its GPUs support: the oldest CUDA.
   const oldest = versions.toSorted((one, other) => one.cuda - other.cuda)[0] ?? null;
   const facts = {
     address: node.address,
@@ -209,7 +202,7 @@ function toReportedGpu(gpu: InventoryGpu): ReportedGpu {
     gpuType: model?.gpuType ?? null,
     formFactor: model?.formFactor ?? null,
     ramMb: gpu.ramMb ?? model?.ramMb ?? null,
-    // The kernel says -1 where it knows none.
+    // The kernel reports -1 if the NUMA node is unknown.
     numaNode: gpu.numaNode === null || gpu.numaNode < 0 ? null : gpu.numaNode,
   };
 }

@@ -9,25 +9,21 @@ import { lockCapacity, readNodeWithCluster, setReturnStatus, applyNodeTransition
 export interface TransitionOptions {
   readonly reason: string;
   readonly actor: Actor;
-  /** For a drain: until when it may take. Null: as long as it takes. */
   readonly drainDeadlineAt?: Date | null;
 }
 
 export interface TransitionedNode {
-  /** Before the move, so that a repeat can be told from a change. */
+  /** State before the transition, to tell a repeated request from a change. */
   readonly before: NodeRecord;
   readonly node: NodeRecord;
 }
 
 /**
- * Moves a node to a state, with its record, what placement sees and what its owner is told, in the caller's
- * transaction. A node that is there already stays as it is.
+ * Changes the status of a node, with its transition record, capacity row and supplier event. For an offline node, ready
+ * and draining change only the return status.
  *
- * The lock that placement takes is taken first: once a drain has committed nothing new can be on the node that its
- * reader does not see. Whoever also calls `refreshOpenFlags` in the same transaction calls it before this.
- *
- * An offline node is not moved by wishing: asked to be ready or draining it stays offline and is that when it is back.
- * Throws `NODE_NOT_FOUND`, `INVALID_STATE_TRANSITION`, or `NODE_HAS_WORK` where something is to be removed that is in use.
+ * It takes placement's lock, so nothing is placed on the node unseen once a drain has committed. A transaction that
+ * also calls `refreshOpenFlags` must call it first.
  */
 export async function transitionNode(
   tx: Tx,
@@ -60,7 +56,7 @@ export async function transitionNode(
     await applyNodeTransitions(tx, [move], { actor: options.actor, at: tx.clock.now() });
   }
   const after = await readNodeWithCluster(tx, nodeId);
-  if (after === null) throw new Error(`Node ${nodeId} vanished while it was locked.`);
+  if (after === null) throw new Error(`Node ${nodeId} disappeared while it was locked.`);
   return { before, node: after.record };
 }
 
@@ -69,7 +65,7 @@ function transitionFault(node: NodeRecord, to: MachineState): Fault {
   const unread = node.status === 'node_offline' && node.hardwareReadAt === null;
   return new Fault('INVALID_STATE_TRANSITION', {
     message: unread
-      ? `The node is ${node.status}, was never read and cannot become ${to}. Quarantine it to keep it out of use.`
+      ? `The node is ${node.status} and its hardware was never read, so it cannot become ${to}. Quarantine it to keep it out of use.`
       : `The node is ${node.status} and cannot become ${to}.`,
   });
 }

@@ -14,12 +14,12 @@ import {
   type NodeRecord,
 } from './nodes.ts';
 
-/** All SQL about nodes as people see them, and about their states. */
+/** SQL that reads nodes, locks their capacity and writes their transitions. */
 
 export interface NodeFilter {
   readonly clusterId?: ClusterId | undefined;
   readonly status?: MachineState | undefined;
-  /** As its engine calls it. */
+  /** The engine's name of the node. */
   readonly name?: string;
 }
 
@@ -132,7 +132,7 @@ async function readGpus(reader: Reader, nodeIds: readonly string[]): Promise<Map
   return byNode;
 }
 
-/** The columns that `toGpuFacts` reads, of a table called `gpu`. */
+/** The columns that `toGpuFacts` reads, from a table aliased `gpu`. */
 export const gpuColumns = sql`gpu.id, gpu.node_id, gpu.pci_address, gpu.device_uuid, gpu.model, gpu.gpu_type, gpu.ram_mb,
   gpu.numa_node, gpu.state`;
 
@@ -158,14 +158,14 @@ async function withGpus(reader: Reader, rows: readonly NodeRow[]): Promise<reado
   return rows.map((row) => toRecord(row, gpus.get(row.id) ?? []));
 }
 
-/** A node, also one that was removed. */
+/** Includes removed nodes. */
 export async function findNode(reader: Reader, id: NodeId): Promise<NodeRecord | null> {
   const rows = await nodesQuery(reader).where('node.id', '=', toUuid(id)).execute();
   const [node] = await withGpus(reader, rows);
   return node ?? null;
 }
 
-/** These nodes, also those that were removed. */
+/** Includes removed nodes. */
 export async function findNodes(
   reader: Reader,
   ids: readonly NodeId[],
@@ -176,7 +176,7 @@ export async function findNodes(
   return new Map(nodes.map((node) => [node.id, node]));
 }
 
-/** By id; one more than the limit, if there is one. Those that were removed are left out unless asked for. */
+/** Sorted by id, one row more than the limit. Without removed nodes unless the filter requests them. */
 export async function listNodes(
   reader: Reader,
   filter: NodeFilter,
@@ -196,10 +196,7 @@ export async function listNodes(
   return withGpus(reader, await query.execute());
 }
 
-/**
- * Locks what is sold of these nodes, in the order of their ids. Placement holds the same locks, so whoever has them
- * knows that nothing is being placed there.
- */
+/** Takes the locks that placement takes, in order of id, so nothing is placed on these nodes meanwhile. */
 export async function lockCapacity(tx: Tx, ids: readonly NodeId[]): Promise<void> {
   if (ids.length === 0) return;
   await sql`
@@ -208,7 +205,6 @@ export async function lockCapacity(tx: Tx, ids: readonly NodeId[]): Promise<void
   `.execute(tx.kysely);
 }
 
-/** The same for everything of a cluster. */
 export async function lockClusterCapacity(tx: Tx, id: ClusterId): Promise<void> {
   await sql`
     select 1 from node_capacity where cluster_id = ${toUuid(id)} order by node_id for no key update
@@ -217,7 +213,6 @@ export async function lockClusterCapacity(tx: Tx, id: ClusterId): Promise<void> 
 
 export interface NodeWithCluster {
   readonly record: NodeRecord;
-  /** Whether its cluster answers. */
   readonly clusterConnected: boolean;
 }
 
@@ -243,10 +238,7 @@ interface TransitionedRow {
   supplier_org_id: string | null;
 }
 
-/**
- * Writes moves, their record and what placement sees of them, in one statement however many there are; their owners
- * are told in a second. The caller holds the locks of `lockCapacity` and has read the states under them.
- */
+/** The caller holds the locks of `lockCapacity` and has read the states under them. */
 export async function applyNodeTransitions(
   tx: Tx,
   moves: readonly NewNodeTransition[],
@@ -283,7 +275,7 @@ export async function applyNodeTransitions(
       join node_capacity as capacity on capacity.node_id = moved.id
   `.execute(tx.kysely);
   const missed = moves.length - moved.length;
-  if (missed !== 0) throw new Error(`${missed} nodes were moved by others, who did not lock them first.`);
+  if (missed !== 0) throw new Error(`${missed} nodes changed status without a lock on their capacity rows.`);
   const events = moved.flatMap((row) => nodeEvents(row, cause));
   await appendOutboxBatch(tx, events);
 }
@@ -322,7 +314,7 @@ function nodeEvents(row: TransitionedRow, cause: { readonly actor: Actor; readon
   ];
 }
 
-/** Tells the owner of a cluster about machines that are new there. */
+/** Emits events about new nodes to the supplier that owns the cluster. */
 export async function emitNewNodeEvents(
   tx: Tx,
   cluster: ClusterRecord,
@@ -347,7 +339,7 @@ export async function emitNewNodeEvents(
   await appendOutboxBatch(tx, entries);
 }
 
-/** What an offline node will be when it is back, and until when a drain may take. */
+/** Sets the status that an offline node gets on return, and the deadline of a drain. */
 export async function setReturnStatus(
   tx: Tx,
   id: NodeId,

@@ -3,7 +3,7 @@ import type { Actor, Mode } from '@millrace/platform/envelope';
 import type { ClusterId, GpuId, NodeId, OrgId } from '@millrace/platform/ids';
 import type { FleetGpuType } from './gpu-models.ts';
 
-/** Nodes and the states they move between. Pure. */
+/** Node records and the pure rules for transitions between node states. */
 
 export type OfferKind = 'virtual-machine' | 'bare-metal' | 'marketplace';
 export type ConnectionType = 'ethernet' | 'infiniband';
@@ -11,16 +11,14 @@ export type ConnectionType = 'ethernet' | 'infiniband';
 export type GpuFormFactor = 'sxm5' | 'sxm6' | 'pcie';
 export type GpuState = 'present' | 'missing' | 'faulty' | 'replaced';
 
-/** What an offline node is again when it is back. */
 export type ReturnStatus = 'node_registering' | 'node_ready' | 'node_draining';
 
-/** A device as it is known. */
 export interface GpuFacts {
   readonly id: GpuId;
   readonly pciAddress: string;
   readonly deviceUuid: string | null;
   readonly model: string;
-  /** Null: a model that rentals do not offer. */
+  /** Null if rentals do not offer this model. */
   readonly gpuType: GpuType | null;
   readonly ramMb: number | null;
   readonly numaNode: number | null;
@@ -29,7 +27,7 @@ export interface GpuFacts {
 
 export interface NodeGpu extends GpuFacts {
   readonly stateReason: string | null;
-  /** The external id of the rental or instance that has it. */
+  /** External id of the rental or instance that the GPU is allocated to. */
   readonly allocatedTo: string | null;
 }
 
@@ -55,55 +53,52 @@ export interface NodeRecord {
   readonly ramMb: number | null;
   readonly storageGb: number | null;
   readonly gpuFormFactor: GpuFormFactor | null;
-  /** What its GPUs are sold as; null: it is not sold. */
+  /** The GPU type that the node is sold as; null if the node is not sold. */
   readonly gpuType: FleetGpuType | null;
   readonly driverVersion: string | null;
   readonly cudaVersion: string | null;
   readonly hardwareReadAt: Date | null;
   readonly firstSeenAt: Date;
-  /** When its engine last said that it can be reached. */
+  /** Last time at which the engine reported the node as reachable. */
   readonly lastSeenAt: Date | null;
   readonly unreachableSince: Date | null;
-  /** Whether something new could be placed on it if it has room. */
+  /** Whether the node accepts placements, apart from free GPUs. */
   readonly placeable: boolean;
-  /** Rentals and instances that hold GPUs of it, also those whose release is not confirmed. */
+  /** Includes allocations whose release is not confirmed. */
   readonly liveAllocations: number;
-  /** All but those that were replaced. */
+  /** Without replaced GPUs. */
   readonly gpus: readonly NodeGpu[];
 }
 
-/** A step between two states as it is written down. */
 export interface NewNodeTransition {
   readonly nodeId: NodeId;
   readonly from: MachineState;
   readonly to: MachineState;
-  /** Why, for the record of transitions. */
   readonly reason: string;
-  /** What people read beside the state; null where there is nothing to say. */
+  /** Shown beside the status. */
   readonly statusReason: string | null;
   readonly backTo: ReturnStatus | null;
   readonly drainDeadlineAt: Date | null;
 }
 
-/** What a move depends on beside the table of states. */
 export interface NodeCondition {
   readonly status: MachineState;
   readonly backTo: ReturnStatus | null;
   readonly hardwareRead: boolean;
-  /** The engine reaches it, as far as anybody knows. */
+  /** Whether the engine reached the node when it was last polled. */
   readonly reachable: boolean;
 }
 
 export type TransitionDecision =
   | { readonly kind: 'stay' }
   | { readonly kind: 'move'; readonly to: MachineState; readonly backTo: ReturnStatus | null }
-  /** It stays offline and will be something else when it is back. */
+  /** The node stays offline; only its return status changes. */
   | { readonly kind: 'later'; readonly backTo: ReturnStatus }
   | { readonly kind: 'refused' };
 
 /**
- * Where a node comes to stand when somebody wants it in a state. Not always there: who clears a quarantine does not
- * thereby reach a silent node, so it becomes offline first, and one that was never read registers first.
+ * Decides the transition for a requested state. The result may be another state: a node released from quarantine
+ * becomes offline while it is unreachable, and registers first if its hardware was never read.
  */
 export function decideTransition(node: NodeCondition, wanted: MachineState): TransitionDecision {
   if (node.status === 'node_offline') {
@@ -120,13 +115,13 @@ export function decideTransition(node: NodeCondition, wanted: MachineState): Tra
 
 function moveTo(node: NodeCondition, to: MachineState, backTo: ReturnStatus | null): TransitionDecision {
   if (to === 'node_offline' && backTo === null) return { kind: 'refused' };
-  // Nobody knows what it has, whoever wishes it: only a read makes it ready.
+  // The hardware is unknown until an inventory contained it, so no request can make the node ready.
   if (to === 'node_ready' && !node.hardwareRead) return { kind: 'refused' };
   return canTransition(machineStates, node.status, to) ? { kind: 'move', to, backTo } : { kind: 'refused' };
 }
 
 function deferredTransition(node: NodeCondition, wanted: 'node_ready' | 'node_draining'): TransitionDecision {
-  // It registers first when it is back, and nothing would remember that it was to be drained.
+  // The node registers first when it returns, and the drain request would be lost.
   if (wanted === 'node_draining' && !node.hardwareRead) return { kind: 'refused' };
   const backTo = node.hardwareRead ? wanted : 'node_registering';
   return node.backTo === backTo ? { kind: 'stay' } : { kind: 'later', backTo };
@@ -138,7 +133,7 @@ function returnStatusOf(status: MachineState): ReturnStatus | null {
     : null;
 }
 
-/** What the owner of a machine is told when it comes into a state; null for states that only operators follow. */
+/** The event for the machine's supplier; null for states that only operators follow. */
 export function ownerEventFor(
   to: MachineState,
 ): 'machine.ready' | 'machine.offline' | 'machine.quarantined' | null {
@@ -147,7 +142,6 @@ export function ownerEventFor(
   return to === 'node_quarantined' ? 'machine.quarantined' : null;
 }
 
-/** How an actor is written in the record of transitions. */
 export function actorText(actor: Actor): string {
   return `${actor.kind}:${actor.id}`.slice(0, 100);
 }
@@ -156,14 +150,14 @@ export const syncActor: Actor = { kind: 'system', id: 'fleet-sync' };
 
 const REASON_LENGTH = 1_000;
 
-/** Texts from engines and people, as the columns take them. */
+/** Fits text from engines and users to the reason columns. */
 export function boundedReason(text: string): string {
   return boundedText(text, REASON_LENGTH) ?? 'no reason given';
 }
 
-/** A text of others in one line, at most this long; null when there is nothing in it. */
+/** Reduces external text to one line of limited length; null if nothing remains. */
 export function boundedText(text: string, longest: number): string | null {
-  // PostgreSQL takes neither NUL nor half a character, and cutting makes halves.
+  // PostgreSQL rejects NUL and lone surrogates, and slicing can create lone surrogates.
   const clean = text
     .slice(0, 10 * longest)
     .replaceAll(/[\u0000-\u001f\u007f]+/g, ' ')

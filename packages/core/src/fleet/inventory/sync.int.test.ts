@@ -27,7 +27,7 @@ const read = async (cluster = 'a'): Promise<void> => {
   expect(report.outcome).toBe('read');
 };
 
-/** Time that passes while somebody looks. */
+/** Advances the clock while the worker sends heartbeats. */
 const later = async (ms: number): Promise<void> => {
   for (let passed = 0; passed < ms; passed += 5 * SECOND_MS) {
     await harness.clock.advance(5 * SECOND_MS);
@@ -35,7 +35,7 @@ const later = async (ms: number): Promise<void> => {
   }
 };
 
-/** Takes GPUs as a rental does. */
+/** Allocates GPUs as a rental does. */
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
   const orgId = await harness.organisation();
   return harness.db.transaction({ name: 'rent', isolation: 'read committed' }, (tx) =>
@@ -52,8 +52,8 @@ async function move(name: string, to: Parameters<typeof transitionNode>[2]) {
   );
 }
 
-describe('what an engine lists', () => {
-  it('becomes nodes that are ready once their hardware was read, with every step on record', async () => {
+describe('applying an inventory', () => {
+  it('creates nodes that are ready once their hardware was read, and records each transition', async () => {
     harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
     expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
@@ -80,7 +80,7 @@ describe('what an engine lists', () => {
     ).toEqual([{ gpus_total: 8, gpus_free: 8, cuda: 1300, ready: true, open: true }]);
   });
 
-  it('writes nothing when nothing changed', async () => {
+  it('writes no node, GPU or capacity row when nothing changed', async () => {
     harness.engine('a').nodes = [node('n1'), unreachable('n2')];
     await read();
     await later(30 * SECOND_MS);
@@ -96,7 +96,7 @@ describe('what an engine lists', () => {
     expect((await harness.node('n1')).lastSeenAt).toEqual(harness.clock.now());
   });
 
-  it('sells what it knows how to sell, and keeps the rest', async () => {
+  it('stores nodes with unknown, mixed or no GPUs without selling them', async () => {
     harness.engine('a').nodes = [
       node('unknown', [gpu(0, { model: 'Tesla T4' })]),
       node('mixed', [gpu(0), gpu(1, { model: 'NVIDIA H200' })]),
@@ -116,9 +116,9 @@ describe('what an engine lists', () => {
     expect((await harness.node('unknown')).gpus[0]).toMatchObject({ model: 'Tesla T4', gpuType: null });
   });
 
-  it('keeps the fabric that the engine names, and gives nodes of a fast cluster one', async () => {
+  it('stores the fabric and the connection type that the engine reports', async () => {
     const base = node('n1');
-    if (base.hardware === null) throw new Error('It has hardware.');
+    if (base.hardware === null) throw new Error('The node has no hardware.');
     harness.engine('a').nodes = [
       { ...base, hardware: { ...base.hardware, fabric: 'rail-1', connectionType: 'infiniband' } },
       node('n2'),
@@ -133,8 +133,8 @@ describe('what an engine lists', () => {
   });
 });
 
-describe('hardware that changes', () => {
-  it('leaves an empty node ready with what is there, and says what is not', async () => {
+describe('changed hardware', () => {
+  it('keeps an idle node ready with its remaining GPUs and says which are missing', async () => {
     harness.engine('a').nodes = [node('n1')];
     await read();
     harness.engine('a').nodes = [node('n1', [gpu(0), gpu(1)])];
@@ -151,7 +151,7 @@ describe('hardware that changes', () => {
     expect(await harness.rows('select gpus_free from node_capacity')).toEqual([{ gpus_free: 8 }]);
   });
 
-  it('quarantines a node whose rented GPU is gone, until a person has looked', async () => {
+  it('quarantines a node that lost an allocated GPU until an operator resumes it', async () => {
     harness.engine('a').nodes = [node('n1')];
     await read();
     const placement = await rent(1);
@@ -169,7 +169,7 @@ describe('hardware that changes', () => {
     expect(await harness.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
   });
 
-  it('knows a card that was exchanged from the one that was there', async () => {
+  it('distinguishes a replaced GPU from one whose UUID became known', async () => {
     harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' }), gpu(1)])];
     await read();
     harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-new' }), gpu(1, { uuid: 'GPU-learned' })])];
@@ -183,7 +183,7 @@ describe('hardware that changes', () => {
     expect((await harness.node('n1')).status).toBe('node_ready');
   });
 
-  it('that was exchanged while it is rented quarantines the node', async () => {
+  it('quarantines a node whose allocated GPU was replaced', async () => {
     harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' })])];
     await read();
     await rent(1);
@@ -196,8 +196,8 @@ describe('hardware that changes', () => {
   });
 });
 
-describe('an inventory that cannot be true', () => {
-  it('of one node is refused, and what was known of it stays', async () => {
+describe('an implausible inventory', () => {
+  it('of one node is rejected, and its stored hardware stays', async () => {
     harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
     const many = Array.from({ length: 10_000 }, (_, index) => gpu(0, { pciAddress: `x:${index}` }));
@@ -219,7 +219,7 @@ describe('an inventory that cannot be true', () => {
     expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_ready' });
   });
 
-  it('of a node that is new quarantines it', async () => {
+  it('of a new node quarantines the node', async () => {
     harness.engine('a').nodes = [node('bad', [gpu(0), gpu(0)])];
     await read();
     expect(await harness.node('bad')).toMatchObject({
@@ -227,7 +227,7 @@ describe('an inventory that cannot be true', () => {
       gpus: [],
       hardwareReadAt: null,
     });
-    // Cleared by a person before it is put right, it registers again and is judged again.
+    // If an operator resumes the node before it is fixed, it registers and is checked again.
     await move('bad', 'node_ready');
     expect((await harness.node('bad')).status).toBe('node_offline');
     harness.engine('a').nodes = [node('bad')];
@@ -236,7 +236,7 @@ describe('an inventory that cannot be true', () => {
     expect((await harness.node('bad')).status).toBe('node_ready');
   });
 
-  it('as a whole counts as no answer', async () => {
+  it('as a whole counts as no response', async () => {
     harness.engine('a').nodes = [node('n1')];
     await read();
     const huge = Object.assign([], { length: 1_000_000_000 });
@@ -249,7 +249,7 @@ describe('an inventory that cannot be true', () => {
     expect((await harness.cluster('a')).statusReason).toContain('twice');
   });
 
-  it('in its names leaves those nodes out and takes the others', async () => {
+  it('with invalid names skips those nodes and stores the others', async () => {
     const names = ['x'.repeat(10_000), '', '../n', 'n\u0000', "n'; drop table nodes; --", '-n'];
     harness.engine('a').nodes = [...names.map((name) => node(name, [])), node('n1')];
     await sync.tick();
@@ -260,7 +260,7 @@ describe('an inventory that cannot be true', () => {
     });
   });
 
-  it('with one device in two nodes believes the first', async () => {
+  it('with one device in two nodes accepts the first node and quarantines the second', async () => {
     harness.engine('a').nodes = [
       node('n1', [gpu(0, { uuid: 'GPU-1' })]),
       node('n2', [gpu(0, { uuid: 'GPU-1' })]),
@@ -270,8 +270,8 @@ describe('an inventory that cannot be true', () => {
   });
 });
 
-describe('a node that is away', () => {
-  it('is offline after two reads in a row, and back as what it was', async () => {
+describe('a missing node', () => {
+  it('goes offline after two consecutive misses and returns to its previous status', async () => {
     harness.engine('a').nodes = [node('n1'), node('n2'), node('n3')];
     await read();
     const seen = harness.clock.now();
@@ -295,7 +295,7 @@ describe('a node that is away', () => {
     expect(await harness.statuses()).toEqual({ n1: 'node_ready', n2: 'node_draining', n3: 'node_ready' });
   });
 
-  it('once is not away', async () => {
+  it('stays ready if it is missed once at a time', async () => {
     harness.engine('a').nodes = [node('n1')];
     for (let round = 0; round < 4; round += 1) {
       harness.engine('a').nodes = [round % 2 === 0 ? node('n1') : unreachable('n1')];
@@ -305,7 +305,7 @@ describe('a node that is away', () => {
     expect((await harness.node('n1')).status).toBe('node_ready');
   });
 
-  it('that was removed stays removed while the engine lists it, and is a new one after that', async () => {
+  it('stays removed while the engine lists it, and is a new node when it is listed again later', async () => {
     harness.engine('a').nodes = [node('n1')];
     await read();
     await move('n1', 'node_draining');
@@ -321,20 +321,20 @@ describe('a node that is away', () => {
   });
 });
 
-describe('states', () => {
+describe('transitionNode', () => {
   beforeEach(async () => {
     harness.engine('a').nodes = [node('n1')];
     await read();
   });
 
-  it('refuse to remove what is in use, and steps that the table does not know', async () => {
+  it('refuses to remove a node in use, and transitions that the state table does not allow', async () => {
     await rent(1);
     await expect(move('n1', 'node_removed')).rejects.toMatchObject({ reason: 'INVALID_STATE_TRANSITION' });
     await move('n1', 'node_draining');
     await expect(move('n1', 'node_removed')).rejects.toMatchObject({ reason: 'NODE_HAS_WORK' });
   });
 
-  it('of an offline node are those it will have when it is back', async () => {
+  it('sets the return status of an offline node', async () => {
     harness.engine('a').nodes = [];
     await read();
     await later(30 * SECOND_MS);
@@ -346,7 +346,7 @@ describe('states', () => {
     expect((await harness.node('n1')).status).toBe('node_draining');
   });
 
-  it('do not become ready by lifting a quarantine while the engine does not reach it', async () => {
+  it('keeps a node offline that is released from quarantine while unreachable', async () => {
     await move('n1', 'node_quarantined');
     harness.engine('a').nodes = [unreachable('n1')];
     await later(30 * SECOND_MS);
@@ -362,7 +362,7 @@ describe('states', () => {
     expect(await harness.node('n1')).toMatchObject({ status: 'node_ready', placeable: true });
   });
 
-  it('change in turn with placements: after a drain nothing new is on the node', async () => {
+  it('is serialized with placements, so nothing new is on the node after a drain', async () => {
     const outcomes = await Promise.allSettled([
       move('n1', 'node_draining'),
       ...Array.from({ length: 6 }, (_, index) => rent(1, `01980000-0000-7000-8000-00000000000${index}`)),
@@ -375,13 +375,13 @@ describe('states', () => {
     expect((await harness.node('n1')).liveAllocations).toBe(moved.node.liveAllocations);
   });
 
-  it('are told to the organisation whose machine it is', async () => {
+  it('emits events to the supplier of the machine', async () => {
     const orgId = await harness.organisation();
     await harness.rows(`update clusters set supplier_org_id = (select id from organisations limit 1)`);
     expect(orgId).toBeTruthy();
     await move('n1', 'node_quarantined');
     await move('n1', 'node_ready');
-    // It is one host, whatever else its daemon lists: nobody is told of what was not written down.
+    // A supplier's daemon is one host, so the second node is not stored and emits no event.
     harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
     const events = await harness.rows<{ type: string }>(
@@ -391,7 +391,7 @@ describe('states', () => {
   });
 });
 
-it('keeps an hour of misses from before a stop from counting after it', async () => {
+it('misses before a stop of the worker do not count after it', async () => {
   harness.engine('a').nodes = [node('n1')];
   await read();
   harness.engine('a').nodes = [unreachable('n1')];

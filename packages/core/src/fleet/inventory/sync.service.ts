@@ -45,48 +45,43 @@ import { silenceStatus } from './cluster-observation.ts';
 import { listWithheldNodeNames } from './write-offs.store.ts';
 
 /**
- * What a look at a cluster leads to: a read becomes rows, or silence is judged. Every transaction begins by locking the
- * cluster and making sure that this observer still holds it, so an observer that was overtaken writes nothing.
+ * Stores the result of a poll: the inventory, or the lack of a response. Every transaction first locks the cluster and
+ * checks the lease, so an observer that lost its lease writes nothing.
  */
 
 const isolation = 'read committed';
 
-/**
- * How many nodes one transaction writes. Placements, operators and other clusters wait for its locks, and no statement
- * may come near the time that PostgreSQL gives it.
- */
+/** Limits how long others wait for the locks, and keeps statements far below PostgreSQL's timeout. */
 const NODES_PER_TRANSACTION = 1_000;
 
 export interface InventoryResult {
   readonly outcome: 'read';
-  /** The cluster was not connected before. */
+  /** True if this poll connected the cluster. */
   readonly connected: boolean;
   readonly newNodes: number;
   readonly changedNodes: number;
   readonly moves: readonly NewNodeTransition[];
-  /** Nodes that were left out because their names cannot be kept. */
   readonly unnamed: number;
 }
 
 export interface NoResponseResult {
-  /** `silent`: just now. `waiting`: not long enough yet, or known already. */
+  /** `silent`: the cluster became silent now. `waiting`: not silent long enough, or already silent. */
   readonly outcome: 'silent' | 'waiting';
   readonly problem: string;
 }
 
-/** Another observer holds the cluster now, or nobody does. */
 export interface LeaseLostResult {
   readonly outcome: 'lost';
 }
 
-/** What the engine reports becomes what is known. An inventory that cannot be believed counts as no answer. */
+/** Stores an inventory. An implausible inventory counts as no response. */
 export async function applyInventory(
   db: Db,
   cluster: ClusterRecord,
   inventory: Inventory,
   look: PollTerms,
 ): Promise<InventoryResult | NoResponseResult | LeaseLostResult> {
-  // Outside the transaction: of a large cluster it takes a while.
+  // Outside the transaction, because checking a large cluster takes long.
   const checked = checkInventory(inventory, defaultsOf(cluster));
   if (!checked.ok) return applyNoResponse(db, cluster.id, checked.problem, look);
   let report: InventoryResult = { ...emptyInventoryResult, unnamed: checked.unnamed };
@@ -134,7 +129,7 @@ function termsAt(tx: Tx, look: PollTerms): PollTerms & LeaseTerms {
   return { ...look, now: tx.clock.now() };
 }
 
-/** Nodes on a fast network of no name are on that of their cluster. */
+/** InfiniBand nodes without a fabric name share one fabric of their cluster. */
 function defaultsOf({ settings, connectionType }: ClusterRecord): ClusterDefaults {
   const { fabric } = settings;
   const named = typeof fabric === 'string' && fabric !== '' ? fabric.slice(0, 100) : null;
@@ -147,10 +142,10 @@ function defaultsOf({ settings, connectionType }: ClusterRecord): ClusterDefault
 
 type ValidInventory = Extract<CheckedInventory, { ok: true }>;
 
-/** What of a read is still to be written. All of it is of one moment, however long the writing takes. */
+/** Nodes that are not stored yet. All batches use the time of the same read. */
 interface PendingChanges {
   readonly readAt: Date;
-  /** When the engine answered before this read. */
+  /** Time of the previous response of the engine. */
   readonly seenBefore: Date | null;
   readonly fresh: readonly NewNodeRef[];
   readonly touched: readonly NodeId[];
@@ -176,12 +171,12 @@ async function writeInventory(
   const touched = all.touched.slice(0, NODES_PER_TRANSACTION - fresh.length);
   const reading: ReadContext = { now: all.readAt, watchingSince: watch.watchingSince, offer: cluster.offer };
 
-  // In this order everywhere: the cluster, the switches, then nodes by id.
+  // Lock order everywhere: the cluster, the open flags, then nodes by id.
   if (connected || fresh.length > 0) await lockOpenFlags(tx);
   if (connected) await lockClusterCapacity(tx, cluster.id);
   else await lockCapacity(tx, touched);
 
-  // Read again under the lock: an operator may have moved a node, or a placement sold a GPU, since.
+  // Read again under the lock: a node's status or allocations may have changed since.
   const known = await readStoredHardware(tx, touched);
   const believed = await rejectDuplicateDevices(tx, cluster, seen, { known, fresh });
   const plans = known.map((node) => planNode(node, believed(node.name), reading));
@@ -207,7 +202,6 @@ async function writeInventory(
 
 type ReportedNodes = ReadonlyMap<string, ReportedNode>;
 
-/** What is new or has changed, as far as the rows tell without a lock. */
 async function findPendingChanges(
   tx: Tx,
   { cluster, watch }: ObservedCluster,
@@ -217,7 +211,7 @@ async function findPendingChanges(
   const known = await readStoredNodes(tx, cluster.id);
   const names = new Set(known.map((node) => node.name));
   const reading: ReadContext = { now, watchingSince: watch.watchingSince, offer: cluster.offer };
-  // A supplier's daemon is one host, and stays the one that joined: whatever else it calls itself is not written down.
+  // A supplier's daemon is one host: the one that joined. Other names that it reports are ignored.
   const room = cluster.supplierOrgId === null ? seen.size : Math.max(0, 1 - known.length);
   return {
     readAt: now,
@@ -235,10 +229,7 @@ interface NewNodeRef {
   readonly name: string;
 }
 
-/**
- * What was reported of nodes, except that a node is not believed which has a device that is in use under another name:
- * the same machine would be sold twice after it was renamed, or reached through two clusters.
- */
+/** Rejects nodes with a device of another node: a machine renamed or in two clusters would be sold twice. */
 async function rejectDuplicateDevices(
   tx: Tx,
   cluster: ClusterRecord,
@@ -258,7 +249,7 @@ async function rejectDuplicateDevices(
   );
   const claimed = claims.map(({ deviceUuid }) => deviceUuid);
   const places = await findDeviceLocations(tx, claimed);
-  // Another node of this read that no longer reports it has just lost it.
+  // A node of this inventory that no longer reports the device has lost it.
   const taken = new Map(
     places
       .filter(({ clusterId, nodeName }) => clusterId !== cluster.id || !seen.get(nodeName)?.hardware)
@@ -269,7 +260,7 @@ async function rejectDuplicateDevices(
     claims.flatMap(({ name, deviceUuid }) => {
       const place = taken.get(deviceUuid);
       if (place === undefined) return [];
-      // Suppliers read the reason, and are told nothing of machines of others.
+      // Suppliers read this reason; it must not name machines of other owners.
       const where =
         cluster.supplierOrgId === null
           ? `in the node ${place.nodeName} of the cluster ${place.clusterName}`
@@ -317,7 +308,7 @@ async function writePlans(
   await applyNodeTransitions(tx, movesOf(plans), cause);
 }
 
-/** The engine did not answer. Whether that makes it silent depends on how long somebody has been asking. */
+/** Records a poll without a response. The cluster becomes silent after `silentMs` of gap-free polling. */
 export async function applyNoResponse(
   db: Db,
   id: ClusterId,

@@ -26,15 +26,11 @@ import {
   type NoResponseResult,
 } from './sync.service.ts';
 
-const reads = counter('millrace_fleet_reads_total', 'Looks at clusters by this process, by outcome');
-const readSeconds = histogram(
-  'millrace_fleet_read_seconds',
-  'How long an engine takes to report everything',
-  {
-    buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
-  },
-);
-const applySeconds = histogram('millrace_fleet_apply_seconds', 'How long a report takes to become rows', {
+const reads = counter('millrace_fleet_reads_total', 'Polls of clusters by this process, by outcome');
+const readSeconds = histogram('millrace_fleet_read_seconds', 'Time an engine takes to report its inventory', {
+  buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
+});
+const applySeconds = histogram('millrace_fleet_apply_seconds', 'Time to store a reported inventory', {
   buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
 });
 
@@ -42,17 +38,17 @@ export interface FleetSyncDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Names this process among the observers; another start of it has another name. */
+  /** Identifies this run of the process among the observers. */
   readonly holder: string;
   readonly drivers: Pick<DriverPool, 'of' | 'renew'>;
-  /** Hears of machines of which an engine said something; null: of some of the cluster, it is not known which. */
+  /** Called for engine events about a machine; null if events may have been missed. */
   readonly onMachine?: (clusterId: ClusterId, externalId: string | null) => void;
   readonly tuning?: Partial<ObserverTuning>;
 }
 
 export type PollResult = InventoryResult | NoResponseResult | LeaseLostResult;
 
-/** Watches its share of the clusters, and writes down what their engines report. Any number of processes may. */
+/** Polls this process's share of the clusters and stores their inventories. Several processes may run it. */
 export class FleetSync {
   readonly #deps: FleetSyncDeps;
   readonly #tuning: ObserverTuning;
@@ -64,7 +60,7 @@ export class FleetSync {
     this.#tuning = { ...defaultObserverTuning, ...deps.tuning };
   }
 
-  /** Looks by itself from now on. Nothing is waited for: an engine that is away is asked again. */
+  /** Starts polling in the background. Returns at once; unreachable engines are retried. */
   start(): void {
     const { clock, log } = this.#deps;
     const { heartbeatMs } = this.#tuning;
@@ -77,7 +73,7 @@ export class FleetSync {
     );
   }
 
-  /** Ends every look and gives the clusters to the others. */
+  /** Stops all polls and releases the clusters to other observers. */
   async stop(): Promise<void> {
     await this.#beating?.stop();
     await Promise.all([...this.#watchers.values()].map((watcher) => watcher.stop()));
@@ -88,7 +84,7 @@ export class FleetSync {
     );
   }
 
-  /** One beat: says that it looks, and takes or gives clusters so that each observer has its share. */
+  /** Writes one heartbeat, and claims or releases clusters so that each observer has an equal share. */
   async tick(): Promise<readonly ClusterId[]> {
     const { db, holder } = this.#deps;
     const { leaseMs, heartbeatMs } = this.#tuning;
@@ -107,7 +103,7 @@ export class FleetSync {
     return held;
   }
 
-  /** One look at a cluster that this observer holds. */
+  /** Polls one cluster that this observer has leased. */
   look(id: ClusterId): Promise<PollResult> {
     return this.#watcherOf(id).look();
   }
@@ -118,20 +114,20 @@ export class FleetSync {
     if (this.#beating !== null) for (const id of held) this.#watcherOf(id).start();
   }
 
-  /** With their drivers, since a call that never ends may be the driver's fault. */
+  /** Renews the drivers too, because a driver may cause a call that never ends. */
   #giveUpStuck(): void {
     const stuck = [...this.#watchers].filter(([, watcher]) => watcher.isStuck()).map(([id]) => id);
     this.#giveUp(stuck);
     for (const id of stuck) this.#deps.drivers.renew(id);
   }
 
-  /** Not waited for: a look under way may take long or never end, and what it finds is refused where it is written. */
+  /** Does not wait: a poll may never end, and its writes are refused once the lease is lost. */
   #giveUp(ids: readonly ClusterId[]): void {
     for (const id of ids) {
       const watcher = this.#watchers.get(id);
       this.#watchers.delete(id);
       watcher?.stop().catch((error: unknown) => {
-        this.#deps.log.warn({ err: error, clusterId: id }, 'a watcher did not end well');
+        this.#deps.log.warn({ err: error, clusterId: id }, 'cluster poller failed while stopping');
       });
     }
   }
@@ -145,7 +141,7 @@ export class FleetSync {
   }
 }
 
-/** Looks at one cluster: reads all of it from time to time, and at once after its engine hints at a change. */
+/** Polls one cluster at an interval, and at once after its engine reports a change. */
 class ClusterPoller {
   readonly #id: ClusterId;
   readonly #deps: FleetSyncDeps;
@@ -182,7 +178,7 @@ class ClusterPoller {
     await Promise.all([this.#looking?.stop(), this.#listening?.stop()]);
   }
 
-  /** Whoever beats for a cluster says that it is looked at, and a look that does not end is none. */
+  /** Heartbeats claim that the cluster is polled, so a poll that does not end must be abandoned. */
   isStuck(): boolean {
     const sinceMs = this.#lookingSinceMs;
     return sinceMs !== null && this.#deps.clock.monotonicMs() - sinceMs > this.#tuning.lookTimeoutMs;
@@ -204,7 +200,7 @@ class ClusterPoller {
     const report = await this.#readAndApply(cluster);
     const { readEveryMs } = this.#tuning;
     this.#nextReadMs = report.outcome === 'read' ? clock.monotonicMs() + readEveryMs : 0;
-    // Whatever the driver keeps of its engine may be what is wrong: credentials are read anew, too.
+    // The driver's cached state may be the cause; a new driver also reads the credentials again.
     if (report.outcome === 'silent') this.#deps.drivers.renew(cluster.id);
     this.#notify(cluster, report);
     return report;
@@ -223,8 +219,8 @@ class ClusterPoller {
     const readMs = clock.monotonicMs();
     readSeconds.record(msToSeconds(readMs - startMs), { driver: cluster.driver });
     const report = await applyInventory(db, cluster, read, terms).catch((error: unknown) => {
-      // Nothing more is known of it than if it had not answered. Where the database is what is wrong this fails too.
-      log.error({ err: error, clusterId: cluster.id }, 'what an engine reported could not be written');
+      // A failed write counts as no response. If the database is down, this call fails too.
+      log.error({ err: error, clusterId: cluster.id }, 'failed to store the inventory of a cluster');
       const problem = `What it reported could not be written: ${messageOf(error)}`;
       return applyNoResponse(db, cluster.id, problem, terms);
     });
@@ -232,9 +228,9 @@ class ClusterPoller {
     return report;
   }
 
-  /** Follows what the engine says until it stops saying it. What was missed is found by reading. */
+  /** Follows the engine's events until the stream ends. The next read finds missed changes. */
   async #listen(signal: AbortSignal): Promise<void> {
-    // Nothing is said about an engine that cannot be connected: whoever reads it finds that out and says so.
+    // The poll reports a failed connection, so it is not logged here.
     const driver = await this.#deps.drivers.of(this.#id).catch(() => null);
     if (driver === null || !driver.can.events || signal.aborted) return;
     try {
@@ -252,7 +248,7 @@ class ClusterPoller {
     else this.#deps.onMachine?.(this.#id, event.externalId);
   }
 
-  /** Several hints that belong together are one read. */
+  /** Combines events within `hintDelayMs` into one read. */
   #hint(): void {
     if (this.#cancelHint !== null) return;
     this.#cancelHint = this.#deps.clock.after(this.#tuning.hintDelayMs, () => {
@@ -266,14 +262,15 @@ class ClusterPoller {
     const { log } = this.#deps;
     reads.add(1, { outcome: report.outcome });
     const about = { clusterId: cluster.id, cluster: cluster.name };
-    if (report.outcome === 'silent') log.error({ ...about, problem: report.problem }, 'a cluster is silent');
+    if (report.outcome === 'silent') log.error({ ...about, problem: report.problem }, 'cluster is silent');
     if (report.outcome !== 'read') return;
-    if (report.unnamed > 0) log.warn({ ...about, nodes: report.unnamed }, 'nodes without a usable name');
-    if (report.connected) log.info({ ...about, newNodes: report.newNodes }, 'a cluster is connected');
+    if (report.unnamed > 0)
+      log.warn({ ...about, nodes: report.unnamed }, 'skipped nodes with an invalid name');
+    if (report.connected) log.info({ ...about, newNodes: report.newNodes }, 'cluster is connected');
     const bad = report.moves.filter(({ to }) => to === 'node_offline' || to === 'node_quarantined');
     if (bad.length > 0) {
       const some = bad.slice(0, 20).map(({ nodeId, to, reason }) => ({ nodeId, to, reason }));
-      log.warn({ ...about, count: bad.length, nodes: some }, 'nodes are out of use');
+      log.warn({ ...about, count: bad.length, nodes: some }, 'nodes became offline or quarantined');
     }
   }
 }

@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { toUuid, type ClusterId, type NodeId, type OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 
-/** All SQL about machines that were written off: while one may still exist, its node is not put back into use. */
+/** SQL about written-off machines: while one may still exist, its node must not return to use. */
 
 export interface WrittenOffMachine {
   readonly orgId: OrgId;
@@ -22,10 +22,7 @@ export async function recordWriteOff(tx: Tx, orgId: OrgId, machine: WrittenOffMa
   `.execute(tx.kysely);
 }
 
-/**
- * Written-off machines that may still exist, with the name of their node. A cluster that was removed and registered again is
- * the same engine: it has the same driver and endpoint.
- */
+/** A cluster that was registered again with the same driver and endpoint is the same engine. */
 const openWriteOffs = sql`
   written_off_machines as machine
     join nodes as lost on lost.id = machine.node_id
@@ -35,7 +32,7 @@ const isSameEngine = (clusterId: ClusterId) => sql`
   (was.id = ${toUuid(clusterId)}
     or (was.driver, was.endpoint) = (select now.driver, now.endpoint from clusters as now where now.id = ${toUuid(clusterId)}))`;
 
-/** How many written-off machines of the node may still exist. */
+/** Counts write-offs of the node that the engine has not confirmed as absent. */
 export async function countWriteOffs(
   reader: Reader,
   node: { readonly clusterId: ClusterId; readonly name: string },
@@ -47,7 +44,6 @@ export async function countWriteOffs(
   return rows[0]?.count ?? 0;
 }
 
-/** The names of nodes at the cluster's engine whose written-off machines may still exist. */
 export async function listWithheldNodeNames(db: Reader, clusterId: ClusterId): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ name: string }>`
     select distinct lost.name from ${openWriteOffs}
@@ -56,13 +52,13 @@ export async function listWithheldNodeNames(db: Reader, clusterId: ClusterId): P
   return new Set(rows.map(({ name }) => name));
 }
 
-/** The engine has listed its machines: those that were written off and are not in the list do not exist any more. */
+/** Marks write-offs as absent if the engine's list does not contain their machine. */
 export async function confirmWriteOffs(
   tx: Tx,
   clusterId: ClusterId,
   seen: {
     readonly externalIds: readonly string[];
-    /** Names of nodes whose machines the engine could not list. */
+    /** Nodes whose machines the engine could not list. */
     readonly unlisted: readonly string[];
   },
 ): Promise<void> {
