@@ -15,7 +15,7 @@ import type { LimitCommand } from './model/ledger.ts';
 import { applyLedger, requireLedgerSuccess } from './ledger.service.ts';
 import { periodAt } from './model/periods.ts';
 
-/** Budgets: a limit account that each charge counts down, and that every period fills again. */
+/** Creates, changes and deletes budgets: limit accounts that charges count down and each period refills. */
 
 export type NewBudget = Pick<
   BudgetRecord,
@@ -49,7 +49,7 @@ async function changeLimit(
   requireLedgerSuccess(result);
 }
 
-/** Changes a budget. A new limit counts in the present period; null when there is no such budget. */
+/** Changes a budget; a new limit applies to the current period. Returns null for an unknown budget. */
 export async function changeBudget(
   tx: Tx,
   orgId: OrgId,
@@ -60,16 +60,16 @@ export async function changeBudget(
   const before = await lockBudget(tx, orgId, mode, id);
   if (before === null) return null;
   const after = { ...before, ...changes };
-  // While the limit is still the old one: a period that is over ends with that, and then the difference comes. One that
-  // began with the new limit would be given the difference as well.
+  // The limit is changed before the row is updated: an expired period must restart with the old limit before the
+  // difference is added. Restarted with the new limit, it would get the difference twice.
   await changeLimit(tx, before, nanoUsd(after.limit - before.limit), `limit:${tx.ids.nextUuid()}`);
   await updateBudget(tx, orgId, id, after);
   return findBudget(tx, orgId, mode, id);
 }
 
 /**
- * Ends a budget. What it held for running work is let go with that work; the rest goes back at once, or limits that
- * were made and deleted would pile up in the account that all organisations' limits are drawn from.
+ * Deletes a budget. Parts held by running work are released with that work; the rest returns at once, so that deleted
+ * limits do not accumulate in the shared contra account.
  */
 export async function removeBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId): Promise<boolean> {
   if ((await lockBudget(tx, orgId, mode, id)) === null) return false;

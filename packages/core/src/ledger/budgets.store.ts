@@ -12,7 +12,7 @@ export interface BudgetRecord {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly name: string;
-  /** Null: the whole organisation. */
+  /** Null: all keys of the organisation. */
   readonly keyIds: readonly KeyId[] | null;
   readonly period: BudgetPeriod;
   readonly limit: NanoUsd;
@@ -78,7 +78,7 @@ export async function listBudgets(
   return rows.map(fromRow);
 }
 
-/** What the limits of all budgets come to, also of those that only one key counts against. */
+/** Sums the limits of all budgets, including budgets of single keys. */
 export async function sumLimits(reader: Reader, orgId: OrgId, mode: Mode): Promise<bigint> {
   const { rows } = await sql<{ total: string }>`
     select coalesce(sum(limit_nano_usd), 0)::text as total from budgets
@@ -89,7 +89,7 @@ export async function sumLimits(reader: Reader, orgId: OrgId, mode: Mode): Promi
 
 export type NewBudgetRow = Omit<BudgetRecord, 'spent'>;
 
-/** The budget and its limit account, which begins at zero: the limit itself comes by a transfer. */
+/** Inserts the budget and its limit account. The account starts at zero; a transfer sets the limit. */
 export async function insertBudget(tx: Tx, budget: NewBudgetRow): Promise<void> {
   await sql`
     insert into ledger_accounts (id, kind, org_id, mode, floor_nano_usd, has_companions)
@@ -119,7 +119,7 @@ export interface BudgetChanges {
   readonly onExceeded?: OnExceeded;
 }
 
-/** Keeps the organisation's books to this transaction, as every movement of money does, and answers the budget. */
+/** Locks the organisation's credit account, as every ledger batch does, and returns the budget. */
 export async function lockBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId) {
   await sql`
     select 1 from ledger_accounts
@@ -128,7 +128,7 @@ export async function lockBudget(tx: Tx, orgId: OrgId, mode: Mode, id: BudgetId)
   return findBudget(tx, orgId, mode, id);
 }
 
-/** A budget that begins to stop everything has its floor where it stands, if it is already past zero. */
+/** If a budget that becomes `stop_everything` is already overspent, its floor is set to the overspent balance. */
 export async function updateBudget(tx: Tx, orgId: OrgId, id: BudgetId, next: NewBudgetRow): Promise<void> {
   await sql`
     update budgets
@@ -154,7 +154,7 @@ export async function markBudgetDeleted(tx: Tx, orgId: OrgId, mode: Mode, id: Bu
   return rows.length > 0;
 }
 
-/** A key that replaces another goes on with its budget: otherwise rotating a key would refill it. */
+/** Adds the key that replaces another to its budgets, so that rotating a key does not refill a budget. */
 export async function addKeyToBudgets(tx: Tx, orgId: OrgId, from: KeyId, to: KeyId): Promise<number> {
   const { rows } = await sql`
     update budgets set key_ids = array_append(key_ids, ${toUuid(to)}::uuid)
@@ -166,9 +166,8 @@ export async function addKeyToBudgets(tx: Tx, orgId: OrgId, from: KeyId, to: Key
 }
 
 /**
- * Whether a budget that refuses work has come, or was lowered, since these holds were taken: one of the whole organisation
- * in which the first of them is not held, or any of which they and others hold more than it has left. What they set aside
- * could then be spent beyond it.
+ * Whether these holds could be spent beyond a budget that was created or lowered after them: an organisation budget in
+ * which the first hold has no part, or a budget whose holds exceed its remaining amount.
  */
 export async function holdsExceedBudgets(
   reader: Reader,
@@ -192,7 +191,7 @@ export async function holdsExceedBudgets(
   return rows[0]?.beyond ?? false;
 }
 
-/** How many budgets the organisation has made itself; the limits of its keys are bounded by the keys. */
+/** Counts budgets that are not key limits; those are bounded by the number of keys. */
 export async function countOwnBudgets(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
   const row = await reader.kysely
     .selectFrom('budgets')
@@ -205,7 +204,6 @@ export async function countOwnBudgets(reader: Reader, orgId: OrgId, mode: Mode):
   return Number(row.count);
 }
 
-/** Marks a budget as the limit of a key. */
 export async function markBudgetAsKeyLimit(tx: Tx, orgId: OrgId, id: BudgetId): Promise<void> {
   await tx.kysely
     .updateTable('budgets')
@@ -215,15 +213,15 @@ export async function markBudgetAsKeyLimit(tx: Tx, orgId: OrgId, id: BudgetId): 
     .execute();
 }
 
-/** The keys whose limit the budget is, as an array of ids; null for a budget that is no limit of keys. */
+/** A subquery for the key ids whose limit the budget is; null if the budget is not a key limit. */
 export function keysLimitedBy(orgId: OrgId, id: BudgetId): RawBuilder<unknown> {
   return sql`(select key_ids from budgets
      where budgets.org_id = ${toUuid(orgId)} and budgets.id = ${toUuid(id)} and budgets.is_key_limit)::uuid[]`;
 }
 
 /**
- * The ids of the budgets that stop the requests of a key of live mode, as an array of text. `key` names a relation with the columns
- * id, org_id and mode. Budgets that only notify are left out, and so are those of the whole organisation.
+ * A subquery for the ids of the budgets, as text, that can refuse requests of a live key. `key` names a relation with
+ * the columns id, org_id and mode. Budgets of the whole organisation and budgets that only notify are left out.
  */
 export function enforcedBudgetIds(key: string): RawBuilder<string[]> {
   const column = (name: string) => sql.ref(`${key}.${name}`);

@@ -5,14 +5,14 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
 import type { MoneyCause, TransferKind, UsageQuantities } from './model/ledger.ts';
 
-/** Reads the charges, refunds and holds of one cause, and the money that is lent for inference. */
+/** Reads the transfers and holds of one cause, and the credit granted to leases. */
 
 export interface CauseTransfer {
   readonly id: TransferId;
   readonly kind: TransferKind;
-  /** Which act of the cause it was. */
+  /** The step of the cause. */
   readonly step: string;
-  /** What the organisation's money changed by: a charge is negative. */
+  /** The change of the organisation's money; negative for a charge. */
   readonly amount: NanoUsd;
   readonly usage: UsageQuantities | null;
   readonly occurredAt: Date;
@@ -24,9 +24,9 @@ type TransferRow = Pick<
 >;
 
 /**
- * Keys of a cause begin with it and a colon, and `;` follows the colon. Written as a range because one plan is kept for
- * all causes: by `starts_with` it would read all that the organisation was ever charged. Ids may hold a colon, so the
- * cause itself decides.
+ * Selects the keys that start with the cause and a colon, as a range up to `;`, the next character. A range uses the
+ * index under a plan shared by all causes; `starts_with` would read every transfer of the organisation. Ids may contain
+ * colons, so cause_kind and cause_id decide.
  */
 const causeCondition = `org_id = $1 and idempotency_key > $3 || ':' || $4 || ':' and idempotency_key < $3 || ':' || $4 || ';'
    and cause_kind = $3 and cause_id = $4 and mode = $2`;
@@ -39,7 +39,6 @@ const transfersStatement = defineStatement(
    order by id`,
 );
 
-/** Every transfer of one cause, oldest first. */
 export async function listTransfersOf(
   reader: Reader,
   orgId: OrgId,
@@ -64,7 +63,6 @@ const heldStatement = defineStatement(
   `select coalesce(sum(held_nano_usd), 0)::bigint as held from ledger_holds where ${causeCondition}`,
 );
 
-/** What is set aside for one cause. */
 export async function readHeldFor(db: Reader, orgId: OrgId, mode: Mode, cause: MoneyCause): Promise<NanoUsd> {
   const values = [toUuid(orgId), mode, cause.kind, cause.id];
   const [row] = await runStatement<{ held: bigint }>(db, heldStatement, values);
@@ -82,7 +80,7 @@ const leasedCreditStatement = defineStatement(
      and hold.closed_at is null and account.kind in ('credit', 'promo')`,
 );
 
-/** The money that is lent for inference and not spent yet: the most that can still come back. */
+/** Sums the unspent credit in open leases: the most that a recall can return. */
 export async function readLeasedCredit(reader: Reader, orgId: OrgId, mode: Mode): Promise<NanoUsd> {
   const [row] = await runStatement<{ held: bigint }>(reader, leasedCreditStatement, [toUuid(orgId), mode]);
   return nanoUsd(row?.held ?? 0n);

@@ -15,11 +15,11 @@ import { sql } from 'kysely';
 import { afterAll, beforeEach, describe, expect, it } from 'vitest';
 import { applyLedger, readBalance, requireLedgerSuccess, type LedgerCommand } from './index.ts';
 
-/** All loops over shared items use one runner. These tests give it each kind of poisoned item, beside real postings. */
+/** All loops over shared items use one runner. These tests give it each kind of failing item beside real postings. */
 
 const loop = defineLoop({ name: 'test postings', over: 'organisations', timeoutMs: 60_000, atOnce: 2 });
 const amount = nanoUsd(1_000_000_000n);
-// Deadlines of items use this clock, so that a slow machine makes no neighbour late.
+// Deadlines use this clock, so that a slow machine does not time out the other items.
 const clock = new SimulatedClock();
 
 const database = await createTestDatabase();
@@ -57,7 +57,7 @@ const credit = (tx: Tx, orgId: OrgId): Promise<void> =>
     description: 'Top-up',
   });
 
-/** For each kind of poison, the work that fails and the problem that the row of the failed item shows. */
+/** For each kind of failure, the failing work and the problem that the item's row shows. */
 const poisons: Readonly<
   Record<ItemPoison, { readonly work: (tx: Tx) => Promise<unknown>; readonly problem: RegExp }>
 > = {
@@ -88,7 +88,7 @@ const failing = () =>
     .execute();
 const key = (orgId: OrgId): string => orgId;
 
-/** Each neighbour was posted once. The poisoned item was not posted, and only its failure is recorded. */
+/** Expects each other item to be posted once, and only the failing item to be recorded as failed. */
 async function expectOnlyBadFailed(problem: RegExp): Promise<void> {
   expect(await Promise.all(neighbours.map(balanceOf))).toEqual(neighbours.map(() => amount));
   expect(await balanceOf(bad)).toBe(0n);
@@ -100,7 +100,7 @@ describe.each([
   ['with claims', true],
 ])('items that run separately, %s', (_, claims) => {
   it.each<ItemPoison>(['throws', 'hangs', 'times out', 'is refused by the ledger'])(
-    'are posted beside an item that %s, which is postponed and posted after the cause is gone',
+    'are posted beside an item that %s, which is postponed and posted after the fault is removed',
     async (how) => {
       const { work, problem } = poisons[how];
       const runner = createItemRunner(loop, { clock, log: testLog(), db, claims });
@@ -109,7 +109,7 @@ describe.each([
       const running = runner.run(orgs, {
         key,
         work: async (orgId) => {
-          // The work that hangs is outside of a transaction, so that it holds no connection of the pool.
+          // The hanging work runs outside of a transaction, so that it occupies no connection of the pool.
           if (orgId === bad && how === 'hangs') return hang.promise;
           await inTransaction(async (tx) => {
             if (orgId === bad) await work(tx);
@@ -122,7 +122,7 @@ describe.each([
       if (how === 'hangs') await clock.advance(loop.timeoutMs);
       expect(await running).toEqual({ done: neighbours.length, failed: 1, skipped: 0 });
       await expectOnlyBadFailed(problem);
-      // The runner keeps other workers away from a hung item until some time after its work has ended.
+      // The runner keeps other workers from a hung item until some time after its work has ended.
       hang.resolve();
       const next = createItemRunner(loop, { clock, log: testLog(), db });
       await expect

@@ -22,7 +22,7 @@ import {
   type LedgerResult,
 } from './index.ts';
 
-/** Cases that the simulation found: what happens must not depend on what else is in the batch, or on when it is seen. */
+/** Regression tests for cases that the simulation found: a result must not depend on other commands or on timing. */
 
 const clock = new SimulatedClock(TEST_START_MS);
 const hybrid: Clock = {
@@ -114,8 +114,8 @@ const change = (id: BudgetRecord['id'], limit: number) =>
     changeBudget(tx, orgId, 'live', id, { limit: usd(limit) }),
   );
 
-describe('a budget', () => {
-  it('of a key counts what is posted from a hold that is older than it, whatever else is in the batch', async () => {
+describe('budget', () => {
+  it('of a key counts postings from an older hold, regardless of the rest of the batch', async () => {
     const keyId = testIds.next('key');
     await only(topUp(100));
     const holdId = await hold(50, keyId);
@@ -124,13 +124,13 @@ describe('a budget', () => {
     expect(await change(id, 41)).toMatchObject({ spent: 7n });
   });
 
-  it('whose period is over begins the next one with the new limit, not with more', async () => {
+  it('whose period has ended starts the next period with exactly the new limit', async () => {
     const { id } = await budget({}, 10);
     await clock.advance(2 * 86_400_000);
     expect(await change(id, 30)).toMatchObject({ limit: 30n, spent: 0n });
   });
 
-  it('that was removed does not stand in the way of a hold that still has a part of it', async () => {
+  it('that was deleted does not block a hold that still has a part in it', async () => {
     const { id } = await budget({}, 10);
     const { holdId } = await only({
       ...base(),
@@ -149,8 +149,8 @@ describe('a budget', () => {
   });
 });
 
-describe('a charge of nothing', () => {
-  it('that closes a hold has happened, however often it is asked for', async () => {
+describe('zero charge', () => {
+  it('that closes a hold can be replayed', async () => {
     await only(topUp(10));
     const last = post(await hold(5), 0, 'close');
     expect(await only(last)).toMatchObject({ replayed: false, held: 0n });
@@ -158,8 +158,8 @@ describe('a charge of nothing', () => {
   });
 });
 
-describe('a reversal', () => {
-  it('of a charge that fell short is told alike the first and the second time', async () => {
+describe('reversal', () => {
+  it('of a charge with a shortfall returns the same result when replayed', async () => {
     await only(topUp(3));
     const { transferId } = await only(post(await hold(3), 5));
     if (transferId === null) throw new Error('no transfer');
@@ -169,8 +169,8 @@ describe('a reversal', () => {
   });
 });
 
-describe('a refund', () => {
-  it('is taken from all who got a share, in proportion, and given back to paid credit first', async () => {
+describe('refund', () => {
+  it('is taken from all recipients in proportion and returned to paid credit first', async () => {
     const supplier = await createOrganisation(db);
     const later = { priority: 10, expiresAt: new Date(clock.nowMs() + 60_000) };
     await apply(topUp(10), topUp(10, later));
@@ -207,7 +207,7 @@ describe('a refund', () => {
     ]);
   });
 
-  it('of what was reversed in the same batch is told the same as in the next', async () => {
+  it('of a reversed charge is refused alike in the same batch and in the next', async () => {
     await only(topUp(10));
     const { transferId } = await only(post(await hold(5), 5));
     if (transferId === null) throw new Error('no transfer');

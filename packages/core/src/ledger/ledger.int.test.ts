@@ -70,8 +70,8 @@ const listExpired = async (): Promise<readonly OrgId[]> => {
   return rows.map(({ org_id: id }) => fromUuid('org', id ?? ''));
 };
 
-describe('a hold', () => {
-  it('is checked and set aside in one step, posted in parts, and gives back the rest', async () => {
+describe('hold', () => {
+  it('is checked and held in one step, posted in parts, and releases the rest', async () => {
     const orgId = await createOrganisation(db);
     requireLedgerSuccess((await apply([topUp(orgId, 10)]))[0]);
     const { holdId } = requireLedgerSuccess((await apply([hold(orgId, 6)]))[0]);
@@ -97,7 +97,7 @@ describe('a hold', () => {
     expect(await findHold(db, orgId, holdId)).toMatchObject({ closed: true, posted: usd(2), held: 0n });
   });
 
-  it('of many at once never takes more than there is', async () => {
+  it('never exceeds the balance when 30 holds run concurrently', async () => {
     const orgId = await createOrganisation(db);
     await apply([topUp(orgId, 10)]);
     const results = await Promise.all(Array.from({ length: 30 }, () => apply([hold(orgId, 1)])));
@@ -106,8 +106,8 @@ describe('a hold', () => {
   });
 });
 
-describe('a batch', () => {
-  it('answers for each command, and a refused one does not disturb the others', async () => {
+describe('batch', () => {
+  it('returns one result per command, and a refused command does not affect the others', async () => {
     const orgId = await createOrganisation(db);
     const results = await apply([
       hold(orgId, 1),
@@ -121,8 +121,8 @@ describe('a batch', () => {
   });
 });
 
-describe('the same asked for by many at once', () => {
-  it('happens once, and everyone is answered as the first was', async () => {
+describe('concurrent identical commands', () => {
+  it('are applied once, and all callers get the first result', async () => {
     const orgId = await createOrganisation(db);
     await apply([topUp(orgId, 100)]);
     const charge: LedgerCommand = {
@@ -176,7 +176,7 @@ describe('the same asked for by many at once', () => {
         return { ...base(orgId), do: 'refund', step: 'x', transferId, amount: usd(3), description: 'Back' };
       },
     ],
-  ])('a %s that leaves nothing is answered to all as to the first', async (_what, prepare) => {
+  ])('for a %s that uses up the balance all get the first result', async (_what, prepare) => {
     const orgId = await createOrganisation(db);
     await apply([topUp(orgId, 3)]);
     const command = await prepare(orgId);
@@ -188,8 +188,8 @@ describe('the same asked for by many at once', () => {
   });
 });
 
-describe('a step that was used in one mode', () => {
-  it('is refused in the other, in the same batch or a later one: no answer tells of the other money', async () => {
+describe('step used in one mode', () => {
+  it('is refused in the other mode, in the same batch or a later one', async () => {
     const orgId = await createOrganisation(db);
     const live = topUp(orgId, 5);
     const held = hold(orgId, 1);
@@ -204,8 +204,8 @@ describe('a step that was used in one mode', () => {
   });
 });
 
-describe('a cost beyond hold and balance', () => {
-  it('is borne by the operator, and the balance keeps its floor', async () => {
+describe('charge beyond hold and balance', () => {
+  it('is absorbed by the operator, and the balance keeps its floor', async () => {
     const orgId = await createOrganisation(db);
     await apply([topUp(orgId, 5)]);
     const { holdId } = requireLedgerSuccess((await apply([hold(orgId, 2)]))[0]);
@@ -229,7 +229,7 @@ describe('a cost beyond hold and balance', () => {
 
 describe(failingLoop('take expired promotional credit'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s does not keep expired credit of other organisations from being taken',
+    'whose write %s does not stop the loop from expiring credit of other organisations',
     async (how) => {
       const [bad, good] = [await createOrganisation(db), await createOrganisation(db)];
       for (const orgId of [bad, good]) {
@@ -259,8 +259,8 @@ describe(failingLoop('take expired promotional credit'), () => {
   );
 });
 
-describe('promotional credit and budgets', () => {
-  it('spends what expires first, counts the budget, and stops at it', async () => {
+describe('promotional credit with a budget', () => {
+  it('is spent by expiry, counted in the budget and stopped by it', async () => {
     const orgId = await createOrganisation(db);
     await apply([
       topUp(orgId, 10),
@@ -326,12 +326,12 @@ describe('promotional credit and budgets', () => {
   });
 });
 
-describe('a budget that is changed as its period ends', () => {
-  it('leaves its new limit in the next period, no more', async () => {
+describe('budget that is changed while its period ends', () => {
+  it('has exactly the new limit in the next period', async () => {
     const orgId = await createOrganisation(db);
     await apply([topUp(orgId, 100)]);
     const midnightMs = Date.UTC(2030, 0, 2);
-    // Time passes between any two looks at it.
+    // The clock advances with every read.
     let nowMs = midnightMs - 60_000;
     let passesMs = 0;
     const clock = { ...systemClock, nowMs: () => (nowMs += passesMs), now: () => new Date(nowMs) };

@@ -12,20 +12,20 @@ import { unrecordedKeysOf, type BudgetNotice, type WorkingSet } from './batch/wo
 import { writeWorkingSet } from './batch/write.store.ts';
 
 /**
- * Carries out the commands in order and answers one result for each; a refused one changes nothing and does not disturb
- * the others. The same cause and step happen once, whoever asks and however often. A batch takes as many round trips as
- * a single command.
+ * Applies the commands in order and returns one result for each; a refused command changes nothing and does not affect
+ * the others. A cause and step are applied once, however often they are repeated. A batch needs as many round trips as
+ * one command.
  *
- * The accounts are locked until the transaction ends, in the order of their ids: call this once in a transaction, after
- * every other row that you lock.
+ * The accounts stay locked, in the order of their ids, until the transaction ends. Call it once per transaction, after
+ * all other rows are locked.
  */
 export async function applyLedger(tx: Tx, commands: readonly LedgerCommand[]): Promise<LedgerResult[]> {
   if (commands.length === 0) return [];
   for (const command of commands) requireNonNegative(command);
   let slice = await loadWorkingSet(tx, commands);
   let results = commands.map((command) => applyCommand(slice, command));
-  // What was refused, or moved nothing, is entered nowhere, so no constraint can tell that the same happened while we
-  // waited for the locks. Now that they are held, a second look is the last word.
+  // Refused commands and commands that move no money write no row, so no constraint detects that another transaction
+  // used their keys during the wait for the locks. Under the locks this second look-up is final.
   if (await isAnyKeyRecorded(tx, unrecordedKeysOf(slice, commands))) {
     slice = await loadWorkingSet(tx, commands);
     results = commands.map((command) => applyCommand(slice, command));
@@ -35,14 +35,14 @@ export async function applyLedger(tx: Tx, commands: readonly LedgerCommand[]): P
   return results;
 }
 
-/** Negative amounts would turn a charge into a gift. No caller means that, so it is an error and not a refusal. */
+/** A negative amount would turn a charge into a gift. Only a bug can cause it, so it throws instead of refusing. */
 function requireNonNegative(command: LedgerCommand): void {
   const negative =
     ('amount' in command && command.amount < 0n) ||
     (command.do === 'resize' && command.target < 0n) ||
     (command.do === 'post' && typeof command.afterwards === 'object' && command.afterwards.target < 0n);
   if (negative) throw new RangeError(`A ledger command must not have a negative amount: ${command.do}.`);
-  if (command.cause.kind.includes(':')) throw new RangeError('The kind of a cause must not hold a colon.');
+  if (command.cause.kind.includes(':')) throw new RangeError('The kind of a cause must not contain a colon.');
 }
 
 async function emitBudgetEvents(tx: Tx, slice: WorkingSet, notice: BudgetNotice): Promise<void> {
@@ -73,24 +73,21 @@ async function emitBudgetEvents(tx: Tx, slice: WorkingSet, notice: BudgetNotice)
   if (thresholdPercent === 100) await appendOutbox(tx, { ...entry, type: 'budget.exceeded', data });
 }
 
-/**
- * Returns a successful result, and throws any other as an error for the caller. If `wanted` is given, the error for too little
- * balance says how much money was missing.
- */
+/** Returns a success and throws a refusal. With `wanted`, the error for a low balance has the missing amount. */
 export function requireLedgerSuccess(result: LedgerResult | undefined, wanted?: bigint): LedgerSuccess {
-  if (result === undefined) throw new Error('The ledger answered nothing.');
+  if (result === undefined) throw new Error('The ledger returned no result.');
   if (result.ok) return result;
   const { reason, available } = result;
-  const has = available === null ? '' : ` ${formatUsd(nanoUsd(available))} USD could have been had.`;
+  const has = available === null ? '' : ` Available: ${formatUsd(nanoUsd(available))} USD.`;
   switch (reason) {
     case 'INSUFFICIENT_BALANCE':
       throw new Fault('INSUFFICIENT_BALANCE', {
-        message: `The available balance does not cover what this request would take.${has}`,
+        message: `The available balance does not cover this request.${has}`,
         ...(wanted === undefined ? {} : { cause: new InsufficientFundsError(wanted - (available ?? 0n)) }),
       });
     case 'BUDGET_EXCEEDED':
       throw new Fault('BUDGET_EXCEEDED', {
-        message: `A budget of this key or organisation leaves too little for this request.${has}`,
+        message: `The remaining budget of this key or organisation does not cover this request.${has}`,
       });
     case 'ACCOUNT_FROZEN':
     case 'TRANSFER_NOT_FOUND':
@@ -104,10 +101,10 @@ export function requireLedgerSuccess(result: LedgerResult | undefined, wanted?: 
   }
 }
 
-/** A refusal that no caller can repair: a mistake in the code or in the ledger. A retry changes nothing. */
+/** A refusal that only a bug in the code or the ledger can cause, so a retry does not help. */
 export class LedgerError extends Error {
   override readonly name = 'LedgerError';
   constructor(reason: string) {
-    super(`The ledger refused with ${reason}, which only a mistake in the code can bring about.`);
+    super(`The ledger refused with ${reason}. This is a bug: a valid command never causes it.`);
   }
 }

@@ -23,14 +23,13 @@ import { expirePromoLoop } from './loops.ts';
 import { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
 import { plainArray } from './batch/sql-arrays.ts';
 
-/** Reads of the books, and the few settings of an account. Every movement of money goes through `applyLedger`. */
+/** Reads balances, holds and transfers. Money moves only in `applyLedger`. */
 
 export interface WalletRef {
   readonly orgId: OrgId;
   readonly mode: Mode;
 }
 
-/** The key of a wallet in maps. */
 export const walletKey = ({ orgId, mode }: WalletRef): string => `${orgId}:${mode}`;
 
 interface BalanceRow {
@@ -45,7 +44,7 @@ interface BalanceRow {
 
 const noAmounts = { balance: zeroUsd, held: zeroUsd, available: zeroUsd, overdraft: zeroUsd };
 
-/** The money of several organisations at once. One without accounts has none. */
+/** Reads the balances of several wallets. Wallets without accounts are missing from the map. */
 export async function readBalances(
   reader: Reader,
   wallets: readonly WalletRef[],
@@ -82,11 +81,10 @@ export async function readBalance(reader: Reader, orgId: OrgId, mode: Mode, now:
   return balances.get(walletKey({ orgId, mode })) ?? { ...noAmounts, frozen: false };
 }
 
-/** What a supplier has earned and was not paid yet. */
 export interface EarnedBalance {
-  /** With what is set aside; below zero when it owes. */
+  /** Including held money; negative if the supplier owes. */
   readonly balance: NanoUsd;
-  /** Set aside for payouts that it asked for. */
+  /** Held for requested payouts. */
   readonly held: NanoUsd;
 }
 
@@ -139,7 +137,7 @@ function transferFromRow(row: Selectable<Tables['ledger_transfers']>): TransferR
   };
 }
 
-/** One transfer, of this organisation only. */
+/** Restricted to one organisation, so that a tenant cannot read transfers of others. */
 export async function findTransfer(db: Reader, orgId: OrgId, id: TransferId): Promise<TransferRecord | null> {
   const row = await db.kysely
     .selectFrom('ledger_transfers')
@@ -150,7 +148,7 @@ export async function findTransfer(db: Reader, orgId: OrgId, id: TransferId): Pr
   return row === undefined ? null : transferFromRow(row);
 }
 
-/** One transfer of any organisation, for operators. */
+/** For operators: not restricted to an organisation. */
 export async function findAnyTransfer(reader: Reader, id: TransferId): Promise<TransferRecord | null> {
   const row = await reader.kysely
     .selectFrom('ledger_transfers')
@@ -173,7 +171,7 @@ interface TransferPage {
   readonly after: TransferId | null;
 }
 
-/** An organisation's own money, newest first. What budgets count is no movement of money and not in it. */
+/** Lists an organisation's transfers, newest first. Transfers of budgets move no money and are left out. */
 export async function listTransfers(
   reader: Reader,
   orgId: OrgId,
@@ -184,7 +182,7 @@ export async function listTransfers(
   return readPage(query, filter, page);
 }
 
-/** Every organisation's, for operators. */
+/** For operators: transfers of all organisations. */
 export async function listAllTransfers(
   reader: Reader,
   filter: TransferFilter & { readonly orgId?: OrgId },
@@ -207,7 +205,7 @@ async function readPage(
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind);
   if (filter.cause !== undefined) {
     const { kind, id } = filter.cause;
-    // The key begins with the cause, and its index serves this. Ids may hold a colon, so the cause itself decides.
+    // The key starts with the cause, so its index is used. Ids may contain colons, so the cause columns decide.
     const prefix = id === undefined ? `${kind}:` : `${kind}:${id}:`;
     query = query
       .where(sql<boolean>`starts_with(idempotency_key, ${prefix})`)
@@ -228,7 +226,7 @@ async function readPage(
   return rows.map(transferFromRow);
 }
 
-/** Freezes or frees an organisation's money. Answers false when it has no account, and so nothing to freeze. */
+/** Freezes or unfreezes an organisation's credit. Returns false if it has no account. */
 export async function setFrozen(tx: Tx, orgId: OrgId, mode: Mode, frozen: boolean): Promise<boolean> {
   const { rows } = await sql`
     update ledger_accounts
@@ -239,7 +237,7 @@ export async function setFrozen(tx: Tx, orgId: OrgId, mode: Mode, frozen: boolea
   return rows.length > 0;
 }
 
-/** Lets the balance go this far below zero. Refused (false) while more than that is already used. */
+/** Sets how far the balance may go below zero. Returns false if more than that is already used. */
 export async function setOverdraft(tx: Tx, orgId: OrgId, mode: Mode, overdraft: NanoUsd): Promise<boolean> {
   const floor = negateUsd(overdraft);
   const { rows } = await sql`
@@ -256,7 +254,7 @@ export interface ExpiredPromo extends WalletRef {
   readonly entryCount: bigint;
 }
 
-/** Promotional credit whose time is over and of which something is left that nothing holds. */
+/** Expired promotional accounts with credit that no hold covers. */
 export async function listExpiredPromos(tx: Tx, now: Date, limit: number): Promise<readonly ExpiredPromo[]> {
   const { rows } = await sql<{ id: string; org_id: string; mode: Mode; entry_count: bigint }>`
     select id, org_id, mode, entry_count from ledger_accounts

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { listAllTransfers, listTransfers, type TransferFilter } from './index.ts';
 
-/** A year of one busy organisation: a charge every ten minutes, and three transfers that a person made. */
+/** A year of one busy organisation: a charge every ten minutes, and three refunds. */
 const CHARGES = 50_000;
 const start = new Date('2026-01-01T00:00:00Z');
 const at = (nth: number) => new Date(start.getTime() + nth * 600_000);
@@ -19,7 +19,7 @@ beforeAll(async () => {
   orgId = await createOrganisation(db);
   const client = await database.connect();
   try {
-    // Past the triggers: this is about reading, and no entries are read.
+    // Skips the triggers: these tests only read transfers, no entries.
     await client.query('set session_replication_role = replica');
     await client.query(
       `insert into ledger_transfers (id, org_id, mode, kind, idempotency_key, cause_kind, cause_id, amount_nano_usd,
@@ -40,7 +40,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** What was listed, and how many rows had to be looked at for it. */
+/** Returns the result and the number of rows that were read for it. */
 function watched<T>(work: (tx: Tx) => Promise<T>): Promise<{ result: T; read: number }> {
   return db.transaction({ name: 'watched', isolation: 'read committed' }, async (tx) => {
     const before = await rowsRead(tx);
@@ -64,22 +64,22 @@ describe('a page of the ledger reads little more than it shows', () => {
   const page = { limit: 10, after: null };
 
   it.each<[string, TransferFilter, readonly number[]]>([
-    ['of a kind that is rare', { kind: 'refund' }, [40_000, 20_000, 7]],
-    ['of a kind that there is none of', { kind: 'clawback' }, []],
-    ['of a time long ago', { until: at(10) }, [9, 8, 7, 6, 5, 4, 3, 2, 1]],
-    ['of a time between', { from: at(25_000), until: at(25_003) }, [25_002, 25_001, 25_000]],
-    ['of one cause', { cause: { kind: 'rental', id: '123' } }, [123]],
-  ])('%s', async (_what, filter, wanted) => {
+    ['by a rare kind', { kind: 'refund' }, [40_000, 20_000, 7]],
+    ['by a kind without transfers', { kind: 'clawback' }, []],
+    ['by a time long ago', { until: at(10) }, [9, 8, 7, 6, 5, 4, 3, 2, 1]],
+    ['by a period in the middle', { from: at(25_000), until: at(25_003) }, [25_002, 25_001, 25_000]],
+    ['by one cause', { cause: { kind: 'rental', id: '123' } }, [123]],
+  ])('for a filter %s', async (_what, filter, wanted) => {
     const own = await watched((tx) => listTransfers(tx, orgId, { mode: 'live', ...filter }, page));
     expect(nthOf(own.result)).toEqual(wanted);
     expect(own.read).toBeLessThan(100);
   });
 
   it.each<[string, TransferFilter, readonly number[]]>([
-    ['of a kind that is rare', { kind: 'refund' }, [40_000, 20_000, 7]],
-    ['of a kind that there is none of', { kind: 'clawback' }, []],
-    ['of a time long ago', { until: at(10) }, [9, 8, 7, 6, 5, 4, 3, 2, 1]],
-  ])('also for an operator, who asks about all: %s', async (_what, filter, wanted) => {
+    ['by a rare kind', { kind: 'refund' }, [40_000, 20_000, 7]],
+    ['by a kind without transfers', { kind: 'clawback' }, []],
+    ['by a time long ago', { until: at(10) }, [9, 8, 7, 6, 5, 4, 3, 2, 1]],
+  ])("for an operator's filter %s over all organisations", async (_what, filter, wanted) => {
     const all = await watched((tx) => listAllTransfers(tx, filter, page));
     expect(nthOf(all.result)).toEqual(wanted);
     expect(all.read).toBeLessThan(100);

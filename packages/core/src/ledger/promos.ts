@@ -7,8 +7,7 @@ import { listExpiredPromos } from './ledger.store.ts';
 import { expirePromoLoop } from './loops.ts';
 
 /**
- * Takes what is left of promotional credit after its time. What running work holds of it stays until it is posted or let
- * go, so an account may be swept more than once: the number of its entries tells the sweeps apart.
+ * Expires promotional credit. Credit in holds is expired after its release, so the entry count makes each step unique.
  */
 export async function expirePromos(
   db: Db,

@@ -7,7 +7,7 @@ const owner = { orgId: testIds.next('org'), mode: 'live' } as const;
 const short = (amount: bigint): Fault =>
   new Fault('INSUFFICIENT_BALANCE', { cause: new InsufficientFundsError(amount) });
 
-/** Work that needs so much more than is available, and a pot that has so much. */
+/** Work that is short of `missing`, and a credit lease that can return `leased`. */
 function setUp(missing: bigint, leased: bigint) {
   let available = 0n;
   let tries = 0;
@@ -24,22 +24,22 @@ function setUp(missing: bigint, leased: bigint) {
   return { recall, work, tries: () => tries, available: () => available };
 }
 
-describe('work that lacks money', () => {
-  it('is done with what the pot gives back, and takes no more than it lacks', async () => {
+describe('retryWithRecalledCredit', () => {
+  it('retries with recalled credit and recalls no more than is missing', async () => {
     const { recall, work, tries, available } = setUp(70n, 100n);
     expect(await retryWithRecalledCredit(owner, recall, work)).toBe('done');
     expect([tries(), available()]).toEqual([2, 70n]);
   });
 
-  it('is refused as before when the pot has nothing, cannot be asked, or nobody asks it', async () => {
-    for (const recall of [setUp(70n, 0n).recall, () => Promise.reject(new Error('away')), undefined]) {
+  it('rethrows the refusal if the recall returns nothing, fails or is not configured', async () => {
+    for (const recall of [setUp(70n, 0n).recall, () => Promise.reject(new Error('unreachable')), undefined]) {
       const { work, tries } = setUp(70n, 0n);
       await expect(retryWithRecalledCredit(owner, recall, work)).rejects.toThrow(Fault);
       expect(tries()).toBe(1);
     }
   });
 
-  it('is tried again with a part of what it lacks, and is then refused for the rest', async () => {
+  it('retries with a part of the missing amount and is then refused for the rest', async () => {
     const { recall, work, tries } = setUp(70n, 69n);
     await expect(retryWithRecalledCredit(owner, recall, work)).rejects.toMatchObject({
       cause: { amount: 1n },
@@ -47,7 +47,7 @@ describe('work that lacks money', () => {
     expect(tries()).toBe(2);
   });
 
-  it('is tried no more than twice', async () => {
+  it('tries at most twice', async () => {
     let tries = 0;
     const work = async (): Promise<never> => {
       tries += 1;
@@ -57,7 +57,7 @@ describe('work that lacks money', () => {
     expect(tries).toBe(2);
   });
 
-  it('that fails for another reason recalls nothing', async () => {
+  it('recalls nothing if the work fails for another reason', async () => {
     const recall: RecallCredit = () => expect.fail('recalled');
     for (const error of [new Fault('BUDGET_EXCEEDED'), new Error('other')]) {
       await expect(retryWithRecalledCredit(owner, recall, () => Promise.reject(error))).rejects.toBe(error);

@@ -2,15 +2,15 @@ import type { Mode } from '@millrace/platform/envelope';
 import { isFault } from '@millrace/platform/fault';
 import type { OrgId } from '@millrace/platform/ids';
 
-/** Takes money back that was lent out for inference, up to this much. Answers what became available. */
+/** Recalls up to this much credit from the organisation's leases and returns the amount that became available. */
 export type RecallCredit = (request: {
   readonly orgId: OrgId;
   readonly mode: Mode;
-  /** `all` that no request has set aside, because a budget was set since it was lent. */
+  /** `all` recalls all unreserved credit, because a budget was created or lowered after it was granted. */
   readonly amount: bigint | 'all';
 }) => Promise<bigint>;
 
-/** The cause of a refusal for want of money: how much was missing. */
+/** The cause of an INSUFFICIENT_BALANCE fault: how much money was missing. */
 export class InsufficientFundsError extends Error {
   override readonly name = 'MoneyMissing';
   readonly amount: bigint;
@@ -20,15 +20,15 @@ export class InsufficientFundsError extends Error {
   }
 }
 
-/** How much money was missing, if the work was refused for that reason; otherwise null. */
+/** The missing amount if the work was refused for insufficient balance; otherwise null. */
 export function missingFundsOf(error: unknown): bigint | null {
   return isFault(error) && error.cause instanceof InsufficientFundsError ? error.cause.amount : null;
 }
 
 /**
- * Does the work, and does it once more if it was refused for lack of money and some lent money of the organisation came back. A
- * part of the missing amount may suffice, since a refusal may ask for more than the minimum. Not for use inside a transaction:
- * the recall is a call over the network. If the recall fails, the refusal stands.
+ * Does the work, and retries it once if the balance was insufficient and leases returned some credit. Part of the
+ * missing amount may suffice, because a request may ask for more than its minimum. Do not call it inside a transaction:
+ * the recall uses the network. If the recall fails, the refusal is rethrown.
  */
 export async function retryWithRecalledCredit<T>(
   { orgId, mode }: { readonly orgId: OrgId; readonly mode: Mode },

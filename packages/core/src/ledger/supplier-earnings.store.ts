@@ -5,14 +5,14 @@ import { sql, type RawBuilder } from 'kysely';
 import { inPeriod, type TransferPeriod } from './transfer-reports.store.ts';
 
 /**
- * What transfers earned a supplier. Callers name the resources that its meters ran for in the period, as a query with the columns org_id,
- * cause_kind and cause_id.
+ * Sums the earnings of suppliers. Callers pass the resources that the supplier's meters ran for in the period, as a
+ * query with the columns org_id, cause_kind and cause_id.
  */
 
 /**
- * The transfers of the period that changed what a supplier earned. The entries of a supplier's account cannot be looked up by the
- * account, on purpose: they are found through the resources that its meters run for, and through the few transfers that undo others.
- * `earned_id` and `earned_at` are of the transfer that is undone, where the transfer undoes one; `meter` is null where no meter posted it.
+ * The transfers of the period that changed a supplier's earnings. Entries deliberately have no index by account: they
+ * are found through the resources of the supplier's meters, and through the few transfers that undo others. For those,
+ * `earned_id` and `earned_at` belong to the undone transfer. `meter` is null if no meter posted the transfer.
  */
 function earningTransfersIn(supplier: OrgId, period: TransferPeriod, resources: RawBuilder<unknown>) {
   const isLive = sql`t.mode = 'live' and ${inPeriod(period)}`;
@@ -23,7 +23,7 @@ function earningTransfersIn(supplier: OrgId, period: TransferPeriod, resources: 
     ),
     things as materialized (${resources}
     ),
-    -- One look at the index for each thing and each transfer, however many others there are: the offset keeps it so.
+    -- "offset 0" forces one index look-up per resource and transfer, regardless of the number of other rows.
     moved as materialized (
       select posted.* from things m cross join lateral (
         select t.id, t.cause_id, t.occurred_at, t.id as earned_id, t.occurred_at as earned_at, ${meterIn(sql`t`)} as meter,
@@ -45,14 +45,11 @@ function earningTransfersIn(supplier: OrgId, period: TransferPeriod, resources: 
     )`;
 }
 
-/** The meter that a transfer was posted for, with its thing; null for other transfers. */
+/** The meter and resource that a transfer was posted for; null for other transfers. */
 const meterIn = (transfer: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`substring(${transfer}.idempotency_key from '^.*:meter:[^:]+')`;
 
-/**
- * By resource and day (UTC), what was posted in the period, less what was given back or refunded in it. Columns: cause_id, day, gpu_ms,
- * earned, fee.
- */
+/** Postings less credits and refunds. Columns: cause_id, day (UTC), gpu_ms, earned, fee. */
 export function earningsByResource(
   supplier: OrgId,
   period: TransferPeriod,
@@ -70,7 +67,7 @@ export function earningsByResource(
           select sum(e.amount_nano_usd) filter (where e.account_id = any ((select ids from fees)::uuid[])) as fee,
                  sum(e.amount_nano_usd) filter (where e.account_id = (select id from payable)) as earned
             from ledger_entries e where e.transfer_id = moved.id offset 0) as entered
-       -- A thing may have meters whose money is not shared, such as that of its disk while it is off.
+       -- Some meters of a resource are not shared with the supplier, such as its disk while it is off.
        where entered.fee is not null or entered.earned is not null
     )
     select cause_id, day, sum(gpu_ms) as gpu_ms, sum(earned) as earned, sum(fee) as fee from legs
@@ -78,8 +75,8 @@ export function earningsByResource(
 }
 
 /**
- * What meters earned the supplier in a period that has not matured. Time that a meter gives back reduces the meter's newest earnings
- * first. If it exceeds those of the period, the excess reduces matured earnings: so a running total below zero is not carried over.
+ * Sums the earnings that have not matured yet. Credits of a meter reduce its newest earnings first. Credits beyond the
+ * period's earnings reduce matured earnings, so a negative running total is not carried over.
  */
 export async function sumMaturingEarnings(
   reader: Reader,

@@ -6,9 +6,9 @@ import { sql, type RawBuilder } from 'kysely';
 import { firstIdAfter, firstIdFrom } from './model/id-ranges.ts';
 import type { MoneyCause } from './model/ledger.ts';
 
-/** Sums and lists over transfers for reports of other features, and the SQL fragments that such reports are composed of. */
+/** Sums and lists of transfers for reports of other features, with SQL fragments to compose them. */
 
-/** What was paid in so far, without what this cause has paid in. */
+/** Sums all top-ups except those of one cause. */
 export async function sumTopUps(db: Reader, orgId: OrgId, mode: Mode, without: MoneyCause): Promise<NanoUsd> {
   const row = await db.kysely
     .selectFrom('ledger_transfers')
@@ -28,7 +28,6 @@ export interface Deposit {
   readonly occurredAt: Date;
 }
 
-/** Payments and grants, newest first. */
 export async function listDeposits(
   reader: Reader,
   orgId: OrgId,
@@ -52,7 +51,6 @@ export async function listDeposits(
   }));
 }
 
-/** What of a charge was given back so far. */
 export async function sumRefunds(reader: Reader, orgId: OrgId, transferId: TransferId): Promise<NanoUsd> {
   const row = await reader.kysely
     .selectFrom('ledger_transfers')
@@ -63,7 +61,6 @@ export async function sumRefunds(reader: Reader, orgId: OrgId, transferId: Trans
   return nanoUsd(BigInt(row.total));
 }
 
-/** When the ledger first had anything in it; null while it is empty. */
 export async function readFirstTransferTime(reader: Reader): Promise<Date | null> {
   const row = await reader.kysely
     .selectFrom('ledger_transfers')
@@ -76,11 +73,10 @@ export async function readFirstTransferTime(reader: Reader): Promise<Date | null
 
 export interface TransferPeriod {
   readonly from: Date;
-  /** Before this instant. */
   readonly until: Date;
 }
 
-/** Whether a transfer `t` is of the period. The ids let an index find it; the exact times decide. */
+/** Whether transfer `t` is in the period. The ids let the index find it; the exact times decide. */
 export function inPeriod({ from, until }: TransferPeriod): RawBuilder<unknown> {
   return sql`t.id >= ${firstIdFrom(from)} and t.id < ${firstIdAfter(until)}
              and t.occurred_at >= ${from} and t.occurred_at < ${until}`;
@@ -88,7 +84,6 @@ export function inPeriod({ from, until }: TransferPeriod): RawBuilder<unknown> {
 
 type ModePeriod = TransferPeriod & { readonly mode: Mode };
 
-/** The charges and credits of a wallet in a period. Columns: those of `ledger_transfers`. */
 export function chargesIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown> {
   return sql`(
     select * from ledger_transfers t
@@ -97,9 +92,9 @@ export function chargesIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown>
 }
 
 /**
- * What a period cost a wallet: charges, credits, and the refunds and reversals of them. Columns: cost, key_id; is_undone for a
- * refund or reversal; sign, 1 for a charge and -1 for a credit; cause_kind, cause_id and usage of the charge or credit, also where
- * it is undone; is_correction where that is of an earlier month.
+ * The costs of a wallet in a period: charges, credits, and their refunds and reversals. Columns: cost, key_id;
+ * is_undone for a refund or reversal; sign, 1 for a charge and -1 for a credit; cause_kind, cause_id and usage of the
+ * (undone) charge or credit; is_correction if the undone one is of an earlier month.
  */
 export function costsIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown> {
   return sql`
@@ -116,14 +111,12 @@ export function costsIn(orgId: OrgId, period: ModePeriod): RawBuilder<unknown> {
               or t.kind in ('refund', 'reversal') and source.kind in ('charge', 'credit'))`;
 }
 
-/** Whether the live wallet of the organisation that the column refers to may have had costs in the period. */
 export function hadCostsIn(column: string, period: TransferPeriod): RawBuilder<boolean> {
   return sql<boolean>`exists (select from ledger_transfers t
                         where t.mode = 'live' and t.org_id = ${sql.ref(column)} and ${inPeriod(period)}
                           and t.kind in ('charge', 'credit', 'refund', 'reversal'))`;
 }
 
-/** Whether the transfer that the column refers to has this cause. */
 export function hasCause(column: string, cause: MoneyCause): RawBuilder<boolean> {
   return sql<boolean>`exists (select from ledger_transfers transfer
      where transfer.id = ${sql.ref(column)} and transfer.cause_kind = ${cause.kind} and transfer.cause_id = ${cause.id})`;

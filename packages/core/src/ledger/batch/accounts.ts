@@ -2,7 +2,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { Product, SystemAccount } from '../model/ledger.ts';
 import type { BudgetPeriod } from '../model/periods.ts';
 
-/** Accounts as the decisions see them: rows that the transaction has locked, changed in memory, then written back. */
+/** Accounts as the decision functions see them: locked rows, changed in memory and then written back. */
 
 export type AccountKind =
   | SystemAccount['kind']
@@ -14,7 +14,6 @@ export type AccountKind =
 
 export type OnExceeded = 'notify' | 'stop_new_work' | 'stop_everything';
 
-/** The budget behind a limit account. */
 export interface BudgetState {
   readonly keyIds: readonly string[] | null;
   readonly name: string;
@@ -28,7 +27,7 @@ export interface BudgetState {
   changed: boolean;
 }
 
-/** Ids are UUIDs here, as in the rows: a batch of hundreds would otherwise spend its time on spelling. */
+/** Ids are UUIDs, as in the rows: formatting the ids of a batch of hundreds would take most of its time. */
 export interface Account {
   readonly id: string;
   readonly kind: AccountKind;
@@ -38,24 +37,23 @@ export interface Account {
   readonly expiresAtMs: number | null;
   readonly frozen: boolean;
   readonly budget: BudgetState | null;
-  /** Not yet in the database. */
   readonly isNew: boolean;
   balance: bigint;
   held: bigint;
   floor: bigint | null;
   entryCount: bigint;
-  /** Credit only: what clawbacks could not take; free credit repays it first. See `debt.ts`. */
+  /** Credit only: the debt from clawbacks. Free credit repays it first; see `debt.ts`. */
   owed: bigint;
-  /** Credit only: what clawbacks could not take and the operator does not claim. */
+  /** Credit only: clawed-back amounts that were missing and that the operator does not claim. */
   writtenOff: bigint;
-  /** Credit only: there may be promotional accounts or budgets beside it. */
+  /** Credit only: the wallet may also have promotional accounts or budgets. */
   hasCompanions: boolean;
   touched: boolean;
 }
 
 export type SystemAccountRef = SystemAccount | { readonly kind: 'limit_contra' };
 
-/** How many rows together are one of the operator's accounts. */
+/** The number of rows of each operator account, so that concurrent batches rarely lock the same row. */
 export const systemShards = 16;
 
 const kindCodes: Readonly<Record<SystemAccount['kind'] | 'limit_contra', string>> = {
@@ -70,14 +68,14 @@ const kindCodes: Readonly<Record<SystemAccount['kind'] | 'limit_contra', string>
 const productCodes: Record<Product, string> = { rental: '01', volume: '02', inference: '03', instance: '04' };
 const modeCodes: Readonly<Record<Mode, string>> = { live: '00', test: '01' };
 
-/** The id of one row of an operator's account. The migration made these rows by the same rule. */
+/** The id of one shard row of an operator account. The migration created the rows by the same rule. */
 export function systemAccountId(account: SystemAccountRef, mode: Mode, shard: number): string {
   const product = account.kind === 'revenue' ? productCodes[account.product] : '00';
   const shardCode = shard.toString(16).padStart(2, '0');
   return `ffffffff-ffff-7fff-bf00-${kindCodes[account.kind]}${product}${modeCodes[mode]}${shardCode}0000`;
 }
 
-/** Which of the sixteen rows a batch uses: decided by its first organisation, so that batches spread over them. */
+/** The shard of a batch, taken from its first organisation so that batches spread over the shards. */
 export function shardOfOrganisation(orgUuid: string): number {
   return Number.parseInt(orgUuid.slice(-1), 16) % systemShards;
 }

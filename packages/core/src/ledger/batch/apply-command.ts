@@ -11,7 +11,7 @@ import {
   decideReverse,
 } from './transfers.ts';
 
-/** Decides one command on what the commands before it have left. A refusal leaves everything as it was. */
+/** Decides one command, given the effects of the earlier commands of the batch. A refused command changes nothing. */
 export function applyCommand(slice: WorkingSet, command: LedgerCommand): LedgerResult {
   const wallet = walletFor(slice, command);
   for (const limit of wallet.limits) startBudgetPeriod(slice, wallet, limit);

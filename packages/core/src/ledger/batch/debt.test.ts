@@ -15,7 +15,7 @@ const doneOf = (result: LedgerResult): LedgerSuccess => {
 };
 const hold = (ledger: TestLedger, amount: number): HoldId => {
   const { holdId } = doneOf(ledger.run({ do: 'hold', amount: usd(amount), demand: 'new' }));
-  if (holdId === null) throw new Error('nothing was held');
+  if (holdId === null) throw new Error('no hold');
   return holdId;
 };
 const clawBack = (ledger: TestLedger, amount: number): LedgerSuccess =>
@@ -39,7 +39,7 @@ const topUp = (ledger: TestLedger, amount: number): LedgerSuccess =>
       description: 'Top-up',
     }),
   );
-/** Loads a transfer of this batch as the store would for a command that undoes it. */
+/** Loads a transfer of this batch as the store does for a command that undoes it. */
 function makeUndoable(
   { slice, wallet }: TestLedger,
   transferId: TransferId | null,
@@ -78,8 +78,8 @@ const state = ({ wallet: { credit }, system }: TestLedger) => ({
   shortfall: system({ kind: 'shortfall' }).balance,
 });
 
-describe('the debt of a clawback', () => {
-  it('is what the free credit does not cover, held money included', () => {
+describe('clawback debt', () => {
+  it('is the part that free credit does not cover, held money included', () => {
     const ledger = createTestLedger({ balance: 100n });
     hold(ledger, 90);
     clawBack(ledger, 100);
@@ -87,7 +87,7 @@ describe('the debt of a clawback', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('is repaid by closing, shrinking and partly charging holds', () => {
+  it('is repaid when holds are closed, shrunk or partly charged', () => {
     const ledger = createTestLedger({ balance: 100n });
     const [one, two, three] = [hold(ledger, 30), hold(ledger, 30), hold(ledger, 30)];
     clawBack(ledger, 100);
@@ -109,7 +109,7 @@ describe('the debt of a clawback', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('is repaid from deposits before they can be spent, and never from more than is owed', () => {
+  it('is repaid from deposits before they can be spent, and only up to the debt', () => {
     const ledger = createTestLedger({ balance: 0n });
     clawBack(ledger, 50);
     topUp(ledger, 20);
@@ -123,7 +123,7 @@ describe('the debt of a clawback', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('ends with the clawback that made it, and what was repaid returns to the organisation', () => {
+  it('is cancelled when its clawback is undone, and repayments return to the organisation', () => {
     const ledger = createTestLedger({ balance: 100n });
     const holdId = hold(ledger, 90);
     const taken = clawBack(ledger, 100);
@@ -134,7 +134,7 @@ describe('the debt of a clawback', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('of two clawbacks is reduced by undoing one of them, whichever the repayments were for', () => {
+  it('is reduced by undoing one of two clawbacks, regardless of which one was repaid', () => {
     const ledger = createTestLedger({ balance: 100n });
     const holdId = hold(ledger, 100);
     const first = clawBack(ledger, 60);
@@ -146,7 +146,7 @@ describe('the debt of a clawback', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('that was written off returns to the operator when its clawback is undone', () => {
+  it('returns to the operator if it was written off and its clawback is undone', () => {
     const ledger = createTestLedger({ balance: 0n });
     const taken = clawBack(ledger, 50);
     const { credit } = ledger.wallet;
@@ -157,7 +157,7 @@ describe('the debt of a clawback', () => {
     expect(credit.writtenOff).toBe(0n);
   });
 
-  it('and its repayment return to the organisation when its dispute is won, however much was written off before', () => {
+  it('is returned with its repayments after a won dispute, regardless of earlier write-offs', () => {
     const ledger = createTestLedger({ balance: 100n });
     const { credit } = ledger.wallet;
     const old = clawBack(ledger, 190);
@@ -175,7 +175,7 @@ describe('the debt of a clawback', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('is not made by charges that the balance does not cover', () => {
+  it('is not created by charges that the balance does not cover', () => {
     const ledger = createTestLedger({ balance: 10n });
     doneOf(
       ledger.run({

@@ -10,25 +10,20 @@ import {
 } from './working-set.ts';
 
 /**
- * The debt of an organisation whose payment was taken back while its money was held or spent. The operator's shortfall
- * account advances the missing part; credit that becomes free afterwards, by a released hold or a deposit, repays it first.
- * The database refuses free credit beside a debt, so every command that frees credit must settle within its own batch.
+ * Tracks clawback debts. The database refuses free credit beside a debt, so a command that frees credit must settle the
+ * debt in its own batch. The shortfall account advances the missing part meanwhile.
  */
 
-/** The cause of transfers that repay a debt, or return a repayment. */
 export const debtCause = 'clawback_debt';
 
-/** A clawback took `shortfall` less than its amount. */
+/** Adds the missing part of a clawback, `shortfall`, to the debt. */
 export function addDebt({ credit }: Wallet, shortfall: bigint): void {
   if (shortfall === 0n) return;
   credit.owed += shortfall;
   credit.touched = true;
 }
 
-/**
- * A clawback was undone, and `returned` of it went back to the operator. A written-off clawback never was a debt, so it reduces none;
- * every other one reduces the debt, and repayments beyond the remaining debt return to the organisation.
- */
+/** Reduces the debt by an undone clawback; a written-off one never was a debt. `settleDebt` returns any excess. */
 export function reduceDebt({ credit }: Wallet, returned: bigint, { isWrittenOff }: UndoableTransfer): void {
   const writtenOff = isWrittenOff ? minBigint(returned, credit.writtenOff) : 0n;
   if (returned === 0n) return;
@@ -37,12 +32,12 @@ export function reduceDebt({ credit }: Wallet, returned: bigint, { isWrittenOff 
   credit.touched = true;
 }
 
-/** Repays as much of the debt as the credit covers. Call after each command. */
+/** Repays as much of the debt as the free credit covers. Call it after each command. */
 export function settleDebt(slice: WorkingSet, wallet: Wallet): void {
   const { credit } = wallet;
   if (credit.owed === 0n) return;
   if (credit.owed < 0n) {
-    // A clawback was undone after its debt was repaid.
+    // The debt was repaid before its clawback was undone.
     moveDebt(slice, wallet, -credit.owed, 'Top-up given back: repaid debt returned');
     return;
   }
@@ -52,7 +47,7 @@ export function settleDebt(slice: WorkingSet, wallet: Wallet): void {
   }
 }
 
-/** Moves credit from (positive) or to (negative) the shortfall account, and the debt with it. */
+/** Moves an amount from (positive) or to (negative) the shortfall account and adjusts the debt by it. */
 function moveDebt(slice: WorkingSet, wallet: Wallet, amount: bigint, description: string): void {
   if (amount === 0n) return;
   const { credit } = wallet;
@@ -64,7 +59,7 @@ function moveDebt(slice: WorkingSet, wallet: Wallet, amount: bigint, description
   recordTransfer(slice, legs, {
     wallet,
     kind: 'clawback',
-    // Each entry of the account has its own number, so a later repayment cannot reuse this key.
+    // Entry numbers are unique in an account, so a later repayment cannot reuse this key.
     command: { cause, step: `entry:${credit.entryCount + 1n}` },
     amount,
     description,

@@ -20,7 +20,7 @@ import { account, createTestLedger } from './test-ledger.fixture.ts';
 const credit = (fields: Partial<Account> = {}): Account =>
   account({ id: 'a', kind: 'credit', floor: 0n, ...fields });
 
-describe('what is available', () => {
+describe('available amount', () => {
   it.each([
     [{ balance: 10n, held: 3n, floor: 0n }, 7n],
     [{ balance: 10n, held: 3n, floor: -5n }, 12n],
@@ -28,7 +28,7 @@ describe('what is available', () => {
     [{ balance: 3n, held: 3n, floor: 0n }, 0n],
     [{ balance: -2n, held: 0n, floor: 0n }, 0n],
     [{ balance: -2n, held: 0n, floor: -5n }, 3n],
-  ])('of %o is %s', (fields, expected) => {
+  ])('of account %o is %s', (fields, expected) => {
     expect(availableIn(credit(fields))).toBe(expected);
   });
 
@@ -37,13 +37,13 @@ describe('what is available', () => {
     expect(totalAvailable([])).toBe(0n);
   });
 
-  it('in a budget is never below zero', () => {
+  it('of a budget is never below zero', () => {
     expect(remainingInBudget(credit({ balance: 5n, held: 2n }))).toBe(3n);
     expect(remainingInBudget(credit({ balance: 2n, held: 5n, floor: -3n }))).toBe(0n);
   });
 });
 
-describe('the order of spending', () => {
+describe('spending order', () => {
   it('is priority, then expiry, then age', () => {
     const first = credit({ id: 'z', priority: 1 });
     const soon = credit({ id: 'y', expiresAtMs: 10 });
@@ -57,7 +57,7 @@ describe('the order of spending', () => {
     expect(compareSpending(older, later)).toBe(1);
   });
 
-  it('leaves out what has expired, at the very instant', () => {
+  it('excludes promotional credit from its expiry instant on', () => {
     const promo = credit({ id: 'p', kind: 'promo', expiresAtMs: 100 });
     const paid = credit({ id: 'q' });
     expect(isExpired(promo, 99)).toBe(false);
@@ -69,11 +69,11 @@ describe('the order of spending', () => {
   });
 });
 
-describe('a draw', () => {
+describe('planDraw', () => {
   const two = [credit({ id: 'a', balance: 3n }), credit({ id: 'b', balance: 5n })];
   const amounts = (amount: bigint) => planDraw(two, amount).map((part) => [part.account.id, part.amount]);
 
-  it('empties one account before it touches the next', () => {
+  it('empties one account before it draws from the next', () => {
     expect(amounts(2n)).toEqual([['a', 2n]]);
     expect(amounts(3n)).toEqual([['a', 3n]]);
     expect(amounts(4n)).toEqual([
@@ -82,18 +82,18 @@ describe('a draw', () => {
     ]);
   });
 
-  it('takes what there is when that is less, and nothing when nothing is asked', () => {
+  it('returns less if the accounts do not cover the amount, and nothing for zero', () => {
     expect(sumOf(planDraw(two, 100n))).toBe(8n);
     expect(planDraw(two, 0n)).toEqual([]);
     expect(planDraw([credit({ balance: 0n }), credit({ id: 'b', balance: 1n })], 1n)).toHaveLength(1);
   });
 
-  it('compares amounts', () => {
+  it('uses a minBigint that returns the smaller amount', () => {
     expect([minBigint(1n, 2n), minBigint(2n, 1n), minBigint(2n, 2n)]).toEqual([1n, 1n, 2n]);
   });
 });
 
-describe('a budget', () => {
+describe('budget rules', () => {
   const limitOf = (onExceeded: 'notify' | 'stop_new_work' | 'stop_everything', left: bigint): Account =>
     createTestLedger().addLimit({ onExceeded, left }).limit;
 
@@ -102,7 +102,7 @@ describe('a budget', () => {
     ['stop_new_work', true, false, true],
     ['stop_everything', true, true, true],
   ] as const)(
-    'that says %s refuses new work %s, running work %s, and holds %s',
+    'with onExceeded %s refuse new work: %s, refuse running work: %s, count holds: %s',
     (onExceeded, fresh, running, held) => {
       const limit = limitOf(onExceeded, 5n);
       expect([budgetBlocks(limit, 'new'), budgetBlocks(limit, 'running'), isHeldInBudget(limit)]).toEqual([
@@ -113,11 +113,11 @@ describe('a budget', () => {
     },
   );
 
-  it('that is gone refuses nobody', () => {
+  it('refuse no work for a deleted budget', () => {
     expect(budgetBlocks(account({ id: 'l', kind: 'limit' }), 'new')).toBe(false);
   });
 
-  it('is the tightest when it leaves least, among those that refuse', () => {
+  it('pick the refusing budget with the smallest remaining amount as the tightest', () => {
     const [wide, tight, soft] = [
       limitOf('stop_everything', 9n),
       limitOf('stop_new_work', 4n),
@@ -139,7 +139,7 @@ describe('a budget', () => {
     [200n, 100n, 50],
     [200n, 0n, 100],
     [200n, -50n, 100],
-  ])('of %s with %s left is used to %s percent', (limit, balance, percent) => {
+  ])('report a budget of %s with %s left as %s percent used', (limit, balance, percent) => {
     expect(usedPercent(limit, balance)).toBe(percent);
   });
 });

@@ -2,7 +2,7 @@ import { divideRoundDown } from '@millrace/platform/money';
 import type { Account } from './accounts.ts';
 import type { WorkState } from '../model/ledger.ts';
 
-/** Who pays: pure rules over accounts that are already locked. */
+/** Pure rules that choose the accounts that pay. The caller has already locked the accounts. */
 
 export interface AccountPart {
   readonly account: Account;
@@ -12,10 +12,7 @@ export interface AccountPart {
 export const minBigint = (left: bigint, right: bigint): bigint => (left < right ? left : right);
 const notNegative = (amount: bigint): bigint => (amount > 0n ? amount : 0n);
 
-/**
- * What can still be taken from an account. One without a floor of its own counts from zero, and so does what a supplier
- * earned: its floor says what it owes, which is nothing that could be taken.
- */
+/** The floor of a supplier's account is its debt and no overdraft, so it counts as zero here. */
 export function availableIn(account: Account): bigint {
   const floor = account.kind === 'supplier_payable' ? 0n : (account.floor ?? 0n);
   return notNegative(account.balance - account.held - floor);
@@ -25,7 +22,7 @@ export function isExpired(account: Account, nowMs: number): boolean {
   return account.expiresAtMs !== null && account.expiresAtMs <= nowMs;
 }
 
-/** Lower priority first, then what expires sooner, then the older account; its id carries its time. */
+/** Orders accounts by priority, then earlier expiry, then age; UUIDv7 ids sort by creation time. */
 export function compareSpending(left: Account, right: Account): number {
   if (left.priority !== right.priority) return left.priority - right.priority;
   const leftEnds = left.expiresAtMs ?? Number.POSITIVE_INFINITY;
@@ -34,7 +31,6 @@ export function compareSpending(left: Account, right: Account): number {
   return left.id < right.id ? -1 : left.id > right.id ? 1 : 0;
 }
 
-/** The accounts new money may be taken from, in the order it is taken. */
 export function spendableAccounts(accounts: readonly Account[], nowMs: number): readonly Account[] {
   if (accounts.length === 1) return accounts;
   return accounts.filter((account) => !isExpired(account, nowMs)).toSorted(compareSpending);
@@ -44,7 +40,7 @@ export function totalAvailable(accounts: readonly Account[]): bigint {
   return accounts.reduce((sum, account) => sum + availableIn(account), 0n);
 }
 
-/** Takes up to `amount`, account by account; what is missing in the end is simply not in the parts. */
+/** Draws up to `amount`, account by account. The parts sum to less if the accounts do not cover it. */
 export function planDraw(accounts: readonly Account[], amount: bigint): readonly AccountPart[] {
   const amounts: AccountPart[] = [];
   let missing = amount;
@@ -61,7 +57,6 @@ export function sumOf(amounts: readonly AccountPart[]): bigint {
   return amounts.reduce((sum, part) => sum + part.amount, 0n);
 }
 
-/** Whether this budget refuses such work once it is used up. */
 export function budgetBlocks(limit: Account, demand: WorkState): boolean {
   switch (limit.budget?.onExceeded) {
     case 'stop_everything':
@@ -73,17 +68,16 @@ export function budgetBlocks(limit: Account, demand: WorkState): boolean {
   }
 }
 
-/** A budget that only tells, or was removed, has nothing more set aside in it: nobody is refused by it. */
+/** Budgets that only notify or were deleted refuse no work, so holds are not counted in them. */
 export function isHeldInBudget(limit: Account): boolean {
   return limit.budget !== null && limit.budget.onExceeded !== 'notify';
 }
 
-/** What a budget leaves for more work. */
 export function remainingInBudget(limit: Account): bigint {
   return notNegative(limit.balance - limit.held);
 }
 
-/** The tightest of the budgets that would refuse this work, with what it leaves; null when none would. */
+/** Finds the budget with the smallest remaining amount among those that would refuse this work. */
 export function tightestBudget(
   limits: readonly Account[],
   demand: WorkState,
@@ -97,7 +91,7 @@ export function tightestBudget(
   return found;
 }
 
-/** How much of a budget is used, in whole percent, never more than 100. */
+/** The used share of a budget in whole percent, at most 100. */
 export function usedPercent(limit: bigint, balance: bigint): number {
   const used = limit - balance;
   if (used <= 0n) return 0;

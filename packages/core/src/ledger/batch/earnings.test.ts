@@ -14,8 +14,6 @@ import {
 } from './test-ledger.fixture.ts';
 import { walletKeyOf } from './working-set.ts';
 
-/** What a supplier earned, from the asking to the payout. */
-
 const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: 2 });
 
 function ok(result: LedgerResult): LedgerSuccess {
@@ -59,8 +57,8 @@ const giveBack = (ledger: TestLedger, amount: number) =>
     description: 'Host at fault',
   }) as const;
 
-describe('a payout that is asked for', () => {
-  it('sets aside what was earned, never what can be spent, and no more than there is', () => {
+describe('payout request', () => {
+  it('holds earnings only, never spendable credit, up to the earned amount', () => {
     const { ledger, earnings } = openSupplier(10n);
     const { limit } = ledger.addLimit({ left: 1n });
     placeHold(ledger, 7, 'one');
@@ -80,7 +78,7 @@ describe('a payout that is asked for', () => {
     expect(ledger.run(holdCommand(1))).toMatchObject({ reason: 'ACCOUNT_FROZEN' });
   });
 
-  it('is paid once, from what was set aside for it', () => {
+  it('is paid once, from its hold', () => {
     const { ledger, earnings } = openSupplier(10n);
     const holdId = placeHold(ledger, 7);
     expect(ok(ledger.run(payOut(holdId)))).toMatchObject({ amount: -7n, held: 0n, balanceAfter: 50n });
@@ -93,7 +91,7 @@ describe('a payout that is asked for', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('that is rejected can be asked for again', () => {
+  it('can be repeated after a rejection', () => {
     const { ledger, earnings } = openSupplier(10n);
     const holdId = placeHold(ledger, 10);
     expect(ok(ledger.run({ do: 'close', of: 'earnings', holdId })).held).toBe(0n);
@@ -102,7 +100,7 @@ describe('a payout that is asked for', () => {
     expect(availableIn(earnings)).toBe(10n);
   });
 
-  it('is paid whole although time was given back meanwhile, which the supplier then owes', () => {
+  it('is paid in full despite refunds meanwhile, which the supplier then owes', () => {
     const { ledger, earnings } = openSupplier(10n);
     const holdId = placeHold(ledger, 10);
     ledger.run(giveBack(ledger, 4));
@@ -113,7 +111,7 @@ describe('a payout that is asked for', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('that is rejected makes up for what the supplier owes', () => {
+  it("repays the supplier's debt from its hold if it is rejected", () => {
     const { ledger, earnings } = openSupplier(10n);
     const holdId = placeHold(ledger, 10);
     ledger.run(giveBack(ledger, 4));
@@ -122,7 +120,7 @@ describe('a payout that is asked for', () => {
     expect(availableIn(earnings)).toBe(6n);
   });
 
-  it('is nobody else’s to charge, resize or close, and no other hold is paid out', () => {
+  it('can only be paid or closed as earnings, and other holds cannot be paid out', () => {
     const { ledger } = openSupplier(10n);
     const holdId = placeHold(ledger, 5);
     const unknown = { reason: 'HOLD_NOT_FOUND' };
@@ -134,7 +132,7 @@ describe('a payout that is asked for', () => {
     if (spent === null) throw new Error('no hold');
     expect(ledger.run(payOut(spent))).toMatchObject(unknown);
     expect(ledger.run({ do: 'close', of: 'earnings', holdId: spent })).toMatchObject(unknown);
-    // An account that nobody loaded can only be that of earnings which the command does not name.
+    // An account that is not loaded must be a payable account that the command does not name.
     ledger.slice.accounts.clear();
     expect(ledger.run({ do: 'close', holdId })).toMatchObject(unknown);
   });

@@ -44,10 +44,10 @@ const post = (
 
 const money = ({ wallet }: TestLedger) => [wallet.credit.balance, wallet.credit.held];
 
-describe('what only paid money pays for', () => {
+describe('hold of paid money only', () => {
   const supplied = { of: 'paid' } as const;
 
-  it('is refused where there is promotional credit alone, and takes none where there is both', () => {
+  it('is refused if only promotional credit remains, and takes none of it if both exist', () => {
     const ledger = createTestLedger({ balance: 5n });
     const promo = ledger.addPromo({ balance: 100n, priority: 1 });
     expect(ledger.run({ do: 'hold', ...supplied, amount: usd(6), demand: 'new' })).toMatchObject({
@@ -59,7 +59,7 @@ describe('what only paid money pays for', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('takes none when it grows, when it is renewed or when it goes beyond what was held', () => {
+  it('takes no promotional credit when it grows, is renewed or is exceeded', () => {
     const ledger = createTestLedger({ balance: 10n });
     const promo = ledger.addPromo({ balance: 100n, priority: 1 });
     const { holdId } = ok(ledger.run({ do: 'hold', ...supplied, amount: usd(2), demand: 'new' }));
@@ -83,8 +83,8 @@ describe('what only paid money pays for', () => {
   });
 });
 
-describe('taking a hold', () => {
-  it('sets aside to the last nano-USD and refuses one more', () => {
+describe('hold', () => {
+  it('admits exactly the available balance and refuses one nano-USD more', () => {
     const ledger = createTestLedger({ balance: 10n });
     expect(ok(ledger.run({ do: 'hold', amount: usd(10), demand: 'new' }))).toMatchObject({
       replayed: false,
@@ -103,13 +103,13 @@ describe('taking a hold', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('may take less when that is said, but not less than the least', () => {
+  it('may be smaller than requested, but not below atLeast', () => {
     const ledger = createTestLedger({ balance: 10n });
     expect(ledger.run({ do: 'hold', amount: usd(30), atLeast: usd(11), demand: 'new' }).ok).toBe(false);
     expect(ok(ledger.run({ do: 'hold', amount: usd(30), atLeast: usd(10), demand: 'new' })).held).toBe(10n);
   });
 
-  it('happens once for a cause and step', () => {
+  it('is idempotent for a cause and step', () => {
     const ledger = createTestLedger({ balance: 10n });
     const first = ledger.run({ do: 'hold', amount: usd(4), demand: 'new', step: 'same' });
     const again = ledger.run({ do: 'hold', amount: usd(4), demand: 'new', step: 'same' });
@@ -117,12 +117,12 @@ describe('taking a hold', () => {
     expect(money(ledger)).toEqual([10n, 4n]);
   });
 
-  it('of nothing succeeds with nothing: what is free is held like everything else', () => {
+  it('of zero succeeds without money', () => {
     const ledger = createTestLedger();
     expect(ok(ledger.run({ do: 'hold', amount: usd(0), demand: 'new' })).held).toBe(0n);
   });
 
-  it('is refused to new work on a frozen account, and granted to running work', () => {
+  it('is refused for new work on a frozen account and granted for running work', () => {
     const ledger = createTestLedger({ balance: 10n, frozen: true });
     expect(ledger.run({ do: 'hold', amount: usd(1), demand: 'new' })).toMatchObject({
       reason: 'ACCOUNT_FROZEN',
@@ -137,7 +137,7 @@ describe('taking a hold', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('takes promotional credit first and skips what has expired', () => {
+  it('takes promotional credit first and skips expired credit', () => {
     const ledger = createTestLedger({ balance: 10n });
     const expired = ledger.addPromo({ balance: 5n, priority: 1, expiresAtMs: startMs });
     const soon = ledger.addPromo({ balance: 3n, priority: 50, expiresAtMs: startMs + 1 });
@@ -146,8 +146,8 @@ describe('taking a hold', () => {
   });
 });
 
-describe('a budget and holds', () => {
-  it('holds the same amount in every budget that can refuse, and names the one that does', () => {
+describe('budget with holds', () => {
+  it('holds the amount in every refusing budget, and the refusal names the tightest', () => {
     const ledger = createTestLedger({ balance: 100n });
     const wide = ledger.addLimit({ left: 50n });
     const tight = ledger.addLimit({ left: 20n, onExceeded: 'stop_new_work' });
@@ -165,7 +165,7 @@ describe('a budget and holds', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('of one key does not count the work of another, nor of none', () => {
+  it('of one key ignores the work of other keys and of no key', () => {
     const ledger = createTestLedger({ balance: 100n });
     const [mine, other] = [ids.next('key'), ids.next('key')];
 
@@ -177,7 +177,7 @@ describe('a budget and holds', () => {
     expect(ledger.run({ do: 'hold', amount: usd(6), demand: 'new' }).ok).toBe(true);
   });
 
-  it('can be held by itself, for a pot, without touching the balance', () => {
+  it('can be held alone for a credit lease, without a hold on the balance', () => {
     const ledger = createTestLedger({ balance: 1n });
     const { limit, id } = ledger.addLimit({ left: 20n });
     const first = ok(ledger.run({ do: 'hold', amount: usd(12), demand: 'new', onlyBudgets: [id] }));
@@ -196,7 +196,7 @@ describe('a budget and holds', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('begins anew with the next period, except for what running work holds', () => {
+  it('starts its next period with the full limit, less what running work holds', () => {
     const ledger = createTestLedger({ balance: 100n });
     const { limit, id } = ledger.addLimit({
       left: 4n,
@@ -225,7 +225,7 @@ describe('a budget and holds', () => {
     expect(ledger.system({ kind: 'limit_contra' }).balance).toBe(-6n);
   });
 
-  it('stays as it is before its period ends, and for ever when it has no end', () => {
+  it('keeps its remaining amount until its period ends, and forever without an end', () => {
     const ledger = createTestLedger({ balance: 100n });
     const running = ledger.addLimit({ left: 4n, limit: 10n, periodEndMs: startMs + 1 }).limit;
     const total = ledger.addLimit({ left: 4n, limit: 10n, period: 'total', periodEndMs: null }).limit;
@@ -234,8 +234,8 @@ describe('a budget and holds', () => {
   });
 });
 
-describe('resizing a hold', () => {
-  it('goes to the amount named, up or down, and is the same done twice', () => {
+describe('resize', () => {
+  it('sets the hold to the target, up or down, and is idempotent', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 4);
     for (const target of [7, 7, 2, 2, 0, 10]) {
@@ -247,7 +247,7 @@ describe('resizing a hold', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('refuses more than there is, unless less will do', () => {
+  it('refuses more than the balance unless atLeast allows less', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 4);
     expect(ledger.run({ do: 'resize', holdId, target: usd(11), demand: 'new' })).toMatchObject({
@@ -265,7 +265,7 @@ describe('resizing a hold', () => {
     ).toBe(10n);
   });
 
-  it('gives back last what is spent first', () => {
+  it('releases the account that is spent first last', () => {
     const ledger = createTestLedger({ balance: 10n });
     const promo = ledger.addPromo({ balance: 3n, priority: 1 });
     const holdId = holdOf(ledger, 8);
@@ -273,7 +273,7 @@ describe('resizing a hold', () => {
     expect([promo.held, ledger.wallet.credit.held]).toEqual([3n, 1n]);
   });
 
-  it('of a frozen account shrinks, and grows for running work only', () => {
+  it('on a frozen account shrinks the hold, and grows it for running work only', () => {
     const ledger = createTestLedger({ balance: 10n, frozen: true });
     const { holdId } = ok(ledger.run({ do: 'hold', amount: usd(4), demand: 'running' }));
     if (holdId === null) throw new Error('no hold');
@@ -284,7 +284,7 @@ describe('resizing a hold', () => {
     expect(ledger.run({ do: 'resize', holdId, target: usd(5), demand: 'running' }).ok).toBe(true);
   });
 
-  it('refuses a hold that is closed, absent, of another organisation or of the other mode', () => {
+  it('refuses a hold that is closed, unknown, of another organisation or of another mode', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 4);
     ledger.run({ do: 'close', holdId });
@@ -305,8 +305,8 @@ describe('resizing a hold', () => {
   });
 });
 
-describe('posting from a hold', () => {
-  it('charges the hold, pays the shares and keeps the rest set aside', () => {
+describe('post', () => {
+  it('charges the hold, pays the shares and keeps the rest held', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 6);
     const result = ok(ledger.run({ ...post(holdId, 2, 'keep'), usage: { gpuMs: 5 } }));
@@ -327,7 +327,7 @@ describe('posting from a hold', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('happens once for a cause and step, also when the hold is closed since', () => {
+  it('is idempotent for a cause and step, also after the hold was closed', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 6);
     const first = ledger.run({ ...post(holdId, 2, 'close'), step: 'same' });
@@ -337,7 +337,7 @@ describe('posting from a hold', () => {
     expect(ledger.run({ ...post(holdId, 2, 'close') })).toMatchObject({ reason: 'HOLD_CLOSED' });
   });
 
-  it('can bring the hold to an amount for what comes next, as far as the money reaches', () => {
+  it('can set the hold to a new target, as far as the balance reaches', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 3);
     expect(ok(ledger.run(post(holdId, 2, { target: usd(5) }))).held).toBe(5n);
@@ -346,7 +346,7 @@ describe('posting from a hold', () => {
     expect(money(ledger)).toEqual([4n, 1n]);
   });
 
-  it('of nothing moves no money, and still does what comes afterwards', () => {
+  it('of zero moves no money but still closes the hold', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 3);
     expect(ok(ledger.run(post(holdId, 0, 'close')))).toMatchObject({ transferId: null, held: 0n });
@@ -354,7 +354,7 @@ describe('posting from a hold', () => {
     expect(money(ledger)).toEqual([10n, 0n]);
   });
 
-  it('takes from the balance what the hold lacks, and from the operator what the balance lacks', () => {
+  it('takes the missing amount from the balance, then from the operator', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 3);
     expect(ok(ledger.run(post(holdId, 5, 'keep')))).toMatchObject({ amount: -5n, held: 0n, shortfall: 0n });
@@ -370,7 +370,7 @@ describe('posting from a hold', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('leaves the balance alone where the operator answers for what the hold lacks', () => {
+  it('leaves the balance unchanged if the operator pays beyond the hold', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 3);
     const result = ok(ledger.run({ ...post(holdId, 5, 'keep'), beyondHold: 'operator' }));
@@ -390,7 +390,7 @@ describe('posting from a hold', () => {
     expect([promo.balance, ledger.wallet.credit.balance, ledger.wallet.credit.held]).toEqual([0n, 9n, 4n]);
   });
 
-  it('counts against the budgets of the key that the hold was taken for, or that is named', () => {
+  it("counts against the budgets of the hold's key, or of the key in the command", () => {
     const ledger = createTestLedger({ balance: 100n });
     const [first, second] = [ids.next('key'), ids.next('key')];
     const a = ledger.addLimit({ left: 50n, keyIds: [toUuid(first)] }).limit;
@@ -404,7 +404,7 @@ describe('posting from a hold', () => {
     expect(ledger.system({ kind: 'limit_contra' }).balance).toBe(7n);
   });
 
-  it('beyond the hold stops at a budget that stops everything: the operator bears the rest', () => {
+  it('stops beyond the hold at a stop_everything budget, and the operator absorbs the rest', () => {
     const ledger = createTestLedger({ balance: 100n });
     const { limit } = ledger.addLimit({ left: 10n });
     const holdId = holdOf(ledger, 8);
@@ -413,7 +413,7 @@ describe('posting from a hold', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('counts only what fits when the budget was made after the hold', () => {
+  it('counts only what fits into a budget that is newer than the hold', () => {
     const ledger = createTestLedger({ balance: 100n });
     const holdId = holdOf(ledger, 30);
     const { limit } = ledger.addLimit({ left: 10n });
@@ -427,7 +427,7 @@ describe('posting from a hold', () => {
     expect(notifying.balance).toBe(-20n);
   });
 
-  it('announces each threshold once in a period, and the end of the budget', () => {
+  it('announces each threshold once per period, and the exhausted budget', () => {
     const ledger = createTestLedger({ balance: 1_000n });
     ledger.addLimit({ left: 100n, thresholdsPercent: [50, 75], onExceeded: 'notify' });
     const holdId = holdOf(ledger, 200);
@@ -444,7 +444,7 @@ describe('posting from a hold', () => {
     expect(notified()).toEqual([50, 75, 100]);
   });
 
-  it('pays a supplier and the fee by their shares, which must add up', () => {
+  it('pays supplier and platform fee by shares, which must add up', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 10);
     const to = [
@@ -462,8 +462,8 @@ describe('posting from a hold', () => {
   });
 });
 
-describe('closing a hold', () => {
-  it('gives back the rest once, and answers the same again', () => {
+describe('close', () => {
+  it('releases the rest once and returns the same result again', () => {
     const ledger = createTestLedger({ balance: 10n });
     const { limit } = ledger.addLimit({ left: 50n });
     const holdId = holdOf(ledger, 6);
@@ -475,7 +475,7 @@ describe('closing a hold', () => {
   });
 });
 
-describe('what the store has to write', () => {
+describe('rows to write', () => {
   const settle = (ledger: TestLedger): void => {
     for (const each of ledger.slice.accounts.values()) each.touched = false;
     for (const hold of ledger.slice.holds.values()) hold.touched = false;
@@ -485,7 +485,7 @@ describe('what the store has to write', () => {
     ...[...ledger.slice.holds.values()].filter((hold) => hold.touched).map(() => 'hold'),
   ];
 
-  it('is exactly what changed', () => {
+  it('are exactly the changed ones', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 6);
     expect(touched(ledger)).toEqual(['credit', 'hold']);
@@ -510,8 +510,8 @@ describe('what the store has to write', () => {
   });
 });
 
-describe('a charge of nothing', () => {
-  it('that closed its hold is answered alike again; one that would have kept it is refused', () => {
+describe('zero charge', () => {
+  it('that closed its hold can be replayed, but one that keeps the hold is refused', () => {
     const ledger = createTestLedger({ balance: 10n });
     const holdId = holdOf(ledger, 3);
     ledger.run(post(holdId, 0, 'close'));
@@ -521,8 +521,8 @@ describe('a charge of nothing', () => {
   });
 });
 
-describe('a hold of budgets alone', () => {
-  it('touches those it names, and no other budget of the organisation', () => {
+describe('hold of budgets only', () => {
+  it('changes the named budgets and no other budget of the organisation', () => {
     const ledger = createTestLedger({ balance: 50n });
     const named = ledger.addLimit({ left: 20n });
     const other = ledger.addLimit({ left: 20n });

@@ -42,20 +42,20 @@ import {
 } from './working-set.ts';
 import { addShares, replayOf } from './transfers.ts';
 
-/** Two-phase money: set aside, post a part, give back the rest. */
+/** Decides commands on holds: set money aside, charge a part of it, release the rest. */
 
 interface HoldIncrease {
   readonly more: bigint;
   readonly atLeast: bigint;
   readonly demand: WorkState;
   readonly limits: readonly Account[];
-  /** What is held of it, in the order of spending; null where only budgets are held. */
+  /** The accounts to hold money in, in spending order; null for a hold of budgets only. */
   readonly payers: readonly Account[] | null;
 }
 
 type IncreaseResult = { readonly ok: true; readonly amount: bigint } | LedgerRefused;
 
-/** How much more can be set aside: what the balance has and the tightest budget leaves, or why that is too little. */
+/** The amount that balance and tightest budget allow, or the refusal if it is below `atLeast`. */
 function affordableIncrease(request: HoldIncrease): IncreaseResult {
   const money = request.payers === null ? request.more : totalAvailable(request.payers);
   const tight = tightestBudget(request.limits, request.demand);
@@ -83,7 +83,7 @@ function growHold(hold: Hold, amount: bigint, request: Pick<HoldIncrease, 'limit
   hold.touched = true;
 }
 
-/** What the hold has set aside of the balance, first to be spent first. */
+/** The held money by account, in spending order. Budget parts are left out. */
 function heldAmounts(slice: WorkingSet, hold: Hold): readonly AccountPart[] {
   const amounts: AccountPart[] = [];
   for (const [accountId, amount] of hold.amounts) {
@@ -93,7 +93,6 @@ function heldAmounts(slice: WorkingSet, hold: Hold): readonly AccountPart[] {
   return amounts.toSorted((left, right) => compareSpending(left.account, right.account));
 }
 
-/** The first of these parts up to the amount. */
 function takeUpTo(amounts: readonly AccountPart[], amount: bigint): readonly AccountPart[] {
   const taken: AccountPart[] = [];
   let missing = amount;
@@ -105,10 +104,7 @@ function takeUpTo(amounts: readonly AccountPart[], amount: bigint): readonly Acc
   return taken;
 }
 
-/**
- * Sets `amount` less aside. What would be spent first is kept longest when money is given back, and taken first when it
- * is charged. A budget's part goes down with the hold, as far as it reaches.
- */
+/** A charge takes the account that is spent first; giving back starts with the account that is spent last. */
 function releaseFromHold(
   slice: WorkingSet,
   hold: Hold,
@@ -119,7 +115,7 @@ function releaseFromHold(
   const taken = takeUpTo(order === 'charge' ? amounts : amounts.toReversed(), amount);
   for (const part of taken) {
     addToHold(hold, part.account, -part.amount);
-    // What is charged leaves the account in the same breath, so only what is given back can make up for a debt.
+    // A charge leaves the account at once, so only money that is given back can reduce a supplier's debt.
     if (order === 'give back') raiseFloor(part.account);
   }
   for (const [accountId, held] of hold.amounts) {
@@ -136,7 +132,7 @@ function isBudgetOnlyHold(slice: WorkingSet, hold: Hold): boolean {
   return [...hold.amounts.keys()].every((id) => slice.accounts.get(id)?.kind === 'limit');
 }
 
-/** What a hold, and what is charged beyond it, is taken from, in the order of spending. */
+/** The accounts that pay for a hold, and for charges beyond it, in spending order. */
 function payersOf(slice: WorkingSet, wallet: Wallet, of: HoldCommand['of']): readonly Account[] {
   switch (of) {
     case 'earnings':
@@ -148,7 +144,7 @@ function payersOf(slice: WorkingSet, wallet: Wallet, of: HoldCommand['of']): rea
   }
 }
 
-/** The budgets whose part in the hold changes with it. */
+/** The budgets whose parts change with the hold. */
 function limitsOf(slice: WorkingSet, wallet: Wallet, hold: Hold): readonly Account[] {
   if (!isBudgetOnlyHold(slice, hold)) return limitsFor(wallet, hold.keyId);
   return [...hold.amounts.keys()].map((id) => requireLoaded(slice.accounts.get(id), 'a budget of the hold'));
@@ -164,7 +160,7 @@ export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldComma
   const named = command.onlyBudgets?.map((id) => wallet.limits.find((limit) => limit.id === toUuid(id)));
   if (named?.includes(undefined) === true) return ledgerRefused('BUDGET_NOT_FOUND');
   const budgets = named?.filter((limit) => limit !== undefined) ?? limitsFor(wallet, keyId);
-  // What is earned is not spent by being paid out, so no budget counts it.
+  // A payout of earnings is not spending, so no budget counts it.
   const limits = command.of === 'earnings' ? [] : budgets;
   const payers = payersOf(slice, wallet, command.of);
   const request = { limits, payers: named === undefined ? payers : null };
@@ -197,7 +193,7 @@ export function decideHold(slice: WorkingSet, wallet: Wallet, command: HoldComma
   return ledgerSuccess(wallet, { hold });
 }
 
-/** A hold of earnings has its one part there. Where that account is not loaded, nobody said that it is one. */
+/** Whether the hold is of a supplier's earnings. Such an account is loaded only if the command names it. */
 function isOfEarnings(slice: WorkingSet, hold: Hold): boolean {
   return [...hold.amounts.keys()].some((id) => {
     const kind = slice.accounts.get(id)?.kind;
@@ -205,7 +201,7 @@ function isOfEarnings(slice: WorkingSet, hold: Hold): boolean {
   });
 }
 
-/** The hold that a command names, if it is this organisation's and this mode's, and of what the command says it is. */
+/** Finds an open hold of this wallet; a hold of earnings only if the command is for earnings. */
 function findOpenHold(slice: WorkingSet, wallet: Wallet, id: string, of?: 'earnings'): Hold | LedgerRefused {
   const hold = slice.holds.get(id);
   const isTheirs = hold?.orgId === wallet.orgId && hold.mode === wallet.mode;
@@ -276,7 +272,7 @@ export function decideClose(slice: WorkingSet, wallet: Wallet, command: CloseCom
   return ledgerSuccess(wallet, { hold: closed, replayed: true });
 }
 
-/** What can be had beyond the hold: of the balance, as far as no budget that stops everything forbids it. */
+/** Draws the missing amount from the balance, limited by budgets that stop everything. */
 function drawBeyondHold(payers: readonly Account[], limits: readonly Account[], missing: bigint) {
   const tight = tightestBudget(limits, 'running');
   const allowed = tight === null ? missing : minBigint(missing, tight.left);
@@ -289,7 +285,7 @@ export function decidePost(slice: WorkingSet, wallet: Wallet, command: PostComma
   if (replay !== null) return replay;
   const hold = findOpenHold(slice, wallet, holdId);
   if ('ok' in hold) {
-    // A charge of nothing leaves no transfer to know it by; that the hold is closed is all there was to do.
+    // A zero charge creates no transfer to replay, so the closed hold is the only sign that it was processed.
     const isClosed = hold.reason === 'HOLD_CLOSED';
     if (command.amount !== 0n || command.afterwards !== 'close' || !isClosed) return hold;
     return ledgerSuccess(wallet, { hold: slice.holds.get(holdId) ?? null, replayed: true });
@@ -308,7 +304,7 @@ function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: Post
   const limits = limitsFor(wallet, keyId);
   const legs = new Legs();
   const fromHold = minBigint(minBigint(command.amount, command.mostFromHold ?? command.amount), hold.held);
-  // Before the hold lets go of its own part, which would otherwise be counted as available and taken twice.
+  // Computed before the hold is released; otherwise its money would count as available and be taken twice.
   const extra =
     command.beyondHold === 'operator'
       ? []
@@ -337,7 +333,7 @@ function chargeHold(slice: WorkingSet, wallet: Wallet, hold: Hold, command: Post
   return transfer;
 }
 
-/** Pays out what was set aside of a supplier's earnings when it asked: all of it, whatever was given back meanwhile. */
+/** Pays out all of a hold of supplier earnings, even if part of the earnings was refunded meanwhile. */
 export function decidePayOut(slice: WorkingSet, wallet: Wallet, command: PayOutCommand): LedgerResult {
   const holdId = toUuid(command.holdId);
   const replay = replayOf(slice, wallet, command, 'payout', slice.holds.get(holdId) ?? null);

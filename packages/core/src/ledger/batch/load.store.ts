@@ -10,8 +10,8 @@ import { fillHolds, fillTransfers } from './recorded.store.ts';
 import { fillUndoable, readUndoAccounts } from './undo.store.ts';
 
 /**
- * Brings the rows of a batch into memory, locked. Locks are taken in one order by everybody, so that no two batches can
- * wait for each other in a circle: the accounts of owners by id, then what belongs to them, then the operator's by id.
+ * Loads and locks the rows of a batch. All batches lock in the same order, so that they cannot deadlock: accounts of
+ * owners by id, then their other accounts, then the operator's accounts by id.
  */
 
 interface BatchNeeds {
@@ -39,13 +39,12 @@ function sharesOf(command: LedgerCommand): readonly Share[] {
   }
 }
 
-/** Whether it is about what a supplier has earned. */
 function isOfEarnings(command: LedgerCommand): boolean {
   if (command.do === 'hold' || command.do === 'close') return command.of === 'earnings';
   return command.do === 'pay_out' || (command.do === 'debit' && command.kind === 'payout');
 }
 
-/** Whether the operator may have to bear a part of it, or gets back what it bore. */
+/** Whether the command may charge the shortfall account or return money to it. */
 function mayUseShortfall(command: LedgerCommand): boolean {
   if (command.do === 'debit') return command.whenShort === 'shortfall';
   if (command.do === 'credit') return (command.absorbed ?? 0n) > 0n;
@@ -53,7 +52,6 @@ function mayUseShortfall(command: LedgerCommand): boolean {
   return command.do === 'post' || command.do === 'reverse';
 }
 
-/** What a batch will need, from the commands alone. */
 function needsOf(commands: readonly LedgerCommand[]): BatchNeeds {
   const wallets = new Map<string, { orgId: string; mode: Mode }>();
   const payables = new Map<string, { orgId: string; mode: Mode }>();
@@ -115,7 +113,7 @@ type BudgetRow = Omit<
   'id' | 'org_id' | 'mode' | 'name' | 'created_at' | 'deleted_at' | 'is_key_limit'
 > & { readonly budget_name: string };
 
-/** Limit accounts have a budget behind them, and nobody else has. */
+/** Only limit accounts have budget columns. */
 type AccountRow = Omit<Selectable<Tables['ledger_accounts']>, 'product' | 'shard' | 'created_at'> &
   Partial<Nullable<BudgetRow>>;
 
@@ -161,9 +159,8 @@ const accountColumns = `account.id, account.kind, account.org_id, account.mode, 
   account.held_nano_usd, account.floor_nano_usd, account.entry_count, account.priority, account.expires_at,
   account.frozen_at, account.owed_nano_usd, account.written_off_nano_usd, account.has_companions`;
 
-// What is known under the batch's keys is looked up on the way. The statement may have to wait after that look, and
-// another transaction may use a key meanwhile: then `ledger_transfers_once` or `ledger_holds_once` refuses the second,
-// and the whole transaction runs again.
+// Looks up the keys before the wait for locks. If another transaction uses a key during the wait,
+// `ledger_transfers_once` or `ledger_holds_once` refuses the second use and the transaction is retried.
 const ownersAndKnown = `select ${accountColumns},
           array(select known.id::text
                   from unnest($2::uuid[], $3::text[]) as wish (org_id, key)
@@ -192,13 +189,13 @@ const ownersAndSuppliersStatement = defineStatement(
       for update`,
 );
 
-/** What is known is the same in every row. */
+/** `known_transfers` and `known_holds` are the same in every row. */
 type OwnerRow = AccountRow & { readonly known_transfers: string[]; readonly known_holds: string[] };
 
 /**
- * First the credit accounts of the organisations and the earnings of suppliers, in the order of their ids. Whoever holds
- * an organisation's credit account is alone with all its other accounts, holds and transfers, so these are read by later
- * statements: one that had to wait here would see the others as they were before the wait.
+ * Locks the credit accounts of organisations and the payable accounts of suppliers, by id. The lock on a credit account
+ * covers all other accounts, holds and transfers of the organisation. Those are read by later statements, because this
+ * one would see their state from before the wait.
  */
 async function lockOwners(tx: Tx, needs: BatchNeeds, undoAccounts: string[]): Promise<readonly OwnerRow[]> {
   const values = [
@@ -213,8 +210,8 @@ async function lockOwners(tx: Tx, needs: BatchNeeds, undoAccounts: string[]): Pr
   return runStatement(tx, ownersAndSuppliersStatement, [...values, suppliers, plainArray(undoAccounts)]);
 }
 
-// The list is made first and the rows are locked by it: a join in a locking statement is judged again for a row that had
-// to be waited for, and may then lose it.
+// The ids are selected first and then locked: PostgreSQL re-evaluates a join in a locking statement after a wait, and
+// could then miss the row.
 const otherAccountsStatement = defineStatement(
   'ledger lock the rest',
   `select ${accountColumns}, budget.name as budget_name, budget.key_ids, budget.period, budget.limit_nano_usd,
@@ -240,8 +237,8 @@ const otherAccountsStatement = defineStatement(
 );
 
 /**
- * Then what belongs to the owners, for those few that have more than credit, and the operator's accounts. What is posted
- * from a hold counts against the budgets of the key it was taken for, also against those that are younger than the hold.
+ * Locks promotional and limit accounts of the few owners that have any, and the operator's accounts. Postings from a
+ * hold count against all current budgets of the hold's key, including budgets that are newer than the hold.
  */
 async function lockOtherAccounts(
   tx: Tx,
@@ -261,14 +258,13 @@ async function lockOtherAccounts(
   ]);
 }
 
-/** The shortfall accounts that debts of these owners are repaid to. */
 function debtAccounts(owners: readonly AccountRow[], shard: number): readonly string[] {
   return owners
     .filter((owner) => owner.owed_nano_usd > 0n)
     .map((owner) => systemAccountId({ kind: 'shortfall' }, owner.mode, shard));
 }
 
-/** An organisation gets its accounts with its first movement of money. Two at once make one row, not two. */
+/** Creates the accounts of an organisation at its first transfer. Concurrent inserts create one row. */
 async function openMissingAccounts(tx: Tx, needs: BatchNeeds, rows: readonly AccountRow[]): Promise<boolean> {
   const have = new Set(rows.map((row) => `${row.kind}:${row.org_id}:${row.mode}`));
   const missing = [
@@ -288,7 +284,6 @@ async function openMissingAccounts(tx: Tx, needs: BatchNeeds, rows: readonly Acc
   return true;
 }
 
-/** Reads and locks everything that the commands may touch. */
 export async function loadWorkingSet(tx: Tx, commands: readonly LedgerCommand[]): Promise<WorkingSet> {
   const needs = needsOf(commands);
   const slice = emptyWorkingSet(tx, needs.shard);
@@ -305,10 +300,7 @@ export async function loadWorkingSet(tx: Tx, commands: readonly LedgerCommand[])
   return slice;
 }
 
-/**
- * The other side of budgets, for the few batches that meet one. These rows sort behind every other account, so taking
- * them by themselves still goes by the order of ids.
- */
+/** The ids of contra accounts sort last, so that locking them in a separate statement follows the lock order. */
 async function lockLimitContra(tx: Tx, needs: BatchNeeds, rows: readonly AccountRow[]) {
   const modes = new Set(rows.filter((row) => row.kind === 'limit').map((row) => row.mode));
   if (modes.size === 0) return [];
@@ -344,13 +336,13 @@ function fillAccounts(slice: WorkingSet, rows: readonly AccountRow[], needs: Bat
   };
   for (const row of rows) {
     const account = accountFromRow(row);
-    // A credit account may come twice, with its owner and with a hold or a transfer to be undone.
+    // A credit account appears twice if a hold or an undone transfer also refers to it.
     if (slice.accounts.has(account.id)) continue;
     slice.accounts.set(account.id, account);
     if (account.orgId === null) continue;
     const key = walletKeyOf(account.orgId, account.mode);
     if (account.kind === 'credit' || account.kind === 'promo') push(money, key, account);
-    // One that was removed comes only with a hold that still has a part of it.
+    // A deleted budget is loaded only for a hold that still has a part in it.
     if (account.budget !== null) push(limits, key, account);
     if (account.kind === 'supplier_payable') slice.payables.set(key, account);
   }
@@ -358,7 +350,7 @@ function fillAccounts(slice: WorkingSet, rows: readonly AccountRow[], needs: Bat
     const key = walletKeyOf(orgId, mode);
     const owned = money.get(key) ?? [];
     const credit = owned.find((account) => account.kind === 'credit');
-    if (credit === undefined) throw new Error(`The credit account of ${key} is not there.`);
+    if (credit === undefined) throw new Error(`The credit account of ${key} does not exist.`);
     const wallet: Wallet = { orgId, mode, credit, money: owned, limits: limits.get(key) ?? [] };
     slice.wallets.set(ref, wallet);
   }

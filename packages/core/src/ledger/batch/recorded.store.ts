@@ -8,7 +8,7 @@ type TransferRow = Omit<
   'cause_kind' | 'cause_id' | 'reverses' | 'key_id' | 'description' | 'usage' | 'occurred_at'
 > & { readonly shortfall: bigint };
 
-// Only who pays can fall short. What the operator bears when money comes back is nothing that its owner is told.
+// Only debits have a shortfall. Amounts that return to the shortfall account are not reported to the tenant.
 const transfersStatement = defineStatement(
   'ledger read transfers',
   `select known.id, known.org_id, known.mode, known.idempotency_key, known.kind, known.amount_nano_usd,
@@ -22,7 +22,7 @@ const transfersStatement = defineStatement(
     where known.id = any($1::uuid[])`,
 );
 
-/** Transfers never change: what was there when it was looked for is there now. */
+/** Transfers are immutable, so ids that were found before the locks are still current. */
 export async function fillTransfers(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const rows = await runStatement<TransferRow>(tx, transfersStatement, [plainArray(ids)]);
@@ -48,7 +48,6 @@ const anyKnownStatement = defineStatement(
        as is_known`,
 );
 
-/** Whether something was entered under one of these keys by now. */
 export async function isAnyKeyRecorded(
   tx: Tx,
   keys: readonly { readonly orgId: string; readonly key: string }[],
@@ -79,7 +78,7 @@ const holdsStatement = defineStatement(
     where hold.id = any($1::uuid[])`,
 );
 
-/** Holds change, so they are read once their organisation's credit account is locked. */
+/** Holds are mutable, so they are read after the organisation's credit account is locked. */
 export async function fillHolds(tx: Tx, slice: WorkingSet, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const rows = await runStatement<HoldRow>(tx, holdsStatement, [plainArray(ids)]);

@@ -18,7 +18,7 @@ const readBack = async (literal: string, type: string): Promise<unknown> => {
 };
 
 describe('array parameters', () => {
-  it('bring any text to PostgreSQL as it is, quotes, braces, NULL and all', async () => {
+  it('pass any text to PostgreSQL unchanged, including quotes, braces and NULL', async () => {
     const texty = fc.oneof(
       fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\u0000', '')),
       fc.constantFrom(
@@ -44,7 +44,7 @@ describe('array parameters', () => {
     );
   });
 
-  it('bring ids, numbers and words', async () => {
+  it('pass ids, numbers, booleans, constants and instants unchanged', async () => {
     const id = '01890a5d-ac96-774b-bcce-b302099a8057';
     expect(await readBack(plainArray([id, null]), 'uuid')).toEqual([id, null]);
     expect(await readBack(plainArray([-5n, null, 7n]), 'bigint')).toEqual([-5, null, 7]);

@@ -1,9 +1,8 @@
 /**
- * Array parameters as PostgreSQL reads them. The driver quotes and escapes every element, which for a batch of
- * hundreds costs more than the batch; ids and numbers need neither, and of texts few have anything to escape.
+ * Formats array parameters for PostgreSQL, because the driver's escaping of every element is slow for large batches.
  */
 
-/** Ids, numbers, and words of ours such as kinds and modes, which need no quotes. */
+/** For ids, numbers and constants such as kinds and modes, which need no quotes. */
 export function plainArray(values: readonly (string | bigint | number | boolean | null)[]): string {
   return `{${values.map((value) => value ?? 'NULL').join(',')}}`;
 }
@@ -18,7 +17,7 @@ export function texts(values: readonly (string | null)[]): string {
   return `{${quoted.join(',')}}`;
 }
 
-/** Instants in milliseconds. Those of a batch are mostly one and the same, so it is spelled once. */
+/** Formats instants in milliseconds. Most instants of a batch are equal, so each is formatted once. */
 export function instants(values: readonly number[]): string {
   const spelled = new Map<number, string>();
   const texts = values.map((ms) => {

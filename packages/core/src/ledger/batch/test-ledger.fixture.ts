@@ -6,7 +6,7 @@ import { applyCommand } from './apply-command.ts';
 import type { LedgerCommand, LedgerResult, Product, Share } from '../model/ledger.ts';
 import { walletKeyOf, type WorkingSet, type Wallet } from './working-set.ts';
 
-/** Books in memory for the tests of decisions: what the store would have loaded, with nothing behind it. */
+/** An in-memory working set for tests of the decision functions, without a database. */
 
 export const startMs = Date.UTC(2026, 5, 10, 12);
 const shard = 3;
@@ -49,7 +49,7 @@ export interface TestLedger {
   readonly supplierId: OrgId;
   readonly wallet: Wallet;
   readonly payable: Account;
-  /** Decides a command of this organisation; cause and step are filled in when they do not matter. */
+  /** Runs a command of this organisation; a missing cause or step is filled in. */
   run(command: WithoutBase): LedgerResult;
   system(kind: (typeof systemKinds)[number]): Account;
   addPromo(fields: { balance: bigint; priority?: number; expiresAtMs?: number | null }): Account;
@@ -174,13 +174,13 @@ export function createTestLedger(options: TestLedgerOptions = {}): TestLedger {
   };
 }
 
-/** What must hold of any books, whatever was decided: the sentences of what does not. */
+/** Checks the ledger invariants and returns a message for each violation. */
 export function findInconsistencies(ledger: TestLedger): readonly string[] {
   const complaints: string[] = [];
   const sums = new Map<string, bigint>();
   for (const entry of ledger.slice.newEntries) {
     sums.set(entry.transferId, (sums.get(entry.transferId) ?? 0n) + entry.amount);
-    if (entry.amount === 0n) complaints.push('an entry of nothing');
+    if (entry.amount === 0n) complaints.push('an entry of zero');
   }
   for (const [id, sum] of sums) if (sum !== 0n) complaints.push(`transfer ${id} sums to ${sum}`);
   const heldIn = new Map<string, bigint>();
@@ -196,7 +196,7 @@ export function findInconsistencies(ledger: TestLedger): readonly string[] {
     );
     if (money !== hold.held && !(budgetsOnly && hold.amounts.size > 0))
       complaints.push(`a hold of ${hold.held} has ${money}`);
-    if (hold.closedAtMs !== null && hold.held !== 0n) complaints.push('a closed hold holds');
+    if (hold.closedAtMs !== null && hold.held !== 0n) complaints.push('a closed hold still holds money');
   }
   for (const each of ledger.slice.accounts.values()) {
     if (each.held < 0n) complaints.push(`${each.kind} holds ${each.held}`);
@@ -205,7 +205,7 @@ export function findInconsistencies(ledger: TestLedger): readonly string[] {
     if (each.owed < 0n || (each.owed > 0n && each.balance > each.held))
       complaints.push(`${each.kind} owes ${each.owed} and has free credit`);
     if (each.kind !== 'limit' && each.held !== (heldIn.get(each.id) ?? 0n))
-      complaints.push(`${each.kind} has held astray`);
+      complaints.push(`${each.kind} holds an amount that its holds do not explain`);
   }
   return complaints;
 }

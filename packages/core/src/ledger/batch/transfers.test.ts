@@ -39,7 +39,7 @@ const charge = (amount: number, whenShort: 'refuse' | 'shortfall' = 'refuse') =>
     description: 'Used',
   }) as const;
 
-/** Makes a transfer of this batch undoable, as the store does with one that is in the books. */
+/** Makes a transfer of this batch undoable, as the store does for a stored transfer. */
 function keep(ledger: TestLedger, transferId: TransferId | null): TransferId {
   if (transferId === null) throw new Error('no transfer');
   const uuid = toUuid(transferId);
@@ -61,8 +61,8 @@ function keep(ledger: TestLedger, transferId: TransferId | null): TransferId {
   return transferId;
 }
 
-describe('money coming in', () => {
-  it('goes to the credit account from where it came', () => {
+describe('credit', () => {
+  it('moves money from its source to the credit account', () => {
     const ledger = createTestLedger({ balance: 1n });
     expect(ok(ledger.run(topUp(5)))).toMatchObject({ amount: 5n, balanceAfter: 6n, holdId: null, held: 0n });
     expect([ledger.wallet.credit.balance, ledger.system({ kind: 'payments_clearing' }).balance]).toEqual([
@@ -75,7 +75,7 @@ describe('money coming in', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('happens once for a cause and step, and the step cannot serve for something else', () => {
+  it('is idempotent for a cause and step, and refuses the step for another command', () => {
     const ledger = createTestLedger();
     const first = ledger.run({ ...topUp(5), step: 'same' });
     expect(ledger.run({ ...topUp(5), step: 'same' })).toEqual({ ...first, replayed: true });
@@ -83,14 +83,14 @@ describe('money coming in', () => {
     expect(ledger.wallet.credit.balance).toBe(5n);
   });
 
-  it('of nothing moves nothing, and sources must add up', () => {
+  it('of zero moves no money, and sources must add up', () => {
     const ledger = createTestLedger();
     expect(ok(ledger.run(topUp(0)))).toMatchObject({ transferId: null, balanceAfter: 0n });
     expect(ledger.slice.newTransfers).toEqual([]);
     expect(() => ledger.run({ ...topUp(5), from: clearing(4) })).toThrow('add up');
   });
 
-  it('as promotional credit opens an account of its own', () => {
+  it('with promo opens a separate promotional account', () => {
     const ledger = createTestLedger({ balance: 1n });
     const expiresAt = new Date(startMs + 1_000);
     const result = ok(
@@ -135,7 +135,7 @@ describe('money coming in', () => {
       description: 'Host at fault',
     }) as const;
 
-  it('given back by a supplier that was paid out is owed by the supplier, and nobody else bears it', () => {
+  it('taken back from a supplier that was paid out becomes a debt of the supplier only', () => {
     const ledger = createTestLedger();
     ledger.payable.balance = 3n;
     ledger.run(backFromSupplier(ledger, 8, 2));
@@ -145,7 +145,7 @@ describe('money coming in', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('earned by a supplier that owes makes up for the debt before any of it can be had', () => {
+  it("repays a supplier's debt from its earnings before they become available", () => {
     const ledger = createTestLedger({ balance: 50n });
     const to = (amount: number) =>
       [{ account: { kind: 'supplier_payable', orgId: ledger.supplierId }, amount: usd(amount) }] as const;
@@ -158,7 +158,7 @@ describe('money coming in', () => {
     expect(availableIn(ledger.payable)).toBe(4n);
   });
 
-  it('given back for what the operator bore goes to the operator, and the rest to the organisation', () => {
+  it('of an absorbed charge returns the absorbed part to the operator and the rest to the organisation', () => {
     const ledger = createTestLedger();
     const keyId = ids.next('key');
     const back = {
@@ -177,12 +177,12 @@ describe('money coming in', () => {
     ]);
     expect(ok(ledger.run({ ...back, absorbed: usd(10) }))).toMatchObject({ amount: 0n, balanceAfter: 6n });
     expect(ledger.slice.newTransfers.at(-1)).toMatchObject({ amount: 0n, keyId: null, usage: null });
-    expect(() => ledger.run({ ...back, absorbed: usd(11) })).toThrow('borne 11 of 10');
+    expect(() => ledger.run({ ...back, absorbed: usd(11) })).toThrow('absorbed 11 of 10');
     expect(() => ledger.run({ ...back, absorbed: usd(-1) })).toThrow(RangeError);
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('given back for what the operator bore is the supplier to give, also when it was paid out', () => {
+  it('of an absorbed charge is taken from the supplier, also after its payout', () => {
     const ledger = createTestLedger();
     const account = { kind: 'supplier_payable', orgId: ledger.supplierId } as const;
     const from = [{ account, amount: usd(10) }];
@@ -192,7 +192,7 @@ describe('money coming in', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('that the operator bore and gives itself moves nothing', () => {
+  it('from the shortfall account to itself moves no money', () => {
     const ledger = createTestLedger();
     const from = [{ account: { kind: 'shortfall' }, amount: usd(10) }] as const;
     const back = { do: 'credit', kind: 'credit', amount: usd(10), from, description: 'Back' } as const;
@@ -201,8 +201,8 @@ describe('money coming in', () => {
   });
 });
 
-describe('money going out', () => {
-  it('is taken to the last nano-USD, and refused whole when one is missing', () => {
+describe('debit', () => {
+  it('takes up to exactly the balance, and refuses the whole amount above it', () => {
     const ledger = createTestLedger({ balance: 5n });
     expect(ledger.run(charge(6))).toEqual({
       ok: false,
@@ -221,14 +221,14 @@ describe('money going out', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('leaves what is held alone', () => {
+  it('does not take held money', () => {
     const ledger = createTestLedger({ balance: 5n });
     ledger.run({ do: 'hold', amount: usd(3), demand: 'new' });
     expect(ledger.run(charge(3))).toMatchObject({ available: 2n });
     expect(ledger.run(charge(2)).ok).toBe(true);
   });
 
-  it('beyond the balance is borne by the operator where that is asked', () => {
+  it('beyond the balance is absorbed by the operator with whenShort shortfall', () => {
     const ledger = createTestLedger({ balance: 5n });
     expect(ok(ledger.run(charge(8, 'shortfall')))).toMatchObject({ amount: -5n, shortfall: 3n });
     expect(ledger.system({ kind: 'shortfall' }).balance).toBe(-3n);
@@ -236,7 +236,7 @@ describe('money going out', () => {
     expect(ok(ledger.run(charge(2, 'shortfall')))).toMatchObject({ amount: 0n, shortfall: 2n });
   });
 
-  it('as a charge counts against budgets and is refused by them; as an adjustment it is neither', () => {
+  it('counts against budgets and is refused by them as a charge, but not as an adjustment', () => {
     const ledger = createTestLedger({ balance: 100n });
     const { limit, id } = ledger.addLimit({ left: 10n, onExceeded: 'stop_new_work' });
     expect(ledger.run(charge(11))).toEqual({
@@ -259,14 +259,14 @@ describe('money going out', () => {
     expect(limit.balance).toBe(0n);
   });
 
-  it('names the key it was for', () => {
+  it('records its key', () => {
     const ledger = createTestLedger({ balance: 5n });
     const keyId = ids.next('key');
     ledger.run({ ...charge(1), keyId });
     expect(ledger.slice.newTransfers).toMatchObject([{ keyId: toUuid(keyId) }]);
   });
 
-  it('as a clawback comes out of paid money first: a payment that is taken back leaves none behind', () => {
+  it('as a clawback takes paid money before promotional credit', () => {
     const ledger = createTestLedger({ balance: 5n });
     const promo = ledger.addPromo({ balance: 4n, priority: 1 });
     const taken = { do: 'debit', kind: 'clawback', whenShort: 'shortfall', description: 'Refunded' } as const;
@@ -279,7 +279,7 @@ describe('money going out', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('as a payout comes out of what the supplier has earned, not of its credit', () => {
+  it('as a payout takes supplier earnings, not credit', () => {
     const ledger = createTestLedger({ balance: 50n });
     const earned = { ...ledger.payable, id: ids.nextUuid(), orgId: ledger.wallet.orgId, balance: 9n };
     ledger.slice.payables.set(`${ledger.wallet.orgId}:live`, earned);
@@ -290,13 +290,13 @@ describe('money going out', () => {
   });
 });
 
-describe('a refund', () => {
+describe('refund', () => {
   const charged = (ledger: TestLedger, amount: number): TransferId =>
     keep(ledger, ok(ledger.run(charge(amount))).transferId);
   const refund = (transferId: TransferId, amount: number) =>
     ({ do: 'refund', transferId, amount: usd(amount), description: 'Sorry' }) as const;
 
-  it('gives back paid money before promotional credit, and never more than was charged', () => {
+  it('returns paid money before promotional credit, and never more than the charge', () => {
     const ledger = createTestLedger({ balance: 10n });
     const promo = ledger.addPromo({ balance: 3n, priority: 1 });
     const transferId = charged(ledger, 8);
@@ -314,7 +314,7 @@ describe('a refund', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('takes back from each who was paid, in proportion', () => {
+  it('takes the amount back from all recipients in proportion', () => {
     const ledger = createTestLedger({ balance: 10n });
     const to = [
       { account: { kind: 'supplier_payable', orgId: ledger.supplierId }, amount: usd(8) },
@@ -322,14 +322,14 @@ describe('a refund', () => {
     ] as const;
     const transferId = keep(ledger, ok(ledger.run({ ...charge(10), to })).transferId);
     ledger.payable.balance = 6n;
-    // Of 9 the shares are 7.2 and 1.8: 7 and 2 in whole numbers. The supplier has only 6 left, and owes the seventh.
+    // The shares of 9 are 7.2 and 1.8, rounded to 7 and 2. The supplier has only 6 left and owes 1.
     ledger.run(refund(transferId, 9));
     expect([ledger.payable.balance, ledger.system({ kind: 'platform_fee' }).balance]).toEqual([-1n, 0n]);
     expect(ledger.system({ kind: 'shortfall' }).balance).toBe(0n);
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('does not fill a budget again', () => {
+  it('does not refill a budget', () => {
     const ledger = createTestLedger({ balance: 10n });
     const { limit } = ledger.addLimit({ left: 10n });
     const transferId = charged(ledger, 4);
@@ -338,7 +338,7 @@ describe('a refund', () => {
     expect(ledger.slice.newEntries.filter((entry) => entry.accountId === limit.id)).toHaveLength(1);
   });
 
-  it('is of a charge of this organisation only, positive, and happens once for its step', () => {
+  it('applies only to charges of this organisation, must be positive, and is idempotent', () => {
     const ledger = createTestLedger({ balance: 10n });
     const paid = keep(ledger, ok(ledger.run(topUp(5))).transferId);
     expect(ledger.run(refund(paid, 1))).toMatchObject({ reason: 'TRANSFER_NOT_REVERSIBLE', available: 0n });
@@ -355,7 +355,7 @@ describe('a refund', () => {
   });
 });
 
-describe('a reversal', () => {
+describe('reversal', () => {
   const reverse = (transferId: TransferId) =>
     ({ do: 'reverse', transferId, description: 'Mistake' }) as const;
 
@@ -378,7 +378,7 @@ describe('a reversal', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('of a top-up needs the money to be there still', () => {
+  it('of a top-up is refused if the money was spent', () => {
     const ledger = createTestLedger();
     const transferId = keep(ledger, ok(ledger.run(topUp(5))).transferId);
     ledger.run(charge(1));
@@ -388,7 +388,7 @@ describe('a reversal', () => {
     expect(ledger.system({ kind: 'payments_clearing' }).balance).toBe(-1n);
   });
 
-  it('of a charge takes the share of a supplier back, who owes it if it was paid out', () => {
+  it("of a charge takes the supplier's share back, as a debt after a payout", () => {
     const ledger = createTestLedger({ balance: 10n });
     const to = [
       { account: { kind: 'supplier_payable', orgId: ledger.supplierId }, amount: usd(8) },
@@ -401,7 +401,7 @@ describe('a reversal', () => {
     expect(findInconsistencies(ledger)).toEqual([]);
   });
 
-  it('is refused after a refund, and for what cannot be undone', () => {
+  it('is refused after a refund, and for irreversible kinds', () => {
     const ledger = createTestLedger({ balance: 10n });
     const transferId = keep(ledger, ok(ledger.run(charge(5))).transferId);
     const refunded = ok(
@@ -413,8 +413,8 @@ describe('a reversal', () => {
   });
 });
 
-describe('promotional credit that expires', () => {
-  it('is taken from its instant on, as far as nothing holds it, and once for a step', () => {
+describe('promotional credit expiry', () => {
+  it('takes the unheld credit from the expiry instant on, once per step', () => {
     const ledger = createTestLedger();
     const promo = ledger.addPromo({ balance: 9n, expiresAtMs: startMs + 10 });
     const expire = (step: string) => ledger.run({ do: 'expire', accountId: fromUuid('lac', promo.id), step });
@@ -432,8 +432,8 @@ describe('promotional credit that expires', () => {
   });
 });
 
-describe('the limit of a budget', () => {
-  it('is moved against its counterpart, and the organisation’s money is not touched', () => {
+describe('limit command', () => {
+  it('moves a budget against its contra account and no money', () => {
     const ledger = createTestLedger({ balance: 10n });
     const { limit, id } = ledger.addLimit({ left: 10n });
     expect(ok(ledger.run({ do: 'limit', budgetId: id, by: usd(5), step: 'same' }))).toMatchObject({
@@ -447,7 +447,7 @@ describe('the limit of a budget', () => {
     });
   });
 
-  it('gives back the rest, which is that of the new period when the old one is over', () => {
+  it('with rest releases the remaining amount of the new period if the old one ended', () => {
     const ledger = createTestLedger({ balance: 100n });
     const { limit, id } = ledger.addLimit({ left: 4n, limit: 10n, held: 3n, periodEndMs: startMs });
     expect(ledger.run({ do: 'limit', budgetId: id, by: 'rest' }).ok).toBe(true);
@@ -455,7 +455,7 @@ describe('the limit of a budget', () => {
     expect(ledger.slice.newTransfers).toHaveLength(2);
   });
 
-  it('lowered below what is spent has its floor there, until it is raised again', () => {
+  it('below the spent amount lowers the floor until the limit is raised again', () => {
     const ledger = createTestLedger({ balance: 100n });
     const { limit, id } = ledger.addLimit({ left: 10n, limit: 10n });
     ledger.run({ do: 'hold', amount: usd(8), demand: 'new' });
@@ -473,8 +473,8 @@ describe('the limit of a budget', () => {
   });
 });
 
-describe('in one batch', () => {
-  it('a reversal is seen by what comes after it, and budgets stay out of it', () => {
+describe('batch', () => {
+  it('shows a reversal to later commands and leaves budgets unchanged', () => {
     const ledger = createTestLedger({ balance: 10n });
     const { limit } = ledger.addLimit({ left: 10n, limit: 10n, onExceeded: 'notify' });
     const transferId = keep(ledger, ok(ledger.run(charge(4))).transferId);

@@ -48,9 +48,9 @@ import {
   type Wallet,
 } from './working-set.ts';
 
-/** One-phase money: in, out, back. */
+/** Decides commands without a hold: credits, debits, refunds, reversals, expiry and budget limits. */
 
-/** The answer to a command that happened before; null when it has not. */
+/** The result of a command that was already applied; null if it was not. */
 export function replayOf(
   slice: WorkingSet,
   wallet: Wallet,
@@ -68,7 +68,7 @@ function sumOfShares(shares: readonly Share[]): bigint {
   return shares.reduce((sum, share) => sum + share.amount, 0n);
 }
 
-/** Pays everyone their share. Shares that do not add up are a mistake of the caller's code, not a refusal. */
+/** Adds each share to its account. A wrong sum is a bug of the caller, so it throws instead of refusing. */
 export function addShares(
   slice: WorkingSet,
   legs: Legs,
@@ -82,7 +82,7 @@ export function addShares(
   for (const { account, amount } of shares) legs.add(findDestination(slice, account, mode), amount);
 }
 
-/** Takes money back from where it went. A supplier that was paid already owes it, and earns it back first. */
+/** Takes money back from its destination. A supplier that was already paid out owes it and repays it from earnings. */
 function takeBackFrom(legs: Legs, account: Account, amount: bigint): void {
   legs.add(account, -amount);
   lowerFloorTo(account, account.balance - account.held + legs.changeOf(account));
@@ -97,7 +97,7 @@ export function decideCredit(slice: WorkingSet, wallet: Wallet, command: CreditC
   }
   const { absorbed = 0n } = command;
   if (absorbed < 0n || absorbed > command.amount) {
-    throw new RangeError(`The operator cannot have borne ${absorbed} of ${command.amount} nano-USD.`);
+    throw new RangeError(`The operator cannot have absorbed ${absorbed} of ${command.amount} nano-USD.`);
   }
   const own = command.amount - absorbed;
   const legs = new Legs();
@@ -106,7 +106,7 @@ export function decideCredit(slice: WorkingSet, wallet: Wallet, command: CreditC
   for (const { account, amount } of command.from) {
     takeBackFrom(legs, findDestination(slice, account, wallet.mode), amount);
   }
-  // What the operator bore, and gives back to itself.
+  // The money came from the shortfall account and would return to it.
   if (legs.changeNothing()) return ledgerSuccess(wallet, {});
   const transfer = recordTransfer(slice, legs, {
     wallet,
@@ -185,10 +185,7 @@ export function decideDebit(slice: WorkingSet, wallet: Wallet, command: DebitCom
   return ledgerSuccess(wallet, { transfer });
 }
 
-/**
- * A payout is paid from what a supplier has earned, everything else from the organisation's own money. A payment that is
- * taken back was paid money, so that goes before what was a gift.
- */
+/** A clawback takes paid money before promotional credit, because the payment was paid money. */
 function payersOf(slice: WorkingSet, wallet: Wallet, command: DebitCommand): readonly Account[] {
   if (command.kind === 'payout') return [payableOf(slice, wallet)];
   const payers = spendableAccounts(wallet.money, slice.nowMs);
@@ -196,7 +193,7 @@ function payersOf(slice: WorkingSet, wallet: Wallet, command: DebitCommand): rea
   return [wallet.credit, ...payers.filter((account) => account !== wallet.credit)];
 }
 
-/** Entries of money only: what budgets counted is not given back. */
+/** Money entries only: a refund or reversal does not return the amount that budgets counted. */
 function moneyEntries(slice: WorkingSet, source: UndoableTransfer) {
   return source.entries.flatMap((entry) => {
     const account = requireLoaded(slice.accounts.get(entry.accountId), 'an account of the transfer');
@@ -211,14 +208,14 @@ function findUndoable(slice: WorkingSet, wallet: Wallet, transferUuid: string): 
   return source?.orgId === wallet.orgId && source.mode === wallet.mode ? source : null;
 }
 
-/** Remembers what was moved back, so that the next command of the same batch knows. */
+/** Records the undone amounts for later commands of the same batch. */
 function recordUndone(source: UndoableTransfer, legs: Legs): void {
   legs.forEach((account, amount) => {
     source.undone.set(account.id, (source.undone.get(account.id) ?? 0n) + amount);
   });
 }
 
-/** Paid money is given back before promotional credit, and of that what was spent last first. */
+/** Paid money is returned before promotional credit, and the promotional credit that was spent last comes first. */
 function compareRefundOrder(left: Account, right: Account): number {
   if (left.kind !== right.kind) return left.kind === 'credit' ? -1 : 1;
   return compareSpending(right, left);

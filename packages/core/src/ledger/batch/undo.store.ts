@@ -6,8 +6,7 @@ import type { WorkingSet, UndoableTransfer } from './working-set.ts';
 import { plainArray } from './sql-arrays.ts';
 
 /**
- * Transfers never change, so the accounts of those to be undone may be read before anything is locked. What budgets
- * counted is not undone, and the other side of budgets is locked last: both stay out of it.
+ * Runs before the locks, since transfers are immutable. Budget counts are not undone, so their accounts are left out.
  */
 export async function readUndoAccounts(tx: Tx, undoIds: readonly string[]): Promise<string[]> {
   if (undoIds.length === 0) return [];
@@ -33,7 +32,7 @@ interface UndoRow {
   is_written_off: boolean;
 }
 
-/** Reads what is to be undone, and how much of it was undone before. Only under the locks of its accounts. */
+/** Reads the transfers and the amounts already undone. Call it after their accounts are locked. */
 export async function fillUndoable(tx: Tx, slice: WorkingSet, undoIds: readonly string[]): Promise<void> {
   if (undoIds.length === 0) return;
   const { rows } = await sql<UndoRow>`

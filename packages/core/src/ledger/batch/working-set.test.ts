@@ -19,11 +19,11 @@ const debit = {
   description: 'Use',
 };
 
-describe('the keys of a batch that nothing is entered under', () => {
-  it('are those of holds and transfers that were not made, and of no other command', () => {
+describe('unrecordedKeysOf', () => {
+  it('returns keys of holds and transfers that were not recorded, and of no other commands', () => {
     const ledger = createTestLedger({ balance: 10n });
     const taken = ledger.run({ ...hold, step: 'first' });
-    if (!taken.ok || taken.holdId === null) throw new Error('There is room for it.');
+    if (!taken.ok || taken.holdId === null) throw new Error('The balance should cover the hold.');
     const { holdId } = taken;
     const commands = [
       commandOf(ledger, 'first', hold),
@@ -39,14 +39,14 @@ describe('the keys of a batch that nothing is entered under', () => {
     ]);
   });
 
-  it('count a hold and a transfer of one name apart', () => {
+  it('distinguishes a hold and a transfer with the same key', () => {
     const ledger = createTestLedger({ balance: 10n });
     ledger.run({ ...hold, step: 'same' });
     expect(unrecordedKeysOf(ledger.slice, [commandOf(ledger, 'same', debit)])).toHaveLength(1);
   });
 });
 
-it('a row that the load did not bring is named', () => {
+it('requireLoaded names the row that is missing', () => {
   expect(requireLoaded(1, 'one')).toBe(1);
   expect(() => requireLoaded(undefined, 'the books')).toThrow('The ledger did not load the books.');
 });

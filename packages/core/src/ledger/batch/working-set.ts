@@ -16,16 +16,15 @@ import { bookingTimeMs } from '../model/months.ts';
 import { periodAt } from '../model/periods.ts';
 
 /**
- * The part of the ledger that one batch works on, in memory: every row it may change, locked by the transaction, and
- * what was written before under the same keys. Decisions change it and note what is to be written; the store does the
- * rest. Nothing here reads or waits, so a batch of one and a batch of hundreds are decided by the same code.
+ * The locked rows of one batch in memory. Decision functions change them without I/O, and the store writes them, so
+ * that a batch of one and a batch of hundreds use the same code.
  */
 
 export interface Wallet {
   readonly orgId: string;
   readonly mode: Mode;
   readonly credit: Account;
-  /** Credit first, then promotional accounts, in no particular order. */
+  /** The credit account first, then promotional accounts in no particular order. */
   readonly money: Account[];
   readonly limits: readonly Account[];
 }
@@ -39,7 +38,7 @@ export interface Hold {
   readonly causeId: string;
   readonly keyId: string | null;
   readonly isNew: boolean;
-  /** What is set aside, by account. Money parts sum to `held`; a limit's part is as large as `held`. */
+  /** Held amounts by account id. Money parts sum to `held`; a budget part equals `held`. */
   readonly amounts: Map<string, bigint>;
   held: bigint;
   posted: bigint;
@@ -47,7 +46,7 @@ export interface Hold {
   touched: boolean;
 }
 
-/** A transfer that is in the books already, or will be when this batch is. */
+/** A transfer that is stored or that this batch will store. */
 export interface RecordedTransfer {
   readonly id: string;
   readonly mode: Mode;
@@ -58,7 +57,6 @@ export interface RecordedTransfer {
   readonly shortfall: bigint;
 }
 
-/** What a refund or a reversal needs to know of the transfer it undoes. */
 export interface UndoableTransfer {
   readonly id: string;
   readonly orgId: string;
@@ -66,7 +64,7 @@ export interface UndoableTransfer {
   readonly kind: TransferKind;
   readonly keyId: string | null;
   readonly entries: readonly { readonly accountId: string; readonly amount: bigint }[];
-  /** The sum of what refunds and reversals have moved back so far, by account. */
+  /** Sums of the amounts that refunds and reversals moved back, by account id. */
   readonly undone: Map<string, bigint>;
   reversed: boolean;
   /** A clawback whose missing part the operator does not claim. */
@@ -93,7 +91,7 @@ export interface NewEntry {
   readonly balanceAfter: bigint;
 }
 
-/** A budget passed a threshold: to be told in the same transaction. */
+/** A budget passed a threshold. Its event is written in the same transaction. */
 export interface BudgetNotice {
   readonly orgId: string;
   readonly mode: Mode;
@@ -106,7 +104,7 @@ export interface WorkingSet {
   readonly shard: number;
   readonly nextUuid: () => string;
   readonly accounts: Map<string, Account>;
-  /** By the organisation's id as commands spell it, and the mode: see `walletKeyOf`. */
+  /** Keyed by the public organisation id and the mode; see `walletKeyOf`. */
   readonly wallets: Map<string, Wallet>;
   readonly payables: Map<string, Account>;
   readonly holds: Map<string, Hold>;
@@ -123,7 +121,7 @@ export const scopedKey = (orgId: string, key: string): string => `${orgId}/${key
 
 type CommandStep = Pick<LedgerCommand, 'cause' | 'step'>;
 
-/** Cause and step as one key, cause first: so the index on it also finds all that a cause was charged. */
+/** The idempotency key. The cause is its prefix, so the key's index also finds all transfers of a cause. */
 export function commandKeyOf({ cause, step }: CommandStep): string {
   return `${cause.kind}:${cause.id}:${step}`;
 }
@@ -132,7 +130,7 @@ export function walletFor(slice: WorkingSet, { orgId, mode }: LedgerCommand): Wa
   return requireLoaded(slice.wallets.get(walletKeyOf(orgId, mode)), `the accounts of ${orgId}`);
 }
 
-/** The keys of those commands under which nothing is in the books and nothing will be when this batch is. */
+/** The keys of the batch under which no transfer or hold is stored or will be stored. */
 export function unrecordedKeysOf(
   slice: WorkingSet,
   commands: readonly LedgerCommand[],
@@ -146,7 +144,7 @@ export function unrecordedKeysOf(
   });
 }
 
-/** A row that the load must have brought: its absence is a mistake in the ledger, not in what was asked. */
+/** Throws if a row was not loaded: that is a bug in the ledger, not an error of the caller. */
 export function requireLoaded<T>(found: T | undefined, what: string): T {
   if (found === undefined) throw new Error(`The ledger did not load ${what}.`);
   return found;
@@ -162,7 +160,6 @@ export function findDestination(slice: WorkingSet, account: Destination, mode: M
   return payableOf(slice, { orgId: toUuid(account.orgId), mode });
 }
 
-/** The budgets that count this work: those of the organisation, and those of the key. */
 export function limitsFor(wallet: Wallet, keyId: string | null): readonly Account[] {
   if (wallet.limits.length === 0) return wallet.limits;
   return wallet.limits.filter(({ budget }) => {
@@ -175,7 +172,7 @@ export function totalBalanceOf(wallet: Wallet): bigint {
   return wallet.money.reduce((sum, account) => sum + account.balance, 0n);
 }
 
-/** Signed changes by account; several to one account become one entry. They are few, so a list is the quickest map. */
+/** Signed changes, one entry per account. A list is faster than a map for so few accounts. */
 export class Legs {
   readonly #accounts: Account[] = [];
   readonly #amounts: bigint[] = [];
@@ -192,7 +189,6 @@ export class Legs {
     for (const part of amounts) this.add(part.account, -part.amount);
   }
 
-  /** What an account changes by so far. */
   changeOf(account: Account): bigint {
     return this.#amounts[this.#accounts.indexOf(account)] ?? 0n;
   }
@@ -201,7 +197,7 @@ export class Legs {
     return this.#amounts.every((amount) => amount === 0n);
   }
 
-  /** Those that change something, in the order they came. */
+  /** Calls back for each non-zero change, in insertion order. */
   forEach(callback: (account: Account, amount: bigint) => void): void {
     this.#accounts.forEach((account, index) => {
       const amount = this.#amounts[index] ?? 0n;
@@ -224,7 +220,7 @@ export interface TransferFields {
   readonly shortfall?: bigint;
 }
 
-/** What a supplier has earned, and what it owes when time was given back that it was paid for already. */
+/** The account with a supplier's earnings; negative if refunds exceed the unpaid earnings. */
 export function payableOf(slice: WorkingSet, { orgId, mode }: Pick<Wallet, 'orgId' | 'mode'>): Account {
   return requireLoaded(slice.payables.get(walletKeyOf(orgId, mode)), "the supplier's account");
 }
@@ -232,15 +228,12 @@ export function payableOf(slice: WorkingSet, { orgId, mode }: Pick<Wallet, 'orgI
 const isPayable = (account: Account): account is Account & { floor: bigint } =>
   account.kind === 'supplier_payable' && account.floor !== null;
 
-/**
- * What a supplier gives back may be more than it has: then it owes. Its floor sinks to just that, so that the database
- * still refuses a payout of what was not earned.
- */
+/** Lowers the floor exactly to the supplier's debt, so that the database still refuses payouts of unearned money. */
 export function lowerFloorTo(account: Account, free: bigint): void {
   if (isPayable(account) && free < account.floor) account.floor = free;
 }
 
-/** Whatever makes up for what is owed is gone for good: the floor follows it up, never beyond zero. */
+/** Raises the floor again as the supplier repays its debt, at most to zero. */
 export function raiseFloor(account: Account): void {
   if (!isPayable(account) || account.floor === 0n) return;
   const free = account.balance - account.held;
@@ -249,7 +242,7 @@ export function raiseFloor(account: Account): void {
   account.touched = true;
 }
 
-/** Enters a transfer: moves the balances, numbers the entries, and remembers it under its key. */
+/** Records a transfer: changes balances, numbers entries and remembers the transfer under its key. */
 export function recordTransfer(slice: WorkingSet, legs: Legs, fields: TransferFields): RecordedTransfer {
   const { wallet, command } = fields;
   const id = slice.nextUuid();
@@ -289,10 +282,7 @@ export function recordTransfer(slice: WorkingSet, legs: Legs, fields: TransferFi
   return transfer;
 }
 
-/**
- * Begins the next period of a budget once the present one is over: what is left becomes the whole limit again. What
- * running work holds of it stays held, and so counts in the new period too.
- */
+/** Restarts a budget whose period has ended. Amounts held by running work stay held and count in the new period. */
 export function startBudgetPeriod(slice: WorkingSet, wallet: Wallet, limit: Account): void {
   const { budget } = limit;
   if (budget === null || budget.periodEndMs === null || budget.periodEndMs > slice.nowMs) return;
@@ -305,7 +295,7 @@ export function startBudgetPeriod(slice: WorkingSet, wallet: Wallet, limit: Acco
   moveLimit(slice, wallet, limit, budget.limit - limit.balance, { cause, step: `period:${startMs}` });
 }
 
-/** Gives a budget more to spend, or less, against its counterpart: never money, only what may be spent. */
+/** Raises or lowers the remaining amount of a budget against its contra account. No money moves. */
 export function moveLimit(
   slice: WorkingSet,
   wallet: Wallet,
@@ -321,7 +311,7 @@ export function moveLimit(
   return recordTransfer(slice, legs, { wallet, kind: 'budget', command, amount: 0n, description: 'Budget' });
 }
 
-/** A limit lowered below what is spent or held already has its floor there, so that nothing more is taken. */
+/** If the new limit is below the spent and held amount, the floor follows it down so that the budget grants no more. */
 function lowerFloor(limit: Account, by: bigint): void {
   if (limit.floor === null) return;
   const leftAfter = limit.balance + by - limit.held;
@@ -329,7 +319,7 @@ function lowerFloor(limit: Account, by: bigint): void {
   limit.touched = true;
 }
 
-/** Counts a charge against budgets. Never past a floor: what running work spent before the budget was made is not in it. */
+/** Counts a charge against budgets, at most down to their floors: work that is older than a budget may exceed it. */
 export function countAgainstBudgets(
   slice: WorkingSet,
   legs: Legs,
@@ -347,7 +337,7 @@ export function countAgainstBudgets(
   }
 }
 
-/** To be called once the legs are entered. */
+/** Call it after `recordTransfer`, which updates the balances. */
 export function recordThresholds(slice: WorkingSet, wallet: Wallet, limits: readonly Account[]): void {
   for (const limit of limits) {
     const { budget } = limit;

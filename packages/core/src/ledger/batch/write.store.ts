@@ -3,14 +3,11 @@ import type { Account } from './accounts.ts';
 import type { Hold, NewEntry, NewTransfer, WorkingSet } from './working-set.ts';
 import { instants, plainArray, texts } from './sql-arrays.ts';
 
-/**
- * Writes what the decisions have left, in one statement: the database checks it as a whole, or has none of it. The
- * statement is put together from the parts that have rows; there are few combinations, and each is prepared once.
- */
+/** Writes the working set in one statement, so that the database checks the batch as a whole. */
 
 interface StatementPart {
   readonly name: string;
-  /** `$n` is the n-th of this part's own values. */
+  /** `$n` is the n-th value of this clause. */
   readonly text: string;
 }
 
@@ -93,7 +90,7 @@ const updateBudgets: StatementPart = {
 const statements = new Map<string, PreparedStatement>();
 
 function statementOf(clauses: readonly StatementPart[]): PreparedStatement {
-  // The driver wants less than 64 characters.
+  // The driver requires names below 64 characters.
   const name = `ledger ${clauses.map((part) => part.name).join(' ')}`;
   const known = statements.get(name);
   if (known !== undefined) return known;

@@ -2,17 +2,17 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { BudgetId, HoldId, KeyId, LedgerAccountId, OrgId, TransferId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
 
-/** The words of the ledger. Every change of money is one command; a batch of them is decided in order. */
+/** Commands, results and records of the ledger. Every change of money is one command; a batch decides them in order. */
 
-/** What was sold; revenue is kept apart by it. */
+/** Revenue is accounted per product. */
 export type Product = 'rental' | 'volume' | 'inference' | 'instance';
 
-/** The operator's own accounts. Each is sixteen rows; which one a batch uses is the ledger's business. */
+/** The operator's accounts. Each has sixteen rows; the ledger chooses the row of a batch. */
 export type SystemAccount =
   | { readonly kind: 'revenue'; readonly product: Product }
   | { readonly kind: 'platform_fee' | 'payments_clearing' | 'grants' | 'adjustments' | 'shortfall' };
 
-/** The other side of an organisation's money: where charged money goes, and where money given back comes from. */
+/** The other side of an organisation's money: where charges go, and where credits come from. */
 export type Destination = SystemAccount | { readonly kind: 'supplier_payable'; readonly orgId: OrgId };
 
 export interface Share {
@@ -20,20 +20,20 @@ export interface Share {
   readonly amount: NanoUsd;
 }
 
-/** Why money moves: the rental, volume, request batch, payment or act behind it. A kind holds no colon. */
+/** The rental, volume, request batch, payment or operator request behind a transfer. A kind contains no colon. */
 export interface MoneyCause {
   readonly kind: string;
   readonly id: string;
 }
 
-/** What was used for the money, in whole units, for usage reports and invoices. */
+/** The used quantities in whole units, for usage reports and invoices. */
 export type UsageQuantities = Readonly<Record<string, number | string>>;
 
 interface CommandBase {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly cause: MoneyCause;
-  /** Names this act among all of its cause: the same cause and step happen once, however often they are asked for. */
+  /** Unique within the cause: a cause and step are applied once, however often they are repeated. */
   readonly step: string;
 }
 
@@ -41,35 +41,35 @@ export type CreditKind = 'top_up' | 'grant' | 'adjustment' | 'credit';
 export type DebitKind = 'charge' | 'adjustment' | 'payout' | 'clawback';
 export type TransferKind = CreditKind | DebitKind | 'refund' | 'reversal' | 'expiry' | 'budget';
 
-/** Money comes to the organisation. */
+/** Adds money to the organisation. */
 export interface CreditCommand extends CommandBase {
   readonly do: 'credit';
   readonly kind: CreditKind;
-  /** The sources sum to it. */
+  /** Must equal the sum of the sources. */
   readonly amount: NanoUsd;
-  /** The part of the amount that the operator bore when it was charged: it goes back to the shortfall account. */
+  /** The part of the amount that the operator absorbed in the charge; it returns to the shortfall account. */
   readonly absorbed?: NanoUsd;
-  /** Where it comes from. A supplier whose share was paid out already owes it from then on. */
+  /** The sources. A supplier that was already paid out owes its share. */
   readonly from: readonly Share[];
-  /** Promotional: spent before paid credit, by priority and then by expiry, and gone at `expiresAt`. */
+  /** Promotional: spent before paid credit, by priority and then by expiry; void after `expiresAt`. */
   readonly promo?: { readonly priority: number; readonly expiresAt: Date | null };
   readonly keyId?: KeyId;
-  /** What is given back of it; not negative, for the kind says already which way it goes. */
+  /** The quantities that are given back, as positive numbers. */
   readonly usage?: UsageQuantities;
   readonly description: string;
 }
 
 /**
- * What happens when the money is not there. `refuse`: nothing is posted. `shortfall`: the rest is posted from the
- * operator's shortfall account, so that who delivered is paid and the balance keeps its floor.
+ * What happens if the balance is insufficient. `refuse`: no transfer. `shortfall`: the operator's shortfall account
+ * pays the rest, so that the recipient is paid in full and the balance keeps its floor.
  */
 export type OnShortfall = 'refuse' | 'shortfall';
 
-/** Money leaves the organisation's balance at once, without a hold. */
+/** Takes money from the organisation's balance at once, without a hold. */
 export interface DebitCommand extends CommandBase {
   readonly do: 'debit';
   readonly kind: DebitKind;
-  /** The shares sum to it. */
+  /** Must equal the sum of the shares. */
   readonly amount: NanoUsd;
   readonly to: readonly Share[];
   readonly whenShort: OnShortfall;
@@ -78,43 +78,43 @@ export interface DebitCommand extends CommandBase {
   readonly description: string;
 }
 
-/** Promotional credit pays for nothing of this: a supplier can ask for what it earned, and a gift must not become cash. */
+/** Excludes promotional credit: suppliers can withdraw what they earn, and a gift must not become cash. */
 type PaidOnly = 'paid';
 
-/** Running work is carried on by `stop_new_work` budgets and frozen accounts; new work is not. */
+/** `stop_new_work` budgets and frozen accounts refuse new work but not running work. */
 export type WorkState = 'new' | 'running';
 
-/** Checks and sets aside, in one step. Refused whole when less than `atLeast` (all of it, unless said) can be had. */
+/** Checks and holds in one step. Refused if less than `atLeast` (default: all) is available. */
 export interface HoldCommand extends CommandBase {
   readonly do: 'hold';
   readonly amount: NanoUsd;
   readonly atLeast?: NanoUsd;
   readonly demand: WorkState;
   readonly keyId?: KeyId;
-  /** Holds nothing of the balance, only of these budgets: a part of a key's limit lent to a pot. */
+  /** Holds only these budgets and no balance: the part of a key limit that is granted to a credit lease. */
   readonly onlyBudgets?: readonly BudgetId[];
   /**
-   * What is set aside of. `earnings`: what the organisation earned as a supplier, not what it can spend, for a payout that
-   * is asked for. `paid`: no promotional credit, for what a supplier is paid for. Unless said, all that can be spent.
+   * The money to hold. `earnings`: what the organisation earned as a supplier, for a payout. `paid`: credit without
+   * promotional credit, for charges that pay a supplier. By default all spendable money.
    */
   readonly of?: 'earnings' | PaidOnly;
 }
 
-/** Brings what a hold sets aside to an absolute amount, so that doing it twice is doing it once. 0 keeps it open. */
+/** Sets a hold to an absolute amount, so that it is idempotent. 0 keeps the hold open. */
 export interface ResizeCommand extends CommandBase {
   readonly do: 'resize';
   readonly holdId: HoldId;
   readonly target: NanoUsd;
-  /** When growing: the least that must be held afterwards; `target` unless said. */
+  /** When growing: the minimum to hold afterwards; by default `target`. */
   readonly atLeast?: NanoUsd;
   readonly demand: WorkState;
-  /** As it was said when the hold was made. */
+  /** Same value as in the hold command. */
   readonly of?: PaidOnly;
 }
 
 /**
- * Charges `amount` from a hold: its own money first, then what is available, then the operator's shortfall account.
- * `afterwards` says what becomes of the hold: kept as it is, brought to an amount (as far as the money reaches), or closed.
+ * Charges `amount`: from the hold, then from the available balance, then from the shortfall account. `afterwards` keeps
+ * the hold, sets it to a target (as far as the balance reaches) or closes it.
  */
 export interface PostCommand extends CommandBase {
   readonly do: 'post';
@@ -122,35 +122,35 @@ export interface PostCommand extends CommandBase {
   readonly amount: NanoUsd;
   readonly to: readonly Share[];
   readonly afterwards: 'keep' | 'close' | { readonly target: NanoUsd };
-  /** The operator pays what the hold lacks, and the balance is left alone: nobody agreed to more than was held. */
+  /** The operator instead of the balance pays the amount beyond the hold: the tenant agreed only to the held amount. */
   readonly beyondHold?: 'operator';
-  /** The most of it that the hold pays, also where it has more: the rest goes as what the hold lacks. */
+  /** The most that the hold pays, even if it has more; the rest is charged as beyond the hold. */
   readonly mostFromHold?: NanoUsd;
-  /** As it was said when the hold was made. */
+  /** Same value as in the hold command. */
   readonly of?: PaidOnly;
   readonly keyId?: KeyId;
   readonly usage?: UsageQuantities;
-  /** By when all of it had been used. What was used before a month's end is entered in that month while it is open. */
+  /** The end of the usage. Usage before the end of a month is booked in that month while it is open. */
   readonly usedBy?: Date;
   readonly description: string;
 }
 
-/** Gives back whatever the hold still sets aside; nothing can be posted from it afterwards. */
+/** Releases the rest of a hold. Later postings from it are refused. */
 export interface CloseCommand extends CommandBase {
   readonly do: 'close';
   readonly holdId: HoldId;
-  /** As it was said when the hold was made. */
+  /** Same value as in the hold command. */
   readonly of?: 'earnings';
 }
 
-/** Pays a supplier all that a hold of its earnings sets aside, and closes the hold. */
+/** Pays out all of a hold of earnings and closes it. */
 export interface PayOutCommand extends CommandBase {
   readonly do: 'pay_out';
   readonly holdId: HoldId;
   readonly description: string;
 }
 
-/** Gives back a part of a charge, from where it went to where it came from, in proportion. */
+/** Returns part of a charge to its payers, and takes it from the recipients in proportion. */
 export interface RefundCommand extends CommandBase {
   readonly do: 'refund';
   readonly transferId: TransferId;
@@ -158,24 +158,23 @@ export interface RefundCommand extends CommandBase {
   readonly description: string;
 }
 
-/** Undoes a transfer by its exact opposite. */
 export interface ReverseCommand extends CommandBase {
   readonly do: 'reverse';
   readonly transferId: TransferId;
   readonly description: string;
 }
 
-/** Takes what is left, unheld, of a promotional account after its expiry. */
+/** Takes the unheld credit of an expired promotional account. */
 export interface ExpireCommand extends CommandBase {
   readonly do: 'expire';
   readonly accountId: LedgerAccountId;
 }
 
-/** Raises or lowers what a budget leaves to be spent in its present period. */
+/** Raises or lowers the remaining amount of a budget in its current period. */
 export interface LimitCommand extends CommandBase {
   readonly do: 'limit';
   readonly budgetId: BudgetId;
-  /** `rest` takes all that nobody has spent or set aside, as it stands once a period that is over has ended. */
+  /** `rest` takes everything that is neither spent nor held, after an ended period has been restarted. */
   readonly by: NanoUsd | 'rest';
 }
 
@@ -201,21 +200,21 @@ export type RejectionReason =
   | 'TRANSFER_NOT_FOUND'
   | 'TRANSFER_NOT_REVERSIBLE'
   | 'BUDGET_NOT_FOUND'
-  /** The same cause and step were used for something else. A mistake of the caller's, never a race. */
+  /** The same cause and step were used for another command. Always a bug of the caller, never a race. */
   | 'STEP_REUSED';
 
 export interface LedgerSuccess {
   readonly ok: true;
-  /** It had happened before; nothing was done now, and the amounts are those of the first time. */
+  /** The command was applied before. Nothing changed now; the amounts are those of the first time. */
   readonly replayed: boolean;
-  /** Null when no money moved: a hold, or a charge of nothing. */
+  /** Null if no money moved, as for a hold or a zero charge. */
   readonly transferId: TransferId | null;
   readonly holdId: HoldId | null;
-  /** What the organisation's own money changed by. */
+  /** The change of the organisation's money. */
   readonly amount: NanoUsd;
-  /** What the hold sets aside afterwards; 0 without one. */
+  /** The held amount afterwards; 0 without a hold. */
   readonly held: NanoUsd;
-  /** What the operator bore because hold and balance did not reach. */
+  /** The amount that the operator absorbed. */
   readonly shortfall: NanoUsd;
   readonly balanceAfter: NanoUsd;
 }
@@ -223,21 +222,20 @@ export interface LedgerSuccess {
 export interface LedgerRefused {
   readonly ok: false;
   readonly reason: RejectionReason;
-  /** What could have been had; null where money was not the obstacle. */
+  /** The available amount; null if the refusal is not about money. */
   readonly available: NanoUsd | null;
   readonly budgetId: BudgetId | null;
 }
 
 export type LedgerResult = LedgerSuccess | LedgerRefused;
 
-/** An organisation's money as a person sees it. */
 export interface Balance {
-  /** Credit and unexpired promotional credit, holds included. */
+  /** Credit and unexpired promotional credit, including held money. */
   readonly balance: NanoUsd;
   readonly held: NanoUsd;
-  /** What new work can still use, an allowed overdraft included. */
+  /** The amount that new work can use, including an allowed overdraft. */
   readonly available: NanoUsd;
-  /** How far below zero the operator lets the balance go; 0 or more. */
+  /** How far the balance may go below zero, as a positive amount. */
   readonly overdraft: NanoUsd;
   readonly frozen: boolean;
 }

@@ -6,7 +6,7 @@ const ms = (iso: string): number => Date.parse(iso);
 const entryTime = (usedBy: string | undefined, now: string): string =>
   new Date(bookingTimeMs(usedBy === undefined ? undefined : new Date(usedBy), ms(now))).toISOString();
 
-describe('the month of an entry', () => {
+describe('bookingTimeMs', () => {
   it.each([
     ['2026-01-31T23:59:00.000Z', '2026-01-31T23:59:30.000Z', '2026-01-31T23:59:30.000Z'],
     ['2026-01-31T23:59:00.000Z', '2026-02-01T00:00:00.000Z', '2026-01-31T23:59:59.999Z'],
@@ -15,11 +15,11 @@ describe('the month of an entry', () => {
     ['2026-01-31T12:00:00.000Z', '2026-02-01T03:00:00.000Z', '2026-02-01T03:00:00.000Z'],
     ['2025-11-30T12:00:00.000Z', '2026-01-01T01:00:00.000Z', '2025-12-31T23:59:59.999Z'],
     [undefined, '2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
-  ])('used by %s and posted at %s is as of %s', (usedBy, now, expected) => {
+  ])('with usage until %s and posting at %s is %s', (usedBy, now, expected) => {
     expect(entryTime(usedBy, now)).toBe(expected);
   });
 
-  it('is never one whose books are closed, nor later than now', () => {
+  it('is never in a closed month, nor in the future', () => {
     const instant = fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2040, 0, 1) });
     fc.assert(
       fc.property(instant, fc.integer({ min: -5_000_000_000, max: 5_000_000_000 }), (nowMs, offMs) => {

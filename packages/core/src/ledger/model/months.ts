@@ -1,21 +1,17 @@
 /**
- * The months of the books, in UTC. What was used before a month's end is mostly posted a little after it: meters post once
- * an hour, and usage comes by a stream. So a month stays open for some hours, and what was used in it is entered as of
- * its last instant. After that its books are closed: what is posted later, for whatever time, is of the next month.
+ * Defines the booking months, in UTC. Meters post hourly and usage arrives by a stream, so a month stays open for some
+ * hours and late usage is booked at its last instant. After that, postings belong to the next month.
  */
 
 const hourMs = 3_600_000;
 
-/** For how long after its end a month takes in what was used in it. */
+/** How long after its end a month still accepts its usage. */
 export const MONTH_STAYS_OPEN_MS = 3 * hourMs;
 
-/**
- * This long after its end nothing can be entered in a month any more, with an hour for clocks that differ and for
- * transactions that take long to commit. Invoices and statements are made then.
- */
+/** After this time nothing can be booked in a month: one more hour for clock differences and long transactions. */
 export const MONTH_CLOSED_AFTER_MS = MONTH_STAYS_OPEN_MS + hourMs;
 
-/** The first instant of the month that holds this one. */
+/** The first instant of the month of this time. */
 export function monthOf(at: Date): Date {
   return new Date(Date.UTC(at.getUTCFullYear(), at.getUTCMonth()));
 }
@@ -24,7 +20,7 @@ export function monthAfter(month: Date): Date {
   return new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1));
 }
 
-/** As of when something is entered that had been used by `usedBy`: now, or the last instant of the month before. */
+/** The booking time of usage that ended at `usedBy`: now, or the last instant of the previous month. */
 export function bookingTimeMs(usedBy: Date | undefined, nowMs: number): number {
   const monthMs = monthOf(new Date(nowMs)).getTime();
   const isOfMonthBefore = usedBy !== undefined && usedBy.getTime() <= monthMs;

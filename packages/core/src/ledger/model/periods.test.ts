@@ -4,7 +4,7 @@ import { periodAt } from './periods.ts';
 
 const iso = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-describe('the period of a budget', () => {
+describe('periodAt', () => {
   it.each([
     ['hour', '2026-06-10T12:34:56.789Z', '2026-06-10T12:00:00.000Z', '2026-06-10T13:00:00.000Z'],
     ['hour', '2026-06-10T12:00:00.000Z', '2026-06-10T12:00:00.000Z', '2026-06-10T13:00:00.000Z'],
@@ -20,11 +20,11 @@ describe('the period of a budget', () => {
     expect([iso(bounds.startMs), iso(bounds.endMs)]).toEqual([start, end]);
   });
 
-  it('of a total begins when asked and never ends', () => {
+  it('of a total starts at the given time and never ends', () => {
     expect(periodAt('total', 123)).toEqual({ startMs: 123, endMs: null });
   });
 
-  it('holds the instant, and the next begins where it ends', () => {
+  it('contains the given time, and the next period starts where it ends', () => {
     const instant = fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2100, 0, 1) });
     fc.assert(
       fc.property(instant, fc.constantFrom('hour', 'day', 'week', 'month' as const), (at, period) => {

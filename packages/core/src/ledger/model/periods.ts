@@ -1,4 +1,4 @@
-/** The periods of budgets: whole hours, days, weeks from Monday and months, in UTC. */
+/** Computes budget periods: whole hours, days, weeks from Monday and months, in UTC. */
 
 export type BudgetPeriod = 'hour' | 'day' | 'week' | 'month' | 'total';
 
@@ -10,7 +10,7 @@ export interface PeriodBounds {
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 
-/** The period that holds this instant. A total never ends; it starts when it is asked for. */
+/** The period that contains this time. A total starts at this time and never ends. */
 export function periodAt(period: BudgetPeriod, atMs: number): PeriodBounds {
   const at = new Date(atMs);
   const midnightMs = Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate());
