@@ -127,7 +127,7 @@ describe('a letter that changes the mailbox', () => {
     const ada = await signedIn(email);
     const newEmail = makeEmail();
     await ada.post('/auth/change-email', { newEmail });
-    await openBrowser(fixture).get(linkPathIn(await findEmail(fixture, email, /Change your mailbox/)));
+    await openBrowser(fixture).get(linkPathIn(await findEmail(fixture, email, /Change your email address/)));
     const outsider = openBrowser(fixture);
     const landed = await outsider.get(linkPathIn(await findEmail(fixture, newEmail, /Confirm/)));
     expect([landed.status, landed.headers['location']]).toEqual([302, '/console/verified']);

@@ -168,7 +168,7 @@ describe('a mailbox', () => {
     const newEmail = makeEmail();
     const browser = await signedIn(email);
     expect((await browser.post('/auth/change-email', { newEmail })).status).toBe(200);
-    const leave = linkPathIn(await findEmail(fixture, email, /Change your mailbox/));
+    const leave = linkPathIn(await findEmail(fixture, email, /Change your email address/));
     expect((await browser.get(leave)).status).toBe(302);
     await signedIn(email);
     const proof = linkPathIn(await findEmail(fixture, newEmail, /Confirm/));

@@ -6,30 +6,33 @@ import type { RefundingLimiter, RatePolicy, RateRequest } from '../limiter/index
 import type { AuthPath } from './paths.ts';
 
 /**
- * Guessing. Tries are counted before they are made, by mailbox and by address, and given back when they were right: who
- * knows their password is never in their own way. A mailbox that nobody has counts as any other does.
+ * Rate limits against guessing. Each sign-in attempt is counted by email address and by client address before it runs,
+ * and refunded if it succeeds. An email address without an account counts like any other.
  */
 
 const windowMs = 15 * 60_000;
 const ATTEMPTS_PER_EMAIL = 10;
 const EMAILS_PER_ADDRESS = 5;
 
-/** Who tries, and how many tries their address has in a quarter of an hour. */
+/** The caller of an attempt and the attempts its client address has per 15 minutes. */
 export interface AttemptSource {
   readonly clientIp: string;
-  /** As `hashEmail` names it. */
+  /** Result of `hashEmail`. */
   readonly emailHash: string | null;
-  /** The id of a browser that this mailbox signed in with before. */
+  /** The id of a browser that signed in with this email address before. */
   readonly browser: string | null;
   readonly addressTries: number;
 }
 
-/** Never the mailbox itself: what is counted is kept elsewhere, and shown in its metrics. */
+/** Hashes the email address because Valkey stores the counter and its metrics show the subject. */
 export function hashEmail(email: string): string {
   return createHash('sha256').update(email.trim().toLowerCase(), 'utf8').digest('base64url');
 }
 
-/** What a try costs, by whom it is counted. Each is asked for by itself: a tag keeps one slot of Valkey. */
+/**
+ * The rate limits that an attempt consumes. Each is a separate request because all keys of a request share one Valkey
+ * slot.
+ */
 function requestsOf(path: AuthPath, who: AttemptSource): readonly RateRequest[] {
   const { clientIp, emailHash, browser, addressTries } = who;
   const block = addressBlock(clientIp);
@@ -54,7 +57,7 @@ function requestsOf(path: AuthPath, who: AttemptSource): readonly RateRequest[] 
 }
 
 export interface CountedAttempt {
-  /** It was right, so it was no guess. */
+  /** Refunds the attempt because it succeeded and so was not a guess. */
   giveBack(): Promise<void>;
 }
 
@@ -68,15 +71,15 @@ export async function countAttempt(
   for (const request of requests) {
     const decision = await limiter.consume(request);
     if (decision.refusedBy !== null) throw rateLimitFault(decision.refusedBy);
-    // Tries that nobody counts are as many as a guesser likes. Whoever is signed in stays so meanwhile.
+    // Refuse attempts that cannot be counted, because guessing would be unlimited. Existing sessions stay valid.
     if (decision.degraded) {
-      const internal = 'tries to sign in cannot be counted';
+      const internal = 'sign-in attempts cannot be counted';
       throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 5, internal });
     }
   }
   return {
     giveBack: async () => {
-      // Letters that were sent and requests that left a row behind stay counted.
+      // Sent emails and requests that created a row stay counted.
       if (path.counted === 'letter' || path.counted === 'request') return;
       await Promise.all(requests.map((request) => limiter.giveBack(request)));
     },

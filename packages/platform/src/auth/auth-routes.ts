@@ -19,7 +19,7 @@ export interface AuthRoutesOptions {
   readonly handle: (request: Request) => Promise<Response>;
 }
 
-/** Serves the sign-in at `/auth/*`: what is not listed is absent, and what is reaches the library only past our own doors. */
+/** Serves the library at `/auth/*` behind our own checks. Paths that `paths.ts` does not list are 404. */
 export function serveAuthRoutes(options: AuthRoutesOptions): void {
   const { server } = options;
   void server.fastify.register(async (scope) => {
@@ -49,8 +49,8 @@ function pathOf(request: FastifyRequest): AuthPath | null {
 }
 
 /**
- * Pages of other sites can do nothing here, with the person's cookie or without: a form on one of them could otherwise sign
- * its visitors in as somebody else. Programs, which send neither cookie nor origin, are nobody's browser.
+ * Refuses requests from pages of other sites, with or without the cookie: a form there could sign the visitor in to
+ * another account. Programs send neither cookie nor origin and pass.
  */
 function requireConsoleOrigin(origin: string, request: FastifyRequest, path: AuthPath): void {
   if (path.isLanding === true) return;
@@ -85,15 +85,14 @@ async function handleAuthRequest(
 }
 
 /**
- * The token of a session is in the cookie, where no script of a page can read it, so it is not in the answer as well. Only
- * a program that waits for one is given it.
+ * Removes the session token from a response body, so that no script of a page can read it: browsers have it in the
+ * cookie. Only a program that waits for its session gets the token in the body.
  */
 function withoutSessionToken(text: string, response: Response, path: AuthPath): string {
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   if (path.answersToken === true || !isJson || text === '') return text;
   const body: unknown = JSON.parse(text);
   if (typeof body !== 'object' || body === null) return text;
-  // A list stays a list.
   if (Array.isArray(body)) return text;
   const { token: _token, ...rest } = body as Record<string, unknown>;
   if (typeof rest['session'] !== 'object' || rest['session'] === null) return JSON.stringify(rest);
@@ -101,7 +100,7 @@ function withoutSessionToken(text: string, response: Response, path: AuthPath): 
   return JSON.stringify({ ...rest, session });
 }
 
-/** Headers that the library has a use for; the rest could only mislead it about where the request came from. */
+/** The headers that the library needs. Others could mislead it about the origin of the request. */
 const forwarded = ['accept', 'cookie', 'origin', 'referer', 'user-agent', 'sec-fetch-site', 'sec-fetch-mode'];
 const USER_AGENT_MAX = 300;
 

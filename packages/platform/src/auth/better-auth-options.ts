@@ -16,24 +16,24 @@ import { createSignUpRule } from './sign-up.ts';
 
 export interface AuthOptionDeps {
   readonly ids: IdSource;
-  /** Null: there is no mail, so a person with a password has no verified mailbox. */
+  /** Null if the installation sends no email: users with a password then have no verified email address. */
   readonly post: EmailSender | null;
-  /** Whether this mailbox has an open invitation; with a secret: one whose link holds it. */
+  /** Whether this email address has an open invitation. With a secret: an invitation whose link contains the secret. */
   readonly isInvited: (email: string, secret: string | null) => Promise<boolean>;
-  /** Told of everything that is refused or fails. */
+  /** Called for every refused or failed request. */
   readonly onError: (error: unknown) => void;
-  /** A password was chosen by a letter, so the mailbox, and the account with it, is that person's alone. */
+  /** Called after a user chose a password through an emailed link, which proves that the email address is theirs. */
   readonly takeOver: (userId: string) => Promise<void>;
-  /** Writes a letter with which an account that was never confirmed gets a password of its owner's choice. */
+  /** Emails the owner of a never verified account a link to choose a password. */
   readonly offerPassword: (email: string) => Promise<void>;
 }
 
 const SECONDS_PER_DAY = 86_400;
 const EMAIL_LINK_SECONDS = 3_600;
-/** How recently somebody must have signed in to change what they sign in with. */
+/** How recent a sign-in must be to change authenticators. */
 const RECENT_SIGN_IN_SECONDS = SECONDS_PER_DAY;
 
-/** The library's settings but for the database. See docs/decisions/140-people-sign-in.md for each choice. */
+/** All settings of the library except the database. docs/decisions/140-people-sign-in.md explains each choice. */
 export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
   const { name, publicUrl } = settings;
   const console = `${publicUrl}/console`;
@@ -47,14 +47,14 @@ export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
     secret: settings.secret,
     trustedOrigins: [new URL(publicUrl).origin],
     telemetry: { enabled: false },
-    // Limits are ours, in Valkey, by address and by mailbox: see attempt-limits.ts.
+    // attempt-limits.ts limits attempts in Valkey, by client address and by email address.
     rateLimit: { enabled: false },
     onAPIError: { throw: false, errorURL: `${console}/sign-in`, onError: deps.onError },
     emailAndPassword: passwordOptions(deps, name, console),
     emailVerification: {
       sendOnSignUp: true,
       sendOnSignIn: true,
-      // A link that signs in would sign in whatever program of a mail server follows it first.
+      // Mail servers follow links before the recipient does, so a link must not sign in.
       autoSignInAfterVerification: false,
       expiresIn: EMAIL_LINK_SECONDS,
       ...(post === null
@@ -89,7 +89,8 @@ export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
         ...(['accessTokenExpiresAt', 'refreshTokenExpiresAt', 'createdAt', 'updatedAt'] as const),
       ]),
       encryptOAuthTokens: true,
-      // Without mail, older versions and `millrace-admin user password` marked mailboxes as verified that no letter had reached.
+      // Without email, older versions and `millrace-admin user password` marked addresses as verified that received no
+      // email.
       accountLinking: {
         enabled: true,
         requireLocalEmailVerified: true,
@@ -103,11 +104,11 @@ export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
     },
     advanced: {
       cookiePrefix: 'millrace',
-      // Said aloud, because the library leaves them out when it takes itself to be under test.
+      // Set explicitly because the library disables both checks when it detects a test environment.
       disableOriginCheck: false,
       disableCSRFCheck: false,
       useSecureCookies: publicUrl.startsWith('https://'),
-      // Put there by our own server, which knows its proxies; whatever a client sends under this name is dropped.
+      // Our server sets this header, because it knows its proxies, and drops the client's value.
       ipAddress: { ipAddressHeaders: [CLIENT_IP_HEADER] },
       database: { generateId: ({ model }) => toUuid(deps.ids.next(idKindOf(model))), validateSchema: false },
     },
@@ -136,7 +137,8 @@ function passwordOptions({ post, takeOver, offerPassword }: AuthOptionDeps, name
         }),
     onPasswordReset: ({ user }) => takeOver(user.id),
     onExistingUserSignUp: async ({ user }) => {
-      // Whoever signed up before may have been somebody else. A link that merely confirms would leave them their password.
+      // The earlier sign-up may have been another person's. A link that only confirms the address would leave their
+      // password valid.
       if (!user.emailVerified) await offerPassword(user.email);
       else post?.send(recipientOf(user), accountExistsEmail(name, `${console}/sign-in`));
     },
@@ -149,14 +151,14 @@ interface EmailRecipient {
   readonly email: string;
 }
 
-/** Ids are ours: version 7, in order of time. The kind only shows in their text form. */
+/** Ids are UUIDs of version 7, in order of time. The kind is visible only in their text form. */
 function idKindOf(model: string): 'usr' | 'ses' | 'acc' | 'ver' {
   if (model === 'user') return 'usr';
   if (model === 'session') return 'ses';
   return model === 'account' ? 'acc' : 'ver';
 }
 
-/** Where a link in a letter ends unless whoever asked for it said otherwise. */
+/** Sets the page that an emailed link leads to unless the request named one. */
 function withLandingPage(url: string): string {
   const link = new URL(url);
   const landing = link.searchParams.get('callbackURL');

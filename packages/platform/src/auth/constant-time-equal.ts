@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 
-/** Whether a text that was sent equals the right one. The time that it takes depends on the lengths alone. */
+/** Compares a received secret in a time that depends only on the lengths. */
 export function isEqualConstantTime(right: string, sent: string): boolean {
   const [expected, given] = [Buffer.from(right), Buffer.from(sent)];
   return expected.length === given.length && timingSafeEqual(expected, given);

@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * Reads the cookie that the library sets: the token, a dot and its HMAC-SHA256 in base64. So that a request costs a look-up
- * only if it carries a token that was once given out here.
+ * Reads the cookie that the library sets: the token, a dot and its HMAC-SHA256 in base64. A forged cookie is rejected
+ * without a database query.
  */
 export function createCookieReader(options: { readonly name: string; readonly secret: string }) {
   const { name, secret } = options;

@@ -3,8 +3,9 @@ import { findDeviceOrigin, saveDeviceOrigin } from './users.store.ts';
 import { CLIENT_IP_HEADER } from './better-auth-options.ts';
 
 /**
- * Adds to the library's device login where a request came from: the person who is to approve it sees an address, a program and a
- * time. The answer leaves out the link that holds the code: an attacker who sent it to a person would need one click of theirs.
+ * Adds the origin of a request to the library's device login, so that the user who approves it sees its address,
+ * program and time. The response omits the link with the code: a victim of phishing would need only one click to
+ * approve it.
  */
 export async function withDeviceOrigin(db: Db, request: Request, response: Response): Promise<Response> {
   if (response.status !== 200) return response;
@@ -27,13 +28,13 @@ async function saveOrigin(db: Db, { headers }: Request, response: Response): Pro
 async function addOriginToResponse(db: Db, response: Response): Promise<Response> {
   const body = await bodyOf(response);
   const { user_code: userCode, client_id: program } = body;
-  // The library names the program only to the person who may approve the request. Only that person sees where it came from.
+  // The library names the program only to the user who may approve the request, so only that user sees the origin.
   const mayReview = typeof program === 'string' && typeof userCode === 'string';
   const origin = mayReview ? await findDeviceOrigin(db, plainCode(userCode)) : null;
   return withBody(response, origin === null ? body : { ...body, requestedFrom: origin });
 }
 
-/** As the library stores it. */
+/** Normalises a code to the form that the library stores. */
 function plainCode(userCode: string): string {
   return userCode.replaceAll('-', '').toUpperCase();
 }

@@ -2,11 +2,11 @@ import { createHmac } from 'node:crypto';
 import { isEqualConstantTime } from './constant-time-equal.ts';
 
 /**
- * Signs the links by which the owner of a mailbox refuses further invitation mail. They do not expire. Links of mail that was written
- * are stored in the data of its notice.
+ * Signs the links with which a recipient opts out of invitation emails. They do not expire, and notices store them in
+ * their data.
  */
 export interface EmailOptOuts {
-  /** `email` in lower case. */
+  /** `email` must be lower case. */
   proofOf(email: string): string;
   isProofOf(email: string, proof: string): boolean;
 }

@@ -5,18 +5,15 @@ import { domainOf, isSingleAddress, type Email, type EmailAddress, type Mailer }
 import type { SignInEmail } from './sign-in-emails.ts';
 
 export interface EmailSender {
-  /** Sends in the background: who waits for an answer must not learn from its delay whether anything was sent. */
+  /** Sends in the background, so that the response time does not reveal whether an email was sent. */
   send(to: EmailAddress, email: SignInEmail): void;
-  /** Resolves when nothing is under way any more. */
+  /** Resolves when no email is in flight. */
   settled(): Promise<void>;
 }
 
 const RETRY_DELAYS_MS = [2_000, 10_000, 60_000] as const;
 
-/**
- * Letters that a person is waiting for. They are not kept: what is lost with the process is asked for again by the person,
- * by a click.
- */
+/** Sends sign-in emails from memory: if the process dies, the user requests the lost email again. */
 export function createEmailSender(deps: {
   readonly mailer: Mailer;
   readonly clock: Timer;
@@ -30,10 +27,7 @@ export function createEmailSender(deps: {
       const outcome = await mailer.send(email);
       if (outcome.kind === 'sent') return;
       if (outcome.kind === 'refused' || pauseMs === null) {
-        log.warn(
-          { outcome: outcome.kind, reason: outcome.reason },
-          'a letter for signing in was not delivered',
-        );
+        log.warn({ outcome: outcome.kind, reason: outcome.reason }, 'sign-in email was not delivered');
         return;
       }
       await clock.sleep(pauseMs);
@@ -45,7 +39,7 @@ export function createEmailSender(deps: {
       if (!isSingleAddress(to.address)) return;
       const messageId = `${randomUUID()}@${domainOf(mailer.from)}`;
       const sending = deliver({ messageId, to, subject, text, html })
-        .catch((error: unknown) => log.warn({ error }, 'a letter for signing in could not be written'))
+        .catch((error: unknown) => log.warn({ error }, 'sign-in email could not be composed'))
         .finally(() => underWay.delete(sending));
       underWay.add(sending);
     },

@@ -3,12 +3,12 @@ import { APIError } from 'better-auth/api';
 import type { DBAdapter, DBTransactionAdapter, Where } from '@better-auth/core/db/adapter';
 
 /**
- * The library's adapter, with two things changed. What lets whoever holds it in (the token of a session, the code of a
- * program that waits) is stored as its SHA-256 only, so that the database is no set of live sessions. And values that no
- * column takes, which only a hostile caller sends, are a mistake of the request and not of ours.
+ * Wraps the library's adapter in two ways. Session tokens and device codes are stored only as SHA-256, so that a copy
+ * of the database contains no usable session. Values that no column accepts, which only a hostile caller sends, become
+ * 400 instead of 500.
  */
 
-/** By model, the field that is stored as its hash. */
+/** For each model, the field that is stored as a hash. */
 const hashedFields: Readonly<Record<string, string>> = { session: 'token', deviceCode: 'deviceCode' };
 
 export function hashSecretText(secret: string): string {
@@ -17,10 +17,10 @@ export function hashSecretText(secret: string): string {
 
 type Row = Record<string, unknown>;
 
-/** The secret as the caller named it, so that what it reads back is what it knows. */
+/** A query with the hashed secret, and the plain secret to put back into the row that it returns. */
 interface HashedWhere {
   readonly where: Where[];
-  /** Null when the row is sought by something else: then the secret stays unknown. */
+  /** Null if the query selects by another field; the row then keeps the hash. */
   readonly secret: string | null;
 }
 
@@ -53,7 +53,10 @@ function withSecret<T>(model: string, row: T, secret: unknown): T {
   return { ...row, [field]: secret };
 }
 
-/** What PostgreSQL says of a value that does not fit its column: no UUID, a NUL in a text, too long, against a check, of nobody. */
+/**
+ * PostgreSQL codes for a value that does not fit its column: malformed UUID, NUL, too long, failed check, unknown
+ * reference.
+ */
 const badValue: ReadonlySet<unknown> = new Set([
   ...['22P02', '22021', '22001', '22003', '22P05'],
   ...['23514', '23503'],
@@ -74,7 +77,7 @@ function hashTransaction(inner: DBTransactionAdapter): DBTransactionAdapter {
     ...inner,
     create: async (call) => {
       const made = await rejectBadValues(inner.create({ ...call, data: hashData(call.model, call.data) }));
-      // The library's types leave open what comes back; it is the row.
+      // The library's type does not say that `create` returns the row.
       return withSecret(call.model, made, (call.data as Row)[hashedFields[call.model] ?? '']) as never;
     },
     findOne: async <T>(call: Parameters<DBAdapter['findOne']>[0]) => {

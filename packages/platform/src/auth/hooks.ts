@@ -8,11 +8,11 @@ export interface HookOptions {
   readonly requireMaySignUp: AssertSignUpAllowed;
 }
 
-/** A program keeps a key, not the session: it needs the session only to make one. */
+/** A program needs its session only to create an API key. */
 const DEVICE_SESSION_MS = 3_600_000;
 const SESSION_MS = SESSION_SECONDS * 1_000;
 
-/** Where we have a word in what the library does. */
+/** Hooks that add our rules to the library. */
 export function authHooks(options: HookOptions): Pick<BetterAuthOptions, 'hooks' | 'databaseHooks'> {
   const { requireMaySignUp } = options;
   return {
@@ -26,7 +26,8 @@ export function authHooks(options: HookOptions): Pick<BetterAuthOptions, 'hooks'
       session: {
         create: {
           before: async (session, context) => {
-            // The library starts a session when a link that changes the mailbox is opened. That session is expired from the start.
+            // The library starts a session when a link that changes the email address is opened. Create that session
+            // already expired.
             if (context?.path === '/verify-email') return { data: { ...session, expiresAt: new Date(0) } };
             if (context?.path !== '/device/token') return undefined;
             const expiresAt = new Date(session.expiresAt.getTime() - SESSION_MS + DEVICE_SESSION_MS);

@@ -8,26 +8,26 @@ const ids = createIdSource({ clock: systemClock, cell: 1 });
 const invitation = { id: ids.next('inv'), email: 'ada@example.com', expiresAt: new Date(1_000) };
 const secret = links.secretOf(invitation);
 
-describe('the secret of an invitation link', () => {
-  test('names its invitation and is valid for it', () => {
+describe('InvitationLinks', () => {
+  test('returns the invitation id of a secret and accepts the secret for that invitation', () => {
     expect(links.idIn(secret)).toBe(invitation.id);
     expect(links.isSecretOf(invitation, secret)).toBe(true);
   });
 
   test.each([
     ['another invitation', { id: ids.next('inv') }],
-    ['another mailbox', { email: 'eve@example.com' }],
-    ['another end', { expiresAt: new Date(1_001) }],
-  ])('is not valid for %s', (_what, change) => {
+    ['another email address', { email: 'eve@example.com' }],
+    ['another expiry', { expiresAt: new Date(1_001) }],
+  ])('rejects a secret for %s', (_what, change) => {
     expect(links.isSecretOf({ ...invitation, ...change }, secret)).toBe(false);
   });
 
-  test('is not valid under another key', () => {
+  test('rejects a secret signed with another key', () => {
     expect(createInvitationLinks('another key').isSecretOf(invitation, secret)).toBe(false);
   });
 
   test.each(['', '.', 'x', '\u0000', `${invitation.id}`, `${secret}x`, secret.slice(0, -1), 'é'.repeat(40)])(
-    'is not %j',
+    'rejects the malformed secret %j',
     (text) => {
       expect(links.isSecretOf(invitation, text)).toBe(false);
     },

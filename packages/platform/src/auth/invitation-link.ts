@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto';
 import { parseId, type InvitationId } from '../ids/index.ts';
 import { isEqualConstantTime } from './constant-time-equal.ts';
 
-/** What the secret of an invitation's link is bound to. Inviting again changes the end, so the link before stops working. */
+/**
+ * The claims that the secret of an invitation link signs. Inviting again changes the expiry, which invalidates the
+ * earlier link.
+ */
 export interface InvitationLinkClaims {
   readonly id: InvitationId;
   /** Lower case. */
@@ -10,10 +13,15 @@ export interface InvitationLinkClaims {
   readonly expiresAt: Date;
 }
 
-/** Signs and reads the secrets of invitation links. Nothing is stored, so a copy of the database holds no usable link. */
+/**
+ * Signs and reads the secrets of invitation links. They are not stored, so a copy of the database contains no usable
+ * link.
+ */
 export interface InvitationLinks {
   secretOf(invitation: InvitationLinkClaims): string;
-  /** The invitation that a secret names, which must still be looked up and checked; null: it is no such secret. */
+  /**
+   * The invitation that a secret names, which the caller must still look up and check; null if the secret is malformed.
+   */
   idIn(secret: string): InvitationId | null;
   isSecretOf(invitation: InvitationLinkClaims, secret: string): boolean;
 }

@@ -2,14 +2,14 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { findCookie } from './cookie.ts';
 
 /**
- * Browsers that somebody has signed in with before. Tries are counted by mailbox, so whoever keeps guessing at one would keep
- * its owner out as well. A browser that once knew the password has tries of its own. It shows so by a cookie that
- * lets nobody in, and that counts for this one mailbox.
+ * Gives browsers that signed in before their own attempt limit. Attempts are counted by email address, so an attacker
+ * who guesses would otherwise lock out the owner. A cookie identifies the browser for this one email address and grants
+ * no access.
  */
 export interface KnownBrowsers {
-  /** The browser's id, or null when it never signed in with this mailbox. */
+  /** The browser's id, or null if it never signed in with this email address. */
   idIn(cookies: string | undefined, email: string): string | null;
-  /** The `Set-Cookie` line for a browser that has just shown the password of this mailbox. */
+  /** The `Set-Cookie` value for a browser that has just sent the right password for this email address. */
   introduce(email: string): string;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createPasswords } from './passwords.ts';
 
-/** Hashing that ends when it is told to, and knows how much of it there was at once. */
+/** Hashing whose calls end on demand, with a count of the most concurrent calls. */
 function slowWork() {
   const ends: (() => void)[] = [];
   let most = 0;
@@ -24,7 +24,7 @@ async function endAll(ends: (() => void)[]): Promise<void> {
   }
 }
 
-test('a flood is hashed two at once, and beyond forty that wait it is turned away', async () => {
+test('createPasswords hashes two passwords at a time and refuses requests while forty wait', async () => {
   const work = slowWork();
   const passwords = createPasswords(work);
   const responses = Promise.allSettled(
@@ -35,14 +35,14 @@ test('a flood is hashed two at once, and beyond forty that wait it is turned awa
   expect(work.most()).toBe(2);
   expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(41);
   const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [String(each.reason)] : []));
-  expect(refused.filter((each) => each.includes('Too many people'))).toHaveLength(8);
-  // One that failed gave its turn back.
+  expect(refused.filter((each) => each.includes('Too many sign-ins'))).toHaveLength(8);
+  // The failed hash has released its slot.
   const after = passwords.hash('later');
   await endAll(work.ends);
   expect(await after).toBe('hash of later');
 });
 
-test('what it hashes, it knows again', async () => {
+test('createPasswords verifies the password it hashed and rejects another', async () => {
   const { hash, verify } = createPasswords();
   const made = await hash('correct horse battery');
   expect(await verify({ hash: made, password: 'correct horse battery' })).toBe(true);

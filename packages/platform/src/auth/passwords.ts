@@ -2,9 +2,8 @@ import { APIError } from 'better-auth/api';
 import { hashPassword, verifyPassword } from 'better-auth/crypto';
 
 /**
- * Hashing a password takes a processor for a tenth of a second, and anybody may ask for it from as many addresses as they
- * have. So few are hashed at once, and whoever comes when many wait is told to come back: signing in gets slow before
- * anything else does.
+ * Limits concurrent password hashing. One hash takes 0.1 s of CPU and anyone can request it from many addresses, so
+ * under a flood only sign-in becomes slow.
  */
 const MAX_CONCURRENT = 2;
 const MAX_WAITING = 40;
@@ -28,7 +27,7 @@ function createConcurrencyLimit(atOnce: number, waitingMax: number) {
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (running >= atOnce) {
       if (waiting.length >= waitingMax) throw overloadedError();
-      // Whoever ends hands the turn over, so it is counted already.
+      // The finished call passes its slot on, so `running` already counts this call.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else {
       running += 1;
@@ -46,6 +45,6 @@ function createConcurrencyLimit(atOnce: number, waitingMax: number) {
 function overloadedError(): APIError {
   return new APIError('TOO_MANY_REQUESTS', {
     code: 'TOO_BUSY',
-    message: 'Too many people sign in at this moment. Try again in a few seconds.',
+    message: 'Too many sign-ins at this moment. Try again in a few seconds.',
   });
 }

@@ -1,17 +1,18 @@
 /**
- * What of the library is served, below `/auth`. Everything else of it is absent: organisations, members and sessions have
- * operations of ours, and what nobody needs cannot be attacked.
+ * The paths of the library that are served below `/auth`. All others are 404: organisations, members and sessions have
+ * their own operations, and unused paths would only widen the attack surface.
  */
 
 export interface AuthPath {
   /**
-   * `password`: tries are counted by mailbox. `letter`: so are letters. `code`: a guess that only the address counts. `request`: each
-   * makes a row, so it is counted by address in a counter of its own, also if it succeeds.
+   * How an attempt is limited. `password`: by email address and client address. `letter`: the same, because it sends an
+   * email. `code`: by client address. `request`: each creates a row, so a separate limit per client address counts it
+   * even if it succeeds.
    */
   readonly counted?: 'password' | 'letter' | 'code' | 'request';
-  /** People come here from other sites: from a letter, or back from an outside provider. */
+  /** Reached from other sites: from an email, or on return from an OIDC provider. */
   readonly isLanding?: true;
-  /** Programs get the token of their session in the answer; browsers in a cookie, and nowhere else. */
+  /** Programs get the session token in the response body; browsers get it only in a cookie. */
   readonly answersToken?: true;
 }
 
@@ -49,7 +50,7 @@ const paths: Readonly<Record<string, AuthPath>> = {
   'POST /device/deny': { counted: 'code' },
 };
 
-/** Null for what is not served. `path` is without `/auth` and without a query. */
+/** Null if the path is not served. `path` excludes `/auth` and the query. */
 export function findAuthPath(method: string, path: string): AuthPath | null {
   const known = /^\/callback\/[a-z0-9][a-z0-9-]{0,62}$/.test(path) ? '/callback/{provider}' : path;
   return paths[`${method} ${known}`] ?? null;

@@ -3,10 +3,10 @@ import { APIError } from 'better-auth/api';
 import { deviceAuthorization, genericOAuth, twoFactor } from 'better-auth/plugins';
 import { columns, type OidcProvider, type SignInSettings } from './settings.ts';
 
-/** The program that may ask to be signed in by a person: the command line. */
+/** The only program that may request a device login: the CLI. */
 const DEVICE_CLIENT_ID = 'millrace-cli';
 
-/** The ways to sign in beside a password, on tables and columns of ours. */
+/** The library's plugins for other ways to sign in, mapped to our tables and columns. */
 export function authPlugins(settings: SignInSettings) {
   const { name, publicUrl } = settings;
   return [
@@ -65,11 +65,14 @@ export function authPlugins(settings: SignInSettings) {
   ];
 }
 
-/** A passkey stands for the password and the second factor: one that works for whoever holds it would be less than those. */
+/**
+ * A passkey replaces password and second factor, so it must verify its user: otherwise possession alone would sign in.
+ */
 function userVerificationMissing(status: 'BAD_REQUEST' | 'UNAUTHORIZED'): APIError {
   return new APIError(status, {
     code: 'PASSKEY_ASKS_NOBODY',
-    message: 'This passkey asks for no PIN, finger or face. Set one up on the device, or take another.',
+    message:
+      'This passkey does not ask for a PIN, fingerprint or face. Set one up on the device, or use another passkey.',
   });
 }
 
@@ -83,27 +86,27 @@ function toGenericOAuth({ id, name, discoveryUrl, clientId, clientSecret, scopes
     scopes: [...scopes],
     pkce: true,
     requireIdTokenVerification: true,
-    // A provider that does not vouch for a mailbox leaves it to a letter of ours.
+    // If the provider does not verify the email address, we verify it by email.
     requireEmailVerification: true,
     mapProfileToUser: toUser,
   };
 }
 
-/** Some providers say `"false"`, which a program that asks for truth takes for a yes. */
+/** Some providers send the string `"false"`, which is truthy. */
 function toUser(profile: Readonly<Record<string, unknown>>) {
   const { email_verified: claim } = profile;
   return { emailVerified: claim === true || claim === 'true' };
 }
 
 /**
- * The library would also take a token of the provider from the page, and then asks for no nonce: whoever came by one, in a log
- * or in our own table, would be in. Our pages lead to the provider and back, and nothing else does.
+ * Refuses a provider's ID token sent by the page: the library would accept it without a nonce, so a token leaked from a
+ * log or our own table would sign in. Our pages always redirect to the provider.
  */
 export function rejectClientIdToken(path: string, body: unknown): void {
   if (path !== '/sign-in/social' || typeof body !== 'object' || body === null) return;
   if (!('idToken' in body) || body.idToken === undefined || body.idToken === null) return;
   throw new APIError('BAD_REQUEST', {
     code: 'TOKEN_NOT_TAKEN',
-    message: 'A token of a provider is not taken here. Sign in at the provider.',
+    message: "Provider tokens are not accepted here. Sign in on the provider's page.",
   });
 }

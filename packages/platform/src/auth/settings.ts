@@ -1,7 +1,7 @@
-/** How long a person stays signed in; renewed daily while used. */
+/** How long a session lasts; use renews it daily. */
 export const SESSION_SECONDS = 30 * 86_400;
 
-/** An outside provider that people may sign in with, by OpenID Connect. */
+/** An OpenID Connect provider that users may sign in with. */
 export interface OidcProvider {
   readonly id: string;
   readonly name: string;
@@ -12,18 +12,18 @@ export interface OidcProvider {
 }
 
 export interface SignInSettings {
-  /** What people call this installation. */
+  /** The name of this installation in emails and pages. */
   readonly name: string;
-  /** Where the console and the api are, without a path. */
+  /** The origin of the console and the api, without a path. */
   readonly publicUrl: string;
   readonly secret: string;
   readonly signUp: 'open' | 'closed';
   readonly oidc: readonly OidcProvider[];
-  /** Tries to sign in, and letters, of one address in a quarter of an hour. */
+  /** Sign-in attempts and emails of one client address per 15 minutes. */
   readonly addressTries: number;
 }
 
-/** Fields whose columns are named as all our columns are. */
+/** Maps the library's field names to our snake_case columns. */
 export function columns<const Name extends string>(names: readonly Name[]): Record<Name, string> {
   const pairs = names.map((name) => [name, name.replaceAll(/[A-Z]/g, (char) => `_${char.toLowerCase()}`)]);
   return Object.fromEntries(pairs) as Record<Name, string>;

@@ -1,7 +1,7 @@
 import type { EmailAddress } from '../mail/index.ts';
 import { oneLine } from '../mail/index.ts';
 
-/** What people are written when they sign in for the first time, or cannot. Pure. */
+/** Composes the sign-in emails. Pure. */
 
 export interface SignInEmail {
   readonly subject: string;
@@ -9,7 +9,7 @@ export interface SignInEmail {
   readonly html: string;
 }
 
-/** In the order in which a busy person reads: what, where to click, what if it was not you. */
+/** The fields appear in this order in the email. */
 interface EmailContent {
   readonly subject: string;
   readonly lead: string;
@@ -20,43 +20,43 @@ interface EmailContent {
 
 export function confirmAddressEmail(name: string, link: string): SignInEmail {
   return render({
-    subject: `Confirm your mailbox for ${name}`,
-    lead: `Welcome to ${name}. Confirm that this mailbox is yours and you can sign in. The link works for an hour.`,
+    subject: `Confirm your email address for ${name}`,
+    lead: `Welcome to ${name}. Confirm your email address to sign in. The link works for one hour.`,
     link,
-    button: 'Confirm my mailbox',
-    otherwise: 'You did not sign up? Then ignore this mail: nothing happens.',
+    button: 'Confirm email address',
+    otherwise: 'If you did not sign up, ignore this email. Nothing happens without your confirmation.',
   });
 }
 
 export function choosePasswordEmail(name: string, link: string): SignInEmail {
   return render({
     subject: `Choose your password for ${name}`,
-    lead: `Here you choose a new password for ${name}. The link works once, for an hour.`,
+    lead: `Choose a new password for ${name}. The link works once, within one hour.`,
     link,
     button: 'Choose a password',
-    otherwise: 'You did not ask for this? Then ignore this mail: your password stays as it is.',
+    otherwise: 'If you did not request this, ignore this email. Your password stays the same.',
   });
 }
 
 export function accountExistsEmail(name: string, link: string): SignInEmail {
   return render({
     subject: `You already have an account with ${name}`,
-    lead: `Somebody, most likely you, tried to sign up to ${name} with this mailbox. It has an account already: just sign in.`,
+    lead: `Someone, probably you, tried to sign up to ${name} with this email address. It already has an account: sign in instead.`,
     link,
     button: 'Sign in',
     otherwise:
-      'You forgot your password? The page to sign in helps you. It was not you? Then ignore this mail.',
+      'Forgot your password? You can reset it on the sign-in page. If it was not you, ignore this email.',
   });
 }
 
 export function changeAddressEmail(name: string, newEmail: string, link: string): SignInEmail {
   return render({
-    subject: `Change your mailbox for ${name}`,
-    lead: `You asked ${name} to write to ${newEmail} from now on, and to sign you in with it. Is that right?`,
+    subject: `Change your email address for ${name}`,
+    lead: `You asked to change your email address for ${name} to ${newEmail}. You will sign in with the new address. Confirm the change:`,
     link,
-    button: 'Yes, change it',
+    button: 'Change email address',
     otherwise:
-      'You did not ask for this? Then somebody else is signed in as you: choose a new password, which signs everybody out.',
+      'If you did not request this, someone else is signed in as you. Choose a new password: it signs out all sessions.',
   });
 }
 
@@ -79,7 +79,7 @@ function escape(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-/** Never with the name: whoever signs up chooses it, and the mailbox may be a stranger's, who would read an advertisement. */
+/** Omits the name: the person who signs up chooses it, and could advertise in an email to someone else's address. */
 export function recipientOf(user: { readonly email: string }): EmailAddress {
   return { name: null, address: user.email };
 }

@@ -32,30 +32,30 @@ export interface SignInDeps {
   readonly clock: Timer;
   readonly ids: IdSource;
   readonly log: Logger;
-  /** Null: nobody gets letters. */
+  /** Null if the installation sends no email. */
   readonly mailer: Mailer | null;
 }
 
-/** The sign-in of people, as the rest of the product sees it. */
+/** Sign-in as the other modules see it. */
 export interface SignIn {
   readonly settings: Pick<SignInSettings, 'name' | 'publicUrl' | 'signUp'>;
   readonly oidc: readonly { readonly id: string; readonly name: string }[];
   readonly hasMail: boolean;
-  /** The secret of an invitation's link. Where there is no mail, signing up and answering the invitation need it. */
+  /** The secret of an invitation link. Without email, signing up and responding to the invitation require it. */
   readonly invitationSecretOf: InvitationLinks['secretOf'];
   readonly isInvitationSecret: InvitationLinks['isSecretOf'];
-  /** Signs and checks the links by which a mailbox refuses further invitation mail. */
+  /** Signs and checks the opt-out links of invitation emails. */
   readonly mailRefusals: EmailOptOuts;
-  /** Where the console is, and how its cookie is read. */
+  /** The origin of the console, and the reader of its session cookie. */
   readonly sessions: Pick<Sessions, 'origin' | 'tokenIn'>;
   mount(server: HttpServer, limiter: RefundingLimiter): void;
-  /** Removes a batch of what has expired; to be called now and then, and again at once while there is more. */
+  /** Deletes one batch of expired rows. Call it periodically, and again at once while it returns `more`. */
   sweep(): Promise<'more' | 'done'>;
-  /** Resolves when no letter is under way. */
+  /** Resolves when no email is in flight. */
   settled(): Promise<void>;
 }
 
-/** Rows of each table in one transaction. */
+/** The maximum of rows per table in one transaction. */
 const SWEEP_BATCH = 1_000;
 
 export async function createSignIn(settings: SignInSettings, deps: SignInDeps): Promise<SignIn> {
@@ -88,19 +88,19 @@ export async function createSignIn(settings: SignInSettings, deps: SignInDeps): 
     database: () => adapter,
     logger: {
       level: 'error',
-      // What went wrong, and never with which values: those are passwords, mailboxes and tokens.
+      // Logs the message and the cause without other details, which contain passwords, email addresses and tokens.
       log: (level, message, ...details) => {
         const [cause] = details.flatMap((each) => (each instanceof Error ? [each.message] : []));
-        log.warn({ level, said: message, cause }, 'the sign-in complains');
+        log.warn({ level, said: message, cause }, 'sign-in library reported an error');
       },
     },
   });
   const handle = async (request: Request): Promise<Response> => {
     const response = await auth.handler(request);
     if (response.status < 500) return withDeviceOrigin(db, request, response);
-    // What failed was logged. If it was the database, this fails as well, and is answered as on every other path.
+    // The cause is in the log already. If it is the database, the ping fails and responds as on every other path.
     await db.ping();
-    throw new Fault('INTERNAL', { internal: 'the sign-in failed' });
+    throw new Fault('INTERNAL', { internal: 'sign-in failed' });
   };
   const { authCookies } = await auth.$context;
   const tokenIn = createCookieReader({ name: authCookies.sessionToken.name, secret: settings.secret });
@@ -135,13 +135,13 @@ function invitationCheck(db: Db, links: InvitationLinks): AuthOptionDeps['isInvi
   };
 }
 
-/** What a person did wrong is theirs to know; what is ours goes to the log, without the values it was about. */
+/** Logs internal errors only. The caller's own mistakes are in the response. */
 function logFailureOf(log: Logger, error: unknown): void {
   if (error instanceof APIError && error.statusCode < 500) return;
-  logFailure(log, error, 'the sign-in failed');
+  logFailure(log, error, 'sign-in failed');
 }
 
-/** A password as the sign-in keeps it, for whoever makes people without it: a demo, a test. */
+/** Hashes a password for demos and tests, which create users without signing up. */
 export function passwordHash(password: string): Promise<string> {
   return hashPassword(password);
 }

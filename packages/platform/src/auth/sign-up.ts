@@ -1,8 +1,8 @@
 import { APIError } from 'better-auth/api';
 
 /**
- * What is asked of somebody who signs up. The library asks some of it only once it has found that nobody has the mailbox, so
- * that a name of 201 characters would tell who has an account: here it is asked of everybody, before.
+ * Validates a sign-up before the library does. The library checks some fields only if the email address has no account,
+ * so that an invalid name would reveal whether an account exists.
  */
 
 const NAME_MAX = 200;
@@ -12,16 +12,16 @@ export function requireName(name: string): void {
   if (name.trim() !== '' && name.length <= NAME_MAX && isPlain) return;
   throw new APIError('BAD_REQUEST', {
     code: 'INVALID_NAME',
-    message: `A name has 1 to ${NAME_MAX} characters, none of which changes the direction of text.`,
+    message: `Enter a name of 1 to ${NAME_MAX} characters, without characters that change the text direction.`,
   });
 }
 
-/** How a person signs up: at an outside provider, or with a password and perhaps the secret of an invitation's link. */
+/** How a user signs up: at an OIDC provider, or with a password and perhaps the secret of an invitation link. */
 export type SignUpMethod =
   | { readonly by: 'provider' }
   | { readonly by: 'password'; readonly invitationSecret: string | null };
 
-/** Throws unless a person may sign up with this mailbox. */
+/** Throws unless a user may sign up with this email address. */
 export type AssertSignUpAllowed = (email: string, way: SignUpMethod) => Promise<void>;
 
 const PASSWORD_PATH = '/sign-up/email';
@@ -36,9 +36,9 @@ export function signUpMethodOf(path: string | undefined, body: unknown): SignUpM
 }
 
 /**
- * Decides who may sign up. With mail, a letter proves the mailbox afterwards. Without mail, a closed sign-up needs the secret of an
- * invitation's link. The inviter knows that secret too, so it does not verify the mailbox: the account of an outside provider would
- * be linked to a verified one.
+ * Decides who may sign up. With email, a link verifies the address afterwards. Without email, a closed sign-up requires
+ * the secret of an invitation link. The inviter knows that secret too, so it must not verify the address: an account of
+ * an OIDC provider would be linked to it.
  */
 export function createSignUpRule(options: {
   readonly hasMail: boolean;
@@ -61,7 +61,7 @@ export async function validateSignUp(
   requireMaySignUp: AssertSignUpAllowed,
 ): Promise<void> {
   if (path !== PASSWORD_PATH || typeof body !== 'object' || body === null) return;
-  // What is of another type, the library refuses for everybody.
+  // The library rejects values of other types for every address.
   const { name, email, image } = body as Record<string, unknown>;
   if (typeof name === 'string') requireName(name);
   if (typeof image === 'string' && hasNul(image)) {
@@ -74,11 +74,11 @@ function signUpClosedError(): APIError {
   return new APIError('BAD_REQUEST', {
     code: 'SIGN_UP_CLOSED',
     message:
-      'Sign-up needs an invitation here. Open the link of your invitation, or ask an owner of your organisation for a new one. With an account, choose a new password instead.',
+      'You need an invitation to sign up. Open the link in your invitation, or ask an owner of your organisation for a new one. If you already have an account, reset your password instead.',
   });
 }
 
-/** PostgreSQL takes every character in a text but this one. */
+/** PostgreSQL text cannot contain NUL. */
 function hasNul(text: string): boolean {
   return text.includes('\0');
 }

@@ -2,9 +2,9 @@ import type { Reader, Tx } from '../db/index.ts';
 import { fromUuid, toUuid, type InvitationId, type UserId } from '../ids/index.ts';
 import type { InvitationLinkClaims } from './invitation-link.ts';
 
-/** The little SQL of the sign-in that the library does not write itself. */
+/** SQL of sign-in that the library does not provide. */
 
-/** An open invitation of this mailbox: the one with this id, or any. */
+/** An open invitation for this email address: the one with this id, or any if null. */
 export async function findOpenInvitation(
   reader: Reader,
   filter: { readonly email: string; readonly id: InvitationId | null; readonly at: Date },
@@ -32,8 +32,8 @@ async function markVerified(tx: Tx, userUuid: string): Promise<void> {
 }
 
 /**
- * Somebody read a letter to this mailbox and chose a password by it, so it is theirs. Whoever was in, or about to come in,
- * is out; and whatever was set up while nobody had shown that the mailbox is theirs may be a stranger's, and is gone.
+ * Secures an account after a password reset by email, which proves who owns the address. All sessions end. If the
+ * address was not verified before, other authenticators may be an attacker's, so they are deleted.
  */
 export async function secureAccountAfterReset(tx: Tx, userUuid: string): Promise<void> {
   const user = await tx.kysely
@@ -56,8 +56,8 @@ export async function secureAccountAfterReset(tx: Tx, userUuid: string): Promise
 }
 
 /**
- * Somebody signs up with a mailbox that was named before and never confirmed. The password that was chosen then is gone
- * before a further letter goes out: a person who opens the older of two letters must not let a stranger in.
+ * Deletes the password of an account whose address was never verified, before another email is sent: the owner who
+ * opens the older of two links must not activate an attacker's password.
  */
 export async function deleteUnconfirmedPassword(reader: Reader, email: string): Promise<void> {
   await reader.kysely
@@ -69,7 +69,7 @@ export async function deleteUnconfirmedPassword(reader: Reader, email: string): 
     .execute();
 }
 
-/** Sessions, programs that were let in and have not come yet, letters, half-done sign-ins and browsers that were trusted. */
+/** Deletes sessions, approved device codes, pending email links, unfinished sign-ins and trusted browsers. */
 async function revokeSessionsAndCodes(tx: Tx, userUuid: string): Promise<void> {
   await tx.kysely.deleteFrom('sessions').where('user_id', '=', userUuid).execute();
   await tx.kysely.deleteFrom('device_codes').where('user_id', '=', userUuid).execute();
@@ -85,10 +85,7 @@ async function deleteSecondFactor(tx: Tx, userUuid: string): Promise<void> {
     .execute();
 }
 
-/**
- * Gives a person a password and takes their mailbox as confirmed, for whoever makes people without the sign-in: a demo, an
- * operator at the console of the machine.
- */
+/** Sets a password and marks the email address as verified, for users that a demo or an operator creates. */
 export async function setPassword(tx: Tx, userId: UserId, hash: string): Promise<void> {
   const id = toUuid(userId);
   const at = tx.clock.now();
@@ -111,8 +108,8 @@ export async function setPassword(tx: Tx, userId: UserId, hash: string): Promise
 }
 
 /**
- * A password that an operator gives. Whoever was signed in as this person is signed out, and a second factor that was lost
- * with the password is gone. Null when nobody has the mailbox.
+ * Sets a password for an operator, ends all sessions of the user and removes the second factor. Returns null if no user
+ * has the email address.
  */
 export async function resetPassword(tx: Tx, email: string, hash: string): Promise<string | null> {
   const user = await tx.kysely
@@ -128,7 +125,7 @@ export async function resetPassword(tx: Tx, email: string, hash: string): Promis
   return user.id;
 }
 
-/** Where a request to sign a program in came from. */
+/** The origin of a device login request. */
 export interface DeviceOrigin {
   readonly ip: string;
   readonly userAgent: string | null;
@@ -146,7 +143,7 @@ export async function saveDeviceOrigin(
     .execute();
 }
 
-/** Null for an unknown code. */
+/** Null if the code is unknown. */
 export async function findDeviceOrigin(
   reader: Reader,
   userCode: string,
@@ -164,8 +161,8 @@ export async function findDeviceOrigin(
 const expiringTables = ['sessions', 'verifications', 'device_codes'] as const;
 
 /**
- * Removes expired rows, at most so many of each table. The library removes only those that are asked for again. Answers whether there
- * may be more. Rows that another process removes at the same time are passed over.
+ * Deletes expired rows, at most `limit` per table; the library deletes only those that are requested again. Returns
+ * whether more may exist. Skips rows that another process is deleting.
  */
 export async function deleteExpiredAuthRows(tx: Tx, limit: number): Promise<'more' | 'done'> {
   const at = tx.clock.now();

@@ -1,4 +1,7 @@
-/** The wait after so many failures in a row: it doubles with each, up to a limit. Multiply by a random share for jitter. */
+/**
+ * The wait after `failures` consecutive failures: it doubles each time, up to `maxMs`. Multiply by a random factor for
+ * jitter.
+ */
 export function backoffMs(firstMs: number, maxMs: number, failures: number): number {
   return Math.min(maxMs, firstMs * 2 ** Math.min(30, failures - 1));
 }

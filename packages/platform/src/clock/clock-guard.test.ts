@@ -12,7 +12,7 @@ function setUp() {
     warn: (_fields: unknown, line: string) => void lines.push(`warn: ${line}`),
   } as unknown as ConstructorParameters<typeof ClockGuard>[0]['log'];
   const guard = new ClockGuard({ reference, name: 'database', log });
-  /** A reading that took `tookMs`, by a reference that shows `aheadMs` more than the start. */
+  /** A reading that takes `tookMs` from a reference that is `aheadMs` ahead of the start. */
   const read = async (aheadMs = 0, tookMs = 0): Promise<void> => {
     const sentMs = local.monotonicMs();
     await local.advance(tookMs);
@@ -22,12 +22,12 @@ function setUp() {
   return { local, guard, read, lines };
 }
 
-describe('the guard of the clock', () => {
-  it('says nothing before the first reading', () => {
+describe('ClockGuard', () => {
+  it('reports no problem before the first reading', () => {
     expect(setUp().guard.problem()).toBeNull();
   });
 
-  it('accepts a clock that is 2 s wrong and refuses one that is more', async () => {
+  it('accepts a skew of exactly 2 s and refuses a larger one', async () => {
     const { local, guard, read } = setUp();
     await read();
     local.stepWallClock(2_000);
@@ -47,7 +47,7 @@ describe('the guard of the clock', () => {
     },
   );
 
-  it('notices a step of the wall clock without another reading', async () => {
+  it('detects a step of the wall clock without another reading', async () => {
     const { local, guard, read } = setUp();
     await read();
     expect(guard.problem()).toBeNull();
@@ -55,21 +55,21 @@ describe('the guard of the clock', () => {
     expect(guard.problem()).toContain('3600.0 s behind');
   });
 
-  it('notices that the clock of the database was set', async () => {
+  it('detects that the clock of the database was set', async () => {
     const { guard, read } = setUp();
     await read();
     await read(86_400_000);
     expect(guard.problem()).toContain('behind the clock of the database');
   });
 
-  it('does not take a slow answer for a wrong clock', async () => {
+  it('does not mistake a slow response for a wrong clock', async () => {
     const { guard, read } = setUp();
-    // The reference was read when the question arrived, and the answer took half a minute.
+    // The reference read its clock when the request arrived; the response took half a minute.
     await read(-30_000, 30_000);
     expect(guard.problem()).toBeNull();
   });
 
-  it('resumes once the clock is right, and logs each change once', async () => {
+  it('resumes once the clock is right and logs each change once', async () => {
     const { local, guard, read, lines } = setUp();
     await read();
     local.stepWallClock(5_000);

@@ -4,16 +4,16 @@ import type { RemoteClock, Skew } from './remote-clock.ts';
 
 const skewGauge = gauge(
   'millrace_clock_skew_seconds',
-  'Wall clock of this process less the clock that it is compared with; positive is ahead',
+  'Wall clock of this process minus the reference clock; positive is ahead',
 );
 const skewedGauge = gauge(
   'millrace_clock_wrong',
-  '1 while the clock of this process is so wrong that it does not charge, end or delete',
+  '1 while the clock of this process is too wrong to charge, end or delete',
 );
 
-/** A process whose clock is further away than this does not charge, end or delete. */
+/** Above this skew a process does not charge, end or delete. */
 const MAX_SKEW_MS = 2_000;
-/** A process that stopped for its clock begins again below this. Lower than the above, so that it does not flap. */
+/** A stopped process resumes below this skew. It is lower than MAX_SKEW_MS to prevent flapping. */
 const RECOVERED_SKEW_MS = 1_000;
 const RECORD_EVERY_MS = 1_000;
 const MS_TO_SECONDS = 1e-3;
@@ -24,15 +24,15 @@ export class ClockSkewError extends Error {
 }
 
 export interface ClockGuardOptions {
-  /** The clock to compare with, and its name in messages: `database`. */
+  /** The clock to compare with, and its name in messages, such as `database`. */
   readonly reference: RemoteClock;
   readonly name: string;
   readonly log: Pick<Logger, 'error' | 'warn'>;
 }
 
 /**
- * Compares the wall clock of the process with a reference, at each reading of the reference and whenever it is asked. The
- * difference is known between two bounds, and only their nearer one counts: a slow answer is not a wrong clock.
+ * Compares the wall clock of the process with a reference, at each reading and on each check. The skew is known between
+ * two bounds; only the one nearer to zero counts, so a slow response is not a wrong clock.
  */
 export class ClockGuard {
   readonly #options: ClockGuardOptions;
@@ -43,7 +43,7 @@ export class ClockGuard {
     this.#options = options;
   }
 
-  /** Null while the clock is right. Otherwise what is wrong and what to do, for an operator. */
+  /** Null while the clock is right. Otherwise a message for an operator with the problem and its repair. */
   problem(): string | null {
     const { reference, name, log } = this.#options;
     const skew = reference.skew();
@@ -53,7 +53,7 @@ export class ClockGuard {
     this.#isWrong = Math.abs(leastMs) > (wasWrong ? RECOVERED_SKEW_MS : MAX_SKEW_MS);
     this.#record(skew, wasWrong !== this.#isWrong);
     if (!this.#isWrong) {
-      if (wasWrong) log.warn({ skewMs: Math.round(leastMs) }, 'the clock of this process is right again');
+      if (wasWrong) log.warn({ skewMs: Math.round(leastMs) }, 'clock of this process is right again');
       return null;
     }
     const problem = describe(leastMs, name);
@@ -61,7 +61,6 @@ export class ClockGuard {
     return problem;
   }
 
-  /** Throws while the clock of the process is wrong. */
   require(): void {
     const problem = this.problem();
     if (problem !== null) throw new ClockSkewError(problem);

@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DeadlineError, SimulatedClock, systemClock, withDeadline } from './index.ts';
 
-describe('the simulated clock', () => {
-  it('stands still until it is moved', async () => {
+describe('SimulatedClock', () => {
+  it('does not move until a test advances it', async () => {
     const clock = new SimulatedClock(1_000);
     expect([clock.nowMs(), clock.now().getTime(), clock.monotonicMs()]).toEqual([1_000, 1_000, 0]);
     await clock.advance(250);
     expect([clock.nowMs(), clock.monotonicMs()]).toEqual([1_250, 250]);
   });
 
-  it('wakes sleepers in the order of their time, then of falling asleep, each at its own instant', async () => {
+  it('resolves sleeps in the order of their time, then of their start, each at its exact instant', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 20 }), async (waits) => {
         const clock = new SimulatedClock(0);
@@ -29,7 +29,7 @@ describe('the simulated clock', () => {
     );
   });
 
-  it('wakes those who fall asleep again on the way', async () => {
+  it('resolves sleeps that start while the clock advances', async () => {
     const clock = new SimulatedClock(0);
     const ticks: number[] = [];
     const ticking = (async () => {
@@ -43,7 +43,7 @@ describe('the simulated clock', () => {
     expect(ticks).toEqual([10, 20, 30, 40, 50]);
   });
 
-  it('lets a wait be given up, before and while it lasts', async () => {
+  it('rejects a sleep whose signal aborts before or during the wait', async () => {
     const clock = new SimulatedClock();
     const abort = new AbortController();
     const waiting = clock.sleep(10, abort.signal);
@@ -53,7 +53,7 @@ describe('the simulated clock', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('runs an action at its time, and never once it is cancelled', async () => {
+  it('runs an action at its time, unless it was cancelled', async () => {
     const clock = new SimulatedClock(0);
     const ran: string[] = [];
     clock.after(10, () => ran.push(`kept at ${clock.nowMs()}`));
@@ -77,15 +77,15 @@ describe('the simulated clock', () => {
   });
 });
 
-describe('the system clock', () => {
-  it('sleeps at least as long as asked, and not at all once aborted', async () => {
+describe('systemClock', () => {
+  it('sleeps at least the requested time, and rejects at once if aborted', async () => {
     const startMs = systemClock.monotonicMs();
     await systemClock.sleep(5);
     expect(systemClock.monotonicMs() - startMs).toBeGreaterThanOrEqual(4);
     await expect(systemClock.sleep(60_000, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
   });
 
-  it('does not fire early for a wait beyond what one timer can hold', async () => {
+  it('does not end a sleep early if it is longer than one Node timer allows', async () => {
     const abort = new AbortController();
     const waiting = systemClock.sleep(2 ** 40, abort.signal);
     const first = await Promise.race([waiting.then(() => 'woke'), systemClock.sleep(5).then(() => 'asleep')]);
@@ -94,7 +94,7 @@ describe('the system clock', () => {
     expect(first).toBe('asleep');
   });
 
-  it('runs an action later, and never once it is cancelled', async () => {
+  it('runs an action later, unless it was cancelled', async () => {
     const ran: string[] = [];
     const cancel = systemClock.after(1, () => ran.push('cancelled'));
     cancel();
@@ -105,8 +105,8 @@ describe('the system clock', () => {
   });
 });
 
-describe('a deadline', () => {
-  it('passes a result and a failure through', async () => {
+describe('withDeadline', () => {
+  it('returns the result and rethrows the error of the work', async () => {
     const clock = new SimulatedClock();
     await expect(withDeadline(clock, 'Work', 10, async () => 'done')).resolves.toBe('done');
     await expect(withDeadline(clock, 'Work', 10, () => Promise.reject(new Error('broken')))).rejects.toThrow(
@@ -119,7 +119,7 @@ describe('a deadline', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('ends work that takes too long and tells it to stop', async () => {
+  it('rejects and aborts the signal when the work takes too long', async () => {
     const clock = new SimulatedClock();
     let signal: AbortSignal | undefined;
     const result = withDeadline(clock, 'Work', 10, (given) => {

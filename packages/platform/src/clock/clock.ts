@@ -1,26 +1,25 @@
-/** Measures durations and waits. It has no time of day, so code that holds only a `Timer` cannot judge by one. */
+/** Measures durations and waits. A `Timer` has no time of day, so code that takes one cannot decide by it. */
 export interface Timer {
-  /** Milliseconds since an arbitrary origin. Never steps backwards: measure durations with this one. */
+  /** Milliseconds since an arbitrary origin. Never steps backwards. */
   monotonicMs(): number;
   /**
-   * Resolves after `ms` milliseconds, or rejects with the signal's reason once it aborts.
-   * A zero or negative wait ends at the present instant.
+   * Resolves after `ms` milliseconds, at once if `ms` is zero or negative, or rejects with the signal's reason if it
+   * aborts.
    */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
-   * Runs `action` after `ms` milliseconds unless the returned function is called first. The cheap form of `sleep`
-   * for deadlines, which are nearly always cancelled: no promise, no signal. `action` must not throw.
+   * Runs `action` after `ms` milliseconds unless the returned function is called first. Cheaper than `sleep` for
+   * deadlines, which are nearly always cancelled: no promise, no signal. `action` must not throw.
    */
   after(ms: number, action: () => void): () => void;
 }
 
 /**
- * The only way the product learns the time or waits for it. Everything that has a deadline, a lease or a
- * retry takes a `Clock`, so that a test can hold time still and move it by hand.
+ * The only source of time. Code with a deadline, a lease or a retry takes a `Clock`, so that tests can stop and advance
+ * time.
  */
 export interface Clock extends Timer {
   /** Milliseconds since the Unix epoch. May step backwards when the machine's clock is corrected. */
   nowMs(): number;
-  /** The same instant as a `Date`, for columns and wire formats. */
   now(): Date;
 }

@@ -1,6 +1,5 @@
 import type { Timer } from './clock.ts';
 
-/** Thrown when something was not done in the time it was given. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
   constructor(what: string, timeoutMs: number) {
@@ -9,8 +8,8 @@ export class DeadlineError extends Error {
 }
 
 /**
- * Gives `work` at most `timeoutMs`. When the time is up the result is a `DeadlineError` and the signal aborts, so
- * that work which can stop does. Work that cannot stop goes on unobserved: use this on calls that may be repeated.
+ * Rejects with a `DeadlineError` after `timeoutMs` and aborts the signal. Work that ignores the signal continues
+ * unobserved, so use this only for calls that may be repeated.
  */
 export function withDeadline<T>(
   clock: Timer,
@@ -19,8 +18,7 @@ export function withDeadline<T>(
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const late = new AbortController();
-  // By hand rather than with Promise.race: this stands around every command to Valkey, and a timer that is cleared
-  // costs a tenth of an aborted sleep.
+  // Promise.race would need an abortable sleep, which costs ten times a cleared timer; this wraps every Valkey command.
   return new Promise<T>((resolve, reject) => {
     const cancel = clock.after(timeoutMs, () => {
       const error = new DeadlineError(what, timeoutMs);

@@ -4,7 +4,7 @@ import { RemoteClock, SimulatedClock } from './index.ts';
 
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** Reads a remote clock that is `aheadMs` before ours, with an answer that takes `thereMs` and `backMs`. */
+/** Reads a remote clock that is `aheadMs` ahead; the request takes `thereMs`, the response `backMs`. */
 async function read(
   remote: RemoteClock,
   local: SimulatedClock,
@@ -17,7 +17,7 @@ async function read(
   remote.take({ remoteMs, sentMs, receivedMs: local.monotonicMs() });
 }
 
-describe('a remote clock', () => {
+describe('RemoteClock', () => {
   it('throws before its first reading', () => {
     const remote = new RemoteClock('database', new SimulatedClock(START_MS));
     expect(() => remote.now()).toThrow('The time of the database is not known yet');
@@ -25,7 +25,7 @@ describe('a remote clock', () => {
     expect(remote.isKnown).toBe(false);
   });
 
-  it('shows the remote time whatever the wall clock of the process says', async () => {
+  it('returns the remote time regardless of the wall clock of the process', async () => {
     const local = new SimulatedClock(START_MS);
     const remote = new RemoteClock('database', local);
     await read(remote, local, { aheadMs: 0, thereMs: 1, backMs: 0 });
@@ -34,7 +34,7 @@ describe('a remote clock', () => {
     expect(remote.nowMs()).toBe(START_MS + 1_001);
   });
 
-  it('is never ahead of the remote clock, and behind it by no more than the fastest answer took', async () => {
+  it('is never ahead of the remote clock, and behind it by at most the fastest response time', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: -1e9, max: 1e9 }),
@@ -48,7 +48,7 @@ describe('a remote clock', () => {
           for (const trip of trips) await read(remote, local, { aheadMs, ...trip });
           const trueMs = START_MS + aheadMs + local.monotonicMs();
           const lagMs = trueMs - remote.nowMs();
-          // The bounds widen by 0.5 ms in each second that passes between two readings.
+          // The bounds widen by 0.5 ms per second between two readings.
           const driftMs = 1 + local.monotonicMs() * 0.0005;
           expect(lagMs).toBeGreaterThanOrEqual(0);
           expect(lagMs).toBeLessThanOrEqual(Math.min(...trips.map(({ backMs }) => backMs)) + driftMs);
@@ -71,7 +71,7 @@ describe('a remote clock', () => {
     expect(remote.skew()?.fromMs).toBe(3_599_999);
   });
 
-  it('gives a clock that keeps to its own reading', async () => {
+  it('returns a clock for one reading that ignores later readings', async () => {
     const local = new SimulatedClock(START_MS);
     const remote = new RemoteClock('database', local);
     const taken = remote.take({ remoteMs: 5_000, sentMs: 0, receivedMs: 0 });

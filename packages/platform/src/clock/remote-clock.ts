@@ -1,25 +1,25 @@
 import type { Clock } from './clock.ts';
 
-/** One reading of another machine's clock. The reading was made between `sentMs` and `receivedMs` of our monotonic time. */
+/** One reading of another machine's clock, made between `sentMs` and `receivedMs` of our monotonic time. */
 export interface ClockReading {
   readonly remoteMs: number;
   readonly sentMs: number;
   readonly receivedMs: number;
 }
 
-/** How far the process's wall clock may be from the remote one: the truth lies between the two bounds. */
+/** Bounds of the difference between the process's wall clock and the remote clock. */
 export interface Skew {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Two clocks drift apart by at most this share of the time since the last reading (NTP slews by at most 500 ppm). */
+/** The maximum drift of two clocks as a share of the time since the last reading (NTP slews by at most 500 ppm). */
 const DRIFT = 0.0005;
 
 /**
- * The time of another machine, kept from readings of its clock and from our monotonic time between them. The wall clock
- * of this process is not used for it. Each reading bounds the offset between remote time and monotonic time, so a slow
- * answer only widens the bounds; readings that agree narrow them. The time is never ahead of the remote clock.
+ * Computes the time of another machine from readings of its clock and monotonic time, without the wall clock of this
+ * process. Each reading bounds the offset: a slow response widens the bounds, readings that agree narrow them. The
+ * result is never ahead of the remote clock.
  */
 export class RemoteClock implements Clock {
   readonly #name: string;
@@ -31,13 +31,13 @@ export class RemoteClock implements Clock {
     this.#local = local;
   }
 
-  /** Takes a reading into account and returns a clock that keeps to it, whatever later readings say. */
+  /** Records a reading and returns a clock that uses only this reading, regardless of later ones. */
   take({ remoteMs, sentMs, receivedMs }: ClockReading): Clock {
     const read = { low: remoteMs - receivedMs, high: remoteMs - sentMs };
     const known = this.#boundsAt(receivedMs);
     const low = known === null ? read.low : Math.max(read.low, known.low);
     const high = known === null ? read.high : Math.min(read.high, known.high);
-    // Bounds that exclude each other mean that one of the clocks was set: only the newest reading counts.
+    // Bounds that exclude each other mean that one of the clocks was set, so only the newest reading counts.
     const agreed = low <= high ? { low, high } : read;
     this.#bounds = { ...agreed, atMs: receivedMs };
     return new OffsetClock(this.#local, agreed.low);
@@ -47,7 +47,7 @@ export class RemoteClock implements Clock {
     return this.#bounds !== null;
   }
 
-  /** The wall clock of this process less the remote clock; null before the first reading. */
+  /** The wall clock of this process minus the remote clock; null before the first reading. */
   skew(): Skew | null {
     const monotonicMs = this.#local.monotonicMs();
     const bounds = this.#boundsAt(monotonicMs);
@@ -56,14 +56,13 @@ export class RemoteClock implements Clock {
     return { fromMs: wallMs - (monotonicMs + bounds.high), toMs: wallMs - (monotonicMs + bounds.low) };
   }
 
-  /** How long ago the last reading was taken; null before the first one. */
   ageMs(): number | null {
     return this.#bounds === null ? null : this.#local.monotonicMs() - this.#bounds.atMs;
   }
 
   nowMs(): number {
     if (this.#bounds === null) {
-      throw new Error(`The time of the ${this.#name} is not known yet. Ask it once before using its clock.`);
+      throw new Error(`The time of the ${this.#name} is not known yet. Read its clock once before using it.`);
     }
     return Math.floor(this.#local.monotonicMs() + this.#bounds.low);
   }
@@ -92,7 +91,7 @@ export class RemoteClock implements Clock {
   }
 }
 
-/** A clock at a fixed distance from monotonic time. */
+/** A clock at a fixed offset from monotonic time. */
 class OffsetClock implements Clock {
   readonly #local: Clock;
   readonly #offsetMs: number;

@@ -6,8 +6,8 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-// How often `advance` lets other work run between two wake-ups. Promise chains and I/O callbacks that a
-// sleeper starts get this many turns of the event loop to fall asleep again before time moves on.
+// Turns of the event loop between two wake-ups, so that promise chains and I/O callbacks that a sleeper starts can
+// reach their next sleep before time advances.
 const loopTicksBetweenWakeUps = 3;
 
 function nextLoopTick(): Promise<void> {
@@ -15,8 +15,8 @@ function nextLoopTick(): Promise<void> {
 }
 
 /**
- * A clock that stands still until a test moves it. Sleepers wake in the order of their wake-up time, and
- * in the order they fell asleep where those are equal; each sees exactly its own wake-up time.
+ * A clock that only tests advance. Sleepers resume in the order of their wake-up time, then of their start; each sees
+ * exactly its own wake-up time.
  */
 export class SimulatedClock implements Clock {
   #wallMs: number;
@@ -40,7 +40,7 @@ export class SimulatedClock implements Clock {
     return this.#elapsedMs;
   }
 
-  /** How many waits are pending, so that a test can tell "asleep" from "still working". */
+  /** The number of pending waits, so that a test can distinguish waiting from working code. */
   get sleeping(): number {
     return this.#sleepers.size;
   }
@@ -72,7 +72,7 @@ export class SimulatedClock implements Clock {
     });
   }
 
-  /** Moves time forward and wakes everyone whose time has come, also those who fall asleep on the way. */
+  /** Advances time and resumes every sleeper that is due, including those that start to sleep meanwhile. */
   async advance(ms: number): Promise<void> {
     if (!(ms >= 0)) throw new RangeError(`Time only moves forward; cannot advance by ${ms} ms.`);
     const targetMs = this.#elapsedMs + ms;
@@ -86,7 +86,7 @@ export class SimulatedClock implements Clock {
     this.#moveTo(targetMs);
   }
 
-  /** Corrects the wall clock, forwards or backwards, as time synchronisation does. Nobody wakes. */
+  /** Corrects the wall clock forwards or backwards, as time synchronisation does, without resuming sleepers. */
   stepWallClock(byMs: number): void {
     this.#wallMs += byMs;
   }

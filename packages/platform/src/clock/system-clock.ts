@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Clock } from './clock.ts';
 
-// A Node timer holds at most 2^31-1 ms and fires at once beyond it, so a longer wait is made of several.
+// A Node timer accepts at most 2^31-1 ms and fires at once beyond that, so longer waits use several timers.
 const maxTimerMs = 2_147_483_647;
 
 function after(ms: number, action: () => void): () => void {
@@ -15,7 +15,6 @@ function after(ms: number, action: () => void): () => void {
   return () => cancel();
 }
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   now: () => new Date(),

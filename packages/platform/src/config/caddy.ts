@@ -7,20 +7,23 @@ import { values } from './values.ts';
 
 const domain = /^(?=.{1,189}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/;
 
-/** The domain below which ports of marketplace instances have names. Whoever shows such a name has to know it. */
+/**
+ * The domain of the hostnames of marketplace ports. Separate from Caddy's settings because processes that only show
+ * hostnames need it too.
+ */
 export const namesConfig = fragment('names', {
   domain: {
     env: 'MILLRACE_MARKETPLACE_DOMAIN',
-    schema: z.string().regex(domain, 'it is not a domain in small letters').nullable().default(null),
+    schema: z.string().regex(domain, 'it is not a lowercase domain').nullable().default(null),
     expected:
-      'the domain below which ports of marketplace instances have HTTPS names; without one they have none',
+      'the domain below which ports of marketplace instances get HTTPS hostnames; without it they get none',
     example: 'run.example.com',
   },
 });
 
 const socket = /^unix\/(\/[^|]+)(\|0?[0-7]{3})?$/;
 
-/** Where the admin API of Caddy is reached, by how Caddy writes it. */
+/** Parses an address of the admin API in Caddy's notation; null if it is neither a socket nor a loopback address. */
 export function caddyAddress(
   text: string,
 ): { readonly socketPath: string } | { readonly host: string; readonly port: number } | null {
@@ -41,30 +44,30 @@ const caddyVariables = {
       .string()
       .refine(
         (text) => caddyAddress(text) !== null,
-        'it is neither a loopback address with a port nor a socket: whoever reaches it can do everything',
+        'it is neither a loopback address with a port nor a socket: the admin API must not be reachable from other hosts',
       )
       .nullable()
       .default(null),
     expected:
-      'where the admin API of Caddy is, as Caddy writes it: a socket, or a loopback address with its port; without it nobody serves names',
+      "the admin API of Caddy in Caddy's notation: a socket, or a loopback address with its port; without it Caddy serves no hostnames",
     example: 'unix//run/caddy/admin.sock|0660',
   },
   listen: {
     env: 'MILLRACE_CADDY_LISTEN',
     schema: values.text.default(':443'),
-    expected: 'where Caddy serves names, as Caddy writes it',
+    expected: "the address on which Caddy serves hostnames, in Caddy's notation",
     example: ':443',
   },
   certificateFile: {
     env: 'MILLRACE_CADDY_CERTIFICATE_FILE',
     schema: optionalFile,
-    expected: 'the file with the certificate for all names below the domain, in PEM, as Caddy sees it',
+    expected: 'the path, as Caddy sees it, of the PEM certificate for all hostnames below the domain',
     example: '/etc/millrace/names.pem',
   },
   keyFile: {
     env: 'MILLRACE_CADDY_KEY_FILE',
     schema: optionalFile,
-    expected: 'the file with the private key of that certificate, in PEM, as Caddy sees it',
+    expected: 'the path, as Caddy sees it, of the PEM private key of that certificate',
     example: '/etc/millrace/names.key',
   },
 } as const;
@@ -77,12 +80,11 @@ interface CaddyValues {
 
 function checkCaddy({ admin, certificateFile, keyFile }: CaddyValues): readonly ConfigProblem[] {
   if (admin === null) return [];
-  const problem = 'it is missing, and Caddy serves no name without a certificate';
+  const problem = 'is not set; Caddy needs the certificate and its key to serve hostnames';
   return [
     ...(certificateFile === null ? [{ env: caddyVariables.certificateFile.env, problem }] : []),
     ...(keyFile === null ? [{ env: caddyVariables.keyFile.env, problem }] : []),
   ];
 }
 
-/** The Caddy that serves the names, for whoever writes its configuration. */
 export const caddyConfig = fragment('caddy', caddyVariables, checkCaddy);

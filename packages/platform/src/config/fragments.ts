@@ -14,13 +14,13 @@ const httpVariables = {
   port: {
     env: 'MILLRACE_HTTP_PORT',
     schema: values.port.default(8080),
-    expected: 'a TCP port, 0 to 65535 (0 takes any free one)',
+    expected: 'a TCP port, 0 to 65535 (0 selects any free port)',
     example: '8080',
   },
   publicUrl: {
     env: 'MILLRACE_HTTP_PUBLIC_URL',
     schema: values.url('http', 'https').nullable().default(null),
-    expected: 'the address clients use, without a path',
+    expected: 'the URL that clients use, without a path',
     example: 'https://api.example.com',
   },
   tlsCert: {
@@ -38,7 +38,7 @@ const httpVariables = {
   trustedProxies: {
     env: 'MILLRACE_HTTP_TRUSTED_PROXIES',
     schema: values.listOf(values.cidr).default([]),
-    expected: 'a comma-separated list of addresses or CIDR blocks whose X-Forwarded-For is believed',
+    expected: 'a comma-separated list of addresses or CIDR blocks whose X-Forwarded-For is trusted',
     example: '10.0.0.0/8,2001:db8::/32',
   },
   tlsTerminatedByProxy: {
@@ -64,20 +64,22 @@ interface HttpValues {
   readonly tlsTerminatedByProxy: boolean;
 }
 
-/** Keys and answers must never cross a network in the clear, so a public bind needs TLS here or just in front. */
+/**
+ * Keys and responses must never cross a network unencrypted, so a non-loopback address needs TLS here or in a proxy.
+ */
 function checkHttp(http: HttpValues): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   if ((http.tlsCert === null) !== (http.tlsKey === null)) {
     const missing = http.tlsCert === null ? httpVariables.tlsCert : httpVariables.tlsKey;
     problems.push({
       env: missing.env,
-      problem: 'is not set; certificate and key come together',
+      problem: 'is not set; set both the certificate and the key',
       example: missing.example,
     });
   }
   if (http.tlsTerminatedByProxy && http.trustedProxies.length === 0) {
     const { env, example } = httpVariables.trustedProxies;
-    problems.push({ env, problem: 'is not set; a proxy that terminates TLS must be named here', example });
+    problems.push({ env, problem: 'is not set; list the proxy that terminates TLS', example });
   }
   const encrypted = http.tlsCert !== null || http.tlsTerminatedByProxy;
   if (!isLoopback(http.host) && !encrypted) {
@@ -90,14 +92,14 @@ function checkHttp(http: HttpValues): readonly ConfigProblem[] {
   if (http.publicUrl !== null && isPlainBeyondLoopback(http.publicUrl)) {
     problems.push({
       env: httpVariables.publicUrl.env,
-      problem: `is ${JSON.stringify(http.publicUrl)}, plain HTTP beyond loopback: passwords and keys would cross the network unencrypted, and browsers withhold what the console needs; serve it by HTTPS, here or in a proxy in front`,
+      problem: `is ${JSON.stringify(http.publicUrl)}, plain HTTP beyond loopback: passwords and keys would cross the network unencrypted, and browsers disable features that the console needs; serve it over HTTPS, here or in a proxy`,
       example: httpVariables.publicUrl.example,
     });
   }
   return problems;
 }
 
-/** Browsers treat these names and loopback addresses as secure without TLS, and no others. */
+/** Browsers treat only these names and loopback addresses as secure without TLS. */
 function isPlainBeyondLoopback(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
@@ -110,7 +112,7 @@ export const cellConfig = fragment('cell', {
   id: {
     env: 'MILLRACE_CELL',
     schema: values.wholeNumber(0, 1023).default(0),
-    expected: 'the number of this cell, 0 to 1023; it is part of every id made here',
+    expected: 'the number of this cell, 0 to 1023; it is part of every id created here',
     example: '0',
   },
 });
@@ -126,13 +128,13 @@ export const postgresConfig = fragment('postgres', {
   poolSize: {
     env: 'MILLRACE_POSTGRES_POOL_SIZE',
     schema: values.wholeNumber(1, 500).default(10),
-    expected: 'how many connections this process may hold, 1 to 500',
+    expected: 'the maximum of connections of this process, 1 to 500',
     example: '10',
   },
   statementTimeoutMs: {
     env: 'MILLRACE_POSTGRES_STATEMENT_TIMEOUT_MS',
     schema: values.wholeNumber(100, 600_000).default(15_000),
-    expected: 'the longest a statement may run, in milliseconds, 100 to 600000',
+    expected: 'the maximum duration of a statement, in milliseconds, 100 to 600000',
     example: '15000',
   },
 });
@@ -161,13 +163,14 @@ export const natsConfig = fragment('nats', {
       .string()
       .regex(/^[a-z0-9]{1,32}$/)
       .default(''),
-    expected: 'up to 32 small letters and digits that keep installations on one server apart, or nothing',
+    expected:
+      'up to 32 lowercase letters and digits that separate installations on one server; empty by default',
     example: 'staging',
   },
   replicas: {
     env: 'MILLRACE_NATS_REPLICAS',
     schema: z.enum(['1', '3']).transform(Number).default(1),
-    expected: 'how many NATS servers keep each message, 1 or 3',
+    expected: 'the number of NATS servers that store each message, 1 or 3',
     example: '3',
   },
 });
@@ -193,26 +196,26 @@ export const restateConfig = fragment('restate', {
       .or(z.literal(''))
       .default(''),
     expected:
-      'a small letter and up to 31 more and digits that keep installations on one Restate apart, or nothing',
+      'a lowercase letter and up to 31 lowercase letters or digits that separate installations on one Restate; empty by default',
     example: 'staging',
   },
   identityKeys: {
     env: 'MILLRACE_RESTATE_IDENTITY_KEYS',
     schema: values.listOf(z.string().startsWith('publickeyv1_', 'each key starts with publickeyv1_')),
-    expected: 'a comma-separated list of the public keys Restate signs its requests with',
+    expected: 'a comma-separated list of the public keys with which Restate signs its requests',
     example: 'publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f',
   },
   endpointPort: {
     env: 'MILLRACE_RESTATE_ENDPOINT_PORT',
     schema: values.port.default(9080),
-    expected: 'the loopback port our handlers listen on, 0 to 65535',
+    expected: 'the loopback port on which Restate calls the handlers, 0 to 65535',
     example: '9080',
   },
 });
 
 const sealingKey = z
   .string()
-  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=$/, 'each is an id, a colon and 32 bytes in base64')
+  .regex(/^[A-Za-z0-9_-]{1,32}:[A-Za-z0-9+/]{43}=$/, 'each entry is an id, a colon and 32 bytes in base64')
   .transform((entry) => {
     const [id = '', key = ''] = entry.split(':');
     return { id, key: Buffer.from(key, 'base64') };
@@ -231,7 +234,7 @@ export const secretsConfig = fragment(
     activeSealingKey: {
       env: 'MILLRACE_SEALING_KEY_ACTIVE',
       schema: values.text,
-      expected: 'the id of the sealing key that new secrets are sealed with',
+      expected: 'the id of the sealing key for new secrets',
       example: '2026-08',
     },
   },
@@ -264,19 +267,19 @@ export const telemetryConfig = fragment('telemetry', {
   prometheusPort: {
     env: 'MILLRACE_PROMETHEUS_PORT',
     schema: values.port.nullable().default(null),
-    expected: 'the loopback port metrics are served on, 0 to 65535',
+    expected: 'the loopback port that serves metrics, 0 to 65535',
     example: '9464',
   },
   otlpUrl: {
     env: 'MILLRACE_OTLP_TRACES_URL',
     schema: values.url('http', 'https').optional(),
-    expected: 'the URL of an OTLP/HTTP collector of traces',
+    expected: 'the URL of an OTLP/HTTP trace collector',
     example: 'http://127.0.0.1:4318/v1/traces',
   },
   samplePercent: {
     env: 'MILLRACE_TRACE_SAMPLE_PERCENT',
     schema: values.wholeNumber(0, 100).default(100),
-    expected: 'the share of traces recorded, in percent, 0 to 100',
+    expected: 'the percentage of traces to record, 0 to 100',
     example: '10',
   },
 });
@@ -285,31 +288,31 @@ export const rateLimitConfig = fragment('rateLimits', {
   defaultRpm: {
     env: 'MILLRACE_RATE_LIMIT_DEFAULT_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(60),
-    expected: 'requests a minute of an organisation before its first deposit',
+    expected: 'requests per minute of an organisation before its first deposit',
     example: '60',
   },
   fundedRpm: {
     env: 'MILLRACE_RATE_LIMIT_FUNDED_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(600),
-    expected: 'requests a minute of an organisation after its first deposit',
+    expected: 'requests per minute of an organisation after its first deposit',
     example: '600',
   },
   anonymousRpm: {
     env: 'MILLRACE_RATE_LIMIT_ANONYMOUS_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(60),
-    expected: 'requests a minute of one address without a key',
+    expected: 'requests per minute of one client address without a key',
     example: '60',
   },
   personRpm: {
     env: 'MILLRACE_RATE_LIMIT_PERSON_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(600),
-    expected: 'requests a minute of one person who is signed in, 1 to 1000000',
+    expected: 'requests per minute of one signed-in user, 1 to 1000000',
     example: '600',
   },
   failedAuthRpm: {
     env: 'MILLRACE_RATE_LIMIT_FAILED_AUTH_RPM',
     schema: values.wholeNumber(1, 1_000_000).default(30),
-    expected: 'refused keys a minute of one address',
+    expected: 'rejected keys per minute of one client address',
     example: '30',
   },
 });
@@ -327,7 +330,7 @@ export const catalogConfig = fragment('catalog', {
   open: {
     env: 'MILLRACE_OPEN_CATALOG',
     schema: values.boolean.default(true),
-    expected: 'true to show offers and prices at /v2/catalog without signing in, or false',
+    expected: 'true to show offers and prices at /v2/catalog without sign-in, or false',
     example: 'true',
   },
 });

@@ -3,7 +3,7 @@ import { values } from './values.ts';
 
 const ISSUER_MAX = 1_000;
 
-/** Who sells, as invoices and the cost export have it. */
+/** The seller that invoices and the cost export show. */
 export const invoicesConfig = fragment('invoices', {
   issuer: {
     env: 'MILLRACE_INVOICE_ISSUER',
@@ -11,7 +11,7 @@ export const invoicesConfig = fragment('invoices', {
       .transform((text) => text.replaceAll('\\n', '\n'))
       .refine((text) => text.length <= ISSUER_MAX, `it is longer than ${ISSUER_MAX} characters`)
       .default('Millrace'),
-    expected: 'the name of who issues invoices, and the address in further lines, parted by \\n',
-    example: 'Example Cloud Ltd\\n1 Mill Lane\\nExampleton',
+    expected: 'the name of the invoice issuer, followed by the address lines, separated by \\n',
+    example: 'Example Cloud Ltd\\n1 Mill Road\\nExampleton',
   },
 });

@@ -70,7 +70,7 @@ function report(fragments: Parameters<typeof loadConfig>[0], env: Environment): 
   throw new Error('The configuration was accepted.');
 }
 
-test('what is needed and nothing else is enough; everything else has a default', () => {
+test('loadConfig needs only the required variables; all others have a default', () => {
   const config = loadConfig(all, needed);
   expect(config.http).toMatchObject({
     host: '127.0.0.1',
@@ -92,7 +92,7 @@ test('what is needed and nothing else is enough; everything else has a default',
   expect([config.cell.id, config.docs.open, config.inference.widePenalties]).toEqual([0, false, false]);
 });
 
-test('one report names everything that is wrong, what belongs there and an example, and no secret', async () => {
+test('loadConfig reports every wrong setting with the expected value and an example, and never a secret', async () => {
   const wrong: Environment = {
     MILLRACE_HTTP_HOST: 'example.com',
     MILLRACE_HTTP_PORT: '70000',
@@ -115,7 +115,7 @@ test('one report names everything that is wrong, what belongs there and an examp
   await expect(text).toMatchFileSnapshot('./report.golden.txt');
 });
 
-test('a bind beyond loopback needs TLS here or in a named proxy in front', () => {
+test('httpConfig requires TLS or a trusted proxy for a non-loopback address', () => {
   const cert = file('tls.crt', 'CERT');
   const key = file('tls.key', 'KEY');
   const beyond = { MILLRACE_HTTP_HOST: '0.0.0.0' };
@@ -130,7 +130,7 @@ test('a bind beyond loopback needs TLS here or in a named proxy in front', () =>
   const withTls = { ...beyond, MILLRACE_HTTP_TLS_CERT_FILE: cert, MILLRACE_HTTP_TLS_KEY_FILE: key };
   expect(loadConfig([httpConfig], withTls).http).toMatchObject({ tlsCert: 'CERT', tlsKey: 'KEY' });
   expect(report([httpConfig], { ...beyond, MILLRACE_HTTP_TLS_CERT_FILE: cert })).toContain(
-    'certificate and key come together',
+    'set both the certificate and the key',
   );
   for (const host of ['127.0.0.1', '127.8.8.8', '::1', 'localhost']) {
     expect(loadConfig([httpConfig], { MILLRACE_HTTP_HOST: host }).http.host).toBe(host);
@@ -140,12 +140,12 @@ test('a bind beyond loopback needs TLS here or in a named proxy in front', () =>
   }
 });
 
-test('a public address by plain HTTP is refused unless it is loopback', () => {
+test('httpConfig rejects a public URL over plain HTTP unless it is loopback', () => {
   const reading = (url: string) => ({ MILLRACE_HTTP_PUBLIC_URL: url });
   for (const url of ['http://10.0.0.5:8080', 'http://cloud.example.com', 'http://[2001:db8::1]:8080']) {
     const text = report([httpConfig], reading(url));
     expect(text).toContain(`MILLRACE_HTTP_PUBLIC_URL is "${url}", plain HTTP beyond loopback`);
-    expect(text).toContain('serve it by HTTPS');
+    expect(text).toContain('serve it over HTTPS');
   }
   for (const url of [
     'http://127.0.0.1:8080',
@@ -158,7 +158,7 @@ test('a public address by plain HTTP is refused unless it is loopback', () => {
   }
 });
 
-test('providers come from a variable or a file, not from both', () => {
+test('providersConfig accepts a variable or a file, but not both', () => {
   const list = '[{"id":"gpu-eu","variant":"V3"}]';
   const path = file('providers.json', list);
   const parsed = [{ id: 'gpu-eu', variant: 'V3', driver: 'incus', regions: [], clusters: [] }];
@@ -171,7 +171,7 @@ test('providers come from a variable or a file, not from both', () => {
 const readProviders = (list: unknown) =>
   loadConfig([providersConfig], { MILLRACE_PROVIDERS: JSON.stringify(list) }).providers.list;
 
-test('a provider has regions and clusters, and what is left out is what most have', () => {
+test('providersConfig fills in the defaults of regions and clusters', () => {
   const cluster = {
     name: 'eu-1',
     region: 'eu-north-2',
@@ -201,11 +201,11 @@ test('a provider has regions and clusters, and what is left out is what most hav
   ]);
 });
 
-test('the mock provider has a fleet without being told', () => {
+test('providersConfig gives the mock provider a default fleet', () => {
   expect(readProviders([{ id: 'mock', variant: 'mock' }])).toEqual(defaultFleet);
 });
 
-test('clusters that cannot be right are named where they stand', () => {
+test('providersConfig reports the position of each invalid cluster', () => {
   const cluster = { name: 'a', region: 'eu-west-1', endpoint: 'https://a:8443' };
   const own = { id: 'own', variant: 'V8', regions: [{ region: 'eu-west-1' }, { region: 'eu' }] };
   const problems: [unknown, string][] = [
@@ -217,14 +217,14 @@ test('clusters that cannot be right are named where they stand', () => {
     [[{ ...own, clusters: [{ name: 'a', region: 'eu-west-1' }] }], 'needs endpoint or endpoints'],
     [
       [{ ...own, clusters: [{ ...cluster, region: 'eu' }] }],
-      'at 0.clusters.0.region: is no region in which the interface rents virtual-machine: use one of us-central-1',
+      'at 0.clusters.0.region: the API does not rent virtual-machine in this region: use one of us-central-1',
     ],
-    [[{ ...own, clusters: [{ ...cluster, offer: 'bare-metal' }] }], 'the interface rents bare-metal'],
+    [[{ ...own, clusters: [{ ...cluster, offer: 'bare-metal' }] }], 'the API does not rent bare-metal'],
     [[{ ...own, variant: 'private-cloud' }], 'at 0.id: must be private-cloud'],
-    [[{ ...own, id: 'mock' }], 'at 0.id: is the id of the variant of that name'],
+    [[{ ...own, id: 'mock' }], 'at 0.id: is reserved for the variant of that name'],
     [[{ ...own, clusters: [{ ...cluster, password: 'x' }] }], 'at 0.clusters.0'],
-    [[{ ...own, driver: 'mock' }], 'come together'],
-    [[{ id: 'mock', variant: 'mock', driver: 'incus' }], 'come together'],
+    [[{ ...own, driver: 'mock' }], 'require each other'],
+    [[{ id: 'mock', variant: 'mock', driver: 'incus' }], 'require each other'],
     [[own, own], 'provider ids must differ'],
     [
       [{ ...own, clusters: [{ ...cluster, ports: { first: 3_000, last: 2_000 } }] }],
@@ -236,7 +236,7 @@ test('clusters that cannot be right are named where they stand', () => {
   }
 });
 
-test('credentials are files by name, and a file that holds anything else is refused', () => {
+test('fleetConfig reads credentials as file paths and rejects a file with other content', () => {
   const entry = { certificateFile: '/c', keyFile: '/k', serverCertificateFile: '/s' };
   const metal = { username: 'millrace', passwordFile: '/p' };
   const good = file('credentials.json', JSON.stringify({ 'eu-1': entry, 'eu-2': metal }));
@@ -251,7 +251,7 @@ test('credentials are files by name, and a file that holds anything else is refu
   expect(text).not.toContain('hunter2');
 });
 
-test('storage nodes are refused with what is wrong with them', () => {
+test('storageConfig reports the position of each invalid storage node', () => {
   const node = {
     ...{ name: 'eu-1', region: 'eu-west-3', endpoint: 'https://10.8.0.2:8650', credential: 'eu' },
     ...{ vips: '10.8.0.10-10.8.0.250', capacityGb: 1_000 },
@@ -266,20 +266,20 @@ test('storage nodes are refused with what is wrong with them', () => {
   const problems: readonly (readonly [readonly unknown[], string])[] = [
     [[{ ...node, vips: '10.8.0.250-10.8.0.10' }], 'at 0.vips: must be two IPv4 addresses'],
     [[{ ...node, vips: '10.8.0.0/24' }], 'at 0.vips: must be two IPv4 addresses'],
-    [[{ ...node, endpoint: undefined }], 'at 0.endpoint: is needed'],
-    [[{ ...node, kind: 'mock' }], 'at 0.kind: the kind mock and mock-region come together'],
+    [[{ ...node, endpoint: undefined }], 'at 0.endpoint: is required'],
+    [[{ ...node, kind: 'mock' }], 'at 0.kind: the kind mock and mock-region require each other'],
     [[{ ...node, region: 'nowhere' }], 'at 0.region'],
     [[{ ...node, password: 'x' }], 'at 0'],
-    [[node, { ...next, name: 'eu-1' }], 'the names of storage nodes must differ'],
-    [[node, { ...next, vips: '10.8.0.250-10.8.1.250' }], 'at 1.vips: has addresses of eu-1'],
-    [[node, { ...next, vips: '10.8.0.20-10.8.0.20' }], 'at 1.vips: has addresses of eu-1'],
+    [[node, { ...next, name: 'eu-1' }], 'the names of storage nodes must be unique'],
+    [[node, { ...next, vips: '10.8.0.250-10.8.1.250' }], 'at 1.vips: overlaps the addresses of eu-1'],
+    [[node, { ...next, vips: '10.8.0.20-10.8.0.20' }], 'at 1.vips: overlaps the addresses of eu-1'],
   ];
   for (const [list, expected] of problems) {
     expect(report([storageConfig], { MILLRACE_STORAGE_NODES: JSON.stringify(list) })).toContain(expected);
   }
 });
 
-test('sealing keys differ, and the active one is among them', () => {
+test('secretsConfig requires distinct sealing keys that include the active one', () => {
   const twice = `${needed['MILLRACE_SEALING_KEYS']},${needed['MILLRACE_SEALING_KEYS']}`;
   expect(report([secretsConfig], { ...needed, MILLRACE_SEALING_KEYS: twice })).toContain('same id twice');
   expect(report([secretsConfig], { ...needed, MILLRACE_SEALING_KEY_ACTIVE: 'other' })).toContain(

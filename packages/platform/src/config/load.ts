@@ -2,7 +2,7 @@ import type { ConfigProblem, Fragment, ValuesOf, Variable, Variables } from './f
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-// The check function makes a Fragment contravariant in its variables; a list of fragments only needs their shape.
+// `check` makes Fragment contravariant in its variables, so a list of fragments cannot name their types.
 type AnyFragment = Pick<Fragment, 'name' | 'variables'> & {
   readonly check: (values: never) => readonly ConfigProblem[];
 };
@@ -11,7 +11,7 @@ type ConfigOf<Fragments extends readonly AnyFragment[]> = {
   readonly [F in Fragments[number] as F['name']]: ValuesOf<F['variables']>;
 };
 
-/** Thrown at boot. Its message is the whole report, ready to print. */
+/** Thrown at start. The message is the whole report. */
 export class ConfigError extends Error {
   readonly problems: readonly ConfigProblem[];
 
@@ -23,8 +23,8 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads every setting of the process at once. Nothing else in the product reads the environment. When
- * anything is wrong it throws one `ConfigError` that names all of it, so that a person fixes it in one go.
+ * Reads all settings of the process; no other code reads the environment. If any are wrong, throws one `ConfigError`
+ * that lists all of them, so that an operator can fix them at once.
  */
 export function loadConfig<const Fragments extends readonly AnyFragment[]>(
   fragments: Fragments,
@@ -35,7 +35,7 @@ export function loadConfig<const Fragments extends readonly AnyFragment[]>(
   for (const part of fragments) {
     const { values, wrong } = readVariables(part.variables, env);
     problems.push(...wrong);
-    // Sound: every variable was read by its own schema, and the check belongs to the same variables.
+    // Safe: each value was parsed by its own schema, and the check belongs to the same variables.
     if (wrong.length === 0) problems.push(...part.check(values as never));
     config[part.name] = values;
   }
@@ -68,7 +68,7 @@ function readVariables(
 function problemOf(variable: Variable, text: string | undefined, messages: readonly string[]): ConfigProblem {
   const { env, secret, expected, example } = variable;
   const found = text === undefined ? 'is not set' : secret ? 'is set but wrong' : `is ${quote(text)}`;
-  // Schemas in values.ts speak for people; zod's own messages about types say less than `expected` does.
+  // Messages of values.ts explain the problem; zod's own type messages say less than `expected`.
   const own = messages.filter((message) => !message.startsWith('Invalid'));
   const why = text === undefined || secret || own.length === 0 ? '' : ` (${own.join('; ')})`;
   return { env, problem: `${found}; expected ${expected}${why}`, example };

@@ -7,7 +7,7 @@ const mailVariables = {
   smtpUrl: {
     env: 'MILLRACE_SMTP_URL',
     schema: values.url('smtp', 'smtps').nullable().default(null),
-    expected: 'the URL of the SMTP server that takes mail to people; without one nobody gets mail',
+    expected: 'the URL of the SMTP server; without it no emails are sent',
     example: 'smtps://user:password@smtp.example.com:465',
     secret: true,
   },
@@ -18,12 +18,12 @@ const mailVariables = {
       .transform((text, issue) => {
         const address = parseEmailAddress(text);
         if (address !== null) return address;
-        issue.addIssue({ code: 'custom', message: 'it is not a mailbox' });
+        issue.addIssue({ code: 'custom', message: 'it is not an email address' });
         return z.NEVER;
       })
       .nullable()
       .default(null),
-    expected: 'the name and mailbox that mail comes from',
+    expected: 'the sender name and address of emails',
     example: 'Example Cloud <notices@example.com>',
   },
 } as const;
@@ -34,8 +34,7 @@ function checkMail(mail: {
 }): readonly ConfigProblem[] {
   if ((mail.smtpUrl === null) === (mail.from === null)) return [];
   const { env, example } = mail.smtpUrl === null ? mailVariables.smtpUrl : mailVariables.from;
-  return [{ env, problem: 'is not set; the server and the sender come together', example }];
+  return [{ env, problem: 'is not set; set both the server and the sender', example }];
 }
 
-/** How people are reached by mail. */
 export const mailConfig = fragment('mail', mailVariables, checkMail);

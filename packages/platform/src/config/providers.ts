@@ -4,7 +4,7 @@ import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { values } from './values.ts';
 
-/** The providers of an installation, and the clusters each of them runs. */
+/** The providers of an installation and their clusters. */
 
 const regionName = z.string().min(1).max(64);
 const credentialName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be a plain name');
@@ -12,21 +12,20 @@ const credentialName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'm
 const clusterShape = z.strictObject({
   name: z
     .string()
-    .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 small letters, digits and hyphens'),
+    .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lowercase letters, digits and hyphens'),
   region: regionName,
-  /** Where the engine is; several members of one cluster are several endpoints. */
+  /** The address of the engine. A cluster with several members has several endpoints. */
   endpoint: z.string().min(1).max(2048).optional(),
   endpoints: z.array(z.string().min(1).max(2048)).min(1).max(16).optional(),
   offer: z.enum(['virtual-machine', 'bare-metal', 'marketplace']).default('virtual-machine'),
   connectionType: z.enum(['ethernet', 'infiniband']).default('ethernet'),
-  /** The name of an entry of `MILLRACE_FLEET_CREDENTIALS_FILE`. */
   credential: credentialName.nullable().default(null),
-  /** The ports of a node's address that machines on it may be given. */
+  /** The ports of a node's address that its machines may use. */
   ports: z
     .strictObject({ first: z.int().min(1_024).max(65_535), last: z.int().min(1_024).max(65_535) })
     .refine(({ first, last }) => first <= last, 'first must not be after last')
     .default({ first: 20_000, last: 29_999 }),
-  /** What the driver must know beyond that; each driver documents its own. */
+  /** Further settings, which each driver documents. */
   settings: z.record(z.string().max(100), z.json()).default({}),
 });
 
@@ -35,7 +34,7 @@ const providerShape = z.strictObject({
     .string()
     .regex(
       /^[a-z0-9][a-z0-9._-]{0,62}$/,
-      'must be 1 to 63 small letters, digits, dots, hyphens, underscores',
+      'must be 1 to 63 lowercase letters, digits, dots, hyphens, underscores',
     ),
   variant: z.enum(['V1', 'V2', 'V3', 'V4', 'V5', 'V6', 'V7', 'V8', 'private-cloud', 'mock']),
   driver: z.enum(['incus', 'ironic', 'mock']).optional(),
@@ -60,7 +59,7 @@ export interface ProviderSetting extends Omit<ProviderInput, 'driver' | 'cluster
 
 const mockImages = ['ubuntu-24.04', 'ubuntu-22.04', 'debian-12'];
 
-/** The interface has no mock region for bare metal, so test keys rent it wherever live keys could. */
+/** The interface has no mock region for bare metal, so test keys rent it in the regions of live keys. */
 const mockMetal: readonly ClusterSetting[] = bareMetalRegions.map((region, index) => ({
   name: `mock-metal-${region}`,
   region,
@@ -72,7 +71,7 @@ const mockMetal: readonly ClusterSetting[] = bareMetalRegions.map((region, index
   settings: { firstAddress: `127.0.${82 + index}.1`, images: mockImages },
 }));
 
-/** What test keys rent on, unless the configuration says otherwise: rentals, and machines of the marketplace. */
+/** The default fleet for test keys: rentals and marketplace machines. */
 const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
   regions: [
     { region: 'mock-region', customPorts: true },
@@ -99,7 +98,7 @@ const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
       ports: { first: 20_000, last: 29_999 },
       settings: {
         firstAddress: '127.0.81.1',
-        // Shown in the listing; test keys pay for nothing.
+        // Shown in the listing; test keys pay nothing.
         pricePerGpuHourUsd: 1.99,
         defaultImage: 'ubuntu-24.04',
         images: mockImages,
@@ -109,7 +108,7 @@ const mockFleet: Pick<ProviderSetting, 'regions' | 'clusters'> = {
   ],
 };
 
-/** The fleet of an installation that nobody has configured. */
+/** The fleet of an installation without configured providers. */
 export const defaultFleet: readonly ProviderSetting[] = [
   { id: 'mock', variant: 'mock', driver: 'mock', ...mockFleet, regions: [...mockFleet.regions] },
 ];
@@ -126,10 +125,13 @@ function toSetting(provider: ProviderInput): ProviderSetting {
   return { ...provider, driver, clusters };
 }
 
-/** The variants that the interface knows by one id each. */
+/** Variants that have exactly one id in the interface. */
 const fixedIds: ReadonlySet<string> = new Set(['private-cloud', 'mock']);
 
-/** Where live keys can ask for it, and what the operator rents out by hand. Elsewhere nobody could ever rent it. */
+/**
+ * The regions that live keys can request, and private-cloud, which the operator rents out manually. Machines elsewhere
+ * could never be rented.
+ */
 const regionsOf: Readonly<Record<'virtual-machine' | 'bare-metal', readonly string[]>> = {
   'virtual-machine': [...virtualMachineRegions.filter((region) => region !== 'mock-region'), 'private-cloud'],
   'bare-metal': [...bareMetalRegions, 'private-cloud'],
@@ -141,24 +143,27 @@ function checkProvider(provider: ProviderInput, issue: z.core.$RefinementCtx, in
   };
   const isMock = provider.variant === 'mock';
   if (provider.driver !== undefined && (provider.driver === 'mock') !== isMock) {
-    addIssue('the variant mock and the driver mock come together: test keys reach nothing else', 'driver');
+    addIssue(
+      'the variant mock and the driver mock require each other, because test keys reach only mock machines',
+      'driver',
+    );
   }
   const isFixed = isMock || provider.variant === 'private-cloud';
   if (isFixed && provider.id !== provider.variant) {
-    addIssue(`must be ${provider.variant}, since that is the id of this variant in the interface`, 'id');
+    addIssue(`must be ${provider.variant}, which is the id of this variant in the API`, 'id');
   }
   if (!isFixed && fixedIds.has(provider.id)) {
-    addIssue('is the id of the variant of that name, and of no other', 'id');
+    addIssue('is reserved for the variant of that name', 'id');
   }
   const regions = new Set(provider.regions.map(({ region }) => region));
-  if (regions.size !== provider.regions.length) addIssue('regions must differ', 'regions');
+  if (regions.size !== provider.regions.length) addIssue('regions must be unique', 'regions');
   provider.clusters.forEach((cluster, at) => {
     if (!regions.has(cluster.region))
       addIssue('is not among the regions of its provider', 'clusters', at, 'region');
     const named = isMock || cluster.offer === 'marketplace' ? null : regionsOf[cluster.offer];
     if (named !== null && !named.includes(cluster.region)) {
       addIssue(
-        `is no region in which the interface rents ${cluster.offer}: use one of ${named.join(', ')}`,
+        `the API does not rent ${cluster.offer} in this region: use one of ${named.join(', ')}`,
         'clusters',
         at,
         'region',
@@ -193,50 +198,50 @@ const variables = {
   file: {
     env: 'MILLRACE_PROVIDERS_FILE',
     schema: values.fileText.pipe(values.json(listShape)).nullable().default(null),
-    expected: 'the path of a file with a JSON list of providers, as MILLRACE_PROVIDERS has it',
+    expected: 'the path of a file with a JSON list of providers, in the format of MILLRACE_PROVIDERS',
     example: '/etc/millrace/providers.json',
   },
 } as const;
 
 export const providersConfig = fragment('providers', variables, ({ list, file }): readonly ConfigProblem[] =>
   list !== null && file !== null
-    ? [{ env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; keep one of them' }]
+    ? [{ env: 'MILLRACE_PROVIDERS_FILE', problem: 'and MILLRACE_PROVIDERS are both set; remove one of them' }]
     : [],
 );
 
 const path = z.string().min(1).max(4_096);
 
 const certificateShape = z.strictObject({
-  /** PEM files: what we show the engine, and the only certificate of its that we believe. */
+  /** PEM files: our client certificate, and the only server certificate of the engine that we trust. */
   certificateFile: path,
   keyFile: path,
-  /** Left out where each cluster's own settings say what it shows, as those of suppliers do. */
+  /** Null if each cluster's own settings name the certificate, as those of suppliers do. */
   serverCertificateFile: path.nullable().default(null),
 });
 
 const passwordShape = z.strictObject({
-  /** For engines that ask for a password. The file holds it alone, in one line. */
+  /** For engines with password authentication. The file contains only the password, in one line. */
   username: z.string().regex(/^[^\s:]{1,255}$/, 'must be a name without spaces and colons'),
   passwordFile: path,
-  /** PEM: what the engine shows, or who signed it. Left out where the system trusts it anyway. */
+  /** PEM: the engine's certificate or its CA. Null if the system trusts it already. */
   serverCertificateFile: path.nullable().default(null),
 });
 
 const credentialShape = z.union([certificateShape, passwordShape]);
 
-/** What is shown to an engine that knows us by a certificate. */
+/** Authenticates by client certificate. */
 export type CertificateSetting = z.output<typeof certificateShape>;
-/** What is told to one that asks for a password. */
+/** Authenticates by password. */
 export type PasswordSetting = z.output<typeof passwordShape>;
 export type CredentialSetting = CertificateSetting | PasswordSetting;
 
-/** The names alone are known to the database. The files are read when an engine is connected, so they may change. */
+/** The database knows only the names. The files are read at each connection, so they may change. */
 export const fleetConfig = fragment('fleet', {
   credentials: {
     env: 'MILLRACE_FLEET_CREDENTIALS_FILE',
     schema: values.fileText.pipe(values.json(z.record(credentialName, credentialShape))).default({}),
     expected:
-      'the path of a JSON file that names credentials: {"eu-1":{"certificateFile":"…","keyFile":"…","serverCertificateFile":"…"}} or {"eu-2":{"username":"…","passwordFile":"…"}}',
+      'the path of a JSON file with credentials by name: {"eu-1":{"certificateFile":"…","keyFile":"…","serverCertificateFile":"…"}} or {"eu-2":{"username":"…","passwordFile":"…"}}',
     example: '/etc/millrace/fleet-credentials.json',
   },
 });

@@ -5,38 +5,37 @@ import { fragment } from './fragment.ts';
 import type { ConfigProblem } from './fragment.ts';
 import { values } from './values.ts';
 
-/** The storage nodes of an installation: where volumes are kept. */
+/** The storage nodes of an installation, which store the volumes. */
 
 const nodeShape = z.strictObject({
   name: z
     .string()
-    .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 small letters, digits and hyphens'),
+    .regex(/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/, 'must be 1 to 63 lowercase letters, digits and hyphens'),
   region: z.enum(volumeRegions),
   kind: z.enum(['nfs', 'mock']).default('nfs'),
-  /** Where its storage agent is. */
+  /** The address of the storage agent. */
   endpoint: z.string().min(1).max(2048).default('mock:'),
-  /** The name of an entry of `MILLRACE_FLEET_CREDENTIALS_FILE`. */
   credential: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/, 'must be a plain name')
     .nullable()
     .default(null),
-  /** The addresses that its volumes are served on, one each. */
+  /** The addresses of its volumes, one per volume. */
   vips: z.string().transform((text, context) => {
     const range = rangeOf(text);
     if (range !== null) return range;
     context.addIssue({ code: 'custom', message: 'must be two IPv4 addresses, the first not after the last' });
     return z.NEVER;
   }),
-  /** What may be sold of it. */
+  /** The capacity that may be sold. */
   capacityGb: z.int().min(1).max(2_000_000_000),
-  /** What the backend must know beyond that. */
+  /** Further settings of the backend. */
   settings: z.record(z.string().max(100), z.json()).default({}),
 });
 
 export type StorageNodeSetting = Readonly<z.output<typeof nodeShape>>;
 
-/** `10.8.0.10-10.8.0.250`, both ends included. */
+/** Parses `10.8.0.10-10.8.0.250`; both ends are included. */
 function rangeOf(text: string): { readonly first: string; readonly last: string } | null {
   const [first = '', last = '', ...more] = text.split('-').map((part) => part.trim());
   if (more.length > 0 || !isIPv4(first) || !isIPv4(last)) return null;
@@ -48,7 +47,7 @@ function addressToNumber(address: string): number {
   return address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
 }
 
-/** Two volumes of one address on one network: machines reach whichever answers first. */
+/** If two volumes of one network shared an address, machines would reach whichever responds first. */
 function addressesOverlap(one: StorageNodeSetting, other: StorageNodeSetting): boolean {
   return (
     one.region === other.region &&
@@ -57,7 +56,7 @@ function addressesOverlap(one: StorageNodeSetting, other: StorageNodeSetting): b
   );
 }
 
-/** What the volumes of test keys are kept on, unless the configuration says otherwise: nowhere. */
+/** The storage node for test keys if none is configured. The mock stores nothing. */
 export const defaultStorage: readonly StorageNodeSetting[] = [
   {
     name: 'mock-storage',
@@ -74,26 +73,27 @@ export const defaultStorage: readonly StorageNodeSetting[] = [
 const listShape = z.array(nodeShape).superRefine((list, issue) => {
   const names = list.map(({ name }) => name);
   if (new Set(names).size !== names.length) {
-    issue.addIssue({ code: 'custom', message: 'the names of storage nodes must differ' });
+    issue.addIssue({ code: 'custom', message: 'the names of storage nodes must be unique' });
   }
   list.forEach((node, index) => {
     const other = list.slice(0, index).find((known) => addressesOverlap(node, known));
     if (other !== undefined) {
       issue.addIssue({
         code: 'custom',
-        message: `has addresses of ${other.name}: in one region each is of one storage node`,
+        message: `overlaps the addresses of ${other.name}: storage nodes of one region must have different addresses`,
         path: [index, 'vips'],
       });
     }
     if ((node.kind === 'mock') !== (node.region === 'mock-region')) {
       issue.addIssue({
         code: 'custom',
-        message: 'the kind mock and mock-region come together: test keys reach nothing else',
+        message:
+          'the kind mock and mock-region require each other, because test keys reach only mock storage',
         path: [index, 'kind'],
       });
     }
     if (node.kind !== 'mock' && node.endpoint === 'mock:') {
-      issue.addIssue({ code: 'custom', message: 'is needed', path: [index, 'endpoint'] });
+      issue.addIssue({ code: 'custom', message: 'is required', path: [index, 'endpoint'] });
     }
   });
 });
@@ -110,7 +110,7 @@ const variables = {
   file: {
     env: 'MILLRACE_STORAGE_NODES_FILE',
     schema: values.fileText.pipe(values.json(listShape)).nullable().default(null),
-    expected: 'the path of a file with a JSON list of storage nodes, as MILLRACE_STORAGE_NODES has it',
+    expected: 'the path of a file with a JSON list of storage nodes, in the format of MILLRACE_STORAGE_NODES',
     example: '/etc/millrace/storage-nodes.json',
   },
 } as const;
@@ -120,7 +120,7 @@ export const storageConfig = fragment('storage', variables, ({ list, file }): re
     ? [
         {
           env: 'MILLRACE_STORAGE_NODES_FILE',
-          problem: 'and MILLRACE_STORAGE_NODES are both set; keep one of them',
+          problem: 'and MILLRACE_STORAGE_NODES are both set; remove one of them',
         },
       ]
     : [],

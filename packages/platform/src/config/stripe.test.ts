@@ -16,7 +16,7 @@ const live = {
   MILLRACE_STRIPE_WEBHOOK_SECRET: 'whsec_hunter2',
 };
 
-test('payments are off unless they are set up, and on with a key and the secret of its endpoint', () => {
+test('stripeConfig disables payments by default and enables them with a key and a webhook secret', () => {
   expect(loadConfig([stripeConfig], {}).stripe).toEqual({
     secretKey: null,
     webhookSecret: null,
@@ -35,16 +35,16 @@ test.each<[string, Environment, string]>([
     { ...live, MILLRACE_STRIPE_SECRET_KEY: 'pk_live_hunter2' },
     'MILLRACE_STRIPE_SECRET_KEY',
   ],
-  ['test cards by mistake', { ...live, MILLRACE_STRIPE_SECRET_KEY: 'sk_test_hunter2' }, 'anybody could pay'],
+  ['test cards by mistake', { ...live, MILLRACE_STRIPE_SECRET_KEY: 'sk_test_hunter2' }, 'anyone could pay'],
   ['real money by mistake', { ...live, MILLRACE_STRIPE_TEST_MODE: 'true' }, 'moves real money'],
-  ['a key in the clear', { ...live, MILLRACE_STRIPE_API_URL: 'http://proxy.example.com' }, 'in the clear'],
-])('%s is refused, in words and without the secret', (_what, env, words) => {
+  ['an unencrypted key', { ...live, MILLRACE_STRIPE_API_URL: 'http://proxy.example.com' }, 'unencrypted'],
+])('stripeConfig refuses %s with a reason that omits the secret', (_what, env, words) => {
   const text = problems(env);
   expect(text).toContain(words);
   expect(text).not.toContain('hunter2');
 });
 
-test('test cards are taken where the operator says so, and a double on loopback needs no TLS', () => {
+test('stripeConfig accepts test cards in test mode, and a loopback API without TLS', () => {
   const env = {
     ...live,
     MILLRACE_STRIPE_SECRET_KEY: 'sk_test_hunter2',

@@ -12,7 +12,7 @@ const stripeVariables = {
       .regex(/^(sk|rk)_(live|test)_\S+$/, 'it is not a secret or restricted key')
       .nullable()
       .default(null),
-    expected: 'a secret or restricted key of your Stripe account; without one nobody can top up by card',
+    expected: 'a secret or restricted key of your Stripe account; without it users cannot top up by card',
     example: 'rk_live_…',
     secret: true,
   },
@@ -30,19 +30,19 @@ const stripeVariables = {
   testMode: {
     env: 'MILLRACE_STRIPE_TEST_MODE',
     schema: values.boolean.default(false),
-    expected: 'true to take the test cards of Stripe for money, where nothing is sold, or false',
+    expected: "true to accept Stripe's test cards as payment on an installation that sells nothing, or false",
     example: 'true',
   },
   apiUrl: {
     env: 'MILLRACE_STRIPE_API_URL',
     schema: values.url('http', 'https').default('https://api.stripe.com'),
-    expected: 'where the Stripe API is; another address only for a proxy, or for a double in tests',
+    expected: 'the URL of the Stripe API; change it only for a proxy, or for a double in tests',
     example: 'https://api.stripe.com',
   },
   consoleUrl: {
     env: 'MILLRACE_CONSOLE_URL',
     schema: values.url('http', 'https').nullable().default(null),
-    expected: 'the address of the console, where people come back to after paying',
+    expected: 'the URL of the console, to which users return after paying',
     example: 'https://console.example.com',
   },
 } as const;
@@ -54,25 +54,25 @@ interface StripeValues {
   readonly apiUrl: string;
 }
 
-/** A key without the other would take money and never learn of it, or learn of it and never take any. */
+/** With only the key, payments would never be credited; with only the webhook secret, none could start. */
 function checkStripe(stripe: StripeValues): readonly ConfigProblem[] {
   const { secretKey, webhookSecret, testMode, apiUrl } = stripe;
   const problems: ConfigProblem[] = [];
   if ((secretKey === null) !== (webhookSecret === null)) {
     const { env, example } = secretKey === null ? stripeVariables.secretKey : stripeVariables.webhookSecret;
-    problems.push({ env, problem: 'is not set; the key and the webhook secret come together', example });
+    problems.push({ env, problem: 'is not set; set both the key and the webhook secret', example });
   }
   if (secretKey !== null && /^.k_test_/.test(secretKey) !== testMode) {
     const { env } = stripeVariables.testMode;
     const problem = testMode
-      ? 'is true, but the key is one that moves real money'
-      : 'is not true, and the key is a test key: anybody could pay with a test card';
+      ? 'is true, but the key moves real money'
+      : 'is not true, but the key is a test key: anyone could pay with a test card';
     problems.push({ env, problem });
   }
   const { protocol, hostname } = new URL(apiUrl);
   if (protocol === 'http:' && !isLoopback(hostname)) {
     const { env, example } = stripeVariables.apiUrl;
-    problems.push({ env, problem: 'would carry the secret key in the clear; use https', example });
+    problems.push({ env, problem: 'would send the secret key unencrypted; use https', example });
   }
   return problems;
 }

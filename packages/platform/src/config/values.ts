@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
-/** Readers of single values. Each takes the text of a variable; `.default(…)` makes the variable optional. */
+/** Schemas of single settings. Each parses the text of a variable; `.default(…)` makes the variable optional. */
 
 const text = z
   .string()
@@ -31,13 +31,13 @@ function url(...schemes: readonly string[]) {
   );
 }
 
-/** As a browser names where a page is from: scheme, host and port, and nothing else. */
+/** A web origin: scheme, host and port only. */
 const origin = url('http', 'https').refine(
   (value) => URL.canParse(value) && new URL(value).origin === value,
-  'it must be written as browsers do: a scheme, a host in small letters and a port that is not the usual one, without a path',
+  'it must be an origin as browsers write it: a scheme, a lowercase host and a port unless it is the default, without a path',
 );
 
-/** Comma-separated, blanks around items ignored, no empty items. */
+/** Comma-separated; blanks around items are ignored, empty items are not allowed. */
 function listOf<Item extends z.ZodType<unknown, string>>(item: Item) {
   return z
     .string()
@@ -57,7 +57,6 @@ const host = z
     'it is neither an address nor localhost',
   );
 
-/** The content of the file whose path the variable holds. */
 const fileText = z.string().transform((path, issue) => {
   try {
     return readFileSync(path, 'utf8');
@@ -67,7 +66,6 @@ const fileText = z.string().transform((path, issue) => {
   }
 });
 
-/** JSON of the given shape. */
 function json<Shape extends z.ZodType>(shape: Shape) {
   return z.string().transform((value, issue): z.output<Shape> => {
     const parsed = shape.safeParse(parseJson(value));

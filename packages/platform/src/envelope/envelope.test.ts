@@ -15,8 +15,8 @@ const someEnvelope = fc.record<Envelope>({
 
 const read = (headers: Record<string, string>) => envelopeFromHeaders((name) => headers[name]);
 
-describe('an envelope', () => {
-  it('survives the way through message headers', () => {
+describe('envelopeFromHeaders', () => {
+  it('reads back every envelope that envelopeHeaders wrote', () => {
     fc.assert(
       fc.property(someEnvelope, (envelope) => {
         expect(read(envelopeHeaders(envelope))).toEqual(envelope);
@@ -24,7 +24,7 @@ describe('an envelope', () => {
     );
   });
 
-  it('is refused when any of its headers is missing or malformed', () => {
+  it('returns null if any header is missing or malformed', () => {
     const headers = envelopeHeaders({
       cell: 1,
       mode: 'live',

@@ -1,29 +1,28 @@
 import type { CellId } from '../ids/index.ts';
 
-/** Live rows cost money; test rows never do. Nothing crosses from one to the other. */
+/** Live rows cost money; test rows never do. The two modes are strictly separate. */
 export type Mode = 'live' | 'test';
 
-/** Who caused something: an API key, a person, an operator of the platform, or the platform itself. */
+/** The cause of a change: an API key, a user, an operator, or the platform itself. */
 export interface Actor {
   readonly kind: 'key' | 'user' | 'operator' | 'system';
   readonly id: string;
 }
 
-/** What travels with every event and command, from the transaction that caused it to the last consumer. */
+/** Metadata of every event and command, from the transaction that caused it to the last consumer. */
 export interface Envelope {
   readonly cell: CellId;
   readonly mode: Mode;
   readonly actor: Actor;
-  /** Version of the payload's shape. Consumers refuse a version they do not know. */
+  /** Version of the payload's format. Consumers refuse unknown versions. */
   readonly schemaVersion: number;
-  /** W3C trace context, when the cause was traced. */
+  /** W3C trace context, if the cause was traced. */
   readonly traceparent: string | null;
 }
 
-/** The version of payload that this code writes. */
 export const payloadSchemaVersion = 1;
 
-/** The envelope of messages that a process sends on its own account. */
+/** The envelope of messages that a process sends without a caller's request. */
 export function systemEnvelope(cell: CellId, id: 'api' | 'gateway' | 'worker'): Envelope {
   const actor = { kind: 'system', id } as const;
   return { cell, mode: 'live', actor, schemaVersion: payloadSchemaVersion, traceparent: null };
@@ -32,7 +31,6 @@ export function systemEnvelope(cell: CellId, id: 'api' | 'gateway' | 'worker'): 
 const actorKinds: ReadonlySet<string> = new Set<Actor['kind']>(['key', 'user', 'operator', 'system']);
 const wholeNumber = /^(0|[1-9][0-9]{0,8})$/;
 
-/** The envelope as message headers, for NATS and Restate alike. */
 export function envelopeHeaders(envelope: Envelope): Record<string, string> {
   return {
     'millrace-cell': String(envelope.cell),
@@ -43,7 +41,7 @@ export function envelopeHeaders(envelope: Envelope): Record<string, string> {
   };
 }
 
-/** Reads the envelope back, or null when a header is missing or malformed: such a message is not ours. */
+/** Null if a header is missing or malformed: Millrace did not send such a message. */
 export function envelopeFromHeaders(get: (name: string) => string | undefined): Envelope | null {
   const cell = get('millrace-cell') ?? '';
   const mode = get('millrace-mode');
