@@ -33,12 +33,12 @@ const attemptsMade = counter(
   'millrace_webhook_attempts_total',
   'Attempts to deliver an event to a webhook, by outcome',
 );
-const attemptSeconds = histogram('millrace_webhook_attempt_seconds', 'How long receivers take to answer', {
+const attemptSeconds = histogram('millrace_webhook_attempt_seconds', 'Response time of webhook receivers', {
   buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
 });
 const disabled = counter(
   'millrace_webhooks_disabled_total',
-  'Webhooks switched off because nothing was accepted',
+  'Webhooks disabled because no delivery was accepted',
 );
 
 export interface DeliveryDeps {
@@ -47,13 +47,12 @@ export interface DeliveryDeps {
   readonly log: Logger;
   readonly sealer: Sealer;
   readonly post: SendWebhook;
-  /** Spreads retries. */
   readonly random?: () => number;
 }
 
 /**
- * One attempt: sent outside any transaction, then written down, unless the webhook is another worker's by then. True when
- * it was accepted and written down, so that what follows it may go.
+ * Sends one delivery outside any transaction and records the outcome, unless another worker holds the webhook by then.
+ * Returns true when the delivery was accepted and recorded, so that the next one of its queue can be sent.
  */
 export async function attemptDelivery(
   deps: DeliveryDeps,
@@ -90,7 +89,7 @@ async function sendDelivery(
   return post({ url: state.url, headers, body });
 }
 
-/** Of what succeeds in one second, one that says so on the webhook is enough, and spares its row. */
+/** One success per second is recorded on the webhook, so that busy webhooks do not contend for their row. */
 const SUCCESS_RECORDED_EVERY_MS = 1_000;
 
 async function writeSuccess(
@@ -124,7 +123,7 @@ async function writeFailure(
       if (!(await isStillClaimed(tx, held))) return null;
       const now = tx.clock.now();
       if (!(await lockIfUrlUnchanged(tx, held, failure.url))) {
-        // The address was changed during the attempt: this failure says nothing of the new one, which is tried at once.
+        // The URL changed during the attempt: the failure does not count for the new URL, which is tried at once.
         const unchanged = {
           status: 'pending',
           failures: delivery.failures,
@@ -145,7 +144,7 @@ async function writeFailure(
   );
   if (reason === null) return;
   disabled.add(1);
-  log.info({ webhookId: held.id, orgId: held.orgId, reason }, 'a webhook was switched off');
+  log.info({ webhookId: held.id, orgId: held.orgId, reason }, 'webhook disabled after failures');
 }
 
 interface Failure {
@@ -154,7 +153,7 @@ interface Failure {
   readonly error: string;
 }
 
-/** Switches off what fails for too long, and has people told. Answers why, or null. */
+/** Disables a webhook that has failed for too long and notifies the organisation. Returns the reason, or null. */
 async function disableIfFailingTooLong(
   tx: Tx,
   held: ClaimedWebhook,
@@ -175,7 +174,7 @@ async function disableIfFailingTooLong(
   return reason;
 }
 
-/** What the feed no longer keeps cannot be sent; what follows it can. */
+/** An event that retention has deleted cannot be sent, but the next one of its queue can. */
 function abandonExpired(
   { db }: DeliveryDeps,
   held: ClaimedWebhook,

@@ -11,7 +11,7 @@ import { mintSecret } from './signing.ts';
 import { updateWebhook } from './webhooks.store.ts';
 import { PUBLIC_ADDRESS, openWebhookHarness, type WebhookHarness } from './webhooks-harness.fixture.ts';
 
-/** What receivers see of events, while they answer as they should and while they do not. */
+/** Tests which deliveries receivers get while they respond correctly and while they fail. */
 
 let orgId: OrgId;
 const harness = await openWebhookHarness();
@@ -38,14 +38,14 @@ async function newHook(options: Parameters<WebhookHarness['seed']>[2] = {}, at: 
 }
 
 describe('a delivery', () => {
-  it('is what the feed shows, signed so that the library of Standard Webhooks verifies it', async () => {
+  it('contains the event as in the feed and verifies with the Standard Webhooks library', async () => {
     const { receiver, webhook } = await newHook();
     await harness.publish(orgId, ['a']);
     harness.deliverer();
     const [stored] = await harness.settled(webhook.id);
     expect(stored).toMatchObject({ status: 'succeeded', attempts: [{ httpStatus: 204, error: null }] });
     const [got] = receiver.received;
-    if (got === undefined) expect.fail('Nothing came.');
+    if (got === undefined) expect.fail('The receiver got no delivery.');
     vi.setSystemTime(harness.clock.now());
     const verified = new Webhook(webhook.secret).verify(got.payload, { ...got.headers });
     vi.useRealTimers();
@@ -66,12 +66,12 @@ describe('a delivery', () => {
     });
   });
 
-  it('is signed by both secrets during a change, also after they were sealed anew with another key', async () => {
+  it('is signed by both secrets during a rotation, also after they were resealed with another key', async () => {
     const { receiver, webhook } = await newHook();
     const next = mintSecret();
     const until = new Date(harness.clock.nowMs() + 60_000);
     const read = await harness.webhook(orgId, webhook.id);
-    if (read === null) expect.fail('It is gone.');
+    if (read === null) expect.fail('The webhook does not exist.');
     await harness.db.transaction({ name: 'rotate', isolation: 'read committed' }, (tx) =>
       updateWebhook(tx, read, {
         secret: {
@@ -88,7 +88,7 @@ describe('a delivery', () => {
       await harness.publish(orgId, ['a']);
       await harness.settled(webhook.id);
       const got = receiver.received[before];
-      if (got === undefined) expect.fail('Nothing came.');
+      if (got === undefined) expect.fail('The receiver got no delivery.');
       vi.setSystemTime(harness.clock.now());
       const results = [next, webhook.secret].map((secret) => verifies(secret, got));
       vi.useRealTimers();
@@ -99,7 +99,7 @@ describe('a delivery', () => {
     expect(await signatures()).toEqual([true, false]);
   });
 
-  it('goes to webhooks that want its type and have its mode, and to no others', async () => {
+  it('goes only to webhooks with its type and mode', async () => {
     const { receiver, url, webhook } = await newHook({ eventTypes: ['key.revoked'] });
     const test = await harness.seed(orgId, url, { mode: 'test' });
     const all = await harness.seed(orgId, url);
@@ -114,8 +114,8 @@ describe('a delivery', () => {
   });
 });
 
-describe('a receiver that answers 500', () => {
-  it('is asked again by the ladder, and given up after the last rung; what is about the same thing waits for that, the rest does not', async () => {
+describe('a receiver that responds with an error', () => {
+  it('is retried by the schedule until the delivery fails, and delays only deliveries of the same resource', async () => {
     const { receiver, webhook } = await newHook();
     receiver.respond = ({ event }) => (event.resource.id === 'bad' && event.seq === 1 ? 500 : 200);
     harness.deliverer();
@@ -128,7 +128,7 @@ describe('a receiver that answers 500', () => {
       expect(await statuses()).toEqual(['pending', 'pending', 'succeeded']);
       expect(receiver.received.filter(({ event }) => event.seq === 1)).toHaveLength(attempt + 1);
       await harness.clock.advance(1);
-      // The wait is counted from when the failure is written down.
+      // The wait starts when the failure is recorded.
       await harness.settled(webhook.id);
     }
     expect(await statuses()).toEqual(['failed', 'succeeded', 'succeeded']);
@@ -139,7 +139,7 @@ describe('a receiver that answers 500', () => {
     expect(about.map(({ event }) => event.seq)).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 2]);
   });
 
-  it('is switched off after five days without a success, told why, and asked no more', async () => {
+  it('is disabled with the reason after five days without a success, and gets no more deliveries', async () => {
     const { receiver, webhook } = await newHook();
     receiver.respond = () => 500;
     harness.deliverer();
@@ -151,7 +151,7 @@ describe('a receiver that answers 500', () => {
     await harness.settled(webhook.id);
     expect(await harness.webhook(orgId, webhook.id)).toMatchObject({ status: 'enabled', failingSince });
     await harness.clock.advance(5_000);
-    await eventually({ what: 'it is off' }, async () => {
+    await eventually({ what: 'the webhook is disabled' }, async () => {
       const read = await harness.webhook(orgId, webhook.id);
       return read?.status === 'disabled' && read.disabledReason?.includes('five days') === true;
     });
@@ -170,7 +170,7 @@ describe('a receiver that answers 500', () => {
     expect(rows).toEqual([{ disabled_by: 'failures', audited: true, notified: true }]);
   });
 
-  it('and 410 is switched off at once; one that works again is as good as new', async () => {
+  it('is disabled at once after 410, and has no failures recorded after it recovers', async () => {
     const { receiver, webhook } = await newHook();
     const { receiver: second, webhook: recovering } = await newHook();
     receiver.respond = () => 410;
@@ -182,15 +182,15 @@ describe('a receiver that answers 500', () => {
     expect((await harness.webhook(orgId, webhook.id))?.disabledReason).toContain('410 Gone');
     expect((await harness.webhook(orgId, recovering.id))?.failingSince).not.toBeNull();
     await harness.clock.advance(5_000);
-    await eventually({ what: 'it works again' }, async () =>
+    await eventually({ what: 'the webhook works again' }, async () =>
       (await harness.settled(recovering.id)).every(({ status }) => status === 'succeeded'),
     );
     expect((await harness.webhook(orgId, recovering.id))?.failingSince).toBeNull();
   });
 });
 
-describe('an attempt to an address that is changed before the receiver answers', () => {
-  it.each([410, 503])('is not counted against the new address when it fails with %i', async (status) => {
+describe('a failed attempt whose webhook URL changed before the response', () => {
+  it.each([410, 503])('with status %i does not count as a failure of the new URL', async (status) => {
     const { receiver: old, webhook } = await newHook();
     const next = await harness.newReceiver();
     const response = Promise.withResolvers<number>();
@@ -226,33 +226,30 @@ describe('an attempt to an address that is changed before the receiver answers',
   });
 });
 
-describe('a receiver that is slow', () => {
+describe('a slow receiver', () => {
   describe(failingLoop('claim webhooks'), () => {
-    it.each<ItemPoison>(['throws', 'hangs'])(
-      'whose receiver %s does not delay other webhooks',
-      async (how) => {
-        const { receiver } = await newHook();
-        const neighbour = await harness.newOrganisation();
-        const { receiver: quick } = await newHook({}, neighbour);
-        receiver.respond = (_delivery, response) => {
-          if (how === 'throws') response.destroy();
-          return undefined;
-        };
-        // Longer than the test waits for the neighbour.
-        harness.deliverer({ post: harness.post({ timeoutMs: 600_000 }) });
-        await harness.publish(orgId, ['a']);
-        await eventually({ what: 'the bad receiver is asked' }, () => receiver.received.length > 0);
-        await harness.publish(neighbour, ['b', 'c']);
-        await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 2);
-      },
-    );
+    it.each<ItemPoison>(['throws', 'hangs'])('that %s does not delay other webhooks', async (how) => {
+      const { receiver } = await newHook();
+      const neighbour = await harness.newOrganisation();
+      const { receiver: quick } = await newHook({}, neighbour);
+      receiver.respond = (_delivery, response) => {
+        if (how === 'throws') response.destroy();
+        return undefined;
+      };
+      // Longer than the test waits for the other organisation.
+      harness.deliverer({ post: harness.post({ timeoutMs: 600_000 }) });
+      await harness.publish(orgId, ['a']);
+      await eventually({ what: 'the bad receiver is asked' }, () => receiver.received.length > 0);
+      await harness.publish(neighbour, ['b', 'c']);
+      await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 2);
+    });
 
-    it('does not delay other webhooks or its own other deliveries, and is given up at the deadline', async () => {
+    it('does not delay other webhooks or its other resources, and times out at the deadline', async () => {
       const { receiver, webhook } = await newHook();
       const neighbour = await harness.newOrganisation();
       const { receiver: quick } = await newHook({}, neighbour);
       receiver.respond = ({ event }) => (event.resource.id === 'slow' ? undefined : 200);
-      // The test itself ends the time limit of an attempt, so a slow machine does not reach it before the others are served.
+      // The test ends the time limit of the attempt itself, so that a slow machine does not reach it too early.
       const limits: { readonly ms: number; readonly end: () => void }[] = [];
       const after = (ms: number, end: () => void): (() => void) => {
         limits.push({ ms, end });
@@ -261,7 +258,7 @@ describe('a receiver that is slow', () => {
       const clock = { ...hybridClock(harness.clock), after };
       harness.deliverer({ post: harness.post({ timeoutMs: 3_000, clock }) });
       await harness.publish(orgId, ['slow', 'slow']);
-      await eventually({ what: 'it hangs' }, () => receiver.received.length === 1);
+      await eventually({ what: 'the first delivery hangs' }, () => receiver.received.length === 1);
       await harness.publish(orgId, ['brisk']);
       await harness.publish(neighbour, ['a']);
       await eventually({ what: 'the neighbour has its own' }, () => quick.received.length === 1);
@@ -270,8 +267,8 @@ describe('a receiver that is slow', () => {
         return counts[2] === 1 && counts;
       });
       expect(attempts).toEqual([0, 0, 1]);
-      // The first attempt of all is the one that hangs.
-      const [limit = expect.fail('It has no time limit.')] = limits;
+      // The first attempt is the one that hangs.
+      const [limit = expect.fail('The attempt has no time limit.')] = limits;
       expect(limit.ms).toBe(3_000);
       limit.end();
       const [late] = await harness.settled(webhook.id);
@@ -282,7 +279,7 @@ describe('a receiver that is slow', () => {
     });
   });
 
-  it('and failed before takes no place of those that work', async () => {
+  it('that failed before uses no slot of healthy webhooks', async () => {
     const { receiver, webhook } = await newHook();
     const neighbour = await harness.newOrganisation();
     const { receiver: quick, webhook: working } = await newHook({}, neighbour);
@@ -291,13 +288,13 @@ describe('a receiver that is slow', () => {
     await harness.publish(orgId, ['a']);
     await harness.settled(webhook.id);
     await harness.clock.advance(5_000);
-    await eventually({ what: 'it hangs' }, () => receiver.received.length === 2);
+    await eventually({ what: 'the second attempt hangs' }, () => receiver.received.length === 2);
     await harness.publish(neighbour, ['b']);
     expect((await harness.settled(working.id)).map(({ status }) => status)).toEqual(['succeeded']);
     expect([quick.received.length, receiver.received.length]).toEqual([1, 2]);
   });
 
-  it('with an answer that never ends has accepted all the same, and is not listened to', async () => {
+  it('that sends an endless body has accepted the delivery, and its connection is closed', async () => {
     const { receiver, webhook } = await newHook();
     receiver.respond = (_delivery, response) => {
       response.writeHead(200);
@@ -313,8 +310,8 @@ describe('a receiver that is slow', () => {
   });
 });
 
-describe('workers', () => {
-  it('of which several send at once keep the order of each thing, and send nothing twice', async () => {
+describe('several workers', () => {
+  it('deliver each event once, in order for each resource', async () => {
     const { receiver, webhook } = await newHook();
     const { receiver: second, webhook: slower } = await newHook();
     second.respond = async () => {
@@ -342,7 +339,7 @@ describe('workers', () => {
     }
   });
 
-  it('that lost a webhook to another write nothing about it any more', async () => {
+  it('do not record a failure of a webhook that another worker has claimed', async () => {
     const { receiver, webhook } = await newHook();
     let responseFirst = (): void => undefined;
     receiver.respond = async () => {
@@ -354,7 +351,7 @@ describe('workers', () => {
     await harness.publish(orgId, ['a']);
     await eventually({ what: 'the first has sent' }, () => receiver.received.length === 1);
     harness.deliverer();
-    // As if it had been silent for longer than its lease.
+    // As if the worker had been paused for longer than its lease.
     await sql`update webhook_queues set lease_until = clock_timestamp() - interval '1 second'
                where webhook_id = ${toUuid(webhook.id)}`.execute(harness.db.kysely);
     await eventually({ what: 'another has delivered' }, async () => {

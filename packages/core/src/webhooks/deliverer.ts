@@ -19,17 +19,17 @@ import {
 } from './queue.store.ts';
 
 export interface DelivererTuning {
-  /** How often to look for webhooks with something due: half of it is the delay that a delivery sees on average. */
+  /** How often to poll for webhooks with due deliveries. Half of it is a delivery's average delay. */
   readonly pollMs: number;
-  /** A worker that is silent this long loses its webhooks. */
+  /** A worker that does not renew for this long loses its webhooks. */
   readonly leaseTtlMs: number;
-  /** For how many webhooks this process sends at once that work. */
+  /** Maximum number of healthy webhooks that this process sends for concurrently. */
   readonly workingAtOnce: number;
-  /** And for how many whose last attempt failed: these have places of their own, so that they keep the others from none. */
+  /** The same for webhooks whose last attempt failed. Separate slots, so that failing webhooks do not delay healthy ones. */
   readonly failingAtOnce: number;
-  /** How many things of one webhook are sent about at once, while it works; one while it does not. */
+  /** Resources of one healthy webhook that are sent concurrently; one for a failing webhook. */
   readonly perWebhook: number;
-  /** After this long a webhook is given back, so that others have their turn. */
+  /** A webhook is released after this time, so that other webhooks get a turn. */
   readonly turnMs: number;
   readonly measureMs: number;
 }
@@ -45,29 +45,29 @@ export const defaultDelivererTuning: DelivererTuning = {
 };
 
 export interface DelivererOptions extends DeliveryDeps {
-  /** Names this process among all workers; never used twice. */
+  /** Unique id of this process among all workers; never reused. */
   readonly holder: string;
-  /** Starts the loops. In a worker they wait while deliveries may have been made that the database does not know. */
+  /** Starts the loops. In a worker they wait while deliveries may exist that the database does not have. */
   readonly startLoop?: StartLoop;
   readonly tuning?: Partial<DelivererTuning>;
 }
 
 export interface Deliverer {
-  /** Lets what is under way end and gives every webhook back. */
+  /** Waits for attempts in progress and releases every webhook. */
   stop(): Promise<void>;
 }
 
-const heldGauge = gauge('millrace_webhooks_held', 'Webhooks that this process is sending for');
+const heldGauge = gauge('millrace_webhooks_held', 'Webhooks that this process sends for');
 const oldestGauge = gauge(
   'millrace_webhook_oldest_due_seconds',
-  'For how long a webhook that works has had something due that nobody sends',
+  'How long the oldest due delivery of a healthy webhook has waited for a worker',
 );
 
-/** Starts sending. Any number of workers may; each webhook is one worker's at a time. */
+/** Any number of workers may run; each webhook is held by one at a time. */
 export function startDeliverer(options: DelivererOptions): Deliverer {
   const { db, clock, log, holder, startLoop = startUngated } = options;
   const tuning: DelivererTuning = { ...defaultDelivererTuning, ...options.tuning };
-  // A webhook that was lost and taken again is in it twice, until its first sending has found out.
+  // A webhook that was lost and claimed again is in the map twice, until its first run notices.
   const running = new Map<Promise<void>, ClaimedWebhook>();
   const stopping = new AbortController();
   const atOnce = tuning.workingAtOnce + tuning.failingAtOnce;
@@ -75,10 +75,10 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
 
   let turns = 0;
   const run = (held: ClaimedWebhook): void => {
-    // After a failure its lease runs out, and the worker that takes it up next goes on.
+    // After a failure the lease expires, and the next worker that claims the webhook continues.
     const sending: Promise<void> = runner
       .run([held], {
-        // A turn is never the same item as an earlier one: the lease says when the webhook is due again.
+        // Each turn is a new item: the lease, not the item runner, says when the webhook is due again.
         key: ({ id }) => `${id} ${(turns += 1)}`,
         work: () => sendDueDeliveries(options, tuning, held, stopping.signal),
       })
@@ -99,7 +99,7 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
     startLoop({ name, clock, log, idleMs }, step);
   const loops = [
     loop('claim webhooks', tuning.pollMs, claim),
-    // Three renewals fit into one time to live, so that one lost renewal costs nothing.
+    // Three renewals fit into one TTL, so one lost renewal has no effect.
     loop('keep webhooks', Math.floor(tuning.leaseTtlMs * 0.3), async () => {
       if (running.size > 0) await renewWebhookLeases(db, holder, [...running.values()], tuning.leaseTtlMs);
       return 'idle';
@@ -122,8 +122,8 @@ export function startDeliverer(options: DelivererOptions): Deliverer {
 }
 
 /**
- * Sends what is due of one webhook until nothing is, its turn is over or it is another worker's. What is about one thing
- * goes one after the other, in a lane; lanes go side by side, so that one slow answer holds up one thing.
+ * Sends due deliveries of one webhook until none is due, its turn ends or another worker holds it. Each resource has a
+ * queue, sent in order; queues run concurrently, so one slow response delays one resource.
  */
 async function sendDueDeliveries(
   options: DelivererOptions,
@@ -135,7 +135,7 @@ async function sendDueDeliveries(
   const queues = new Map<string, Promise<void>>();
   const turnEndsMs = clock.monotonicMs() + tuning.turnMs;
   const isOver = (): boolean => stopping.aborted || clock.monotonicMs() >= turnEndsMs;
-  // Read again and again while lanes are under way; null once there is nothing more for us to send.
+  // Re-read while queues run; null when this worker must send no more.
   let state: WebhookSendState | null = null;
   const failures: unknown[] = [];
 
@@ -161,7 +161,7 @@ async function sendDueDeliveries(
       queues.set(queue.resourceKey, sending);
     }
   };
-  /** False when there is nothing more to do for now. */
+  /** Returns false when there is no more work for now. */
   const step = async (): Promise<boolean> => {
     const read = await readSendState(db, held);
     state = read?.enabled === true ? read : null;
@@ -178,11 +178,11 @@ async function sendDueDeliveries(
     await Promise.all(queues.values());
   }
   if (failures.length > 0)
-    throw new AggregateError(failures, 'Some of what was sent could not be written down.');
+    throw new AggregateError(failures, 'The outcome of some deliveries could not be recorded.');
   if (isOver()) await releaseNow(db, held, db.clock.now());
 }
 
-/** Until one of them is done, or it is time to look for what came meanwhile. */
+/** Waits until a queue ends, or until it is time to poll for new deliveries. */
 async function raceWithTimeout(
   clock: Timer,
   queues: ReadonlyMap<string, Promise<void>>,

@@ -4,7 +4,7 @@ import { sql, type Selectable } from 'kysely';
 import { eventsInRange } from '../events/index.ts';
 import type { Attempt, Delivery, DeliveryStatus, Webhook } from './webhook.ts';
 
-/** All SQL about deliveries as their owner sees them. New ones come from the trigger on events. */
+/** SQL of deliveries as their owner sees them. The trigger on events inserts new deliveries. */
 
 export type DeliveryRow = Selectable<Tables['webhook_deliveries']>;
 
@@ -16,14 +16,14 @@ export function deliveryFromRow(row: DeliveryRow): Delivery {
     eventType: row.event_type,
     seq: Number(row.seq),
     status: row.status,
-    // Written by `recordDeliverySuccess` and `recordDeliveryFailure`, and by nothing else.
+    // Written only by `recordDeliverySuccess` and `recordDeliveryFailure`.
     attempts: row.attempts as unknown as readonly Attempt[],
     nextAttemptAt: row.next_attempt_at,
     createdAt: row.created_at,
   };
 }
 
-/** How many deliveries one change of a webhook sends anew at most. */
+/** Maximum number of deliveries that one change of a webhook retries at once. */
 const RESET_DELIVERIES_MAX = 1_000;
 
 /** Newest first. */
@@ -45,7 +45,7 @@ export async function listDeliveries(
   return rows.map(deliveryFromRow);
 }
 
-/** Has one sent again, or at once if it waits for its next attempt. Null when there is none such. */
+/** Sends a delivery again, or immediately if it waits for its next attempt. Null when it does not exist. */
 export async function replayDelivery(
   tx: Tx,
   orgId: OrgId,
@@ -71,10 +71,7 @@ export interface ReplayedRange {
   readonly lastSeq: number | null;
 }
 
-/**
- * Has every event of a range that the webhook wants sent, whether it was sent before or not, the oldest `limit` of them.
- * Events that are not kept any more are not sent.
- */
+/** Sends every wanted event of a range again, sent before or not, up to the oldest `limit`. Deleted events are skipped. */
 export async function replayRange(
   tx: Tx,
   webhook: Webhook,
@@ -105,7 +102,7 @@ export async function replayRange(
   return { count: Number(made?.count ?? 0n), lastSeq: lastSeq === null ? null : Number(lastSeq) };
 }
 
-/** Something of this webhook may be due; `fresh` is one that has not failed as it is now, and neither has what waits for it. */
+/** Marks the webhook as due. With `fresh` (new URL, or enabled again) its failed deliveries restart their retry schedule. */
 export async function wakeQueue(
   tx: Tx,
   orgId: OrgId,
@@ -114,7 +111,7 @@ export async function wakeQueue(
 ): Promise<void> {
   const now = tx.clock.now();
   if (fresh) {
-    // What was never tried is due already. What was is one for each thing at most; beyond these it waits for its time.
+    // Untried deliveries are due already. At most one per resource was tried; those beyond the limit keep their time.
     await sql`
       update webhook_deliveries delivery set failures = 0, next_attempt_at = ${now}
         from (select seq from webhook_deliveries
@@ -131,10 +128,7 @@ export async function wakeQueue(
   `.execute(tx.kysely);
 }
 
-/**
- * What waits for webhooks that are switched off is not sent any more, a batch at a time. Answers how many; call again
- * while it is the whole batch.
- */
+/** Abandons pending deliveries of disabled webhooks in one batch. Call again while the batch was full. */
 export async function abandonDeliveries(
   tx: Tx,
   of: { readonly webhookId: WebhookId | null; readonly limit: number },
@@ -152,7 +146,7 @@ export async function abandonDeliveries(
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Forgets deliveries that are done with and older than this, by the clock of the database. */
+/** Deletes finished deliveries older than this by the database's clock. */
 export async function deleteOldDeliveries(
   db: Db,
   sweep: { readonly olderThanMs: number; readonly limit: number },
@@ -168,7 +162,7 @@ export async function deleteOldDeliveries(
   return Number(numAffectedRows ?? 0n);
 }
 
-/** Deleted webhooks go once nothing of theirs is left; by then nobody sends for them. */
+/** Deletes webhooks without deliveries whose deletion is so old that no worker sends for them. */
 export async function purgeDeletedWebhooks(
   tx: Tx,
   sweep: { readonly deletedBefore: Date; readonly limit: number },

@@ -8,11 +8,10 @@ const A = 1;
 const AAAA = 28;
 const NO_SUCH_NAME = 3;
 
-/** A name server that knows one name. */
 async function startNameServer(records: Readonly<Record<number, Buffer>>) {
   const socket = createSocket('udp4');
   socket.on('message', (query, { address, port }) => {
-    // The question ends two bytes of type and two of class behind the empty label.
+    // The question ends two bytes of type and two of class after the empty label.
     const nameEnds = query.indexOf(0, 12) + 1;
     const record = records[query.readUInt16BE(nameEnds)];
     const header = Buffer.alloc(12);
@@ -45,7 +44,7 @@ function lookUp(server: string): Promise<LookupAddress[]> {
   });
 }
 
-test('a name has the addresses of both families that its name server says', async () => {
+test('createDnsResolver returns the addresses of both families', async () => {
   const v6 = Buffer.alloc(16);
   v6.writeUInt16BE(0x2606, 0);
   v6.writeUInt8(7, 15);
@@ -57,12 +56,12 @@ test('a name has the addresses of both families that its name server says', asyn
   ]);
 });
 
-test('a name with one family has the other one in vain', async () => {
+test('createDnsResolver returns the addresses of one family when the other has none', async () => {
   using names = await startNameServer({ [A]: Buffer.from([203, 0, 113, 9]) });
   expect(await lookUp(names.server)).toEqual([{ address: '203.0.113.9', family: 4 }]);
 });
 
-test('a name that no server knows is not found', async () => {
+test('createDnsResolver fails with ENOTFOUND for a name that no server has', async () => {
   using names = await startNameServer({});
   await expect(lookUp(names.server)).rejects.toMatchObject({ code: 'ENOTFOUND' });
 });

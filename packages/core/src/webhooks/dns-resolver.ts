@@ -7,9 +7,8 @@ const QUERY_TIMEOUT_MS = 2_000;
 const QUERY_TRIES = 2;
 
 /**
- * Asks the name servers themselves. The system's look-up runs on a few threads that the whole process shares, so that
- * names which tenants make slow to answer would hold up everybody; and it knows names of our own, by files and search
- * domains, that are none of a tenant's business.
+ * Queries name servers directly. The system's look-up runs on a few threads that the process shares, so slow names of
+ * one tenant would delay all. It also resolves internal names (hosts file, search domains) that tenants must not see.
  */
 export function createDnsResolver({ servers }: { readonly servers?: readonly string[] } = {}): Resolve {
   const resolver = new Resolver({ timeout: QUERY_TIMEOUT_MS, tries: QUERY_TRIES });
@@ -24,7 +23,11 @@ export function createDnsResolver({ servers }: { readonly servers?: readonly str
         waiting -= 1;
         if (waiting > 0) return;
         if (found.length > 0) callback(null, found);
-        else callback(Object.assign(new Error('The name was not found.'), { code: 'ENOTFOUND' }), []);
+        else
+          callback(
+            Object.assign(new Error('No name server has an address for this name.'), { code: 'ENOTFOUND' }),
+            [],
+          );
       };
     resolver.resolve4(hostname, take(4));
     resolver.resolve6(hostname, take(6));

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { wakeQueue } from './deliveries.store.ts';
 import { PUBLIC_ADDRESS, openWebhookHarness } from './webhooks-harness.fixture.ts';
 
-/** What becomes of webhooks whose worker stumbles. */
+/** Tests what happens to webhooks when their worker is interrupted. */
 
 let orgId: OrgId;
 const harness = await openWebhookHarness();
@@ -22,14 +22,14 @@ async function newHook() {
   return { receiver, url, webhook: await harness.seed(orgId, url) };
 }
 
-it('a worker that was interrupted over one webhook lets go of it, though it goes on with others', async () => {
+it('a worker releases a webhook whose sending was interrupted, while it sends for others', async () => {
   const { url, webhook } = await newHook();
   const { receiver: slow } = await newHook();
   slow.respond = () => undefined;
   const post = harness.post({ timeoutMs: 60_000 });
   let interrupted = 0;
   harness.deliverer({
-    // If the machine stalls for longer, the worker also loses the lease of the other webhook, which is sent again.
+    // A longer stall of the machine would also expire the lease of the other webhook, which is then sent again.
     tuning: { leaseTtlMs: 12_000 },
     post: (posted) => {
       if (posted.url !== url || interrupted > 0) return post(posted);
@@ -43,7 +43,7 @@ it('a worker that was interrupted over one webhook lets go of it, though it goes
   expect([interrupted, stored?.status, slow.received.length]).toEqual([1, 'succeeded', 1]);
 });
 
-it('a long lane behind what failed costs a look at its first, and is let go of', async () => {
+it('a long queue behind a failed delivery costs one look-up, and the webhook is released', async () => {
   const { receiver, webhook } = await newHook();
   receiver.respond = ({ event }) => (event.resource.id === 'full' ? 500 : 200);
   await harness.publish(orgId, ['full']);
@@ -60,7 +60,7 @@ it('a long lane behind what failed costs a look at its first, and is let go of',
   harness.deliverer();
   const [first, second] = await harness.settled(webhook.id);
   expect([first?.attempts.length, second?.attempts.length]).toEqual([1, 0]);
-  // What is about something else goes, though all that has been due for longest waits for the first.
+  // A delivery of another resource is sent although all older due deliveries wait behind the failed one.
   await sql`update event_heads set last_seq = ${waiting + 1} where org_id = ${toUuid(orgId)}`.execute(
     harness.db.kysely,
   );
@@ -71,7 +71,7 @@ it('a long lane behind what failed costs a look at its first, and is let go of',
   expect(receiver.received.map(({ event }) => event.resource.id)).toEqual(['full', 'free']);
 });
 
-it('what failed at the old URL of a webhook goes to the new one at once, and has the whole ladder before it', async () => {
+it('deliveries that failed at the old URL go to the new one at once with a full retry schedule', async () => {
   const { receiver, webhook } = await newHook();
   receiver.respond = () => (receiver.received.length < 3 ? 500 : 200);
   harness.deliverer();

@@ -1,6 +1,6 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-/** One turn of one webhook. Its deliveries have time-outs and growing waits of their own. */
+/** One turn of one webhook. Each delivery has its own time-out and retry schedule. */
 export const webhooksLoop = defineLoop({
   name: 'claim webhooks',
   over: 'organisations',

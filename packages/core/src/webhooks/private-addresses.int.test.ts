@@ -3,10 +3,10 @@ import type { WebhookReceiver } from '@millrace/testing';
 import { afterAll, afterEach, beforeEach, expect, it } from 'vitest';
 import { PRIVATE_ADDRESS, openWebhookHarness, PUBLIC_ADDRESS } from './webhooks-harness.fixture.ts';
 
-/** Tenants who would have us knock at our own doors. */
+/** Tests that tenants cannot use webhooks to reach internal addresses. */
 
 let orgId: OrgId;
-/** Something of the operator's own. It would even show a certificate that is trusted. */
+/** A server of the operator, even with a trusted certificate. */
 let inside: WebhookReceiver;
 const NOWHERE = 'The name of the receiver stands for no address on the public internet.';
 
@@ -22,13 +22,13 @@ afterEach(async () => {
 afterAll(() => harness.close());
 
 it.each([
-  ['a name that stands for an address inside', 'inside.example.com'],
-  ['an address inside', PRIVATE_ADDRESS],
-  ['an address inside in another spelling', '2130706433'],
-  ['an address inside dressed as IPv6', '[::ffff:7f00:1]'],
-])('%s is never connected to, and says nothing about what is there', async (_what, host) => {
+  ['a name with an internal address', 'inside.example.com'],
+  ['an internal address', PRIVATE_ADDRESS],
+  ['an internal address as one number', '2130706433'],
+  ['an internal address mapped to IPv6', '[::ffff:7f00:1]'],
+])('deliverer never connects to %s and reports no details about it', async (_what, host) => {
   harness.names.set('inside.example.com', () => PRIVATE_ADDRESS);
-  // Planted past the courtesy at the door: what counts is what happens when it is connected to.
+  // Inserted without the check of the URL: the test is about the check at each connection.
   const webhook = await harness.seed(orgId, `https://${host}:${inside.port}/in`);
   harness.deliverer();
   await harness.publish(orgId, ['a']);
@@ -36,7 +36,7 @@ it.each([
   expect(stored).toMatchObject({ status: 'pending', attempts: [{ httpStatus: null, error: NOWHERE }] });
 });
 
-it('a name that is not there reads the same as one that is inside', async () => {
+it('deliverer reports an unknown name exactly like an internal one', async () => {
   const webhook = await harness.seed(orgId, 'https://nowhere.example.com/in');
   harness.deliverer();
   await harness.publish(orgId, ['a']);
@@ -44,12 +44,12 @@ it('a name that is not there reads the same as one that is inside', async () => 
   expect(stored?.attempts).toMatchObject([{ httpStatus: null, error: NOWHERE }]);
 });
 
-it('a name that changes its mind between two look-ups reaches nothing inside', async () => {
+it('deliverer does not connect to an internal address when a name changes between two look-ups', async () => {
   const outside = await harness.newReceiver();
   const responses = [PUBLIC_ADDRESS, PRIVATE_ADDRESS, PUBLIC_ADDRESS, PRIVATE_ADDRESS];
   let lookups = 0;
   harness.names.set('turncoat.example.com', () => responses[lookups++ % responses.length] ?? PRIVATE_ADDRESS);
-  // The same port on both addresses would be a coincidence; two webhooks cover both.
+  // Two webhooks, because the receivers use different ports.
   const there = await harness.seed(orgId, `https://turncoat.example.com:${outside.port}/in`);
   const here = await harness.seed(orgId, `https://turncoat.example.com:${inside.port}/in`);
   harness.deliverer();
@@ -64,7 +64,7 @@ it('a name that changes its mind between two look-ups reaches nothing inside', a
   expect(outside.connections()).toBeGreaterThan(0);
 });
 
-it('a redirect to the inside is an answer like any other, and not followed', async () => {
+it('deliverer does not follow a redirect to an internal address', async () => {
   const outside = await harness.newReceiver();
   outside.respond = (_delivery, response) => {
     response.writeHead(307, { location: `https://${PRIVATE_ADDRESS}:${inside.port}/admin` }).end();
@@ -80,7 +80,7 @@ it('a redirect to the inside is an answer like any other, and not followed', asy
   expect(outside.received).toHaveLength(1);
 });
 
-it('a receiver whose certificate is for another name gets nothing', async () => {
+it('deliverer does not deliver to a receiver whose certificate is for another name', async () => {
   const outside = await harness.newReceiver();
   harness.names.set('elsewhere.example.com', () => PUBLIC_ADDRESS);
   const webhook = await harness.seed(orgId, `https://elsewhere.example.com:${outside.port}/in`);

@@ -6,19 +6,15 @@ import { deliveryFromRow, type DeliveryRow } from './deliveries.store.ts';
 import { ATTEMPTS_STORED_MAX } from './webhook.ts';
 import type { Attempt, Delivery, DeliveryStatus, SealedSecrets } from './webhook.ts';
 
-/**
- * All SQL about who sends what. A worker holds a webhook for a time, by the database's clock, under a fence that grows at
- * each change of hands; what is due goes by the clock of the workers.
- */
+/** Claims of workers on webhooks. Leases use the database's clock and a growing fence; due times use the workers' clock. */
 
-/** A webhook that this worker sends for. */
 export interface ClaimedWebhook {
   readonly id: WebhookId;
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly holder: string;
   readonly fence: bigint;
-  /** Its last attempt had failed when it was taken. */
+  /** Whether the last attempt had failed when the webhook was claimed. */
   readonly wasFailing: boolean;
 }
 
@@ -34,12 +30,12 @@ export interface ClaimRequest {
   readonly holder: string;
   readonly now: Date;
   readonly ttlMs: number;
-  /** How many of those that work, and of those whose last attempt failed. */
+  /** Limits for healthy webhooks and for those whose last attempt failed. */
   readonly working: number;
   readonly failing: number;
 }
 
-/** Takes webhooks that have something due and that nobody holds, the longest due first. */
+/** Claims free webhooks with due deliveries, longest due first. */
 export async function claimWebhooks(db: Db, request: ClaimRequest): Promise<readonly ClaimedWebhook[]> {
   const { holder, now } = request;
   const free = (failing: boolean, limit: number) => sql`
@@ -69,9 +65,8 @@ export async function claimWebhooks(db: Db, request: ClaimRequest): Promise<read
 }
 
 /**
- * Prolongs what this worker is sending for, and nothing else that is under its name: what it was interrupted over has to
- * run out. A row that is being written to just now is left for the next time: three renewals fit into one time to live,
- * and waiting for several rows could end in a circle.
+ * Renews the leases of webhooks that this worker is sending for, and of no others: an interrupted webhook must expire.
+ * Rows locked by others are skipped until the next renewal, which prevents deadlocks; three renewals fit into one TTL.
  */
 export async function renewWebhookLeases(
   db: Db,
@@ -94,18 +89,17 @@ export async function renewWebhookLeases(
   `.execute(db.kysely);
 }
 
-/** What a worker that holds a webhook must know to send for it. */
 export interface WebhookSendState {
   readonly enabled: boolean;
   readonly url: string;
   readonly secrets: SealedSecrets;
   readonly failing: boolean;
   readonly lastSucceededAt: Date | null;
-  /** Grows with whatever is added. */
+  /** Increases whenever deliveries are added. */
   readonly wakes: bigint;
 }
 
-/** Null once the webhook is another worker's, or gone. */
+/** Null once another worker holds the webhook, or it was deleted. */
 export async function readSendState(db: Db, held: ClaimedWebhook): Promise<WebhookSendState | null> {
   const row = await db.kysely
     .selectFrom('webhook_queues as queue')
@@ -141,38 +135,35 @@ export async function readSendState(db: Db, held: ClaimedWebhook): Promise<Webho
   };
 }
 
-/** One that may be sent once those before it in its lane are done with. */
+/** A delivery that can be sent after all earlier ones of its resource are done. */
 export interface DueDelivery extends Delivery {
   readonly failures: number;
 }
 
-/** What waits about one thing, in order: the first is due, the others follow it. */
+/** Pending deliveries of one resource in order. The first is due. */
 export interface ResourceQueue {
-  /** Names the thing among those of the webhook. */
+  /** Identifies the resource within the webhook. */
   readonly resourceKey: string;
   readonly deliveries: readonly DueDelivery[];
 }
 
 export interface ResourceQueueQuery {
   readonly now: Date;
-  /** How many lanes at most. */
+  /** Maximum number of queues to return. */
   readonly limit: number;
-  /** Things that are being sent about already. */
+  /** Resources whose queues are running already. */
   readonly underWay: readonly string[];
 }
 
-/** How many due deliveries are looked through first. Those behind an earlier one about the same thing are passed over. */
+/** How many due deliveries the first scan reads. It skips those behind an earlier one of the same resource. */
 const FIRST_SCAN_LIMIT = 200;
-/** How far a lane reaches: what comes after waits for the next look. */
+/** Maximum length of one queue; later deliveries wait for the next query. */
 const RESOURCE_QUEUE_MAX = 50;
 
 const resourceKeyOf = (row: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`${row}.resource_kind || ' ' || ${row}.resource_id`;
 
-/**
- * Of the deliveries that wait, the first few by their time: those that nothing about the same thing is ahead of. One look
- * at an index for each, whatever the planner believes.
- */
+/** Of the first pending deliveries by time, those that are first of their resource, with one index look-up for each. */
 function headsAmongFirst(held: ClaimedWebhook, dueBy: Date | null): RawBuilder<unknown> {
   return sql`
     with looked as (
@@ -190,7 +181,7 @@ function headsAmongFirst(held: ClaimedWebhook, dueBy: Date | null): RawBuilder<u
     )`;
 }
 
-/** The first of each lane, from one lane to the next: what it costs goes by how many lanes there are, not by their length. */
+/** The first delivery of each resource by a recursive index scan: cost depends on the number of resources, not deliveries. */
 function headsOfResourceQueues(held: ClaimedWebhook): RawBuilder<unknown> {
   const next = (from: RawBuilder<unknown>): RawBuilder<unknown> => sql`
     select webhook_id, resource_kind, resource_id, seq, next_attempt_at from webhook_deliveries
@@ -205,14 +196,14 @@ function headsOfResourceQueues(held: ClaimedWebhook): RawBuilder<unknown> {
     )`;
 }
 
-/** What may be sent now, the longest due first. */
+/** Queues that can be sent now, longest due first. */
 export async function findResourceQueues(
   db: Db,
   held: ClaimedWebhook,
   look: ResourceQueueQuery,
 ): Promise<readonly ResourceQueue[]> {
   const first = await findResourceQueuesFrom(db, headsAmongFirst(held, look.now), look);
-  // Only if there are more, and all of those wait for others, are all lanes worth looking at.
+  // Scan all resources only if more deliveries are due and the first ones all wait behind others.
   if (first.length > 0 || !(await areMoreDue(db, held, look.now))) return first;
   return findResourceQueuesFrom(db, headsOfResourceQueues(held), look);
 }
@@ -255,8 +246,8 @@ async function areMoreDue(db: Db, held: ClaimedWebhook, now: Date): Promise<bool
 }
 
 /**
- * Lets a webhook go until something of it is due again. False when something was added since `wakes` was read, which may
- * be due already, or when the webhook is another worker's.
+ * Releases a webhook until it is due. Returns false if deliveries were added since `wakes` was read, or the lease was
+ * lost.
  */
 export async function releaseUntilDue(db: Db, held: ClaimedWebhook, wakes: bigint): Promise<boolean> {
   const next =
@@ -275,7 +266,7 @@ async function findNextDue(db: Db, held: ClaimedWebhook, heads: RawBuilder<unkno
   return rows[0]?.next ?? null;
 }
 
-/** Lets a webhook go for others to take up at once. */
+/** Releases a webhook so that other workers can claim it at once. */
 export async function releaseNow(db: Db, held: ClaimedWebhook, now: Date): Promise<void> {
   await releaseClaim(db, held, { wakes: null, next: now });
 }
@@ -296,17 +287,14 @@ async function releaseClaim(
   return (await query.returning('webhook_id').executeTakeFirst()) !== undefined;
 }
 
-/** The newest attempts stay, this one the last of them. */
+/** Appends an attempt and drops the oldest beyond the limit. */
 function withAttempt(attempt: Attempt): RawBuilder<unknown> {
   return sql`
     case when jsonb_array_length(delivery.attempts) >= ${ATTEMPTS_STORED_MAX} then delivery.attempts - 0 else delivery.attempts end
       || ${JSON.stringify([attempt])}::jsonb`;
 }
 
-/**
- * That an event was accepted is so whoever holds the webhook by now, so it takes no lease to write it down: a worker that
- * was slow would otherwise have sent in vain, and so might the next.
- */
+/** Needs no lease: an event that was accepted stays accepted. Otherwise a slow worker's delivery would be sent again. */
 export async function recordDeliverySuccess(
   reader: Reader,
   held: ClaimedWebhook,
@@ -323,7 +311,7 @@ export async function recordDeliverySuccess(
   return rows.length > 0;
 }
 
-/** Whether what this worker saw is its to write down: the webhook may be another's by now. */
+/** Whether this worker may record the failure; another worker may hold the webhook by now. */
 export async function isStillClaimed(tx: Tx, held: ClaimedWebhook): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('webhook_queues')
@@ -336,10 +324,7 @@ export async function isStillClaimed(tx: Tx, held: ClaimedWebhook): Promise<bool
   return row !== undefined;
 }
 
-/**
- * That an attempt failed, or that none can be made any more. False when the webhook is another worker's by now, which will
- * find out for itself.
- */
+/** Records a failed or impossible attempt. Returns false when another worker holds the webhook, which will try itself. */
 export async function recordDeliveryFailure(
   tx: Tx,
   held: ClaimedWebhook,
@@ -365,7 +350,7 @@ export async function recordDeliveryFailure(
   return rows.length > 0;
 }
 
-/** So that claims tell webhooks that work from those that do not. */
+/** Lets claims distinguish healthy from failing webhooks. */
 export async function setQueueFailing(tx: Tx, held: ClaimedWebhook, failing: boolean): Promise<void> {
   await tx.kysely
     .updateTable('webhook_queues')
@@ -376,7 +361,7 @@ export async function setQueueFailing(tx: Tx, held: ClaimedWebhook, failing: boo
     .execute();
 }
 
-/** For how long the longest waiting webhook has had something due that nobody sends; for the alert of an operator. */
+/** How long the oldest due delivery of a healthy webhook has waited for a worker; operators are alerted on it. */
 export async function measureQueues(db: Db, now: Date): Promise<{ readonly oldestDueMs: number }> {
   const row = await db.kysely
     .selectFrom('webhook_queues')

@@ -1,11 +1,11 @@
 import { secondsToMs } from '@millrace/platform/money';
 
-/** When a delivery that failed is tried again, and when a webhook is given up. Nothing here knows the time. */
+/** The retry schedule of deliveries and the rule that disables webhooks. Pure functions of the time. */
 
 const MINUTE = 60;
 const HOUR = 3_600;
 
-/** The wait after each failure in turn; after one more the delivery is given up. */
+/** The wait after each failure; after one more the delivery fails permanently. */
 export const retryWaitsMs: readonly number[] = [
   5,
   5 * MINUTE,
@@ -16,13 +16,13 @@ export const retryWaitsMs: readonly number[] = [
   14 * HOUR,
 ].map(secondsToMs);
 
-/** A webhook that accepted nothing for this long is switched off. */
+/** A webhook that accepted no delivery for this long is disabled. */
 export const disabledAfterMs: number = secondsToMs(5 * 24 * HOUR);
 
-/** A wait is longer by up to this part of it, so that the retries after one outage do not all come at once. */
+/** Waits are longer by up to this fraction, so that retries after an outage are spread. */
 const JITTER = 0.2;
 
-/** When to try again after so many failures, this one included; null: it is given up. `random` is 0 or more and below 1. */
+/** The next attempt after `failures` failures; null when the delivery failed permanently. `random` returns 0 ≤ x < 1. */
 export function nextAttemptAt(failures: number, now: Date, random: () => number): Date | null {
   const waitMs = retryWaitsMs[failures - 1];
   if (waitMs === undefined) return null;
@@ -31,7 +31,7 @@ export function nextAttemptAt(failures: number, now: Date, random: () => number)
 
 const REMOVED_STATUS = 410;
 
-/** Why a webhook is switched off after a failure; null: it is not, yet. */
+/** The reason to disable a webhook after a failure; null to keep it enabled. */
 export function reasonToDisable(
   failure: { readonly httpStatus: number | null; readonly error: string },
   failingSince: Date,

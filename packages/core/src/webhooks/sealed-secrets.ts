@@ -2,7 +2,7 @@ import type { WebhookId } from '@millrace/platform/ids';
 import { SealedSecretError, type SealContext, type Sealer } from '@millrace/platform/secrets';
 import type { SealedSecrets } from './webhook.ts';
 
-/** Where secrets are kept, and so the only place where each of them opens. */
+/** Seals webhook secrets. Each opens only for its own row and column. */
 
 const columns = { current: 'secret_sealed', previous: 'previous_secret_sealed' } as const;
 
@@ -14,10 +14,7 @@ export function sealSecret(sealer: Sealer, id: WebhookId, which: keyof typeof co
   return sealer.seal(text, sealContextOf(id, which));
 }
 
-/**
- * The current secret sealed as the previous one, for a rotation. Null when it cannot be opened, because the key it was
- * sealed with is lost: then a new secret is all the more needed.
- */
+/** The current secret, sealed as the previous one. Null when its key is lost: rotation must still be possible. */
 export function sealAsPrevious(sealer: Sealer, id: WebhookId, { current }: SealedSecrets): string | null {
   try {
     return sealSecret(sealer, id, 'previous', sealer.open(current, sealContextOf(id, 'current')));
@@ -27,7 +24,7 @@ export function sealAsPrevious(sealer: Sealer, id: WebhookId, { current }: Seale
   }
 }
 
-/** Those that sign now, the newest first. */
+/** The secrets that sign now, newest first. */
 export function openSecrets(
   sealer: Sealer,
   id: WebhookId,
@@ -39,7 +36,7 @@ export function openSecrets(
   return [newest, sealer.open(previous.sealed, sealContextOf(id, 'previous'))];
 }
 
-/** Under the key that is active now; null when they are. */
+/** The secrets resealed with the active key; null when they use it already. */
 export function resealIfOutdated(sealer: Sealer, id: WebhookId, old: SealedSecrets): SealedSecrets | null {
   const { current, previous } = old;
   const sealed = previous === null ? [current] : [current, previous.sealed];

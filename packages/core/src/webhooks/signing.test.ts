@@ -5,7 +5,7 @@ import { mintSecret, signedHeaders } from './signing.ts';
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 
-test('what we sign, the library of Standard Webhooks verifies', () => {
+test('signedHeaders produces signatures that the Standard Webhooks library verifies', () => {
   fc.assert(
     fc.property(fc.json(), fc.uint8Array({ minLength: 32, maxLength: 32 }), (payload, bytes) => {
       const secret = mintSecret(() => Buffer.from(bytes));
@@ -16,7 +16,7 @@ test('what we sign, the library of Standard Webhooks verifies', () => {
   );
 });
 
-test('with two secrets, each of them verifies and no other does', () => {
+test('signedHeaders with two secrets verifies with each of them and no other', () => {
   const [one, two, other] = [mintSecret(), mintSecret(), mintSecret()];
   const message = { id: 'evt_1', timestampSeconds: seconds(), payload: '{"a":1}' };
   const headers = { ...signedHeaders(message, [one, two]) };

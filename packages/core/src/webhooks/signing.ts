@@ -1,17 +1,12 @@
 import { createHmac, randomBytes } from 'node:crypto';
 
-/**
- * Standard Webhooks 1.0: what a receiver needs to know that a delivery is ours, whole and recent. The id stays the same
- * over every attempt, so that a receiver can tell a repeat.
- */
+/** Signs deliveries by Standard Webhooks 1.0. The id is the same in all attempts, so that receivers can detect repeats. */
 
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** Fills in for the operating system in tests. */
 type RandomBytes = (count: number) => Buffer;
 
-/** A new secret, in the one form that it is ever shown in. */
 export function mintSecret(random: RandomBytes = randomBytes): string {
   return `${PREFIX}${random(SECRET_BYTES).toString('base64')}`;
 }
@@ -22,7 +17,7 @@ export interface SignedHeaders {
   readonly 'webhook-signature': string;
 }
 
-/** The headers of one attempt, with a signature by each of the secrets. */
+/** The headers of one attempt, with one signature for each secret. */
 export function signedHeaders(
   message: { readonly id: string; readonly timestampSeconds: number; readonly payload: string },
   secrets: readonly string[],

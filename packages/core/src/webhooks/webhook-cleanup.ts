@@ -9,13 +9,13 @@ import { resealIfOutdated } from './sealed-secrets.ts';
 import type { SealedSecrets, Webhook } from './webhook.ts';
 import { listWebhooksToReseal, replaceSealed } from './webhooks.store.ts';
 
-/** How long what became of a delivery can be read. */
+/** How long owners can read the outcome of a delivery. */
 export const DELIVERY_RETENTION_MS: number = 30 * 24 * 3_600_000;
 
-/** After this nobody sends for a deleted webhook any more, whatever it was doing. */
+/** By then no worker sends for a deleted webhook. */
 const DELETED_RETENTION_MS = 3_600_000;
 
-/** Gives up what waits for webhooks that are off, and forgets what is old. Answers the most that any of it came to. */
+/** Abandons deliveries of disabled webhooks and deletes old rows. Returns the largest of the three counts. */
 export async function cleanUpWebhooks(db: Db, limit: number): Promise<number> {
   const abandoned = await db.transaction({ name: 'abandon deliveries', isolation: 'read committed' }, (tx) =>
     abandonDeliveries(tx, { webhookId: null, limit }),
@@ -29,7 +29,7 @@ export async function cleanUpWebhooks(db: Db, limit: number): Promise<number> {
 
 const RESEAL_PAGE_SIZE = 200;
 
-/** Seals secrets anew that were sealed with a key that is no longer the active one. Answers how many. */
+/** Reseals secrets whose sealing key is not the active one. Returns how many. */
 export async function resealWebhooks(
   db: Db,
   sealer: Sealer,
@@ -56,16 +56,13 @@ export async function resealWebhooks(
   }
 }
 
-/** Null when there is nothing to do, or nothing that can be done. */
+/** Null when the secrets are current, or cannot be opened. */
 function tryReseal(sealer: Sealer, webhook: Webhook, log: Pick<Logger, 'error'>): SealedSecrets | null {
   const { id: webhookId, secrets } = webhook;
   try {
     return resealIfOutdated(sealer, webhookId, secrets);
   } catch (error) {
-    log.error(
-      { err: error, webhookId },
-      'the secret of a webhook cannot be opened; its owner must rotate it',
-    );
+    log.error({ err: error, webhookId }, 'webhook secret cannot be opened; its owner must rotate it');
     return null;
   }
 }

@@ -4,7 +4,6 @@ import { msToSeconds } from '@millrace/platform/money';
 import { guardedLookup, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
 import { createDnsResolver } from './dns-resolver.ts';
 
-/** One POST to a URL that a tenant named. */
 export interface WebhookRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -12,37 +11,34 @@ export interface WebhookRequest {
 }
 
 export interface WebhookResponse {
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   readonly httpStatus: number | null;
-  /** Null when it was accepted. For the tenant to read, so it says nothing about our inside. */
+  /** Null when the delivery was accepted. Tenants read it, so it must not describe the internal network. */
   readonly error: string | null;
   readonly durationMs: number;
 }
 
-/** Never rejects: whatever goes wrong is an outcome. */
+/** Never rejects: a failure is also a response. */
 export type SendWebhook = (posted: WebhookRequest) => Promise<WebhookResponse>;
 
 export interface WebhookSenderOptions {
   readonly clock: Timer;
   readonly guard: NetGuard;
-  /** From the look-up of the name to the end of the answer. */
+  /** From the DNS query to the end of the response. */
   readonly timeoutMs: number;
-  /** Instead of asking the name servers. */
+  /** Replaces the query of name servers. */
   readonly resolve?: Parameters<typeof guardedLookup>[1];
-  /** PEM. Trusted instead of the public authorities. */
+  /** PEM. Trusted instead of the public certificate authorities. */
   readonly ca?: string;
 }
 
-/** Of an answer, nothing but its status means anything to us. More than this is not even waited for. */
+/** Only the status of a response matters. Longer bodies are cut off. */
 const RESPONSE_BYTES_MAX = 16_384;
 
-/**
- * Sends deliveries. Each has a connection of its own, which is made to an address that the guard has seen and let
- * through; redirects are answers like any other, and not followed; the answer's body is thrown away.
- */
+/** Opens a new connection for each delivery, to an address that the guard has allowed. Redirects are not followed. */
 export function createWebhookSender(options: WebhookSenderOptions): SendWebhook {
   const { clock, timeoutMs, resolve = createDnsResolver() } = options;
-  // It keeps no connections, only what makes the next handshake with the same receiver short.
+  // The agent keeps no connections, only TLS sessions for faster handshakes.
   const agent = new Agent({ keepAlive: false });
   return async (posted) => {
     const startedMs = clock.monotonicMs();
@@ -70,7 +66,7 @@ async function requestStatus(
   assertAddressAllowed(guard, url.hostname);
   return new Promise((resolve, reject) => {
     let status: number | null = null;
-    let failure: Error = new Error('closed without an answer');
+    let failure: Error = new Error('closed without a response');
     const sending = request(url, {
       method: 'POST',
       headers: { ...posted.headers, 'content-length': String(Buffer.byteLength(posted.body)) },
@@ -84,7 +80,7 @@ async function requestStatus(
     sending.on('response', (response) => {
       status = response.statusCode ?? 0;
       let bytes = 0;
-      // Whatever becomes of the rest of the answer, the receiver has said whether it took the event.
+      // The status says whether the receiver accepted the event, even if the rest of the response fails.
       response.on('error', () => undefined);
       response.on('data', (part: Buffer) => {
         bytes += part.length;
@@ -111,7 +107,7 @@ function problemWithStatus(status: number): string | null {
 
 const unknownName = 'The name of the receiver stands for no address on the public internet.';
 const errorMessages: Readonly<Record<string, string>> = {
-  // Which of the two it is would tell tenants what names there are inside.
+  // One message for both cases: a distinction would reveal internal names to tenants.
   ERR_ADDRESS_FORBIDDEN: unknownName,
   ENOTFOUND: unknownName,
   EAI_AGAIN: unknownName,
@@ -123,7 +119,7 @@ const errorMessages: Readonly<Record<string, string>> = {
   ENETUNREACH: 'The receiver could not be reached.',
 };
 
-/** In our own words alone: the library's name addresses. */
+/** Own messages, because those of libraries contain addresses. */
 function describeFailure(error: unknown, timeoutMs: number): string {
   if (error instanceof DeadlineError) {
     return `The receiver did not answer within ${msToSeconds(timeoutMs)} seconds.`;

@@ -17,24 +17,24 @@ test.each([
   'https://api.localhost./',
   'https://user:password@hooks.example.com/',
   'https://token@hooks.example.com/',
-])('%s is refused when it is named', (url) => {
+])('requireDeliverableUrl refuses %s', (url) => {
   expect(() => requireDeliverableUrl(guard, url)).toThrow(
     expect.objectContaining({ reason: 'WEBHOOK_URL_REFUSED' }),
   );
 });
 
 test.each(['https://hooks.example.com/', 'https://8.8.8.8:8443/x?y=z', 'https://localhost.example.com/'])(
-  '%s waits to be judged when it is connected to',
+  'requireDeliverableUrl accepts %s, which the guard checks at each connection',
   (url) => {
     expect(() => requireDeliverableUrl(guard, url)).not.toThrow();
   },
 );
 
-test('where the operator allows loopback, a receiver may be there', () => {
+test('requireDeliverableUrl accepts loopback addresses if the operator allows them', () => {
   const lenient = createNetGuard({ allowedNetworks: ['127.0.0.0/8'] });
   expect(() => requireDeliverableUrl(lenient, 'https://localhost:8443/')).not.toThrow();
 });
 
-test('an audit log is told where events go, and nothing that may be a token', () => {
+test('originOf removes the parts of a URL that may contain a token', () => {
   expect(originOf('https://hooks.example.com/services/T0/secret?token=x')).toBe('https://hooks.example.com');
 });

@@ -1,15 +1,12 @@
 import { Fault } from '@millrace/platform/fault';
 import { ForbiddenAddressError, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
 
-/**
- * Refuses at once what could never be delivered to. It is a courtesy, not the guard: what a name stands for is judged
- * in the moment of connecting, each time.
- */
+/** Early feedback on URLs that can never work. The guard also checks the resolved address at each connection. */
 export function requireDeliverableUrl(guard: NetGuard, text: string): void {
   const problem = urlProblem(guard, text);
   if (problem === null) return;
   throw new Fault('WEBHOOK_URL_REFUSED', {
-    message: `The webhook URL is refused: ${problem}.`,
+    message: `The webhook URL was refused: ${problem}.`,
     issues: [{ path: ['url'], code: 'url_refused', message: problem }],
   });
 }
@@ -18,10 +15,10 @@ const LOOPBACK = '127.0.0.1';
 
 function urlProblem(guard: NetGuard, text: string): string | null {
   const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null) return 'it is no URL';
-  if (url.protocol !== 'https:') return 'deliveries go over https only';
+  if (url === null) return 'it is not a valid URL';
+  if (url.protocol !== 'https:') return 'it must use https';
   if (url.username !== '' || url.password !== '') {
-    return 'a name and password in it would be kept and shown; verify signatures instead';
+    return 'it must not contain a user name or password, because the URL is stored and shown; verify signatures instead';
   }
   const isLocalName = /(^|\.)localhost\.?$/.test(url.hostname);
   try {
@@ -33,7 +30,7 @@ function urlProblem(guard: NetGuard, text: string): string | null {
   return null;
 }
 
-/** What of a URL may stand in an audit log: people put tokens into paths and queries. */
+/** The part of a URL that audit logs may contain: paths and queries can contain tokens. */
 export function originOf(text: string): string {
   return URL.canParse(text) ? new URL(text).origin : '';
 }

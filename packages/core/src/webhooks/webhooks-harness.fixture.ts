@@ -28,11 +28,11 @@ import { mintSecret } from './signing.ts';
 import type { Attempt, DeliveryStatus } from './webhook.ts';
 import { findWebhook, insertWebhook } from './webhooks.store.ts';
 
-/** Webhooks on a database of the test's own, with receivers on addresses that stand for the internet and for our inside. */
+/** Runs webhooks on a test database, with receivers on addresses that represent the internet and the internal network. */
 
-/** The one address that the guard lets through here. */
+/** The one address that the guard allows. */
 export const PUBLIC_ADDRESS = '127.0.0.2';
-/** Where nothing of a tenant's may ever reach. */
+/** An internal address that deliveries must never reach. */
 export const PRIVATE_ADDRESS = '127.0.0.1';
 const DNS_NAMES = ['hooks.example.com', 'other.example.com', 'turncoat.example.com', 'inside.example.com'];
 
@@ -53,9 +53,9 @@ export interface WebhookHarness {
   readonly db: Db;
   readonly clock: SimulatedClock;
   readonly sealer: Sealer;
-  /** Knows the key of the other, and seals with one of its own. */
+  /** Has both keys and seals with the newer one. */
   readonly nextSealer: Sealer;
-  /** What each name stands for, asked anew for each connection. */
+  /** The address of each name, resolved for each connection. */
   readonly names: Map<string, () => string>;
   newReceiver(host?: string): Promise<WebhookReceiver>;
   newOrganisation(): Promise<OrgId>;
@@ -64,16 +64,16 @@ export interface WebhookHarness {
     url: string,
     options?: { readonly mode?: Mode; readonly eventTypes?: readonly string[] },
   ): Promise<SeededWebhook>;
-  /** Numbers and stores an event of each resource named, as the relay does. */
+  /** Numbers and stores one event per resource, as the relay does. */
   publish(
     orgId: OrgId,
     resources: readonly string[],
     options?: { readonly type?: string; readonly mode?: Mode },
   ): Promise<void>;
   deliveries(id: WebhookId): Promise<readonly StoredDelivery[]>;
-  /** Until nothing of the webhook is due. */
+  /** Waits until no delivery of the webhook is due. */
   settled(id: WebhookId): Promise<readonly StoredDelivery[]>;
-  /** With a clock of its own where a test decides when the time limit of an attempt is over. */
+  /** With its own clock where a test controls the time limit of an attempt. */
   post(options?: { readonly timeoutMs?: number; readonly clock?: Timer }): SendWebhook;
   deliverer(options?: {
     readonly post?: SendWebhook;
@@ -81,7 +81,6 @@ export interface WebhookHarness {
     readonly tuning?: Partial<DelivererTuning>;
   }): Deliverer;
   webhook(orgId: OrgId, id: WebhookId): ReturnType<typeof findWebhook>;
-  /** Stops deliverers and receivers of one test. */
   stopAll(): Promise<void>;
   close(): Promise<void>;
 }
@@ -166,7 +165,7 @@ export async function openWebhookHarness(): Promise<WebhookHarness> {
     },
     publish: (orgId, resources, options) => publish(db, orgId, resources, options),
     settled: (id) =>
-      eventually({ what: 'nothing of the webhook is due', intervalMs: 5 }, async () => {
+      eventually({ what: 'no delivery of the webhook is due', intervalMs: 5 }, async () => {
         const queue = await db.kysely
           .selectFrom('webhook_queues')
           .select(['holder', 'next_due_at'])
@@ -192,10 +191,10 @@ export async function openWebhookHarness(): Promise<WebhookHarness> {
     webhook: (orgId, id) => findWebhook(db, orgId, 'live', id),
     stopAll: async () => {
       names.clear();
-      // Receivers first: what still hangs on one would be waited for.
+      // Stop receivers first: deliverers wait for attempts that hang on them.
       await Promise.all(receivers.splice(0).map((receiver) => receiver[Symbol.asyncDispose]()));
       await Promise.all(deliverers.splice(0).map((deliverer) => deliverer.stop()));
-      // Nothing of one test is due in another.
+      // No delivery of one test must be due in another.
       await sql`update webhook_queues set next_due_at = null`.execute(db.kysely);
     },
     close: async () => {

@@ -5,7 +5,7 @@ import { afterAll, beforeEach, expect, it } from 'vitest';
 import { seedOrganisation, startRoutes, type SeededOrganisation } from '../routes.fixture.ts';
 import { serveWebhooks } from './index.ts';
 
-/** Webhooks as their owners see them. Nobody sends anything here. */
+/** Tests the webhook operations of owners. No worker sends deliveries here. */
 
 let acme: SeededOrganisation;
 const fixture = await startRoutes((deps) =>
@@ -37,7 +37,7 @@ async function newWebhook(body: object = {}, key?: string): Promise<string> {
   return made.json.id;
 }
 
-/** Numbers events, as a relay does. */
+/** Numbers events, as the relay does. */
 async function publish(count: number, type = 'key.created'): Promise<void> {
   await fixture.database.query(
     `with head as (
@@ -57,7 +57,7 @@ async function publish(count: number, type = 'key.created'): Promise<void> {
   );
 }
 
-/** As a worker leaves them. */
+/** Sets the status of all deliveries, as a worker would. */
 async function settle(id: string, status: 'succeeded' | 'failed'): Promise<void> {
   await fixture.database.query(
     `update webhook_deliveries set status = $2, next_attempt_at = null, failures = 8 where webhook_id = (
@@ -70,7 +70,7 @@ async function settle(id: string, status: 'succeeded' | 'failed'): Promise<void>
 const numbers = (response: CallResponse): number[] =>
   response.json.items.map(({ seq }: { seq: number }) => seq);
 
-it('are created, listed, read, changed and deleted, and the secret is told once', async () => {
+it('webhooks can be created, listed, read, changed and deleted; the secret is shown once', async () => {
   const body = { url, description: ' robots ', eventTypes: ['key.created', 'key.created', 'key.revoked'] };
   const made = await call('POST', '', body, { idempotencyKey: 'once' });
   expect(made.status).toBe(201);
@@ -98,7 +98,7 @@ it('are created, listed, read, changed and deleted, and the secret is told once'
   expect((await call('GET', '')).json.items).toEqual([]);
 });
 
-it('keep secrets sealed, and nothing of a URL but its origin in logs', async () => {
+it('webhook secrets are stored sealed, and logs contain only the origin of a URL', async () => {
   const made = await call('POST', '', { url });
   const rotated = await call('POST', `/${made.json.id}/rotate-secret`, { overlapSeconds: 60 });
   expect(rotated.status).toBe(201);
@@ -132,14 +132,14 @@ it.each([
   ['https://localhost:8443/x', 422, 'WEBHOOK_URL_REFUSED'],
   ['https://user:pass@hooks.example.com/', 422, 'WEBHOOK_URL_REFUSED'],
   ['http://hooks.example.com/', 400, 'VALIDATION_FAILED'],
-])('%s is refused, at create and at change', async (refused, status, reason) => {
+])('createWebhook and updateWebhook refuse %s', async (refused, status, reason) => {
   const made = await call('POST', '', { url: refused });
   expect([made.status, made.json.reason]).toEqual([status, reason]);
   const changed = await call('PATCH', `/${await newWebhook()}`, { url: refused });
   expect([changed.status, changed.json.reason]).toEqual([status, reason]);
 });
 
-it('are at most twenty in each mode, and those of one mode are not there for keys of the other', async () => {
+it('webhooks are limited to twenty in each mode and invisible to keys of the other mode', async () => {
   const testKey = (await acme.ownerKey('test')).key;
   const id = await newWebhook();
   expect((await call('GET', `/${id}`, undefined, { key: testKey })).status).toBe(404);
@@ -151,7 +151,7 @@ it('are at most twenty in each mode, and those of one mode are not there for key
   await newWebhook();
 });
 
-it('show their deliveries newest first, page by page and by status', async () => {
+it('listWebhookDeliveries returns deliveries newest first, by page and by status', async () => {
   const id = await newWebhook();
   await publish(5);
   const first = await call('GET', `/${id}/deliveries?limit=2`);
@@ -170,7 +170,7 @@ it('show their deliveries newest first, page by page and by status', async () =>
   expect(numbers(await call('GET', `/${id}/deliveries?status=failed&limit=100`))).toEqual([5, 4, 3, 2, 1]);
 });
 
-it('send one delivery again, or a range with what was never sent', async () => {
+it('replay sends one delivery again, or a range including events that were never sent', async () => {
   await publish(2);
   const id = await newWebhook({ eventTypes: ['key.created'] });
   await publish(2);
@@ -193,7 +193,7 @@ it('send one delivery again, or a range with what was never sent', async () => {
   expect((await call('POST', `/${id}/replay`, { after: 1, until: 2 })).json.eventCount).toBe(1);
 });
 
-it('that are off have nothing sent, and what waited is given up', async () => {
+it('a disabled webhook gets no deliveries, and its pending ones are abandoned', async () => {
   const id = await newWebhook();
   await publish(3);
   const { items } = (await call('GET', `/${id}/deliveries`)).json;

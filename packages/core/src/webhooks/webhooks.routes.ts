@@ -29,7 +29,6 @@ export interface WebhookRoutes extends WebhookDeps {
 const resourceOf = (id: string) => ({ kind: 'webhook', id });
 const webhookIdOf = (params: { readonly webhookId: string }) => parseId('whk', params.webhookId);
 
-/** Tenants: where their events go, and what became of each. */
 export function serveWebhooks(routes: WebhookRoutes): void {
   serveWebhookResources(routes);
   serveSecrets(routes);

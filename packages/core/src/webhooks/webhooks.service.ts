@@ -19,20 +19,20 @@ import { originOf, requireDeliverableUrl } from './webhook-url.ts';
 import { REPLAY_MAX, WEBHOOKS_MAX, type Delivery, type DeliveryStatus, type Webhook } from './webhook.ts';
 import { countWebhooks, findWebhook, insertWebhook, updateWebhook } from './webhooks.store.ts';
 
-/** The use-cases of webhooks. Keys of the other mode do not see them. */
+/** The use cases of webhooks. Keys of the other mode cannot see them. */
 
 export interface WebhookDeps {
   readonly sealer: Sealer;
   readonly guard: NetGuard;
 }
 
-/** With the secret in clear: the one time that it is told. */
+/** With the secret in clear text, which is shown only in this response. */
 export interface WebhookWithSecret {
   readonly webhook: Webhook;
   readonly secret: string;
 }
 
-/** What waits is given up at once as far as one statement goes; a sweep does the rest. */
+/** One statement abandons pending deliveries up to this limit; a sweep abandons the rest. */
 const ABANDON_BATCH = 500;
 
 export async function createWebhook(
@@ -84,7 +84,7 @@ export async function changeWebhook(
 ): Promise<Webhook> {
   if (request.url !== undefined) requireDeliverableUrl(deps.guard, request.url);
   const before = await requireWritableWebhook(tx, call, id);
-  // Saying again what is so already keeps the reason why it is off.
+  // Repeating the current status keeps the reason why the webhook is disabled.
   const status = request.status === before.status ? undefined : request.status;
   const changed = await updateWebhook(tx, before, {
     url: request.url,
@@ -103,7 +103,7 @@ export async function changeWebhook(
   return changed;
 }
 
-/** What waits is sent anew where it may be, and given up where it may not. */
+/** Retries pending deliveries at once if the webhook was enabled or moved, and abandons them if it was disabled. */
 async function updateQueueAfterChange(tx: Tx, before: Webhook, now: Webhook): Promise<void> {
   const { orgId, id } = now;
   if (now.status === 'disabled') {
@@ -113,7 +113,7 @@ async function updateQueueAfterChange(tx: Tx, before: Webhook, now: Webhook): Pr
   }
 }
 
-/** Nothing is sent to it any more. What was sent to it is forgotten in time, as of any other. */
+/** Deliveries stop at once; their records are deleted by the usual retention. */
 export async function deleteWebhook(tx: Tx, call: CallContext, id: WebhookId | null): Promise<void> {
   const before = await requireWritableWebhook(tx, call, id);
   const deleted = await updateWebhook(tx, before, {
@@ -129,7 +129,7 @@ export async function deleteWebhook(tx: Tx, call: CallContext, id: WebhookId | n
   });
 }
 
-/** The secret before this one signs as well for a while; one before that does not. */
+/** The previous secret also signs until the overlap ends; older ones do not. */
 export async function rotateSecret(
   tx: Tx,
   deps: WebhookDeps,

@@ -4,7 +4,7 @@ import { fromUuid, toUuid, type OrgId, type UserId, type WebhookId } from '@mill
 import type { Selectable, Updateable } from 'kysely';
 import type { DisabledBy, SealedSecrets, Webhook } from './webhook.ts';
 
-/** All SQL about webhooks themselves. Whatever locks several rows of a webhook takes webhooks, deliveries, queues, in this order. */
+/** SQL of webhooks. To prevent deadlocks, rows are locked in this order: webhooks, deliveries, queues. */
 
 function fromRow(row: Selectable<Tables['webhooks']>): Webhook {
   const { previous_secret_sealed: sealed, previous_secret_until: until } = row;
@@ -39,7 +39,7 @@ export interface NewWebhook {
   readonly createdBy: UserId;
 }
 
-/** With its queue: neither is there without the other. */
+/** Inserts the webhook and its queue together. */
 export async function insertWebhook(tx: Tx, orgId: OrgId, webhook: NewWebhook): Promise<Webhook> {
   const now = tx.clock.now();
   const { id, mode, url, description, eventTypes } = webhook;
@@ -114,18 +114,17 @@ export async function findWebhook(
   return row === undefined ? null : fromRow(row);
 }
 
-/** What its owner changes of a webhook. */
 export interface WebhookChange {
   readonly url?: string | undefined;
   readonly description?: string | undefined;
   readonly eventTypes?: readonly string[] | undefined;
   readonly status?: 'enabled' | { readonly disabledReason: string } | undefined;
-  /** A new secret; the one before it goes on signing until then. */
+  /** A new secret; the previous one signs until its time ends. */
   readonly secret?: { readonly sealed: string; readonly previous: Webhook['secrets']['previous'] };
   readonly deleted?: true;
 }
 
-/** Null when there is no such webhook any more. */
+/** Null when the webhook does not exist. */
 export async function updateWebhook(
   tx: Tx,
   { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
@@ -145,7 +144,7 @@ export async function updateWebhook(
 
 function columnsOf(change: WebhookChange, now: Date): Updateable<Tables['webhooks']> {
   const { url, description, eventTypes, status, secret, deleted } = change;
-  // What is elsewhere, or on again, has not failed yet.
+  // A changed URL or an enabled webhook has no failures yet.
   const isFresh = url !== undefined || status === 'enabled';
   return {
     ...(url === undefined ? {} : { url }),
@@ -183,7 +182,7 @@ export async function recordWebhookSuccess(tx: Tx, webhook: Pick<Webhook, 'orgId
     .execute();
 }
 
-/** Whether the webhook still leads to this address. A change of it waits until the transaction ends. */
+/** Whether the webhook still has this URL. Changes of it wait until the transaction ends. */
 export async function lockIfUrlUnchanged(
   tx: Tx,
   { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
@@ -199,7 +198,7 @@ export async function lockIfUrlUnchanged(
   return row?.url === url;
 }
 
-/** Answers since when it fails; null when it is no longer there to fail. */
+/** Returns the start of the failures; null when the webhook is not enabled. */
 export async function recordWebhookFailure(
   tx: Tx,
   { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
@@ -220,7 +219,6 @@ export async function recordWebhookFailure(
   return row?.failing_since ?? null;
 }
 
-/** Switches off what fails for too long. False when it was off already. */
 export async function disableFailing(
   tx: Tx,
   { orgId, id }: Pick<Webhook, 'orgId' | 'id'>,
@@ -238,7 +236,7 @@ export async function disableFailing(
   return row !== undefined;
 }
 
-/** Some of all webhooks, by their ids, to look through all of them; deleted ones need no secret any more. */
+/** One page of all webhooks by id. Deleted webhooks need no secret. */
 export async function listWebhooksToReseal(
   reader: Reader,
   page: { readonly after: WebhookId | null; readonly limit: number },
@@ -248,7 +246,7 @@ export async function listWebhooksToReseal(
   return (await query.orderBy('id').limit(page.limit).execute()).map(fromRow);
 }
 
-/** The same secrets, sealed anew; nothing if others have taken their place meanwhile. */
+/** Stores resealed secrets unless they were rotated in the meantime. */
 export async function replaceSealed(
   tx: Tx,
   { orgId, id, secrets }: Pick<Webhook, 'orgId' | 'id' | 'secrets'>,

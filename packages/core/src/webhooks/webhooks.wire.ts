@@ -10,7 +10,7 @@ export function toWireWebhook(webhook: Webhook): WireWebhook {
     id: webhook.id,
     url: webhook.url,
     description: webhook.description,
-    // Stored by the contract's own types.
+    // The contract validated the types when they were stored.
     eventTypes: webhook.eventTypes as ('*' | EventType)[],
     status: webhook.status,
     disabledReason: webhook.disabledReason,
