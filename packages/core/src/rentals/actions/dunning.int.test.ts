@@ -20,7 +20,7 @@ import { createRentalHarness, HOUR_MS, MINUTE_MS, quiet, usd, type Tenant } from
 import { causeOfRental, type Rental } from '../model/rental.ts';
 import { retainedDiskMeter } from '../money/terms.ts';
 
-/** What becomes of rentals when the money for them ends, from the first warning to the last byte. */
+/** Tests the dunning of rentals from the first warning to the deletion of the disk. */
 
 const harness = await createRentalHarness();
 afterAll(() => harness.drop());
@@ -33,10 +33,10 @@ async function work(rental: Rental): Promise<void> {
     const { kind } = await reconcileRental(reconcileDepsOf(harness), rental.orgId, rental.id, never);
     if (kind !== 'again') return;
   }
-  throw new Error('There is always something to be done.');
+  throw new Error('The rental never became idle.');
 }
 
-/** Time passes with a sweep as often as said, and whatever it asks for is done, by two workers at once. */
+/** Advances the clock in steps. After each step two concurrent workers execute the required actions. */
 async function pass(
   tenant: Tenant,
   rentals: readonly Rental[],
@@ -75,19 +75,18 @@ const end = (tenant: Tenant, rental: Rental) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: actorOf(tenant) }),
   );
 
-/** Until it is off, or the test has waited long enough. */
 async function passUntilOff(tenant: Tenant, rental: Rental): Promise<Rental> {
   for (let minute = 0; minute < 200; minute += 1) {
     await pass(tenant, [rental], MINUTE_MS);
     const now = await rowOf(rental);
     if (now.power === 'off') return now;
   }
-  return expect.fail('It was never stopped.');
+  return expect.fail('The rental was never stopped.');
 }
 
 describe(failingLoop('carry out what balances require'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s does not keep rentals of other organisations from being ended',
+    'whose write %s does not block terminations of other organisations',
     async (how) => {
       const [bad, good] = [
         await harness.tenant({ balanceUsd: 140 }),
@@ -117,8 +116,8 @@ describe(failingLoop('carry out what balances require'), () => {
   );
 });
 
-describe('a wallet that runs out', () => {
-  it('is warned, its rental is stopped, its disk kept for what was set aside, and deleted, each told once', async () => {
+describe('dunning', () => {
+  it('warns, stops the rental, retains its disk while held money lasts, then deletes it, with one event per level', async () => {
     const tenant = await harness.tenant({ balanceUsd: 140 });
     const rental = await startRunningRental(harness, tenant);
     const [gpu] = await meters(harness, rental);
@@ -130,7 +129,7 @@ describe('a wallet that runs out', () => {
     expect(off).toMatchObject({
       status: 'Running',
       gpuHeld: false,
-      statusReason: 'Stopped for want of balance.',
+      statusReason: 'Stopped because the balance ran out.',
     });
     expect(await walletEvents(tenant)).toEqual([
       'balance.low',
@@ -138,7 +137,8 @@ describe('a wallet that runs out', () => {
       'balance.low',
       'balance.floor',
     ]);
-    const retained = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    const retained =
+      retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('The disk is not retained.');
     expect(retained.termEndsAt).toEqual(later(retained.openedAt, 72 * HOUR_MS));
     expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running', 'expiring']);
     await pass(tenant, [rental], 47 * HOUR_MS, HOUR_MS);
@@ -154,7 +154,7 @@ describe('a wallet that runs out', () => {
     expect((await rowOf(rental)).status).toBe('Running');
     await pass(tenant, [rental], 2 * HOUR_MS, 30 * MINUTE_MS);
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
-    expect(over.endReason).toContain('The balance did not cover it');
+    expect(over.endReason).toContain('The balance ran out');
     expect((await rentalEventTypes(harness, rental)).slice(5)).toEqual(['terminating', 'terminated']);
     expect(await walletEvents(tenant)).toHaveLength(4);
     const all = await meters(harness, rental);
@@ -166,12 +166,13 @@ describe('a wallet that runs out', () => {
     expect(await harness.balance(tenant.orgId)).toEqual({ balance: left, held: 0n, available: left });
   });
 
-  it('that is filled again keeps the disk without a word, and the rental can be started', async () => {
+  it('keeps the disk without further events after a top-up, and the rental can be started', async () => {
     const tenant = await harness.tenant({ balanceUsd: 12 });
     const rental = await startRunningRental(harness, tenant);
     await pass(tenant, [rental], HOUR_MS, 10 * MINUTE_MS);
     await passUntilOff(tenant, rental);
-    const retained = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    const retained =
+      retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('The disk is not retained.');
     await harness.topUp(tenant.orgId, 200);
     const before = await rentalEventTypes(harness, rental);
     await pass(
@@ -193,7 +194,7 @@ describe('a wallet that runs out', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('stops all that runs in it, and what was off already is kept and deleted too', async () => {
+  it('stops all running rentals, and retains and deletes the disks of those that were already off', async () => {
     const tenant = await harness.tenant({ balanceUsd: 60 });
     const [first, second, third] = [
       await startRunningRental(harness, tenant),
@@ -220,8 +221,8 @@ describe('a wallet that runs out', () => {
   });
 });
 
-describe('a budget that is used up', () => {
-  it('stops the rental though there is money, and keeps its disk for what was set aside of the budget', async () => {
+describe('exceeded budget', () => {
+  it('stops the rental despite a positive balance, and retains its disk with money held from the budget', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     await harness.run((tx) =>
@@ -238,8 +239,9 @@ describe('a budget that is used up', () => {
     );
     await pass(tenant, [rental], 3 * HOUR_MS, 10 * MINUTE_MS);
     const off = await passUntilOff(tenant, rental);
-    expect(off).toMatchObject({ gpuHeld: false, statusReason: 'Stopped for want of budget.' });
-    const retained = retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('Its disk is not kept.');
+    expect(off).toMatchObject({ gpuHeld: false, statusReason: 'Stopped because the budget ran out.' });
+    const retained =
+      retainedDiskMeter(await meters(harness, rental)) ?? expect.fail('The disk is not retained.');
     await pass(
       tenant,
       [rental],
@@ -247,7 +249,7 @@ describe('a budget that is used up', () => {
       HOUR_MS,
     );
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
-    expect(over.endReason).toContain('The budget did not cover it');
+    expect(over.endReason).toContain('The budget ran out');
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBeLessThanOrEqual(usd(50));
   });
 });

@@ -20,18 +20,17 @@ import { retainedDiskMeter } from '../money/terms.ts';
 import { lockView } from '../model/rental-view.ts';
 
 /**
- * What a wallet that runs out asks of rentals: they are stopped and their GPUs given back, their disks are kept for as
- * long as was set aside for that, and deleted then. A suspension with its work asks for their end. An action is done when
- * its effect is there, not when it was begun: until then it is taken up again.
+ * Executes required actions on rentals: stop and release when money runs out, with a retained disk; terminate on suspension. An
+ * action is finished when its effect is complete; until then it is retried.
  */
 
-/** Carries out what is due for rentals and instances. Answers how many were looked at. */
+/** Returns the number of required actions that were processed. */
 export function executeRequiredActions(db: Db, sweep: RequiredActionSweep): Promise<number> {
   const kinds = ['rental', 'instance'];
   return runRequiredActions(db, sweep, { kinds, loop: requiredActionsLoop, execute: executeRequiredAction });
 }
 
-/** True: nothing more is to be done. */
+/** Returns true when the action is finished. */
 async function executeRequiredAction(tx: Tx, action: RequiredAction): Promise<boolean> {
   const { orgId, mode, cause } = action;
   const found = await findRentalByWireId(tx, orgId, mode, Number(cause.id));
@@ -40,15 +39,15 @@ async function executeRequiredAction(tx: Tx, action: RequiredAction): Promise<bo
   if (action.reason === 'suspension') return terminateSuspended(tx, view);
   if (action.reason === 'balance' && (await hasRecovered(tx, action))) return true;
   const retained = retainedDiskMeter(await metersOf(tx, view.rental));
-  // It ends by itself when what pays for its disk does.
+  // The due action at the end of the retention terminates the rental.
   if (retained !== null) return true;
   const { reason } = action;
   return action.action === 'stop' ? stopForMoney(tx, view, reason) : terminateForMoney(tx, view, reason);
 }
 
 /**
- * All that an organisation rents, for whoever suspends it with its work. Each is ended by whoever sweeps next: an organisation may
- * have more than one transaction should hold.
+ * All rentals of an organisation, to be terminated with its suspension. The next sweep terminates them one by one, because one
+ * transaction could not hold them all.
  */
 export const runningWork: RunningWorkloads = {
   end: async (tx, orgId) => {
@@ -62,11 +61,11 @@ export const runningWork: RunningWorkloads = {
   callOff: cancelSuspensionActions,
 };
 
-/** Its tenant did not choose that, so it owes nothing of a term that has not run out; of one that was lifted nothing ends. */
+/** Waives the remaining term, because the tenant did not choose to end it. Does nothing if the suspension was lifted. */
 async function terminateSuspended(tx: Tx, view: RentalView): Promise<boolean> {
   const organisation = await findOrganisation(tx, view.rental.orgId);
   if (organisation?.status !== 'suspended') return true;
-  const reason = 'Its organisation was suspended by the operator.';
+  const reason = 'The operator suspended the organisation.';
   await terminateView(tx, view, { actor: rentalsActor, reason, rest: 'waived' });
   return true;
 }
@@ -81,7 +80,10 @@ async function stopForMoney(tx: Tx, view: RentalView, because: StopReason): Prom
   const isOff = rental.power === 'off' && !rental.gpuHeld;
   if (rental.status !== 'Running' || rental.task !== null) return false;
   if (isOff) {
-    const changes = { taskOptions: { because }, statusReason: `Kept for want of ${because}.` };
+    const changes = {
+      taskOptions: { because },
+      statusReason: `The ${because} ran out. The disk is kept for a limited time and then deleted.`,
+    };
     const changed = await updateRentalAndEnqueue(tx, rental, changes, rentalsActor);
     await retainDiskAndNotify(tx, changed, { at: tx.clock.now(), cause: because });
     return true;
@@ -91,18 +93,18 @@ async function stopForMoney(tx: Tx, view: RentalView, because: StopReason): Prom
     return false;
   } catch (error) {
     if (!isFault(error) || error.reason !== 'RELEASE_NOT_SUPPORTED') throw error;
-    // Its GPUs would be paid for on and on, and nothing pays for them.
+    // Without a release the GPUs would keep costing money that the tenant does not have.
     return terminateForMoney(tx, view, because);
   }
 }
 
 async function terminateForMoney(tx: Tx, view: RentalView, because: StopReason): Promise<boolean> {
-  // Where there is money left that does not pay for it, that may be a budget or promotional credit.
+  // A supplier's instance cannot be paid with promotional credit, so the balance can be positive but unusable.
   const what =
     because === 'budget' && view.rental.supplier !== null
       ? 'budget, or the balance without promotional credit,'
       : because;
-  const reason = `The ${what} does not cover it any longer.`;
+  const reason = `The ${what} no longer covers the cost.`;
   await terminateView(tx, view, { actor: rentalsActor, reason });
   return true;
 }

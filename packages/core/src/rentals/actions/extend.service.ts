@@ -14,14 +14,14 @@ import { currentTerm, reservationEndsAt, nextTerm } from '../money/terms.ts';
 import { insertTerm } from '../model/terms.store.ts';
 import { requireTtlWithinKeyLimit } from './rental-changes.ts';
 
-/** Making a rental last longer: another term from the end of the last, or a later end of its time to live. */
+/** Extends a rental by another reserved term or by a later TTL. */
 
 export interface ExtendOptions {
   readonly actor: Actor;
   readonly limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>;
 }
 
-/** The end of its time to live moves away by this much. Without one there is nothing to move. */
+/** Fails if the rental has no TTL or its TTL has expired. */
 export async function extendTtl(
   tx: Tx,
   view: RentalView,
@@ -39,7 +39,7 @@ export async function extendTtl(
   return extended;
 }
 
-/** Another term at the price of today, from the end of the last one, with the whole of it set aside now. */
+/** Adds a term at the current price after the last one, and holds its whole price. */
 export async function extendTerm(
   tx: Tx,
   view: RentalView,
@@ -68,15 +68,15 @@ export async function extendTerm(
   return extended;
 }
 
-/** Nobody agrees on more than the longest term at once, and so not in pieces either. */
+/** The maximum term of one order also limits the sum of all extensions. */
 const MAX_TERM_DAYS = 3_650;
 
 function requireWithinMaxTerm(tx: Tx, field: string, end: Date): void {
   if (end.getTime() - tx.clock.nowMs() <= termMsOf(MAX_TERM_DAYS)) return;
-  throw invalidField(field, `must lead to an end within ${MAX_TERM_DAYS} days from now`, 'too_big');
+  throw invalidField(field, `must not move the end beyond ${MAX_TERM_DAYS} days from now`, 'too_big');
 }
 
-/** As far as it is known: a rental that is not up yet begins its terms later. */
+/** An estimate while Pending, because terms start with Running. */
 function endWithExtension({ rental, terms }: RentalView, termPeriodDays: number): Date {
   const known = reservationEndsAt(terms);
   const days = terms.reduce((sum, { price }) => sum + (price.reserve?.termPeriodDays ?? 0), 0);
@@ -84,7 +84,7 @@ function endWithExtension({ rental, terms }: RentalView, termPeriodDays: number)
   return new Date(startMs + termMsOf(termPeriodDays));
 }
 
-/** What the tenant was entitled to when it made the rental it claims again, as far as it still is. */
+/** Claims the discount of the current term again, or none if the tenant is no longer entitled to it. */
 async function quoteTerm(tx: Tx, rental: Rental, current: RentalTerm, termDays: number): Promise<Quote> {
   const now = tx.clock.now();
   const { available } = await readBalance(tx, rental.orgId, rental.mode, now);
@@ -93,7 +93,7 @@ async function quoteTerm(tx: Tx, rental: Rental, current: RentalTerm, termDays: 
       spec: {
         rentalType: rental.kind === 'bare-metal' ? 'bare-metal' : 'virtual-machine',
         gpuCount: rental.gpuCount,
-        // What is extended was sold as these before.
+        // The current term was sold with these values, so they are valid.
         gpuType: rental.gpuType as RentalSpec['gpuType'],
         region: rental.region as RentalSpec['region'],
         networkType: rental.connectionType,
@@ -102,7 +102,7 @@ async function quoteTerm(tx: Tx, rental: Rental, current: RentalTerm, termDays: 
         discountPercentage,
       },
       available,
-      // Only the runway depends on it, and nobody is shown one here.
+      // Only the runway depends on the burn rate, and it is not shown here.
       burn: { burnPerHour: zeroUsd, cover: zeroUsd },
       holdWindowMs: HOLD_WINDOW_MS,
       now,
@@ -126,6 +126,6 @@ async function requireWithinLimit(tx: Tx, view: RentalView, more: Quote['hold'])
   );
   if (known <= maxNanoUsd) return;
   throw new Fault('MAX_USD_EXCEEDED', {
-    message: `With this term it would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxNanoUsd)}.`,
+    message: `With this term the rental would cost ${formatUsd(known)} USD, more than its maxUsd of ${formatUsd(maxNanoUsd)}. Raise maxUsd first.`,
   });
 }

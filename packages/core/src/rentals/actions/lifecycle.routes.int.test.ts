@@ -27,7 +27,7 @@ await harness.offerTerm(1);
 const clock = hybridClock(harness.clock);
 const server = createRouteServer({
   contract,
-  authenticate: async ({ key }) => callers.get(key) ?? expect.fail('Nobody calls with this key.'),
+  authenticate: async ({ key }) => callers.get(key) ?? expect.fail('Unknown API key.'),
   db: harness.db,
   clock,
   ids: createIdSource({ clock, cell: 1 }),
@@ -67,7 +67,7 @@ async function setKind({ wireId }: Rental, kind: Rental['kind']): Promise<void> 
 }
 
 describe('POST virtual-machine-rentals/terminate', () => {
-  it('answers the receipt, the same again, and by the path without alpha too', async () => {
+  it('returns the receipt, repeats it, and also serves the path without alpha', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     await harness.advance(HOUR_MS);
@@ -95,7 +95,7 @@ describe('POST virtual-machine-rentals/terminate', () => {
     expect(await audited(tenant)).toEqual(['rental.created', 'rental.terminated']);
   });
 
-  it('tells what stays owed of a term that is ended early', async () => {
+  it('returns the owed part of a term that is ended early', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { termType: 'reserved', termPeriodDays: 1 });
     await harness.advance(HOUR_MS);
@@ -108,7 +108,7 @@ describe('POST virtual-machine-rentals/terminate', () => {
     expect(BigInt(owedNanoUsd) - BigInt(refundNanoUsd)).toBeLessThanOrEqual(1n);
   });
 
-  it('knows no rental of others, of the other mode, or of nobody, and answers them alike', async () => {
+  it('returns the same 404 for rentals of other organisations, of the other mode and for unknown ids', async () => {
     const [tenant, other] = [await harness.tenant(), await harness.tenant()];
     const rental = await harness.rent(other, 'live');
     const responses = [
@@ -130,7 +130,7 @@ describe('POST virtual-machine-rentals/terminate', () => {
 });
 
 describe('POST rentals/{id}/…', () => {
-  it('switches a rental and answers what it has become', async () => {
+  it('stops, starts and reboots a rental and returns its new state', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     const stopped = await runAction(tenant, rental, 'stop', { release: true });
@@ -171,7 +171,7 @@ describe('POST rentals/{id}/…', () => {
     ]);
   });
 
-  it('extends a term, once for each Idempotency-Key, and a time to live', async () => {
+  it('extends a term once per Idempotency-Key, and extends a TTL', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, {
       termType: 'reserved',
@@ -198,7 +198,7 @@ describe('POST rentals/{id}/…', () => {
     await post(tenant, terminatePath, { rentalId: rental.wireId });
   });
 
-  it('is refused to a key whose rentals may not last that long', async () => {
+  it('rejects an extension beyond the maximum duration of the key', async () => {
     const tenant = await harness.tenant();
     const keyId = await harness.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
     const rental = await harness.rent(tenant, 'live', { ttlSeconds: 3_600 }, keyId);
@@ -217,7 +217,7 @@ describe('POST rentals/{id}/…', () => {
 });
 
 describe('POST admin/rentals/{id}/terminate', () => {
-  it('ends any rental, owes nothing of its term, and keeps the reason for the audit', async () => {
+  it('terminates any rental, waives its remaining term, and stores the reason in the audit log', async () => {
     const [tenant, operator] = [await harness.tenant(), await harness.tenant()];
     const rental = await startRunningRental(harness, tenant, { termType: 'reserved', termPeriodDays: 1 });
     await harness.advance(HOUR_MS);
@@ -225,7 +225,7 @@ describe('POST admin/rentals/{id}/terminate', () => {
     const { status, json } = await post(operator, path, { reason: 'mining on stolen cards' });
     expect(status).toBe(200);
     expect(json).toMatchObject({ status: 'Terminating', commitment: { owedNanoUsd: '0' } });
-    expect((await viewOf(harness, rental)).rental.endReason).toBe('Ended by the operator.');
+    expect((await viewOf(harness, rental)).rental.endReason).toBe('Terminated by the operator.');
     const [entry] = await harness.rows<{ reason: string; actor_kind: string }>(
       `select reason, actor_kind from audit_log where org_id = '${toUuid(tenant.orgId)}' and action = 'rental.terminated'`,
     );
@@ -239,11 +239,11 @@ describe('POST admin/rentals/{id}/terminate', () => {
   });
 });
 
-describe('terminating a rental while another request of its organisation is under way', () => {
-  it('is answered at once though that request holds the turn of the organisation', async () => {
+describe('terminating a rental during another request of its organisation', () => {
+  it("succeeds at once although that request holds the organisation's lock", async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
-    // As a creation on a busy machine does: it holds the row of the organisation until it commits.
+    // Holds the organisation's row lock, as a slow create request does until it commits.
     const creation = await harness.database.connect();
     await creation.query('begin');
     await creation.query('select 1 from organisations where id = $1 for no key update', [

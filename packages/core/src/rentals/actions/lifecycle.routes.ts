@@ -24,7 +24,6 @@ export interface RentalLifecycleRoutes {
 type Operations = Contract['operations'];
 export type WireReceipt = ResponseBody<Operations['terminateVirtualMachineRental']>;
 
-/** Tenants: changing a rental, ending it, switching it, making it last longer. Operators: ending any. */
 export function serveRentalLifecycle({ server, operations }: RentalLifecycleRoutes): void {
   server.serve(operations.updateRental, ({ params, body, context, transact }) =>
     transact({ name: 'change rental', isolation: readCommitted }, async (tx) => {
@@ -83,7 +82,7 @@ export function serveRentalLifecycle({ server, operations }: RentalLifecycleRout
   );
 }
 
-/** Long enough for a busy machine, and shorter than a handler may take. */
+/** Long enough for a busy machine and shorter than the handler's timeout. */
 export const TERMINATION_LOCK_TIMEOUT_MS = 20_000;
 const terminateTransaction = {
   name: 'terminate rental',

@@ -17,7 +17,7 @@ import { advanceComparing, createInventoryReconciler } from '../inventory/invent
 import { createRentalHarness, HOUR_MS, newSshPair, usd, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-/** Switching rentals off and on, with their GPUs kept or given back, and what each costs. */
+/** Tests stop, start and reboot with GPUs kept or released, and the cost of each. */
 
 const harness = await createRentalHarness();
 await harness.offerTerm(1);
@@ -25,7 +25,7 @@ afterAll(() => harness.drop());
 afterEach(() => expectConsistent(harness));
 
 const never = new AbortController().signal;
-/** Every mock machine is up by then. */
+/** Every mock machine has booted by then. */
 const BOOTED_MS = 6_000;
 const actorOf = (tenant: Tenant) => tenant.call('live').cause.actor;
 
@@ -51,12 +51,12 @@ const end = (tenant: Tenant, rental: Rental) =>
 
 const machineOf = async (rental: Rental) => {
   const [machine] = (await viewOf(harness, rental)).machines;
-  return machine ?? expect.fail('There is no machine.');
+  return machine ?? expect.fail('The rental has no machine.');
 };
 const atEngine = async (rental: Rental) =>
   harness.engines.live.driver.describe(await machineOf(rental), never);
 
-/** Free GPUs of the node that the rental's disk is on. */
+/** Free GPUs of the node that has the rental's disk. */
 const freeBeside = async (rental: Rental): Promise<number> => {
   const { nodeId } = await machineOf(rental);
   const [row] = await harness.rows<{ gpus_free: number }>(
@@ -65,8 +65,8 @@ const freeBeside = async (rental: Rental): Promise<number> => {
   return row?.gpus_free ?? -1;
 };
 
-describe('a rental that is stopped and keeps its GPUs', () => {
-  it('is off, costs the same, and comes on again as it was', async () => {
+describe('stop without release', () => {
+  it('switches the rental off at the same cost, and start restores it', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     expect(await stop(tenant, rental, false)).toMatchObject({
@@ -90,7 +90,7 @@ describe('a rental that is stopped and keeps its GPUs', () => {
     await end(tenant, rental);
   });
 
-  it('is rebooted when asked, one thing at a time', async () => {
+  it('allows a reboot while on, and one task at a time', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     await reboot(tenant, rental);
@@ -105,8 +105,8 @@ describe('a rental that is stopped and keeps its GPUs', () => {
   });
 });
 
-describe('a rental that gives its GPUs back', () => {
-  it('pays for its disk alone, frees what it had, and has others when it is started', async () => {
+describe('stop with release', () => {
+  it('bills only the disk, frees the GPUs, and start allocates new ones', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { gpuCount: 2 });
     const free = await freeBeside(rental);
@@ -141,11 +141,11 @@ describe('a rental that gives its GPUs back', () => {
       ['disk-1', 'closed'],
       ['gpu-2', 'closed'],
     ]);
-    // Each began where the one before it ended.
+    // Each meter opens when the previous one closes.
     expect(all.map(({ openedAt }) => openedAt).slice(1)).toEqual(
       all.map(({ closedAt }) => closedAt).slice(0, 2),
     );
-    const disk = rental.diskPrice ?? expect.fail('Its disk has no price.');
+    const disk = rental.diskPrice ?? expect.fail('The disk has no price.');
     expect(all[1]?.ratePerHour).toBe(rateOf(disk));
     const cost = all.reduce(
       (sum, { ratePerHour, elapsedBeforeMs }) => sum + meteredTotal(ratePerHour, elapsedBeforeMs),
@@ -157,11 +157,11 @@ describe('a rental that gives its GPUs back', () => {
     expect(await harness.balance(tenant.orgId)).toMatchObject({ balance: usd(1_000) - cost, held: 0n });
   });
 
-  it('costs from the moment its engine has it on again, whoever its system lets in, and keeps the keys it had', async () => {
+  it('bills a started rental from when the engine reports it on, even if its system refuses logins, and keeps its keys', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { customPorts: [8080] });
     const { driver } = harness.engines.live;
-    // Its system is its tenant's: here it lets in one key alone, and that is not the platform's.
+    // The tenant's system accepts one key, which is not the platform's.
     const own = newSshPair();
     await driver.setKeys(await machineOf(rental), [own.publicKey], never);
     await stop(tenant, rental);
@@ -174,19 +174,19 @@ describe('a rental that gives its GPUs back', () => {
     const started = (await meters(harness, rental)).find(({ name }) => name === 'gpu-2');
     const stored = await harness.engines.live.memory.read(machine);
     expect(stored?.machine).toMatchObject({ sshKeys: [own.publicKey], ports: machine.ports });
-    // Nothing of it ran unpaid, and nobody waited for it to boot.
+    // Billing starts when the engine switches the machine on, without waiting for the boot.
     expect(started?.openedAt.getTime()).toBe(stored?.machine.onSinceMs);
     await end(tenant, rental);
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('stays off, with its disk and without a hold, where there is no room on its host', async () => {
+  it('leaves the rental off without a hold if its host has no free GPUs', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { gpuCount: 8 });
     await stop(tenant, rental);
     await reconcileToIdle(harness, rental);
     const { held } = await harness.balance(tenant.orgId);
-    // Somebody else takes all that there is.
+    // Another tenant takes all free GPUs.
     const others = await harness.tenant({ balanceUsd: 10_000 });
     const taken: Rental[] = [];
     while ((await freeBeside(rental)) > 0)
@@ -208,7 +208,7 @@ describe('a rental that gives its GPUs back', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('stays off, with its disk and without a hold, where the start fails, and can be started again', async () => {
+  it('leaves the rental off without a hold if its start fails, and a later start succeeds', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     await stop(tenant, rental);
@@ -219,8 +219,8 @@ describe('a rental that gives its GPUs back', () => {
     const faultyDriver = createFaultyDriver(harness);
     faultyDriver.plan({ at: 'setGpus', when: 'after', kind: 'failed' });
     const failed = await reconcileUntil(harness, rental, { until: 'Running', faultyDriver });
-    expect(failed.statusReason).toContain('could not be started');
-    // Giving back what it took is tried until it is done.
+    expect(failed.statusReason).toContain('start failed');
+    // The release of the newly allocated GPUs is retried until it succeeds.
     faultyDriver.plan({ at: 'stop', when: 'before', kind: 'failed', times: 3 });
     for (let round = 0; round < 20 && !faultyDriver.spent(); round += 1) {
       await reconcileRental(reconcileDepsOf(harness, { faultyDriver }), rental.orgId, rental.id, never);
@@ -248,7 +248,7 @@ describe('a rental that gives its GPUs back', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('and whose GPUs cannot be taken out stays as it was, and has its ports when it is started again', async () => {
+  it('leaves the GPUs if they cannot be detached, and the ports are back after a start', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { customPorts: [8080] });
     const { ports } = await machineOf(rental);
@@ -268,7 +268,7 @@ describe('a rental that gives its GPUs back', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('is not started without the money for it', async () => {
+  it('rejects a start without sufficient balance', async () => {
     const tenant = await harness.tenant({ balanceUsd: 6 });
     const rental = await startRunningRental(harness, tenant);
     await harness.advance(45 * 60_000);
@@ -282,7 +282,7 @@ describe('a rental that gives its GPUs back', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('is ended while it is off, and while it is being started', async () => {
+  it('allows termination while the rental is off and while it is starting', async () => {
     const tenant = await harness.tenant();
     for (const startFirst of [false, true]) {
       const rental = await startRunningRental(harness, tenant);
@@ -295,7 +295,7 @@ describe('a rental that gives its GPUs back', () => {
     }
   });
 
-  it('does all of it for nothing in test mode', async () => {
+  it('costs nothing in test mode', async () => {
     const tenant = await harness.tenant({ balanceUsd: 0 });
     await harness.watch();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'test'), { until: 'Running' });
@@ -310,7 +310,7 @@ describe('a rental that gives its GPUs back', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('is refused of a term, which is paid for to its end', async () => {
+  it('is rejected for a reserved term, which is paid to its end', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { termType: 'reserved', termPeriodDays: 1 });
     await expect(stop(tenant, rental)).rejects.toMatchObject({ reason: 'RELEASE_NOT_SUPPORTED' });
@@ -319,7 +319,7 @@ describe('a rental that gives its GPUs back', () => {
     await end(tenant, rental);
   });
 
-  it('does each of it once when several ask and several work at once', async () => {
+  it('runs each task once with concurrent requests and workers', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     const stops = await Promise.allSettled([1, 2, 3].map(() => stop(tenant, rental)));

@@ -26,11 +26,10 @@ import { billingEndsAt, currentTerm, freesAt, isDiskMeter, onDemandPrice, nextTe
 import { insertTerm, saveTerm } from '../model/terms.store.ts';
 
 /**
- * Switching a rental off and on. What is asked for is written down here, under the lock of the rental; whoever works on
- * it does it at the engine and comes back to `finishStop` and `finishStart`.
+ * Stops, starts and reboots rentals. A request stores the task under the rental's lock; reconciling executes it at the engine and
+ * calls `finishStop` or `finishStart`.
  */
 
-/** Nothing else is being done to it, and the table of states allows it. */
 function requireNoTask(rental: Rental, action: 'start' | 'stop' | 'reboot'): void {
   checkRentalAction(rental, action);
   if (rental.task !== null) throw new Fault('ACTION_IN_PROGRESS');
@@ -56,7 +55,7 @@ function startTask(
   );
 }
 
-/** Off, and with `release` without its GPUs too. What is so already is left as it is. */
+/** With `release` also releases the GPUs. Does nothing if the rental is already in that state. */
 export async function stopRental(
   tx: Tx,
   { rental, terms }: RentalView,
@@ -73,13 +72,14 @@ export async function stopRental(
 function requireGpusReleasable(rental: Rental, terms: RentalView['terms']): void {
   if (currentTerm(terms).termType === 'reserved') {
     throw new Fault('RELEASE_NOT_SUPPORTED', {
-      message: 'A reserved term is paid for to its end, so giving its GPUs back would save nothing.',
+      message:
+        'You pay for a reserved term until it ends, so releasing its GPUs would save nothing. Stop the rental without release.',
     });
   }
   if (!isReleasable(rental)) throw new Fault('RELEASE_NOT_SUPPORTED');
 }
 
-/** A machine that is off is not rebooted by accident: whoever wants it on says so. */
+/** A reboot must not switch on a machine that is off: the tenant uses start for that. */
 export async function rebootRental(
   tx: Tx,
   { rental }: RentalView,
@@ -92,9 +92,9 @@ export async function rebootRental(
 }
 
 /**
- * On again. A rental that gave its GPUs back is placed anew on the host that has its disk, with its next stretch of time
- * set aside, and proven like a new one; without room there it stays off. Locks: the rental, then capacity. Nobody takes
- * them for the same rental in the other order: a move to another host happens to what never ran.
+ * Starts a rental. A released rental is placed again on the host that has its disk, with a hold for its first hours, and
+ * provisioned again; without free GPUs there it stays off. Locks: rental, then capacity. A move to another host takes them in the
+ * other order, but only for rentals that never ran.
  */
 export async function startRental(
   tx: Tx,
@@ -113,12 +113,14 @@ async function startReleased(tx: Tx, view: RentalView, actor: Actor): Promise<Re
   const machines = currentMachinesOf(view);
   const [machine] = machines;
   if (machine === undefined || machines.length > 1) {
-    throw new Error(`Rental ${rental.id} gave its GPUs back and has ${machines.length} machines.`);
+    throw new Error(
+      `Rental ${rental.id} has released its GPUs and must have one machine, but has ${machines.length}.`,
+    );
   }
   const { nodeId } = machine;
   const placement = await place(tx, toPlacementRequest(rental, { only: nodeId, freesAt: freesAt(view) }));
   const placed = placement.nodes.find((node): node is PlacedNode => node.nodeId === nodeId);
-  if (placed === undefined) throw new Error(`Rental ${rental.id} was placed apart from its disk.`);
+  if (placed === undefined) throw new Error(`Rental ${rental.id} was placed on another node than its disk.`);
   await saveMachine(tx, machine, {
     state: 'wanted',
     allocationId: placement.allocationId,
@@ -130,7 +132,7 @@ async function startReleased(tx: Tx, view: RentalView, actor: Actor): Promise<Re
   });
   const pending = await transitionRental(tx, rental, {
     to: 'Pending',
-    reason: 'It is being started.',
+    reason: 'The rental is starting.',
     actor,
     changes: {
       task: 'provision',
@@ -146,7 +148,7 @@ async function startReleased(tx: Tx, view: RentalView, actor: Actor): Promise<Re
   return pending;
 }
 
-/** The term that the start brings, with its first stretch set aside. One that a failed start left is used again. */
+/** Adds the term of the start with its first hold, or reuses the term of a failed start. */
 async function ensureUpcomingTerm(tx: Tx, view: RentalView): Promise<void> {
   const { rental, terms } = view;
   const { orgId, id } = rental;
@@ -163,13 +165,13 @@ async function ensureUpcomingTerm(tx: Tx, view: RentalView): Promise<void> {
 
 const noTask = { task: null, taskOptions: {}, taskDeadlineAt: null } as const;
 
-/** The engine has switched it on, or rebooted it. */
+/** Called when the engine has started or rebooted the machine. */
 export async function finishStart(tx: Tx, view: RentalView): Promise<Rental> {
   await clearStarting(tx, view);
   return updateRentalAndEnqueue(tx, view.rental, { ...noTask, power: 'on' }, rentalsActor);
 }
 
-/** A machine that its engine has switched is no longer at its first start. */
+/** A completed task of the engine ends the machine's first start. */
 async function clearStarting(tx: Tx, view: RentalView): Promise<void> {
   for (const machine of currentMachinesOf(view)) {
     if (machine.starting) await saveMachine(tx, machine, { starting: false });
@@ -177,8 +179,8 @@ async function clearStarting(tx: Tx, view: RentalView): Promise<void> {
 }
 
 /**
- * The engine has switched it off, and taken the GPUs out where they are given back. They can be sold again from here on
- * and are no longer paid for; the disk is.
+ * Called when the engine has stopped the machine and detached released GPUs. From here on the GPUs can be sold again and only the
+ * disk is billed.
  */
 export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
   const { rental } = view;
@@ -195,14 +197,16 @@ export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
     rental,
     {
       ...noTask,
-      ...(isForMoney ? { taskOptions: { because }, statusReason: `Stopped for want of ${because}.` } : {}),
+      ...(isForMoney
+        ? { taskOptions: { because }, statusReason: `Stopped because the ${because} ran out.` }
+        : {}),
       power: 'off',
       gpuHeld: false,
       allocationId: null,
     },
     rentalsActor,
   );
-  // A start that failed ends here too: it opened nothing, and the disk is paid for already.
+  // After a failed start no other meter is open, and the disk is already billed.
   const meters = await metersOf(tx, off);
   if (meters.every((meter) => meter.state === 'closed' || isDiskMeter(meter))) return off;
   const at = billingEndsAt({ ...view, rental: off }, meters, tx.clock.now());
@@ -211,7 +215,7 @@ export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
   return off;
 }
 
-/** A disk that only what was set aside pays for, and the notice of when that ends. */
+/** Retains the disk with held money only, and emits an event with the end of the retention. */
 export async function retainDiskAndNotify(
   tx: Tx,
   rental: Rental,

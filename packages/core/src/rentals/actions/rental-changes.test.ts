@@ -20,7 +20,7 @@ const reasonOf = (work: () => unknown): string | null => {
   }
 };
 
-describe('what an update changes', () => {
+describe('toRentalChanges', () => {
   it.each([
     [{}, {}],
     [
@@ -38,18 +38,18 @@ describe('what an update changes', () => {
       { idle: { afterSeconds: 300, action: 'stop' as const } },
       { idle: { afterSeconds: 300, action: 'stop' as const } },
     ],
-  ])('is what it names and no more: %o', (update, changes) => {
+  ])('contains only the fields of the update: %o', (update, changes) => {
     expect(toRentalChanges(update, now)).toEqual(changes);
   });
 
   it.each([[{ maxUsd: 0.0000000001 }], [{ maxUsd: 1e12 }], [{ label: 'x'.repeat(1_001) }]])(
-    'of what no row can hold is refused',
+    'rejects values that the row cannot store',
     (update) => {
       expect(reasonOf(() => toRentalChanges(update, now))).toBe('VALIDATION_FAILED');
     },
   );
 
-  it('asks for a look only where its end may have moved', () => {
+  it('changesEnd is true only for fields that can move the end', () => {
     expect(changesEnd({ name: 'a', label: 'b', tags: {} })).toBe(false);
     for (const changes of [
       { expiresAt: null },
@@ -62,37 +62,37 @@ describe('what an update changes', () => {
   });
 });
 
-describe('a key whose rentals may last two hours', () => {
+describe('requireTtlWithinKeyLimit with a limit of two hours', () => {
   const limits = { maxRentalSeconds: 7_200 };
 
   it.each<[string, Date | null, Date | null, string | null]>([
-    ['sets an end within them', null, hours(1), null],
-    ['sets the latest end', hours(1), hours(2), null],
-    ['cannot set a later one', hours(1), hours(3), 'KEY_LIMIT_EXCEEDED'],
-    ['cannot lift the end', hours(1), null, 'KEY_LIMIT_EXCEEDED'],
-    ['cannot confirm that there is none', null, null, 'KEY_LIMIT_EXCEEDED'],
-    ['shortens what others made longer', hours(9), hours(5), null],
-    ['ends late what had no end', null, hours(5), null],
+    ['accepts an end within the limit', null, hours(1), null],
+    ['accepts an end at the limit', hours(1), hours(2), null],
+    ['rejects an end beyond the limit', hours(1), hours(3), 'KEY_LIMIT_EXCEEDED'],
+    ['rejects the removal of the end', hours(1), null, 'KEY_LIMIT_EXCEEDED'],
+    ['rejects no end for a rental without end', null, null, 'KEY_LIMIT_EXCEEDED'],
+    ['accepts an earlier end beyond the limit', hours(9), hours(5), null],
+    ['accepts an end beyond the limit for a rental without end', null, hours(5), null],
   ])('%s', (_, expiresAt, wanted, expected) => {
     expect(reasonOf(() => requireTtlWithinKeyLimit({ createdAt: now, expiresAt }, wanted, limits))).toBe(
       expected,
     );
   });
 
-  it('asks nothing of a key without the limit', () => {
+  it('accepts any end for a key without the limit', () => {
     const forEver = () =>
       requireTtlWithinKeyLimit({ createdAt: now, expiresAt: now }, null, { maxRentalSeconds: null });
     expect(reasonOf(forEver)).toBeNull();
   });
 });
 
-describe('a limit of the cost', () => {
+describe('requireLimitAboveCost', () => {
   it.each([
     [null, null],
     [101n, null],
     [100n, 'VALIDATION_FAILED'],
     [1n, 'VALIDATION_FAILED'],
-  ])('of %s nano-USD, where 100 are spent, is refused as %s', (limit, expected) => {
+  ])('with limit %s and a cost of 100 nano-USD fails with %s', (limit, expected) => {
     const wanted = limit === null ? null : nanoUsd(limit);
     expect(reasonOf(() => requireLimitAboveCost(wanted, nanoUsd(100n)))).toBe(expected);
   });

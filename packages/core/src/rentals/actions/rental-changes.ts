@@ -6,11 +6,10 @@ import { requireLabel } from '../order/order.ts';
 import type { Rental } from '../model/rental.ts';
 import type { RentalChanges } from '../model/rentals.store.ts';
 
-/** What a tenant may change of a rental that goes on, and what may stand against it. Pure. */
+/** Converts and validates the changes that a tenant requests for a rental. Pure. */
 
 export type RentalUpdate = Body<Contract['operations']['updateRental']>;
 
-/** The changes that an update asks for, as of now. Only what it names is in them. */
 export function toRentalChanges(update: RentalUpdate, now: Date): RentalChanges {
   const { name, label, tags, convertToOnDemandOnExpiry: convertOnExpiry, ttlSeconds, maxUsd, idle } = update;
   return {
@@ -30,14 +29,14 @@ const addSeconds = (now: Date, seconds: number): Date => new Date(now.getTime() 
 
 const reconciledFields = ['convertOnExpiry', 'expiresAt', 'maxNanoUsd', 'idle'] as const;
 
-/** Whether somebody must look when the rental ends by itself now. A new name needs nobody. */
+/** Whether the rental must be reconciled because its end may have moved. */
 export function changesEnd(changes: RentalChanges): boolean {
   return reconciledFields.some((field) => field in changes);
 }
 
 /**
- * A key that bounds how long rentals may last cannot make one last longer than that, counted from when it was accepted,
- * however often it asks. It may always make one end sooner.
+ * A key with a maximum duration cannot extend a rental beyond that duration, counted from creation, with any number of requests.
+ * It can always shorten a rental.
  */
 export function requireTtlWithinKeyLimit(
   rental: Pick<Rental, 'createdAt' | 'expiresAt'>,
@@ -49,16 +48,19 @@ export function requireTtlWithinKeyLimit(
   const present = rental.expiresAt?.getTime() ?? Infinity;
   if (wanted <= Math.max(addSeconds(rental.createdAt, longest).getTime(), present) && wanted !== Infinity)
     return;
-  throw keyLimitExceeded('maxRentalSeconds', `Rentals of this API key may last ${longest} seconds at most.`);
+  throw keyLimitExceeded(
+    'maxRentalSeconds',
+    `This API key limits rentals to ${longest} seconds. Use an earlier end or another key.`,
+  );
 }
 
-/** A limit that is passed already would end the rental at once: whoever wants that says so. */
+/** A limit below the present cost would end the rental at once, which the tenant must request explicitly. */
 export function requireLimitAboveCost(maxNanoUsd: NanoUsd | null, cost: NanoUsd): void {
   if (maxNanoUsd === null || maxNanoUsd > cost) return;
   throw new Fault('VALIDATION_FAILED', {
     issues: [
       {
-        message: `must be more than the ${formatUsd(cost)} USD that it has cost already; terminate it to end it now`,
+        message: `must exceed the ${formatUsd(cost)} USD that the rental has already cost; to end it now, terminate it`,
         path: ['maxUsd'],
         code: 'too_small',
       },

@@ -7,7 +7,7 @@ import { kinds, rentAs } from '../marketplace.fixture.ts';
 import { createRentalHarness, DAY_MS, HOUR_MS, quiet, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-/** What becomes of rentals when their organisation is suspended together with its work. */
+/** Tests the termination of rentals when their organisation is suspended. */
 
 const harness = await createRentalHarness();
 afterAll(() => harness.drop());
@@ -26,16 +26,16 @@ async function suspend(tenant: Tenant): Promise<number> {
   return harness.run((tx) => runningWork.end(tx, tenant.orgId));
 }
 
-/** By two workers at once. */
+/** Two concurrent workers. */
 const sweep = () =>
   Promise.all([1, 2].map(() => executeRequiredActions(harness.db, { log: quiet, limit: 20 })));
 
 const rowOf = async (rental: Rental): Promise<Rental> => (await viewOf(harness, rental)).rental;
 
-const reason = 'Its organisation was suspended by the operator.';
+const reason = 'The operator suspended the organisation.';
 
-describe('an organisation that is suspended with its work', () => {
-  it('has every rental of every kind ended, also those that do not run yet and those in test mode', async () => {
+describe('suspension with running work', () => {
+  it('terminates rentals of every kind, also Pending ones and those in test mode', async () => {
     const tenant = await harness.tenant();
     const up: Rental[] = [];
     for (const { kind } of kinds) {
@@ -47,7 +47,7 @@ describe('an organisation that is suspended with its work', () => {
     await harness.advance(HOUR_MS);
 
     expect(await suspend(tenant)).toBe(all.length);
-    expect(await harness.run((tx) => runningWork.end(tx, tenant.orgId)), 'asked for again').toBe(0);
+    expect(await harness.run((tx) => runningWork.end(tx, tenant.orgId)), 'requested again').toBe(0);
     await sweep();
 
     for (const rental of all) {
@@ -56,10 +56,10 @@ describe('an organisation that is suspended with its work', () => {
     }
     expect(await harness.paid(tenant.orgId, causeOfRental(pending))).toBe(0n);
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
-    expect(await harness.run((tx) => runningWork.end(tx, tenant.orgId)), 'when nothing is left').toBe(0);
+    expect(await harness.run((tx) => runningWork.end(tx, tenant.orgId)), 'after all have ended').toBe(0);
   });
 
-  it('owes nothing of a term that has not run out', async () => {
+  it('waives the remaining term', async () => {
     await harness.offerTerm(30);
     const tenant = await harness.tenant({ balanceUsd: 10_000 });
     const rental = await startRunningRental(harness, tenant, {
@@ -79,7 +79,7 @@ describe('an organisation that is suspended with its work', () => {
     expect({ held, available }).toEqual({ held: 0n, available: balance });
   });
 
-  it('keeps what it has when the suspension is lifted before anybody came to end it', async () => {
+  it('terminates nothing if the suspension is lifted before the sweep', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     await suspend(tenant);
@@ -88,7 +88,7 @@ describe('an organisation that is suspended with its work', () => {
     expect(await rowOf(rental)).toMatchObject({ status: 'Running', power: 'on' });
   });
 
-  it('keeps what it has when it is suspended anew without its work, whatever was asked for before', async () => {
+  it('terminates nothing under a later suspension without running work', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant);
     await suspend(tenant);
@@ -102,7 +102,7 @@ describe('an organisation that is suspended with its work', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('takes nothing from anybody else', async () => {
+  it('does not affect other organisations', async () => {
     const [guilty, other] = [await harness.tenant(), await harness.tenant()];
     const rentals = [
       await startRunningRental(harness, guilty),

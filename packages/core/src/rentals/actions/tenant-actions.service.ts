@@ -16,11 +16,11 @@ import { rentalResourceOf, scopeOf, type Rental, type RentalKind, type RentalVie
 import { findAnyRental, findRentalByWireId } from '../model/rentals.store.ts';
 
 /**
- * What people ask of a rental: by the tenant's own key, or by an operator. Locks: organisation, rental, then the rest. An end does
- * not take the lock of the organisation.
+ * Executes actions of tenants and operators on rentals. Locks: organisation, rental, then the rest. A termination does not lock
+ * the organisation, so that a slow request cannot delay it.
  */
 
-/** The rental of the caller's own, in the mode of its key. Absent, foreign and of another kind are alike. */
+/** Finds a rental of the caller in the mode of its key. Absent, foreign and wrong-kind rentals give the same fault. */
 async function requireOwnRental(
   tx: Tx,
   call: CallContext,
@@ -40,7 +40,6 @@ export interface TerminateRentalRequest {
   readonly reason: string | undefined;
 }
 
-/** The tenant ends its rental. The receipt says what it cost. */
 export async function terminateOwnRental(
   tx: Tx,
   call: CallContext,
@@ -48,16 +47,15 @@ export async function terminateOwnRental(
 ): Promise<Receipt> {
   const { rental } = await requireOwnRental(tx, call, request.rentalId, [request.kind], authorizeTermination);
   requireNotPrivateCloud(rental);
-  // An empty reason is none.
-  const reason = request.reason || 'Ended by its tenant.';
+  const reason = request.reason || 'Terminated by the tenant.';
   const receipt = await terminateRental(tx, call.orgId, rental.id, { actor: call.cause.actor, reason });
   await auditTermination(tx, call.cause, rental, { receipt, reason });
   return receipt;
 }
 
 /**
- * An operator ends a rental of anybody's. The tenant did not choose that, so it owes nothing of a term that has not run
- * out; and why it was ended is for the audit, not for the tenant.
+ * Terminates a rental of any organisation. Waives the remaining term, because the tenant did not choose to end it. The operator's
+ * reason goes to the audit log and is not shown to the tenant.
  */
 export async function terminateAnyRental(
   tx: Tx,
@@ -68,14 +66,14 @@ export async function terminateAnyRental(
   if (rental === null) throw new Fault('RENTAL_NOT_FOUND');
   const receipt = await terminateRental(tx, rental.orgId, rental.id, {
     actor: cause.actor,
-    reason: 'Ended by the operator.',
+    reason: 'Terminated by the operator.',
     rest: 'waived',
   });
   await auditTermination(tx, cause, rental, { receipt, reason: request.reason });
   return receipt;
 }
 
-/** Once: an end that was asked for again changed nothing. */
+/** A repeated termination changed nothing and is not audited again. */
 async function auditTermination(
   tx: Tx,
   cause: AuditContext,
@@ -95,7 +93,6 @@ async function auditTermination(
 
 export type TenantAction = 'start' | 'stop' | 'reboot' | 'extend';
 
-/** The tenant does something to its rental, and is answered what that has become. */
 export async function runTenantAction(
   tx: Tx,
   call: CallContext,

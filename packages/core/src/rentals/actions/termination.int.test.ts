@@ -27,7 +27,7 @@ import {
 } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-/** How rentals end, by anybody and by the clock, and what they have cost then, to the nano-USD. */
+/** Tests how rentals end by request or by time, and their cost to the nano-USD. */
 
 const harness = await createRentalHarness();
 await harness.offerTerm(1);
@@ -42,7 +42,7 @@ const end = (tenant: Tenant, rental: Rental, reason = 'done'): Promise<Receipt> 
 
 const paid = (rental: Rental): Promise<bigint> => harness.paid(rental.orgId, causeOfRental(rental));
 
-/** Nothing is set aside any more, and all that is gone is what the rental cost. */
+/** Checks that no money is held and that the balance fell by exactly the cost. */
 async function expectSettled(
   tenant: Tenant,
   rental: Rental,
@@ -57,14 +57,14 @@ async function expectSettled(
 const reserved = (termPeriodDays: number, convert: boolean) =>
   ({ termType: 'reserved', termPeriodDays, convertToOnDemandOnExpiry: convert }) as const;
 
-describe('a rental that its tenant ends', () => {
-  it('costs what ran, and ending it again answers the same receipt', async () => {
+describe('terminateRental', () => {
+  it('charges the time used, and returns the same receipt when repeated', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { gpuCount: 2 });
     await advanceUntil(harness, rental, later(rental.startedAt, 90 * MINUTE_MS + 1));
     await harness.sweepMeters();
     const receipt = await end(tenant, rental);
-    const { price } = (await viewOf(harness, rental)).terms[0] ?? expect.fail('It has no term.');
+    const { price } = (await viewOf(harness, rental)).terms[0] ?? expect.fail('The rental has no term.');
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - (rental.startedAt?.getTime() ?? 0);
     expect(receipt).toMatchObject({
       finalCost: meteredTotal(rateOf(price), ranMs),
@@ -82,7 +82,7 @@ describe('a rental that its tenant ends', () => {
     );
   });
 
-  it('costs nothing before it was proven usable', async () => {
+  it('charges nothing before the readiness check passed', async () => {
     const tenant = await harness.tenant();
     const rental = await harness.rent(tenant, 'live', { gpuCount: 8 });
     expect((await harness.balance(tenant.orgId)).held).toBeGreaterThan(0n);
@@ -92,11 +92,11 @@ describe('a rental that its tenant ends', () => {
     await expectSettled(tenant, rental, 0n);
   });
 
-  it('reserved for 30 days and ended after one hour costs what was quoted, to the nano-USD', async () => {
+  it('charges the quoted amount for 30 reserved days ended after one hour, to the nano-USD', async () => {
     const tenant = await harness.tenant({ balanceUsd: 20_000 });
     const rental = await startRunningRental(harness, tenant, { gpuCount: 3, ...reserved(30, true) });
     const [term] = (await viewOf(harness, rental)).terms;
-    const price = term?.price ?? expect.fail('It has no term.');
+    const price = term?.price ?? expect.fail('The rental has no term.');
     expect(term?.endsAt).toEqual(later(rental.startedAt, 30 * DAY_MS));
     await advanceUntil(harness, rental, later(rental.startedAt, HOUR_MS));
     await harness.sweepMeters();
@@ -106,7 +106,8 @@ describe('a rental that its tenant ends', () => {
     expect(receipt.finalCost).toBe(quoted);
     const whole = BigInt(price.reserve?.committedNanoUsd ?? 0);
     const used = meteredTotal(rateOf(price), ranMs);
-    const { owed, refund, refundPercentage } = receipt.commitment ?? expect.fail('Nothing was committed.');
+    const { owed, refund, refundPercentage } =
+      receipt.commitment ?? expect.fail('The receipt has no commitment.');
     expect(refundPercentage).toBe(50);
     expect(used + owed + refund).toBe(whole);
     expect(used + owed).toBe(quoted);
@@ -114,10 +115,10 @@ describe('a rental that its tenant ends', () => {
     await expectSettled(tenant, rental, quoted, usd(20_000));
   });
 
-  it('ends once, and costs once, however many end it, stop it and look at its clock at once', async () => {
+  it('ends and charges once under concurrent terminations, stops and expiry', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { ttlSeconds: 3_600 });
-    const expiresAt = rental.expiresAt ?? expect.fail('It has no time to live.');
+    const expiresAt = rental.expiresAt ?? expect.fail('The rental has no TTL.');
     await harness.advance(expiresAt.getTime() - harness.clock.nowMs());
     const stop = harness.run(async (tx) => {
       const view = await lockRentalView(tx, tenant.orgId, rental.id);
@@ -149,8 +150,8 @@ describe('a rental that its tenant ends', () => {
   });
 });
 
-describe('a term that runs out', () => {
-  it('ends the rental where nothing was said to follow, told a day and an hour before, each once', async () => {
+describe('end of a term', () => {
+  it('terminates a rental without conversion, with one notice a day and one an hour before', async () => {
     const tenant = await harness.tenant({ balanceUsd: 20_000 });
     const rental = await startRunningRental(harness, tenant, reserved(30, false));
     const endsAt = later(rental.startedAt, 30 * DAY_MS);
@@ -162,11 +163,11 @@ describe('a term that runs out', () => {
     }
     await harness.sweepMeters();
     expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running', 'expiring', 'expiring']);
-    // Nobody looks for a while: the term ends when it ends all the same.
+    // The term ends on time although the expiry is processed an hour late.
     await harness.advance(HOUR_MS);
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
-    expect(over.endReason).toBe('Its reserved term ended.');
-    const [{ price } = expect.fail('It has no term.')] = (await viewOf(harness, rental)).terms;
+    expect(over.endReason).toBe('The reserved term ended.');
+    const [{ price } = expect.fail('The rental has no term.')] = (await viewOf(harness, rental)).terms;
     const whole = BigInt(price.reserve?.committedNanoUsd ?? 0);
     await expectSettled(tenant, rental, whole, usd(20_000));
     expect(await end(tenant, rental)).toMatchObject({
@@ -177,7 +178,7 @@ describe('a term that runs out', () => {
     expect((await rentalEventTypes(harness, rental)).slice(4)).toEqual(['terminating', 'terminated']);
   });
 
-  it('goes on at the price on demand that was frozen with it, without a gap, told once', async () => {
+  it('converts to the on-demand price frozen with the term, without a gap and with one event', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
@@ -195,7 +196,7 @@ describe('a term that runs out', () => {
     const ranMs = (receipt.billingStoppedAt?.getTime() ?? 0) - endsAt.getTime();
     const cost =
       BigInt(first?.price.reserve?.committedNanoUsd ?? 0) +
-      meteredTotal(rateOf(second?.price ?? expect.fail('It did not go on.')), ranMs);
+      meteredTotal(rateOf(second?.price ?? expect.fail('The rental was not converted.')), ranMs);
     expect(second?.price.rateNanoUsdPerHour).toBe(first?.price.reserve?.onDemandNanoUsdPerHour);
     expect(receipt).toMatchObject({ finalCost: cost, commitment: null });
     await reconcileUntil(harness, rental, { until: 'Terminated' });
@@ -203,30 +204,30 @@ describe('a term that runs out', () => {
     expect((await rentalEventTypes(harness, rental)).filter((type) => type === 'converted')).toHaveLength(1);
   });
 
-  it('ends the rental where the money to go on is not there, and costs nothing after it', async () => {
+  it('terminates the rental if the balance does not cover on-demand billing, and charges nothing more', async () => {
     const tenant = await harness.tenant({ balanceUsd: 77 });
     const rental = await startRunningRental(harness, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
     await advanceUntil(harness, rental, later(endsAt, 5 * MINUTE_MS));
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
-    expect(over.endReason).toContain('does not cover going on');
-    const [{ price } = expect.fail('It has no term.')] = (await viewOf(harness, rental)).terms;
+    expect(over.endReason).toContain('balance does not cover');
+    const [{ price } = expect.fail('The rental has no term.')] = (await viewOf(harness, rental)).terms;
     await expectSettled(tenant, rental, BigInt(price.reserve?.committedNanoUsd ?? 0), usd(77));
     expect(await end(tenant, rental)).toMatchObject({ billingStoppedAt: endsAt });
   });
 
-  it('holds no lock of the ledger while it ends a rental that cannot go on', async () => {
+  it('does not hold ledger locks while it terminates a rental that cannot convert', async () => {
     const tenant = await harness.tenant({ balanceUsd: 77 });
     const rental = await startRunningRental(harness, tenant, reserved(1, true));
     const endsAt = later(rental.startedAt, DAY_MS);
     await harness.advance(endsAt.getTime() - harness.clock.nowMs());
     const other = await harness.database.connect();
     try {
-      // The end needs this row. While it waits for the row, money of the organisation must not wait for the end.
+      // The termination waits for this row. Meanwhile it must not hold locks on the organisation's accounts.
       await other.query('begin');
       await other.query('select 1 from rental_machines where rental_id = $1 for update', [toUuid(rental.id)]);
       const ending = reconcileToIdle(harness, rental);
-      await eventually({ what: 'the end to wait for the machine' }, async () => {
+      await eventually({ what: 'the termination to wait for the machine row' }, async () => {
         const { rows } = await other.query(
           `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
         );
@@ -243,7 +244,7 @@ describe('a term that runs out', () => {
   });
 });
 
-describe('an extension', () => {
+describe('extension', () => {
   const byTenant = (tenant: Tenant) => ({
     actor: tenant.call('live').cause.actor,
     limits: { maxRentalSeconds: null },
@@ -253,7 +254,7 @@ describe('an extension', () => {
       extendTerm(tx, await lockRentalView(tx, tenant.orgId, rental.id), days, byTenant(tenant)),
     );
 
-  it('is set aside at once, begins where the last term ended, and costs its whole price', async () => {
+  it('is held at once, starts at the end of the last term, and costs its whole price', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, reserved(1, false));
     const { held } = await harness.balance(tenant.orgId);
@@ -272,24 +273,24 @@ describe('an extension', () => {
     ]);
     await harness.advance(2 * DAY_MS);
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
-    expect(over.endReason).toBe('Its reserved term ended.');
+    expect(over.endReason).toBe('The reserved term ended.');
     await expectSettled(tenant, rental, 2n * held);
   });
 
-  it('that never began is given back when the rental ends', async () => {
+  it('that never started is released when the rental ends', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, reserved(1, true));
     await extend(tenant, rental, 1);
     await advanceUntil(harness, rental, later(rental.startedAt, HOUR_MS));
     const { finalCost, commitment } = await end(tenant, rental);
-    const [{ price } = expect.fail('It has no term.')] = (await viewOf(harness, rental)).terms;
+    const [{ price } = expect.fail('The rental has no term.')] = (await viewOf(harness, rental)).terms;
     expect(finalCost).toBeLessThan(BigInt(price.reserve?.committedNanoUsd ?? 0));
     expect(commitment).not.toBeNull();
     await reconcileUntil(harness, rental, { until: 'Terminated' });
     await expectSettled(tenant, rental, finalCost);
   });
 
-  it('of a rental that is not up yet begins when its first term has ended', async () => {
+  it('of a Pending rental starts at the end of its first term', async () => {
     const tenant = await harness.tenant();
     const accepted = await harness.rent(tenant, 'live', reserved(1, true));
     await extend(tenant, accepted, 1);
@@ -299,7 +300,7 @@ describe('an extension', () => {
     await end(tenant, rental);
   });
 
-  it('is refused on demand, after the end, beyond the limit of cost, and without the money', async () => {
+  it('is rejected on demand, after the end, above the spending limit, and without sufficient balance', async () => {
     const tenant = await harness.tenant();
     const onDemand = await startRunningRental(harness, tenant);
     await expect(extend(tenant, onDemand, 1)).rejects.toMatchObject({ reason: 'TERM_NOT_EXTENDABLE' });
@@ -317,7 +318,7 @@ describe('an extension', () => {
     await end(capped, two);
   });
 
-  it('of a time to live moves its end, and there must be one', async () => {
+  it('of a TTL moves the expiry, and requires a TTL', async () => {
     const tenant = await harness.tenant();
     const more = (rental: Rental) =>
       harness.run(async (tx) =>
@@ -335,15 +336,15 @@ describe('an extension', () => {
   });
 });
 
-describe('limits that the tenant set', () => {
+describe('tenant limits', () => {
   it.each([
-    ['noticed in time', 0],
-    ['noticed late', 10 * MINUTE_MS],
-  ])('of cost are never exceeded, %s', async (_, lateMs) => {
+    ['processed in time', 0],
+    ['processed late', 10 * MINUTE_MS],
+  ])('spending limit is never exceeded, %s', async (_, lateMs) => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { maxUsd: 1.234567891 });
     const [meter] = await meters(harness, rental);
-    const rate = meter?.ratePerHour ?? expect.fail('It has no meter.');
+    const rate = meter?.ratePerHour ?? expect.fail('The rental has no meter.');
     const lastMs = Number((1_234_567_892n * 3_600_000n - 1n) / rate);
     await harness.advance(later(rental.startedAt, lastMs - 1).getTime() - harness.clock.nowMs());
     const round = await reconcileRental(
@@ -356,17 +357,17 @@ describe('limits that the tenant set', () => {
     await harness.advance(1 + lateMs);
     if (lateMs > 0) await harness.sweepMeters();
     const over = await reconcileUntil(harness, rental, { until: 'Terminated' });
-    expect(over.endReason).toBe('It reached the most it may cost.');
+    expect(over.endReason).toBe('The spending limit was reached.');
     const cost = meteredTotal(rate, lastMs);
     expect(cost).toBeLessThanOrEqual(1_234_567_891n);
     expect(meteredTotal(rate, lastMs + 1)).toBeGreaterThan(1_234_567_891n);
     await expectSettled(tenant, rental, cost);
   });
 
-  it('of time end it at that instant, however late anyone looks, and once', async () => {
+  it('TTL ends the rental once at that instant, even if the expiry is processed late', async () => {
     const tenant = await harness.tenant();
     const rental = await startRunningRental(harness, tenant, { ttlSeconds: 7_200 });
-    const expiresAt = rental.expiresAt ?? expect.fail('It has no time to live.');
+    const expiresAt = rental.expiresAt ?? expect.fail('The rental has no TTL.');
     await advanceUntil(harness, rental, later(expiresAt, -HOUR_MS));
     expect(await rentalEventTypes(harness, rental)).toEqual(['pending', 'running', 'expiring']);
     await harness.advance(HOUR_MS + 10 * MINUTE_MS);

@@ -25,19 +25,19 @@ import { billingEndsAt } from '../money/terms.ts';
 import { lockView } from '../model/rental-view.ts';
 import { detachVolumes } from '../model/rental-volumes.ts';
 
-/** How a rental ends, whoever ends it, and the receipt for it. */
+/** Terminates rentals and computes their receipt. */
 
 export interface TerminationDetails {
   readonly actor: Actor;
-  /** Kept with the rental: the tenant's own words, or why the platform ended it. */
+  /** Stored with the rental: the tenant's text, or why the platform ended the rental. */
   readonly reason: string;
-  /** What becomes of a term that has not run out. Only where the tenant did not choose the end is it waived. */
+  /** Treatment of the remaining term. Waived only if the tenant did not choose the end. */
   readonly rest?: RemainingTermCharge;
   /** An end that was due before now: nothing is billed after it. */
   readonly promised?: Date;
 }
 
-/** What stays owed of reserved terms that were ended before their time, and what was not charged of them. */
+/** Owed and refunded parts of a reserved term that ended early. */
 export interface Commitment {
   readonly owed: NanoUsd;
   readonly refund: NanoUsd;
@@ -46,20 +46,20 @@ export interface Commitment {
 
 export interface Receipt {
   readonly rental: Rental;
-  /** Null: billing never began. */
+  /** Null if billing never started. */
   readonly billingStoppedAt: Date | null;
   readonly finalCost: NanoUsd;
   readonly commitment: Commitment | null;
 }
 
-/** The rental and all that belongs to it, with its lock held. Absent and foreign are alike. */
+/** Absent and foreign rentals give the same fault. */
 export async function lockRentalView(tx: Tx, orgId: OrgId, id: RentalId): Promise<RentalView> {
   const view = await lockView(tx, { orgId, id });
   if (view === null) throw new Fault('RENTAL_NOT_FOUND');
   return view;
 }
 
-/** Answers the tenant by the same table that the states move by. True: it was done before. */
+/** Checks the action against the state table. Returns true if the action was already done. */
 export function checkRentalAction(rental: Rental, action: RentalAction): boolean {
   const decision = actionDecision(rentalStates, action, rental.status);
   if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
@@ -67,9 +67,8 @@ export function checkRentalAction(rental: Rental, action: RentalAction): boolean
 }
 
 /**
- * Ends a rental. Billing stops now, or at an end that was promised before; its machines are cut off and removed by
- * whoever works on it next. What was set aside for terms that never began is given back, and of the running one the rest
- * stays owed as it was quoted. Ending again answers the same receipt.
+ * Terminates a rental. Billing stops now, or at an earlier promised end. Holds of unstarted terms are released, and the remaining
+ * term is owed as quoted. Reconciling disconnects and deletes the machines. Repeating the call returns the same receipt.
  */
 export async function terminateRental(
   tx: Tx,
@@ -86,7 +85,7 @@ export async function terminateRental(
 
 const REASON_MAX = 255;
 
-/** The same for a view whose lock is held, of a rental that may be ended. */
+/** For a locked view of a rental that may be terminated. */
 export async function terminateView(tx: Tx, view: RentalView, request: TerminationDetails): Promise<Receipt> {
   const { orgId, id, allocationId } = view.rental;
   const now = tx.clock.now();
@@ -115,7 +114,7 @@ export async function terminateView(tx: Tx, view: RentalView, request: Terminati
   return receiptOf(ending, view.terms, meters);
 }
 
-/** Follows from the closed meters alone, so it is the same whenever it is asked for. */
+/** Computed from the closed meters alone, so it is the same at any time. */
 export function receiptOf(rental: Rental, terms: RentalView['terms'], meters: readonly Meter[]): Receipt {
   const stops = meters.flatMap(({ closedAt }) => (closedAt === null ? [] : [closedAt.getTime()]));
   const at = stops.length === 0 ? null : new Date(Math.max(...stops));

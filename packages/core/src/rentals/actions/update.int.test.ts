@@ -7,11 +7,10 @@ const api = await startRentalQueryApi();
 const { harness } = api;
 afterAll(() => api.close());
 
-/** One that runs. */
 async function insertOne(tenant: Tenant): Promise<number> {
   const inserted = await api.insertRentals(tenant, { live: 5 });
   const running = inserted[4];
-  if (running === undefined) throw new Error('Nothing was planted.');
+  if (running === undefined) throw new Error('No rentals were inserted.');
   return running.wireId;
 }
 
@@ -25,7 +24,7 @@ const commands = (wireId: number) =>
   );
 
 describe('PATCH rentals/{id}', () => {
-  it('changes what is named and nothing else, answers the record, and leaves a line in the audit log', async () => {
+  it('changes only the named fields, returns the record, and writes an audit entry', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertOne(tenant);
     const before = (await api.send(tenant, 'live', { path: pathOf(wireId) })).json;
@@ -43,14 +42,14 @@ describe('PATCH rentals/{id}', () => {
     expect(await commands(wireId)).toEqual([{ count: 0 }]);
   });
 
-  it('of nothing changes nothing', async () => {
+  it('without fields changes nothing', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertOne(tenant);
     const before = (await api.send(tenant, 'live', { path: pathOf(wireId) })).json;
     expect((await patch(tenant, wireId, {})).json).toEqual(before);
   });
 
-  it('to an idle rule is refused where the use of GPUs is not reported', async () => {
+  it('rejects an idle rule where the driver does not report GPU utilisation', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertOne(tenant);
     const idle = { afterSeconds: 600, action: 'terminate' };
@@ -63,7 +62,7 @@ describe('PATCH rentals/{id}', () => {
     expect((await patch(tenant, wireId, { idle })).status).toBe(200);
   });
 
-  it('of its end is worked on, and counts the time to live from now', async () => {
+  it('reconciles the rental if its end moves, and counts the TTL from now', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertOne(tenant);
     await harness.clock.advance(HOUR_MS);
@@ -95,7 +94,7 @@ describe('PATCH rentals/{id}', () => {
     ['Terminating', 400, 'ACTION_IN_PROGRESS'],
     ['Failed', 400, 'ALREADY_TERMINATED'],
     ['Terminated', 400, 'ALREADY_TERMINATED'],
-  ])('in %s answers %i %s, as the table of states has it', async (state, status, reason) => {
+  ])('in %s returns %i %s, as the state table defines', async (state, status, reason) => {
     const tenant = await harness.tenant();
     await api.insertRentals(tenant, { live: 100, ended: 1 });
     const [found] = await harness.rows<{ wire_id: number }>(
@@ -105,7 +104,7 @@ describe('PATCH rentals/{id}', () => {
     expect([response.status, response.json.reason ?? null]).toEqual([status, reason]);
   });
 
-  it('cannot make a rental last longer than the limit of the key, however often it asks', async () => {
+  it('cannot extend a rental beyond the limit of the key by repeated updates', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertOne(tenant);
     const keyId = await harness.limitedKey(tenant, 'live', { maxRentalSeconds: 7_200 });
@@ -118,7 +117,7 @@ describe('PATCH rentals/{id}', () => {
     expect((await patch(tenant, wireId, { ttlSeconds: 3_600 })).status).toBe(200);
   });
 
-  it('refuses a limit of the cost that is passed already', async () => {
+  it('rejects a spending limit below the present cost', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertOne(tenant);
     const response = await patch(tenant, wireId, { maxUsd: 3.5 });
@@ -128,7 +127,7 @@ describe('PATCH rentals/{id}', () => {
     });
   });
 
-  it('by many at once ends as one of them said, with all others in the log', async () => {
+  it('serialises concurrent updates without losing any, and audits each', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertOne(tenant);
     const names = Array.from({ length: 8 }, (_, nth) => `name-${nth}`);
@@ -141,7 +140,7 @@ describe('PATCH rentals/{id}', () => {
     );
     expect(audit.map(({ after }) => after.name).toSorted()).toEqual(names);
     const { json } = await api.send(tenant, 'live', { path: pathOf(wireId) });
-    // Each was told what the one before it had made of the rental: no change was lost.
+    // Each audit entry starts from the result of the previous one, so no update was lost.
     const begins = new Map(audit.map(({ before, after }) => [before.name, after.name]));
     let last = audit.find(({ before }) => before.name.startsWith('rental-'))?.before.name ?? '';
     for (let next = begins.get(last); next !== undefined; next = begins.get(last)) last = next;

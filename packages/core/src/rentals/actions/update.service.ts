@@ -18,7 +18,7 @@ import {
   type RentalUpdate,
 } from './rental-changes.ts';
 
-/** Changes what may be changed of a rental that goes on, and answers what it has become. Locks: organisation, rental. */
+/** Updates a rental and returns its new record. Locks: organisation, rental. */
 export async function updateRental(
   tx: Tx,
   call: CallContext,
@@ -63,7 +63,7 @@ async function saveChanges(
   });
 }
 
-/** Of the rental, the fields that change, as JSON has them. */
+/** The changed fields, in a form that JSON can store. */
 function auditFieldsOf(of: RentalChanges, changes: RentalChanges): Readonly<Record<string, unknown>> {
   const fields = Object.keys(changes) as (keyof RentalChanges)[];
   return Object.fromEntries(

@@ -177,7 +177,7 @@ describe('a reserved term that converts to on-demand', () => {
     expect(await round(rental, away, unfundedSince)).toEqual({ kind: 'again' });
     expect(unfundedSince.size).toBe(0);
     const over = await reconcileUntil(harness, rental, { until: 'Terminated', recallMoney: away });
-    expect(over.endReason).toContain('does not cover going on');
+    expect(over.endReason).toContain('balance does not cover');
     expect(await end(tenant, rental)).toMatchObject({ billingStoppedAt: endsAt });
     await expectConsistent(harness);
   });

@@ -37,9 +37,9 @@ export async function readDueAction(reader: Reader, view: RentalView, now: Date)
 }
 
 const terminationReasons: Readonly<Record<TerminationCause, string>> = {
-  term: 'Its reserved term ended.',
+  term: 'The reserved term ended.',
   ttl: 'Its time to live ended.',
-  cap: 'It reached the most it may cost.',
+  cap: 'The spending limit was reached.',
 };
 
 /** What happens if the money is missing: the rental ends, or the transaction is rolled back and the refusal thrown. */
@@ -171,7 +171,7 @@ async function convertToOnDemand(tx: Tx, view: RentalView, at: Date, without: Wh
     const missing = missingFundsOf(error);
     if (without === 'refuse' && missing !== null) throw await unfundedFault(tx, rental, price, missing);
     const perHour = formatUsd(rateOf(price));
-    const reason = `Its reserved term ended, and the balance does not cover going on for ${perHour} USD an hour.`;
+    const reason = `The reserved term ended, and the balance does not cover the on-demand price of ${perHour} USD per hour.`;
     await terminateView(tx, view, { actor: rentalsActor, reason, promised: at });
     return;
   }
@@ -204,6 +204,6 @@ async function endDiskRetention(tx: Tx, view: RentalView): Promise<void> {
   const why = view.rental.taskOptions.because === 'budget' ? 'budget' : 'balance';
   await terminateView(tx, view, {
     actor: rentalsActor,
-    reason: `The ${why} did not cover it, and the time for which its disk was kept has ended.`,
+    reason: `The ${why} ran out, and the retention of the disk has ended.`,
   });
 }
