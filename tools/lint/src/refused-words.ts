@@ -197,4 +197,11 @@ export const phrasesRefusedInProse: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Texts that are stored or compared, and keep their words. Each is the whole text of a string literal. */
-export const storedTexts: ReadonlySet<string> = new Set([]);
+export const storedTexts: ReadonlySet<string> = new Set([
+  'call in leases of pots',
+  'close leases of pots',
+  'give up silent gateways',
+  'lend to pot',
+  'take back from pot',
+  'tell gateway of lease',
+]);
