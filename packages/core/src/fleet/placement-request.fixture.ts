@@ -2,7 +2,7 @@ import type { OrgId } from '@millrace/platform/ids';
 import { testIds } from '@millrace/testing';
 import type { PlacementRequest } from './placement/placement.ts';
 
-/** What a rental of one GPU asks of placement, but for what a test says otherwise. */
+/** The placement request of a one-GPU rental, with overrides. */
 export function placementRequestFor(
   orgId: OrgId,
   region: string,

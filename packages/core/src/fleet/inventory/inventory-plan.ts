@@ -186,7 +186,7 @@ interface GpuComparison {
 
 const noChange: GpuComparison = { changes: [], added: [], lost: [], isSettled: true };
 
-/** An engine may not report UUID and model of a GPU in use by a machine, so the GPU keeps its stored identity. */
+/** Engines might not report UUID and model of a GPU that a machine uses, so the GPU keeps its stored identity. */
 function keepIdentity(known: readonly StoredGpu[], seen: readonly ReportedGpu[]): readonly ReportedGpu[] {
   const sold = new Map(known.flatMap((gpu) => (gpu.sold ? [[gpu.pciAddress, gpu] as const] : [])));
   return seen.map((gpu) => {

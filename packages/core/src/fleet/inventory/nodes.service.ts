@@ -13,7 +13,7 @@ export interface TransitionOptions {
 }
 
 export interface TransitionedNode {
-  /** State before the transition, to tell a repeated request from a change. */
+  /** State before the transition, to distinguish a repeated request from a change. */
   readonly before: NodeRecord;
   readonly node: NodeRecord;
 }
@@ -22,8 +22,8 @@ export interface TransitionedNode {
  * Changes the status of a node, with its transition record, capacity row and supplier event. For an offline node, ready
  * and draining change only the return status.
  *
- * It takes placement's lock, so nothing is placed on the node unseen once a drain has committed. A transaction that
- * also calls `refreshOpenFlags` must call it first.
+ * It takes placement's lock, so nothing new is placed on the node once a drain has committed. A transaction that also
+ * calls `refreshOpenFlags` must call it first.
  */
 export async function transitionNode(
   tx: Tx,

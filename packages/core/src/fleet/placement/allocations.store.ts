@@ -3,7 +3,7 @@ import { fromUuid, toUuid, type AllocationId, type OrgId } from '@millrace/platf
 import { sql } from 'kysely';
 import type { Placement, PlacementRequest } from './placement.ts';
 
-/** All SQL about what is sold: written once its nodes are locked, found again, and given back. */
+/** SQL that writes, reads and releases allocations. */
 
 const allocateStatement = defineStatement(
   'fleet-allocate',
@@ -21,7 +21,7 @@ const allocateStatement = defineStatement(
        as given (node_id, protocol, external_port, internal_port)`,
 );
 
-/** Writes the whole placement in one statement. The database counts what is left of the nodes. */
+/** Triggers update the free counts of the nodes. */
 export async function insertAllocation(
   tx: Tx,
   request: PlacementRequest,
@@ -75,7 +75,6 @@ interface PlacementRow {
   ports: readonly { node: string; protocol: 'tcp' | 'udp'; external: number; internal: number }[] | null;
 }
 
-/** The live placement of a machine, if it has one. */
 export async function findPlacement(db: Reader, orgId: OrgId, externalId: string): Promise<Placement | null> {
   const [row] = await runStatement<PlacementRow>(db, placementStatement, [toUuid(orgId), externalId]);
   if (row === undefined) return null;
@@ -97,7 +96,7 @@ export async function findPlacement(db: Reader, orgId: OrgId, externalId: string
   };
 }
 
-/** Keeps the GPUs from being sold while the engine has not confirmed that the machine is gone. False: it was not live. */
+/** Keeps the GPUs reserved until the engine confirms the deletion. Returns false if the allocation was not live. */
 export async function markReleasing(tx: Tx, orgId: OrgId, allocationId: AllocationId): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update allocations set state = 'releasing'
@@ -121,8 +120,8 @@ const releaseStatement = defineStatement(
 );
 
 /**
- * Gives GPUs and ports back. False: they were given back before. All hangs on the guarded row, so that of two who
- * release at once the second waits for it and then finds nothing to do.
+ * Frees GPUs and ports. Returns false if they were freed before: a concurrent release waits for the row, then finds
+ * nothing.
  */
 export async function releaseAllocation(tx: Tx, orgId: OrgId, allocationId: AllocationId): Promise<boolean> {
   const values = [toUuid(allocationId), toUuid(orgId), tx.clock.now()];
@@ -130,7 +129,7 @@ export async function releaseAllocation(tx: Tx, orgId: OrgId, allocationId: Allo
   return freed.length === 1;
 }
 
-/** Says when a live allocation is known to end, or that it no longer is. */
+/** Sets the expected end; null if unknown. */
 export async function setFreesAt(
   tx: Tx,
   orgId: OrgId,

@@ -17,7 +17,7 @@ import { place } from './placement.service.ts';
 import { releaseAllocation } from './allocations.store.ts';
 import { placementRequestFor } from '../placement-request.fixture.ts';
 
-/** A region of its own, with the ways to fill it, ask for its GPUs and look at what became of it. */
+/** A separate region per test, with functions to seed it, place in it and release. */
 export interface PlacementRegion {
   readonly region: string;
   seed(options: Omit<FleetOptions, 'region'>): Promise<InsertedFleet>;
@@ -30,12 +30,12 @@ export interface PlacementHarness {
   readonly database: TestDatabase;
   readonly orgId: OrgId;
   newRegion(base?: Partial<PlacementRequest>): PlacementRegion;
-  /** Sentences about what is wrong with the fleet's rows: none, after every test. */
+  /** Violated fleet invariants; must be empty after every test. */
   violations(): Promise<readonly string[]>;
   query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
-/** In one attempt: a deadlock is then an error that the test sees, not one that is repaired behind its back. */
+/** One attempt, so that a deadlock fails the test instead of being retried. */
 export const placementTransaction = { name: 'place', isolation: 'read committed', maxAttempts: 1 } as const;
 
 export async function openPlacementHarness(poolSize: number): Promise<PlacementHarness> {
@@ -84,7 +84,7 @@ export interface PendingPlacement {
   end(how: 'commit' | 'rollback'): Promise<void>;
 }
 
-/** A transaction that has placed and waits to be told how it ends. */
+/** Starts a transaction that places, then waits for `end`. */
 export function holdPlacement({ database }: PlacementHarness, request: PlacementRequest): PendingPlacement {
   const ending = Promise.withResolvers<'commit' | 'rollback'>();
   const placed = Promise.withResolvers<Placement>();
@@ -103,9 +103,9 @@ export function holdPlacement({ database }: PlacementHarness, request: Placement
   };
 }
 
-/** Until so many wait for a lock, of rows or of the test's own. */
+/** Waits until this many connections wait for a row lock or an advisory lock of the test. */
 export async function waitUntilBlocked(ground: PlacementHarness, count: number): Promise<void> {
-  await eventually({ what: `${count} to wait for a lock` }, async () => {
+  await eventually({ what: `${count} connections to wait for a lock` }, async () => {
     const [row] = await ground.query<{ waiting: number }>(
       `select count(*)::int as waiting from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock'`,
@@ -119,7 +119,7 @@ export const gpusOf = (placement: Placement): readonly GpuId[] =>
 
 export interface Outcomes {
   readonly placed: readonly Placement[];
-  /** What the others were told: the reason of a fault, or whatever else went wrong in full. */
+  /** Reasons of faults, or the full text of other errors. */
   readonly refusals: readonly string[];
 }
 
@@ -137,7 +137,7 @@ export function reasonOf(error: unknown): string {
   return isFault(error) ? error.reason : String(error);
 }
 
-/** The reason of the fault that the work ends with; `placed` when it does not. */
+/** The fault's reason, or `placed` if the work succeeds. */
 export async function outcomeOf(work: Promise<unknown>): Promise<string> {
   return work.then(() => 'placed', reasonOf);
 }

@@ -18,11 +18,11 @@ const nodesOf = (placement: Placement) => placement.nodes.map(({ nodeId }) => no
 const externalPorts = (placement: Placement) =>
   placement.nodes.flatMap(({ ports }) => ports.map(({ externalPort }) => externalPort));
 
-/** Longer ago than availability is believed. */
+/** Longer ago than a heartbeat stays valid. */
 const unwatched = (): Date => new Date(systemClock.nowMs() - OBSERVATION_MAX_AGE_MS - 60_000);
 
-describe('what is given', () => {
-  it('is exact GPUs by their address, and the same when asked again for the machine', async () => {
+describe('an allocation', () => {
+  it('contains exact GPUs by address and stays the same when the machine is placed again', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 1 });
     const externalId = testIds.nextUuid();
@@ -38,7 +38,7 @@ describe('what is given', () => {
     expect(await findPlacement(ground.database.db, testIds.next('org'), externalId)).toBeNull();
   });
 
-  it('comes from the node with the tightest fit, so that whole nodes stay whole', async () => {
+  it('is on the node with the fewest sufficient free GPUs, so that whole nodes stay free', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 6 });
     const six = await region.place({ gpusPerNode: 6 });
@@ -48,7 +48,7 @@ describe('what is given', () => {
     expect(nodesOf(await region.place({ gpusPerNode: 3 }))).toEqual(nodesOf(four));
   });
 
-  it('shares a NUMA node where that is possible', async () => {
+  it('uses GPUs of one NUMA node if possible', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1 });
     const one = await region.place({ gpusPerNode: 1 });
@@ -62,7 +62,7 @@ describe('what is given', () => {
     expect(touched).toEqual([[0], [1, 1, 1, 1], [0, 0, 0]]);
   });
 
-  it('is never part of a bare machine: a tenant of one has all of it', async () => {
+  it('is never part of a bare-metal machine', async () => {
     const region = ground.newRegion({ offer: 'bare-metal' });
     await region.seed({ nodes: 1, offer: 'bare-metal' });
     expect(await outcomeOf(region.place({ gpusPerNode: 4 }))).toBe(full);
@@ -70,7 +70,7 @@ describe('what is given', () => {
   });
 });
 
-describe('constraints', () => {
+describe('placement requirements', () => {
   it('match region, GPU type, network and offer exactly', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1 });
@@ -82,7 +82,7 @@ describe('constraints', () => {
     expect(await outcomeOf(region.place())).toBe(free);
   });
 
-  it('take CUDA as a minimum', async () => {
+  it('treat CUDA as a minimum', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, cuda: '12.8' });
     expect(await outcomeOf(region.place({ cuda: 1209 }))).toBe(full);
@@ -91,12 +91,12 @@ describe('constraints', () => {
     expect(await outcomeOf(region.place({ cuda: 1104 }))).toBe(free);
   });
 
-  it('leave out nodes that were tried, and reach one by name', async () => {
+  it('exclude the nodes in except and select the node in only', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 3 });
     const [first, second, third] = nodeIds;
     if (first === undefined || second === undefined || third === undefined)
-      throw new Error('Three were planted.');
+      throw new Error('Three nodes were inserted.');
     expect(nodesOf(await region.place({ except: [first, third] }))).toEqual([second]);
     expect(await outcomeOf(region.place({ except: nodeIds }))).toBe(full);
     expect(nodesOf(await region.place({ only: third }))).toEqual([third]);
@@ -105,7 +105,7 @@ describe('constraints', () => {
     expect(await outcomeOf(region.place({ only: testIds.next('nod') }))).toBe(full);
   });
 
-  it('never give a live node to a test wish or the other way round, not even by raw SQL', async () => {
+  it('never place a test request on a live node or the reverse, not even with raw SQL', async () => {
     const [live, test] = [ground.newRegion(), ground.newRegion({ mode: 'test' })];
     const { nodeIds } = await live.seed({ nodes: 1 });
     await test.seed({ nodes: 1, mode: 'test' });
@@ -127,22 +127,22 @@ describe('constraints', () => {
     ).rejects.toThrow(/foreign key/);
   });
 
-  it.each(['ready', 'open'])('leave out a node that is not %s', async (column) => {
+  it.each(['ready', 'open'])('exclude a node that is not %s', async (column) => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 2 });
     const [closed, other] = nodeIds;
-    if (closed === undefined || other === undefined) throw new Error('Two were planted.');
+    if (closed === undefined || other === undefined) throw new Error('Two nodes were inserted.');
     await ground.query(`update node_capacity set ${column} = false where node_id = $1`, [toUuid(closed)]);
     expect(nodesOf(await region.place({ gpusPerNode: 8 }))).toEqual([other]);
     expect(await outcomeOf(region.place())).toBe(full);
     expect(await outcomeOf(region.place({ only: closed }))).toBe(full);
   });
 
-  it('sell only GPUs that are there: one that went missing is not, and one that is back is', async () => {
+  it('exclude missing GPUs, and include them again when they return', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 2 });
     const [lost] = gpusOf(await region.place());
-    if (lost === undefined) throw new Error('One was placed.');
+    if (lost === undefined) throw new Error('One GPU was placed.');
     const state = (to: string) =>
       ground.query('update gpus set state = $2 where id = $1', [toUuid(lost), to]);
     await state('missing');
@@ -159,8 +159,8 @@ describe('constraints', () => {
 
 const ssh = { internalPort: 22, protocol: 'tcp' } as const;
 
-describe('ports', () => {
-  it('are unique on a node, in each protocol, and are given again once they are free', async () => {
+describe('port assignment', () => {
+  it('is unique per node and protocol, and reuses released ports', async () => {
     const region = ground.newRegion({
       ports: [ssh, { internalPort: 80, protocol: 'tcp' }, { internalPort: 53, protocol: 'udp' }],
     });
@@ -180,7 +180,7 @@ describe('ports', () => {
     expect(tcpPorts(await region.place())).toEqual(tcpPorts(first));
   });
 
-  it('that were just given back are hardly the next to be given: others may still know them by a name', async () => {
+  it('rarely reuses a port that was just released', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1 });
     const given = new Set<number>();
@@ -192,7 +192,7 @@ describe('ports', () => {
     expect(given.size).toBeGreaterThan(1);
   });
 
-  it('used up on the best node make place for it on another', async () => {
+  it('uses another node if the best node has no free ports', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 1, portRange: [30_000, 30_001] });
     const { nodeIds: others } = await region.seed({ nodes: 1 });
@@ -204,7 +204,7 @@ describe('ports', () => {
     expect(nodesOf(await region.place({ only, ports: [] }))).toEqual(nodeIds);
   });
 
-  it('used up on more nodes than anybody tries one by one do not hide the one that has some', async () => {
+  it('finds a node with free ports behind more full nodes than are tried one by one', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 100, gpusPerNode: 2, portRange: [30_000, 30_000] });
     for (const only of nodeIds) await region.place({ only });
@@ -216,7 +216,7 @@ describe('ports', () => {
     });
   });
 
-  it('of a gang are given on each of its nodes, and one node without any makes place for others', async () => {
+  it('covers each node of a gang and avoids nodes without free ports', async () => {
     const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
     await region.seed({ nodes: 2, offer: 'bare-metal', portRange: [30_000, 30_000] });
     const { nodeIds } = await region.seed({ nodes: 3, offer: 'bare-metal' });
@@ -229,8 +229,8 @@ describe('ports', () => {
   });
 });
 
-describe('machines with an address of their own', () => {
-  it('are given no ports and use none up, however few their cluster has', async () => {
+describe('machines with their own address', () => {
+  it("get no ports and use none of the cluster's range", async () => {
     const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2 });
     await region.seed({ nodes: 4, offer: 'bare-metal', driver: 'ironic', portRange: [30_000, 30_000] });
     const ports = [ssh, { internalPort: 80, protocol: 'tcp' } as const];
@@ -240,7 +240,7 @@ describe('machines with an address of their own', () => {
     expect(await outcomeOf(region.place({ ports }))).toBe(full);
   });
 
-  it('are found also after a node that nobody watches was', async () => {
+  it('are found after an unobserved node was rejected', async () => {
     const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8 });
     await region.seed({ nodes: 1, offer: 'bare-metal', driver: 'ironic', watchedAt: unwatched() });
     const { nodeIds } = await region.seed({
@@ -254,8 +254,8 @@ describe('machines with an address of their own', () => {
   });
 });
 
-describe('a cluster that nobody watches', () => {
-  it('sells nothing: 503, with the time to come back', async () => {
+describe('an unobserved cluster', () => {
+  it('is not used: place fails with 503 and a Retry-After', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 2, watchedAt: unwatched() });
     const fault = await region.place().then(
@@ -265,11 +265,11 @@ describe('a cluster that nobody watches', () => {
     expect(fault).toMatchObject({
       reason: 'SERVICE_UNAVAILABLE',
       retryAfterSeconds: 60,
-      message: /Nobody has looked/,
+      message: /have not been checked/,
     });
   });
 
-  it('makes place for one that is watched, however many nodes it has and however well they fit', async () => {
+  it('is passed over for an observed one, for any number of nodes and any fit', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 100, gpusPerNode: 1, watchedAt: unwatched() });
     const { nodeIds } = await region.seed({ nodes: 1 });
@@ -277,7 +277,7 @@ describe('a cluster that nobody watches', () => {
     expect(await outcomeOf(region.place({ except: nodeIds }))).toBe('SERVICE_UNAVAILABLE');
   });
 
-  it('makes place for one that is watched also for a gang', async () => {
+  it('is passed over for an observed one also for a gang', async () => {
     const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, nodeCount: 2, ports: [] });
     await region.seed({ nodes: 200, fabricSize: 2, offer: 'bare-metal', watchedAt: unwatched() });
     const { nodeIds } = await region.seed({ nodes: 3, offer: 'bare-metal' });
@@ -289,7 +289,7 @@ describe('a cluster that nobody watches', () => {
 describe('a gang', () => {
   const gang = { offer: 'bare-metal', gpusPerNode: 8, nodeCount: 4, ports: [] } as const;
 
-  it('is whole nodes of one fabric: enough nodes on two fabrics are not enough', async () => {
+  it('needs whole nodes of one fabric; nodes on two fabrics do not suffice', async () => {
     const region = ground.newRegion(gang);
     await region.seed({ nodes: 6, fabricSize: 3, offer: 'bare-metal' });
     expect(await outcomeOf(region.place())).toBe(full);
@@ -298,11 +298,11 @@ describe('a gang', () => {
     expect(gpusOf(placement)).toHaveLength(24);
   });
 
-  it('does without a node of which something is sold or missing', async () => {
+  it('excludes nodes with an allocated or missing GPU', async () => {
     const region = ground.newRegion({ ...gang, offer: 'virtual-machine' });
     const { nodeIds } = await region.seed({ nodes: 5 });
     const [sold = null, broken] = nodeIds;
-    if (broken === undefined) throw new Error('Five were planted.');
+    if (broken === undefined) throw new Error('Five nodes were inserted.');
     await region.place({ nodeCount: 1, gpusPerNode: 1, only: sold });
     expect(await outcomeOf(region.place())).toBe(free);
     const other = ground.newRegion({ ...gang, offer: 'virtual-machine' });
@@ -314,20 +314,20 @@ describe('a gang', () => {
     expect(await outcomeOf(other.place())).toBe(full);
   });
 
-  it('takes the smallest fabric that holds it, so that large ones stay whole', async () => {
+  it('takes the smallest fabric that fits, so that large ones stay free', async () => {
     const region = ground.newRegion(gang);
     await region.seed({ nodes: 9, offer: 'bare-metal' });
     const { nodeIds } = await region.seed({ nodes: 4, offer: 'bare-metal' });
     expect(nodesOf(await region.place())).toEqual(nodeIds);
   });
 
-  it('may be larger than the number of idle nodes that are counted to compare fabrics', async () => {
+  it('may be larger than the number of idle nodes that are counted per fabric', async () => {
     const region = ground.newRegion({ offer: 'bare-metal', gpusPerNode: 8, ports: [] });
     await region.seed({ nodes: 131, offer: 'bare-metal' });
     expect(nodesOf(await region.place({ nodeCount: 130 }))).toHaveLength(130);
   });
 
-  it('finds its fabric among more idle nodes than are looked at first', async () => {
+  it('finds its fabric among more idle nodes than the first sample reads', async () => {
     const region = ground.newRegion(gang);
     await region.seed({ nodes: 2 * FABRIC_SAMPLE + 150, fabricSize: 2, offer: 'bare-metal' });
     const { nodeIds } = await region.seed({ nodes: 4, offer: 'bare-metal' });
@@ -336,8 +336,8 @@ describe('a gang', () => {
   });
 });
 
-describe('release', () => {
-  it('gives GPUs and ports back once, and says so once', async () => {
+describe('releaseAllocation', () => {
+  it('frees GPUs and ports once, and returns true once', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1, portRange: [30_000, 30_000] });
     const placement = await region.place();
@@ -349,7 +349,7 @@ describe('release', () => {
     expect(await outcomeOf(region.place())).toBe(full);
   });
 
-  it('does nothing when another organisation asks for it', async () => {
+  it('does nothing for another organisation', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const { db } = ground.database;
@@ -369,7 +369,7 @@ describe('release', () => {
     expect(await outcomeOf(region.place())).toBe(full);
   });
 
-  it('is announced first, which keeps the GPUs from others until the engine has let go', async () => {
+  it('keeps the GPUs reserved after markReleasing until the engine confirms the deletion', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const { db } = ground.database;
@@ -384,7 +384,7 @@ describe('release', () => {
     expect(await outcomeOf(region.place())).toBe(free);
   });
 
-  it('lets a machine that moves have its new GPUs beside those that it is leaving', async () => {
+  it('lets a machine get new GPUs while its old allocation is releasing', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 2, gpusPerNode: 1 });
     const externalId = testIds.nextUuid();
@@ -399,8 +399,8 @@ describe('release', () => {
   });
 });
 
-describe('nothing is left', () => {
-  it('of a placement that is rolled back, whatever else its transaction did', async () => {
+describe('transaction rollback', () => {
+  it('leaves nothing of a placement', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const failing = ground.database.db.transaction(placementTransaction, async (tx) => {
@@ -411,7 +411,7 @@ describe('nothing is left', () => {
     expect(await outcomeOf(region.place())).toBe(free);
   });
 
-  it('of what came before in the transaction is lost when capacity is short and the caller goes on', async () => {
+  it('does not happen when capacity is insufficient and the caller continues', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const [placed, refused] = await ground.database.db.transaction(placementTransaction, async (tx) => [
@@ -423,8 +423,8 @@ describe('nothing is left', () => {
   });
 });
 
-describe('the database by itself', () => {
-  it('refuses to sell a GPU twice, also with every trigger off', async () => {
+describe('database constraints', () => {
+  it('reject a second allocation of a GPU, also with all triggers disabled', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 1, gpusPerNode: 2 });
     const [sold, other] = [await region.place(), await region.place()];
@@ -455,7 +455,7 @@ describe('the database by itself', () => {
     }
   });
 
-  it('refuses to take a release back once the GPU has another tenant', async () => {
+  it('reject undoing a release once the GPU is allocated again', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const before = await region.place();
@@ -468,7 +468,7 @@ describe('the database by itself', () => {
     ).rejects.toThrow('allocated_gpus_sold_once_idx');
   });
 
-  it('refuses to call a GPU replaced while it is sold: what is at its address now would be sold beside it', async () => {
+  it('reject the state replaced for an allocated GPU', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const placement = await region.place();
@@ -479,7 +479,7 @@ describe('the database by itself', () => {
     await replace();
   });
 
-  it('refuses to give what one organisation was allocated to another', async () => {
+  it('reject rows of another organisation in an allocation', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 1, gpusPerNode: 2 });
     const placement = await region.place();
@@ -519,7 +519,7 @@ describe('the database by itself', () => {
     `insert into node_capacity (node_id, idle) values (gen_random_uuid(), true)`,
     `update gpus set node_id = node_id`,
     `update gpus set pci_address = pci_address`,
-  ])('keeps the application from: %s', async (statement) => {
+  ])('deny the application role: %s', async (statement) => {
     const client = await ground.database.connect();
     try {
       await client.query('set role millrace_app');
@@ -529,11 +529,11 @@ describe('the database by itself', () => {
     }
   });
 
-  it('counts a node anew after its GPUs changed behind everybody, at the next change', async () => {
+  it('recount a node with wrong counts at its next change', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 2, gpusPerNode: 4 });
     const [damaged, sound] = nodeIds;
-    if (damaged === undefined || sound === undefined) throw new Error('Two were planted.');
+    if (damaged === undefined || sound === undefined) throw new Error('Two nodes were inserted.');
     await ground.query(
       `update node_capacity set gpus_free = 3, gpus_allocated = 0, largest_numa_free = 2
                          where node_id = $1`,
@@ -544,11 +544,11 @@ describe('the database by itself', () => {
     expect(await ground.violations()).toEqual([]);
   });
 
-  it('does not let a node that says it has room and has none stand in the way of the others', async () => {
+  it('do not let a node with wrong counts block placements on other nodes', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 2, gpusPerNode: 1 });
     const [damaged, sound] = nodeIds;
-    if (damaged === undefined || sound === undefined) throw new Error('Two were planted.');
+    if (damaged === undefined || sound === undefined) throw new Error('Two nodes were inserted.');
     await region.place({ only: damaged });
     const count = (left: number) =>
       ground.query('update node_capacity set gpus_free = $2, largest_numa_free = $2 where node_id = $1', [

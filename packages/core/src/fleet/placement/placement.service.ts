@@ -30,37 +30,33 @@ import {
   type LockedNode,
 } from './placement.store.ts';
 
-/** Availability that nobody has looked at for this long is not sold: the engine may have died unseen. */
+/** Clusters without a heartbeat for this long sell nothing, because their engine may have failed. */
 export const OBSERVATION_MAX_AGE_MS = 5 * 60_000;
 
-/**
- * How often a placement looks again after others took what it was about to take. Each time somebody else succeeded,
- * so this many in a row is a stampede, and it is told to come back.
- */
+/** Each retry means that another placement won, so this many in a row is an overload: the caller gets a 503. */
 const MAX_ATTEMPTS = 64;
 
-/** A gang looks for a fabric of which nobody holds nodes at this moment among so many before it waits for the best. */
+/** Fabrics that a gang tries without waiting for locks, before it waits for the best one. */
 const FABRICS_TRIED = 4;
 
 export interface PlacementDeps {
-  /** Where to begin in the order of equal nodes, and of a node's ports: a whole number from 0 to below the bound. */
+  /** Start position among equal nodes and among ports: an integer from 0 to below the bound. */
   readonly random: (bound: number) => number;
 }
 
 const systemTools: PlacementDeps = { random: (bound) => randomInt(bound) };
 
 /**
- * Takes exact GPUs for one machine, in the caller's transaction: until it commits nobody else can take them, and if it
- * rolls back they were never taken. Asked again for a machine that has its GPUs, it answers them.
+ * Allocates GPUs and ports for one machine in the caller's transaction. Idempotent: a machine with a live allocation
+ * gets the same one.
  *
- * Throws 400 `INSUFFICIENT_CAPACITY` when there is no room, which is said only after every node that could have room
- * was looked at or waited for. It locks rows of `node_capacity`, in the order of their ids where it locks several, so
- * the caller takes the locks of the ledger after it, never before.
+ * Throws 400 `INSUFFICIENT_CAPACITY` only after every node that could fit was tried or waited for. It locks several
+ * `node_capacity` rows in order of id, so callers must take ledger locks afterwards, never before.
  */
 export async function place(tx: Tx, request: PlacementRequest, tools = systemTools): Promise<Placement> {
   const nodes = await lockNodesForPlacement(tx, request, tools);
   if (isFault(nodes)) {
-    // Nothing is found for a machine that has its GPUs already, so this is asked only of those who would be refused.
+    // The search finds nothing for a machine that is already placed, so only failed searches need this query.
     const known = await findPlacement(tx, request.orgId, request.externalId);
     if (known !== null) return known;
     throw nodes;
@@ -71,7 +67,6 @@ export async function place(tx: Tx, request: PlacementRequest, tools = systemToo
   return placement;
 }
 
-/** Nodes with their locks held, or why there are none. */
 async function lockNodesForPlacement(
   tx: Tx,
   request: PlacementRequest,
@@ -93,23 +88,24 @@ async function lockNodesForPlacement(
   }
   if (state.isBurdened) await raiseSerializationFailure(tx);
   return new Fault('SERVICE_UNAVAILABLE', {
-    message: 'Too many rentals are being placed on the same machines at this moment.',
+    message: 'Too many rentals are being placed on the same machines right now.',
     retryAfterSeconds: 1,
   });
 }
 
 /**
- * Whether there is a place to go back to, and whether a lock is held from before it, which only the end of the
- * transaction lets go. Nearly all placements take the first node that they lock, and need neither. One that could not use
- * it is burdened: it takes what is free, and never waits, since two who hold something could wait for each other. If that
- * does not help for long, its transaction starts over, and may wait then like everybody else.
+ * `isMarked`: a savepoint exists. `isBurdened`: a lock from before the savepoint is held, which only the end of the
+ * transaction releases. A burdened placement takes free nodes and never waits, because two holders could deadlock. If
+ * that fails for long, its transaction is run again and may wait.
+ *
+ * Most placements use the first node that they lock and need neither.
  */
 interface SavepointState {
   isMarked: boolean;
   isBurdened: boolean;
 }
 
-/** Lets go of every lock that was taken and is not used, or remembers that it could not. */
+/** Releases unused locks, or marks the transaction as burdened if it cannot. */
 async function releaseUnusedLocks(tx: Tx, state: SavepointState): Promise<void> {
   if (state.isMarked) return rollbackToSavepoint(tx);
   state.isBurdened = true;
@@ -124,11 +120,11 @@ async function ensureSavepoint(tx: Tx, state: SavepointState): Promise<void> {
 
 interface PlacementSearch {
   readonly request: PlacementRequest;
-  /** Null while no node was found unfit. */
+  /** Null until a locked node turned out to be unusable. */
   readonly fitness: UsabilityCheck | null;
 }
 
-/** After a node was found unfit: without it, and with the question whether the others are fit asked of all at once. */
+/** Excludes an unusable node and checks the usability of all other nodes in the query from now on. */
 function excludeNode(tx: Tx, { request }: PlacementSearch, nodeId: NodeId): PlacementSearch {
   const portsOf = (protocol: string): number =>
     request.ports.filter((port) => port.protocol === protocol).length;
@@ -142,13 +138,13 @@ function excludeNode(tx: Tx, { request }: PlacementSearch, nodeId: NodeId): Plac
   };
 }
 
-/** A node with enough free GPUs that cannot be used all the same. Others are looked at first. */
+/** A node with enough free GPUs that cannot be used for another reason. */
 interface UnusableNode {
   readonly nodeId: NodeId;
   readonly why: Fault;
 }
 
-/** `none`: no node has room. `lost`: one had, and others took it between the look and the lock. */
+/** `none`: no node fits. `lost`: another placement took the node between search and lock. */
 type Attempt = readonly PlacedNode[] | UnusableNode | 'none' | 'lost';
 
 async function lockOneNode(
@@ -168,7 +164,7 @@ async function lockOneNode(
     await sleepBeforeRetry(tx);
     return 'lost';
   }
-  // Its holder may yet roll back, so capacity is refused only after waiting.
+  // The transaction that holds the node may roll back, so capacity is refused only after waiting.
   const waited = await lockNodeAndWait(tx, request, held);
   return waited === null
     ? 'lost'
@@ -200,7 +196,6 @@ async function lockGangNodes(
     : chooseGpusAndPorts(tx, request, await readLockedNodes(tx, locked), tools);
 }
 
-/** Chooses GPUs and ports on nodes whose locks are held. */
 function chooseGpusAndPorts(
   tx: Tx,
   request: PlacementRequest,
@@ -225,22 +220,23 @@ function chooseGpusAndPorts(
 
 function notObservedFault(): Fault {
   return new Fault('SERVICE_UNAVAILABLE', {
-    message: 'Nobody has looked at the machines of this region for some minutes, so none is sold.',
-    suggestion: 'Try again in a few minutes; the operator can see the state of the fleet.',
+    message:
+      'The machines of this region have not been checked for some minutes, so they cannot be rented now.',
+    suggestion: 'Try again in a few minutes. The operator can check the state of the fleet.',
     retryAfterSeconds: 60,
   });
 }
 
-/** Nobody else can have taken them, as the lock is held: the row says more than there is. */
+/** The lock is held, so the counts of the capacity row are wrong. */
 function miscountedFault({ nodeId, free }: LockedNode): Fault {
   return new Fault('INSUFFICIENT_CAPACITY', {
-    internal: `node ${nodeId} has ${free.length} free GPUs, and its row of node_capacity says more`,
+    internal: `node ${nodeId} has ${free.length} free GPUs, but node_capacity counts more`,
   });
 }
 
 function outOfPortsFault(nodeId: NodeId): Fault {
   return new Fault('INSUFFICIENT_CAPACITY', {
-    message: 'The machine that has room has no ports left to open.',
-    internal: `node ${nodeId} has used up its range of ports`,
+    message: 'The machines with enough free GPUs have no ports left.',
+    internal: `node ${nodeId} has no free port in its range`,
   });
 }

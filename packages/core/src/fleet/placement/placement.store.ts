@@ -3,20 +3,20 @@ import { fromUuid, toUuid, type FabricId, type NodeId } from '@millrace/platform
 import { sql } from 'kysely';
 import type { FabricCandidate, FreeGpu, PlacementRequirements, PlacementRequest } from './placement.ts';
 
-/** All SQL that looks for nodes with room and locks them. */
+/** SQL that finds nodes with enough free GPUs and locks them. */
 
-/** Random starting points are below this, as `node_capacity.spread` is. */
+/** Upper bound of random start positions and of `node_capacity.spread`. */
 export const SPREAD_BOUND = 2_147_483_647;
 
-/** Idle nodes looked at on either side of the starting point, to find fabrics for a gang, before all of them are. */
+/** Idle nodes sampled on either side of the start position to find fabrics, before all are read. */
 export const FABRIC_SAMPLE = 64;
 
-/** Fabrics with more idle nodes than this, and than the gang needs, are all large: which is the larger is not worth a count. */
+/** Beyond this number (and the gang's size) fabrics count as equally large. */
 const IDLE_NODES_COUNTED = 128;
 
 /**
- * What is asked of a node beyond its row of `node_capacity`. It takes more to look up, so it is asked only after a node
- * was found unfit: then for all nodes at once, since a whole cluster that nobody watches may stand first.
+ * Checks beyond `node_capacity`. They are slower, so they run only after a node turned out to be unusable, and then for
+ * all nodes: a whole unobserved cluster may be first in the order.
  */
 export interface UsabilityCheck {
   readonly watchedSince: Date;
@@ -24,7 +24,7 @@ export interface UsabilityCheck {
   readonly udpPorts: number;
 }
 
-/** What a statement asks for besides the need: its name in the row of the wish, and its type. */
+/** A parameter besides the requirements: its column in the row `wish`, and its type. */
 type StatementParameter = readonly [name: string, type: 'uuid' | 'int' | 'timestamptz'];
 
 const usabilityExtras: readonly StatementParameter[] = [
@@ -34,9 +34,8 @@ const usabilityExtras: readonly StatementParameter[] = [
 ];
 
 /**
- * The values of a statement as a row that the planner cannot see into (`offset 0`). It would otherwise find that it can
- * plan a little better for these values than for any, and plan each placement anew, which takes longer than all of the
- * rest. One row, because each value hidden by itself has to be set up by itself.
+ * Hides the parameters from the planner in one row (`offset 0`). Otherwise PostgreSQL would plan each placement again
+ * for its values, which takes longer than running it. One row is cheaper to set up than one per value.
  */
 function requestRow(extras: readonly StatementParameter[], condition = 'true'): string {
   const rest = extras.map(([name, type], index) => `, $${9 + index}::${type} as ${name}`).join('');
@@ -51,7 +50,7 @@ function requirementValues(need: PlacementRequirements): readonly unknown[] {
   return [mode, offer, region, gpuType, connectionType, cuda, except.map(toUuid), gpusPerNode];
 }
 
-// The index knows the pool by its number, which two pools may have in common, so the words are asked too.
+// Two pools may share a number in the index, so the columns are compared too.
 const inPool = 'capacity.placeable and capacity.pool = wish.pool';
 const pool = `${inPool} and capacity.mode = wish.mode and capacity.offer = wish.offer
         and capacity.region = wish.region and capacity.gpu_type = wish.gpu_type
@@ -59,11 +58,11 @@ const pool = `${inPool} and capacity.mode = wish.mode and capacity.offer = wish.
 const needed = `${pool}
         and (wish.cuda is null or capacity.cuda >= wish.cuda) and capacity.node_id <> all (wish.except)`;
 
-// A machine that has its GPUs looks for none, so that nobody has to ask for them first.
+// An allocated machine finds no node, so callers need not check for an allocation first.
 const unplaced = `not exists (
        select from allocations as allocation where allocation.external_id = $9::uuid and allocation.state = 'live')`;
 
-// Machines of the others have an address of their own, and with it every port.
+// Ironic machines have their own address with all ports.
 const mapsPorts = `(cluster.driver <> 'ironic')`;
 
 const freePorts = (protocol: string): string => `
@@ -79,7 +78,7 @@ const usable = `
              and (not ${mapsPorts}
                   or (${freePorts('tcp')} >= wish.tcp_ports and ${freePorts('udp')} >= wish.udp_ports)))`;
 
-// A bare machine has one tenant: it is taken whole or not at all.
+// A bare-metal machine has one tenant, so it is allocated as a whole.
 const whole = `(capacity.offer <> 'bare-metal' or (capacity.idle and capacity.gpus_total = wish.gpus))`;
 const hasFreeGpus = `capacity.gpus_free >= wish.gpus and ${whole}`;
 
@@ -88,7 +87,7 @@ interface Variants {
   readonly full: PreparedStatement;
 }
 
-/** A statement in two forms: without and with the question of fitness. */
+/** Defines a statement without and with the usability check. */
 function defineVariants(
   name: string,
   extras: readonly StatementParameter[],
@@ -123,13 +122,11 @@ const mostFree = `(
           where ${inPool} and capacity.gpus_free >= wish.gpus order by capacity.gpus_free desc limit 1)`;
 
 /**
- * Nodes with room, best first: the tightest fit, so that whole nodes stay whole for those who need them; of these one
- * where the GPUs share a NUMA node, and that as tight; of these in the order of `spread` from a starting point, so that
- * placements at the same moment do not all want the same node.
+ * Nodes that fit, best first: the fewest free GPUs, so that whole nodes stay free; then GPUs on one NUMA node, again
+ * the fewest; then the order of `spread` from a start position, so that concurrent placements choose different nodes.
  *
- * Each step is one descent of the index: for every number of free GPUs, every number of them that share a NUMA node,
- * from those that are enough, and the two sides of the starting point. Steps are taken in this order because each part
- * of the join refers to the one before, and only as far as somebody reads. An `order by` would read all nodes.
+ * Each step is one index descent. Lateral joins run the steps in this order and only as far as rows are read; an `order
+ * by` would read all nodes.
  */
 const byFit = (matches: string, row: string): string => `
       select node.node_id, node.cluster_id, node.version
@@ -149,7 +146,7 @@ const byName = (matches: string, row: string): string => `
       select capacity.node_id, capacity.cluster_id, capacity.xmin as version
         from ${row} join node_capacity as capacity on ${matches} and ${hasFreeGpus} and capacity.node_id = wish.only`;
 
-/** What is read of a node to fill it, beside its row. */
+/** The free GPUs and used ports of a node. */
 const ofNode = (node: string): string => `
          array(select concat_ws(' ', gpu.id, gpu.pci_address, gpu.numa_node) from gpus as gpu
                 where gpu.node_id = ${node} and gpu.state = 'present'
@@ -160,9 +157,9 @@ const ofNode = (node: string): string => `
 
 type SearchText = typeof byFit;
 
-// The first node that nobody holds is locked, and no other: by its id alone, so that there is none that was locked and then
-// found to have changed. Whether it has changed since the look its version says; then all that was read is out of date.
-// The cluster is looked up for the node that is locked, and not the other way round: that would lock one for each cluster.
+// Locks only the first unlocked node, by id, so no row is locked and then filtered out. The row version says whether it
+// changed since the search; then everything that was read is outdated. The cluster is joined after the lock: the other
+// way round would lock a node of each cluster.
 const lockNodeText =
   (search: SearchText) =>
   (matches: string, row: (condition?: string) => string): string =>
@@ -204,11 +201,9 @@ const statements = {
   },
 };
 
-/** Where and for whom to look for one node. */
 export interface NodeSearch {
   readonly request: PlacementRequest;
   readonly fitness: UsabilityCheck | null;
-  /** Where in the order of `spread` to begin. */
   readonly start: number;
 }
 
@@ -223,9 +218,8 @@ function runSearch<Row>(
 }
 
 /**
- * Locks the best node that nobody else holds, and reads what is free on it. `none`: all that have room are held, or none
- * has, or the machine has its GPUs already; then nothing is locked. `changed`: it was taken between the look and the lock,
- * and is locked.
+ * Locks the best node that is not locked, and reads its free GPUs. `none`: no unlocked node fits, or the machine is
+ * already placed; nothing is locked. `changed`: the node changed between search and lock, and stays locked.
  */
 export async function lockBestNode(tx: Tx, search: NodeSearch): Promise<LockedNode | 'none' | 'changed'> {
   const [row] = await runSearch<LockedRow & { is_current: boolean }>(tx, 'lock', search);
@@ -236,7 +230,7 @@ export async function lockBestNode(tx: Tx, search: NodeSearch): Promise<LockedNo
   return current ?? 'changed';
 }
 
-/** The best node, whoever holds it; null when there is none, or the machine has its GPUs already. Nothing is locked. */
+/** The best node, locked or not; null if none fits or the machine is already placed. Locks nothing. */
 export async function findBestNode(tx: Tx, search: NodeSearch): Promise<NodeId | null> {
   const [row] = await runSearch<{ node_id: string }>(tx, 'look', search);
   return row === undefined ? null : fromUuid('nod', row.node_id);
@@ -250,7 +244,7 @@ const lockWaitingStatement = defineStatement(
      for no key update of capacity`,
 );
 
-/** Waits for whoever holds the node; null when it has no room left then. */
+/** Waits for the lock of the node; returns null if the node then no longer fits. */
 export async function lockNodeAndWait(
   tx: Tx,
   need: PlacementRequirements,
@@ -300,10 +294,7 @@ interface FabricRow {
   idle_nodes: number;
 }
 
-/**
- * Fabrics with idle nodes of this size, of those that a sample around the starting point touches; none for a machine
- * that has its GPUs.
- */
+/** Samples fabrics with idle nodes around the start position; returns none if the machine is already placed. */
 export async function readFabrics(
   tx: Tx,
   request: PlacementRequest,
@@ -341,10 +332,7 @@ const lockGangStatements = {
   ),
 };
 
-/**
- * Locks idle nodes of the fabric in the order of their ids; fewer than asked when it has no more. Nodes that others
- * hold are waited for or passed over.
- */
+/** Locks idle nodes of the fabric in order of id, waiting for locked ones or skipping them. May return fewer. */
 export async function lockGang(
   tx: Tx,
   need: PlacementRequirements,
@@ -357,14 +345,13 @@ export async function lockGang(
   return rows.map((row) => fromUuid('nod', row.node_id));
 }
 
-/** What may be taken of a node whose lock is held. */
 export interface LockedNode {
   readonly nodeId: NodeId;
   readonly free: readonly FreeGpu[];
   readonly takenPorts: ReadonlySet<string>;
-  /** Null: its machines have an address of their own, and no port has to be given to them. */
+  /** Null if machines have their own address and need no ports of the node. */
   readonly portRange: { readonly first: number; readonly last: number } | null;
-  /** When somebody last looked whether the node's engine answers. */
+  /** Last heartbeat of the cluster's observer. */
   readonly watchedAt: Date | null;
 }
 
@@ -374,7 +361,7 @@ interface LockedRow {
   port_first: number;
   port_last: number;
   beat_at: Date | null;
-  /** Of each GPU its id, its address and, where it is known, its NUMA node. */
+  /** Per GPU: id, PCI address and, if known, NUMA node. */
   gpus: readonly string[];
   ports: readonly string[];
 }
@@ -388,7 +375,7 @@ const lockedStatement = defineStatement(
     order by capacity.node_id`,
 );
 
-/** A statement of its own after the lock: only so does it see what the one before us in the queue has taken. */
+/** A separate statement after the lock, because only then does it see what the previous lock holder committed. */
 export async function readLockedNodes(tx: Tx, nodeIds: readonly NodeId[]): Promise<readonly LockedNode[]> {
   const rows = await runStatement<LockedRow>(tx, lockedStatement, [nodeIds.map(toUuid)]);
   return rows.map(fromLockedRow);
@@ -411,12 +398,12 @@ function fromLockedRow(row: LockedRow): LockedNode {
   };
 }
 
-/** A place to come back to: going back lets go of every lock taken since, also of those on rows that did not suit. */
+/** Rolling back to it releases all locks taken since, also those on rows that did not fit. */
 export async function savepoint(tx: Tx): Promise<void> {
   await sql`savepoint before_nodes`.execute(tx.kysely);
 }
 
-/** For those who may not wait for a lock and come back instead: long enough for most transactions to end. */
+/** For placements that must not wait for a lock: most transactions end within this time. */
 export async function sleepBeforeRetry(tx: Tx): Promise<void> {
   await sql`select pg_sleep(0.005)`.execute(tx.kysely);
 }
@@ -425,7 +412,7 @@ export async function rollbackToSavepoint(tx: Tx): Promise<void> {
   await sql`rollback to savepoint before_nodes`.execute(tx.kysely);
 }
 
-/** Has the transaction undone as one that met others, so that whoever opened it runs it again, without its locks. */
+/** Fails the transaction with a retryable error, so that its caller runs it again without these locks. */
 export async function raiseSerializationFailure(tx: Tx): Promise<void> {
   await sql`
     do $$ begin

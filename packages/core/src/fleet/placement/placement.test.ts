@@ -17,7 +17,7 @@ const fabricId = (number: number): FabricId => fromUuid('fab', uuid(number));
 
 const address = (number: number): string => `0000:${number.toString(16).padStart(2, '0')}:00.0`;
 
-/** GPUs whose place, NUMA node and order in the list say nothing about each other. */
+/** GPUs whose address, NUMA node and list order are independent. */
 const freeGpus: fc.Arbitrary<readonly FreeGpu[]> = fc
   .uniqueArray(
     fc.record({
@@ -34,14 +34,14 @@ const gpuCount = fc.integer({ min: 1, max: 10 });
 const numaSizes = (gpus: readonly FreeGpu[]): Map<number | null, number> =>
   new Map([...Map.groupBy(gpus, ({ numaNode }) => numaNode)].map(([numa, group]) => [numa, group.length]));
 
-/** The GPUs that were chosen, as they were in the list of free ones. */
+/** The chosen entries of the list of free GPUs. */
 function pick(free: readonly FreeGpu[], chosen: readonly { gpuId: GpuId }[]): readonly FreeGpu[] {
   const ids = new Set(chosen.map((gpu) => gpu.gpuId));
   return free.filter((gpu) => ids.has(gpu.gpuId));
 }
 
 describe('chooseGpus', () => {
-  it('gives exactly as many as asked, each once and only free ones, or none', () => {
+  it('returns exactly the requested number of distinct free GPUs, or null', () => {
     fc.assert(
       fc.property(freeGpus, gpuCount, (free, count) => {
         const chosen = chooseGpus(free, count);
@@ -54,7 +54,7 @@ describe('chooseGpus', () => {
     );
   });
 
-  it('stays on one NUMA node whenever one has enough, and on the one with the fewest left over', () => {
+  it('stays on the NUMA node with the fewest sufficient GPUs', () => {
     fc.assert(
       fc.property(freeGpus, gpuCount, (free, count) => {
         const enough = [...numaSizes(free).values()].filter((size) => size >= count);
@@ -67,7 +67,7 @@ describe('chooseGpus', () => {
     );
   });
 
-  it('touches as few NUMA nodes as can hold the GPUs', () => {
+  it('uses as few NUMA nodes as possible', () => {
     fc.assert(
       fc.property(freeGpus, gpuCount, (free, count) => {
         fc.pre(free.length >= count);
@@ -80,7 +80,7 @@ describe('chooseGpus', () => {
     );
   });
 
-  it('chooses the same whatever the order in which the GPUs are told', () => {
+  it('does not depend on the order of the free GPUs', () => {
     fc.assert(
       fc.property(
         freeGpus.chain((free) =>
@@ -94,7 +94,7 @@ describe('chooseGpus', () => {
     );
   });
 
-  it('takes the lowest addresses of the lowest NUMA node among equals', () => {
+  it('takes the lowest addresses of the lowest NUMA node among equal choices', () => {
     const free = [3, 1, 2, 0].map((number) => ({
       gpuId: gpuId(number),
       pciAddress: address(number),
@@ -104,7 +104,7 @@ describe('chooseGpus', () => {
     expect(chooseGpus(free, 3)?.map((gpu) => gpu.pciAddress)).toEqual([0, 1, 2].map(address));
   });
 
-  it('counts GPUs whose NUMA node nobody knows as being together', () => {
+  it('treats GPUs with an unknown NUMA node as one NUMA node', () => {
     const free = [0, 1, 2].map((number) => ({
       gpuId: gpuId(number),
       pciAddress: address(number),
@@ -113,7 +113,7 @@ describe('chooseGpus', () => {
     expect(chooseGpus(free, 2)?.map((gpu) => gpu.pciAddress)).toEqual([1, 2].map(address));
   });
 
-  it.each([0, -1])('gives nothing to who wants %i', (count) => {
+  it.each([0, -1])('returns null for a count of %i', (count) => {
     expect(chooseGpus([{ gpuId: gpuId(1), pciAddress: address(1), numaNode: 0 }], count)).toBeNull();
   });
 });
@@ -136,7 +136,7 @@ describe('rankFabrics', () => {
     )
     .map((rows) => rows.map(([number, idle, turn]) => fabric(number, idle, turn)));
 
-  it('keeps those with enough idle nodes, tightest first, in one order whatever the order told', () => {
+  it('returns fabrics with enough idle nodes, smallest first, independent of the input order', () => {
     fc.assert(
       fc.property(fabrics, fc.integer({ min: 1, max: 8 }), (known, count) => {
         const ranked = rankFabrics(known, count);
@@ -149,8 +149,8 @@ describe('rankFabrics', () => {
   });
 
   it.each([
-    ['the one with fewer idle nodes', fabric(2, 4, 9), fabric(1, 5, 0)],
-    ['whose turn it is', fabric(2, 4, 1), fabric(1, 4, 2)],
+    ['the fabric with fewer idle nodes', fabric(2, 4, 9), fabric(1, 5, 0)],
+    ['the lower turn', fabric(2, 4, 1), fabric(1, 4, 2)],
     ['the lower id', fabric(1, 4, 1), fabric(2, 4, 1)],
   ])('prefers %s', (_what, better, worse) => {
     expect(rankFabrics([worse, better], 4)).toEqual([better, worse]);
@@ -174,7 +174,7 @@ describe('choosePorts', () => {
 
   const start = fc.nat();
 
-  it('gives each wanted port the next free one of its protocol from the start on and around, or nothing at all', () => {
+  it('assigns each port the next free one of its protocol from the start, wrapping around, or returns null', () => {
     fc.assert(
       fc.property(wanted, taken, start, (ports, used, from) => {
         const around = (free: readonly number[]): number[] =>
@@ -187,7 +187,7 @@ describe('choosePorts', () => {
     );
   });
 
-  it('uses every port of the range, and none beyond', () => {
+  it('uses every port of the range and none outside it', () => {
     const one = [{ internalPort: 22, protocol: 'tcp' as const }];
     for (const from of [0, 1, 2]) {
       expect(choosePorts(one, new Set(['tcp:7']), { first: 7, last: 8 }, from)).toEqual([
@@ -198,7 +198,7 @@ describe('choosePorts', () => {
     expect(choosePorts([], new Set(['tcp:7']), { first: 7, last: 7 }, 0)).toEqual([]);
   });
 
-  it('gives one machine the same number in both protocols, as they do not meet', () => {
+  it('can assign the same number for TCP and UDP', () => {
     const both = [
       { internalPort: 53, protocol: 'tcp' as const },
       { internalPort: 53, protocol: 'udp' as const },

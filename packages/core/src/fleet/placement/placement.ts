@@ -3,24 +3,23 @@ import type { AllocationId, FabricId, GpuId, NodeId, OrgId } from '@millrace/pla
 import type { FleetGpuType } from '../inventory/gpu-models.ts';
 import type { ConnectionType, OfferKind } from '../inventory/nodes.ts';
 
-/** Which GPUs a rental gets. Pure: what is free is told, and the same facts give the same choice. */
+/** Chooses the fabric, GPUs and ports of a placement. Pure: the same input gives the same choice. */
 
-/** What must be true of the nodes. All of it is matched exactly except `cuda`, which is a minimum. */
+/** All fields are matched exactly except `cuda`, which is a minimum. */
 export interface PlacementRequirements {
   readonly mode: Mode;
   readonly offer: OfferKind;
   readonly region: string;
   readonly gpuType: FleetGpuType;
   readonly connectionType: ConnectionType;
-  /** The newest CUDA that the node's driver must support, as a number: 12.8 is 1208. */
+  /** Encoded as a number: 12.8 is 1208. */
   readonly cuda: number | null;
-  /** GPUs on each node. */
   readonly gpusPerNode: number;
   /** More than one is a gang: whole nodes of one fabric, all or none. */
   readonly nodeCount: number;
-  /** Nodes that were tried already, or are suspect. */
+  /** Nodes that failed in an earlier attempt or must be avoided. */
   readonly except: readonly NodeId[];
-  /** Only this node, as a marketplace tenant asks for it by name. */
+  /** The node that a marketplace tenant chose; null for any. */
   readonly only: NodeId | null;
 }
 
@@ -28,9 +27,9 @@ export interface PlacementRequest extends PlacementRequirements {
   readonly orgId: OrgId;
   readonly externalId: string;
   readonly holder: 'rental' | 'instance';
-  /** Ports inside the machine that must be reachable at the address of its node. */
+  /** Ports of the machine to publish at the node's address. */
   readonly ports: readonly RequestedPort[];
-  /** When it is known to end, if it is. */
+  /** Expected end, if known. */
   readonly freesAt: Date | null;
 }
 
@@ -52,7 +51,7 @@ export interface Placement {
 export interface PlacedNode {
   readonly nodeId: NodeId;
   readonly gpus: readonly PlacedGpu[];
-  /** None where machines have an address of their own: there each port is at its own number. */
+  /** Empty if machines have their own address: then each port keeps its number. */
   readonly ports: readonly AssignedPort[];
 }
 
@@ -61,14 +60,14 @@ export interface PlacedGpu {
   readonly pciAddress: string;
 }
 
-/** Idle nodes of one fabric, as many as were looked for at most. */
+/** `idleNodes` is counted only up to a limit. */
 export interface FabricCandidate {
   readonly fabricId: FabricId;
   readonly idleNodes: number;
   readonly turn: number;
 }
 
-/** The fabrics that can hold the gang, tightest first: large fabrics stay whole for large gangs. */
+/** Fabrics that fit the gang, smallest first, so that large fabrics stay free for large gangs. */
 export function rankFabrics(fabrics: readonly FabricCandidate[], count: number): readonly FabricCandidate[] {
   return fabrics
     .filter((fabric) => fabric.idleNodes >= count)
@@ -83,8 +82,8 @@ export interface FreeGpu extends PlacedGpu {
 }
 
 /**
- * The GPUs to take of a node's free ones; null when there are too few. All from one NUMA node if one has enough, and
- * then from the one that is left with the fewest; otherwise from as few NUMA nodes as possible, fullest first.
+ * Chooses the GPUs of one NUMA node if one has enough, the one with the fewest; otherwise as few NUMA nodes as
+ * possible, fullest first. Returns null if too few GPUs are free.
  */
 export function chooseGpus(free: readonly FreeGpu[], count: number): readonly PlacedGpu[] | null {
   if (count < 1 || free.length < count) return null;
@@ -99,9 +98,8 @@ export function chooseGpus(free: readonly FreeGpu[], count: number): readonly Pl
 }
 
 /**
- * Ports for a machine: of each protocol the first that nobody has, from some place in the range on and around. Who begins
- * at another place each time does not hand out next what was just given back: names, firewalls and people may still take
- * that for somebody else's. Null when the range has too few left.
+ * Chooses the first free ports of each protocol from `start`, wrapping around; null if too few are free. A random start
+ * avoids reusing a port that was just released: hostnames and firewalls may still refer to its previous tenant.
  */
 export function choosePorts(
   wanted: readonly RequestedPort[],
