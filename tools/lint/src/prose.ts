@@ -1,7 +1,7 @@
 import { phrasesRefusedInProse, wordsRefusedInProse } from './refused-words.ts';
 
 /** Text in code type, addresses and placeholders: names there are checked where they are declared. */
-const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*/g;
+const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*|\b[a-z]\w*\.[a-z]\w*/g;
 
 /** A sentence about "what …" or "who …" leaves out its noun. A question may begin so. */
 const startsWithoutNoun =

@@ -198,6 +198,9 @@ export const phrasesRefusedInProse: readonly (readonly [RegExp, string])[] = [
 
 /** Texts that are stored or compared, and keep their words. Each is the whole text of a string literal. */
 export const storedTexts: ReadonlySet<string> = new Set([
+  'Rented GPUs are gone: x',
+  'What it reported could not be written: x',
+  'What it reports cannot be true: x',
   'call in leases of pots',
   'close leases of pots',
   'give up silent gateways',

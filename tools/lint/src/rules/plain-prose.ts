@@ -18,7 +18,7 @@ const isTest = /\.(?:test|fixture|bench)\.tsx?$|\/fixture\.ts$|^tests\/|\/tests\
 /** Texts for people have at least three words. Fewer are keys, names and statuses. */
 const isSentence = /[A-Za-z]+[,;:]?\s+\S+\s+\S/;
 const isSqlOrScript =
-  /^\s*(?:(?:select|insert|update|delete|with|create|alter|drop|lock|begin|set|grant|revoke|truncate|notify|listen|vacuum|analyze|explain|local)\b|#!|-- )|\bredis\.call\(/i;
+  /^[\s(]*(?:(?:select|insert|update|delete|with|create|alter|drop|lock|begin|set|grant|revoke|truncate|notify|listen|vacuum|analyze|explain|local)\b|#!|-- )|\bredis\.call\(/i;
 
 function isTestCall(node: Node): boolean {
   if (isMember(node)) return isTestCall(node.object);
