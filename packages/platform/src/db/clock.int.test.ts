@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const db of opened.splice(0)) await db.close();
 });
 
-/** The machine's clock, except that its time of day is wrong. */
+/** The machine's clock with a wrong time of day. */
 function wrongBy(ms: number): Clock {
   return {
     ...systemClock,
@@ -45,9 +45,9 @@ async function databaseMs(reader: Reader): Promise<number> {
   return rows[0]?.now.getTime() ?? expect.fail('no time');
 }
 
-describe('the clock of a transaction', () => {
+describe('tx.clock', () => {
   it.each([-DAY_MS, 25 * 3_600_000, 40 * DAY_MS])(
-    'is the clock of the database when the clock of the process is wrong by %s ms',
+    'shows the time of the database when the clock of the process is wrong by %s ms',
     async (wrongMs) => {
       const db = open({ processClock: wrongBy(wrongMs), guardClock: false });
       const [before, read, after] = await db.transaction(plain, async (tx) => [
@@ -55,13 +55,13 @@ describe('the clock of a transaction', () => {
         tx.clock.nowMs(),
         await databaseMs(tx),
       ]);
-      // Never ahead of the database; behind it by no more than one answer took to arrive.
+      // The clock is never ahead of the database, and behind it by at most one response time.
       expect(read).toBeLessThanOrEqual(after);
       expect(read).toBeGreaterThan(before - 10_000);
     },
   );
 
-  it('goes on while the transaction waits', async () => {
+  it('advances while the transaction waits', async () => {
     const db = open();
     const waitedMs = await db.transaction(plain, async (tx) => {
       const startedMs = tx.clock.nowMs();
@@ -97,8 +97,8 @@ describe('the clock of a transaction', () => {
   });
 });
 
-describe('the clock of the pool', () => {
-  it('is known after a ping, from the database and not from the process', async () => {
+describe('db.clock', () => {
+  it('shows the time of the database after a ping, not that of the process', async () => {
     const db = open({ processClock: wrongBy(-DAY_MS) });
     expect(() => db.clock.now()).toThrow('The time of the database is not known yet');
     await db.ping();
@@ -107,15 +107,15 @@ describe('the clock of the pool', () => {
     expect(readMs).toBeGreaterThan((await databaseMs(db)) - 10_000);
   });
 
-  it('is known after a transaction', async () => {
+  it('shows the time of the database after a transaction', async () => {
     const db = open();
     const inside = await db.transaction(plain, async (tx) => tx.clock.nowMs());
     expect(db.clock.nowMs()).toBeGreaterThanOrEqual(inside);
   });
 });
 
-describe('a process whose clock is wrong', () => {
-  it('is refused transactions until its clock is right, and then goes on by itself', async () => {
+describe('a process with a wrong clock', () => {
+  it('refuses transactions until its clock is right, then resumes', async () => {
     let wrongMs = 25 * 3_600_000;
     const db = open({
       processClock: {
@@ -135,7 +135,7 @@ describe('a process whose clock is wrong', () => {
     await expect(work()).rejects.toThrow('behind the clock of the database');
   });
 
-  it('is not ready and says what to do', async () => {
+  it('is not ready and reports the repair', async () => {
     let wrongMs = 60_000;
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + wrongMs };
     const db = open({ processClock: clock });

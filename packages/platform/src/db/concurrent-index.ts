@@ -2,15 +2,15 @@ import type { Client } from 'pg';
 import type { ConcurrentIndex } from './migration-files.ts';
 
 /**
- * Builds an index while its table is read and written. An index that an earlier run left is dropped first. PostgreSQL cannot build
- * an index of a partitioned table concurrently: it is built partition by partition, and a later run continues.
+ * Builds an index while its table is read and written, after dropping a half-built one. PostgreSQL cannot build an
+ * index of a partitioned table concurrently, so each partition is built separately, and a later run continues.
  */
 export async function buildIndex(client: Client, index: ConcurrentIndex): Promise<void> {
   if (await isPartitioned(client, index.table)) await buildOnPartitions(client, index);
   else await buildOne(client, index);
 }
 
-/** No other session queues behind a build, so it may wait for long transactions without a limit. */
+/** Waits for long transactions without a limit, because no other session queues behind a concurrent build. */
 async function buildOne(
   client: Client,
   { name, table, isUnique, definition }: ConcurrentIndex,
@@ -31,9 +31,9 @@ async function isPartitioned(client: Client, table: string): Promise<boolean> {
 }
 
 /**
- * The index of the parent holds no rows and is invalid until each partition has its part. It is there from the start, so a
- * partition that is attached meanwhile gets its part by being attached. A run that died is continued: parts that are attached
- * stay. `create index on only` and `attach partition` lock the parent for a moment, and wait for that as any migration does.
+ * Builds the index of each partition and attaches it to an invalid index of the parent. The parent's index is created
+ * first, so that partitions attached meanwhile get their index too. A later run keeps attached indexes. `create index
+ * on only` and `attach partition` lock the parent briefly, with the lock timeout of migrations.
  */
 async function buildOnPartitions(client: Client, index: ConcurrentIndex): Promise<void> {
   const { name, table, isUnique, definition } = index;
@@ -67,7 +67,7 @@ async function listPartitionsWithout(client: Client, { name, table }: Concurrent
   return rows.map(({ partition }) => partition);
 }
 
-/** `requests_20260101_transfer_idx` for the index `requests_transfer_idx` of `requests`. */
+/** Returns `requests_20260101_transfer_idx` for the index `requests_transfer_idx` of `requests`. */
 function partName({ name, table }: ConcurrentIndex, partition: string): string {
   const suffix = name.startsWith(`${table}_`) ? name.slice(table.length + 1) : name;
   return `${partition}_${suffix}`;

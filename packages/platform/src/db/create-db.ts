@@ -20,31 +20,30 @@ import type { Tables } from './tables.ts';
 import { readClock, TimedDialect, type BeginClocks } from './timed-driver.ts';
 import { columnTypes } from './types.ts';
 
-/** The role that the first migration makes: it reads and writes rows and cannot change the schema. */
+/** The role that the first migration creates. It can read and write rows but not change the schema. */
 export const appRole = 'millrace_app';
 
 export interface DbOptions {
   readonly url: string;
-  /** The most connections this process may hold. */
   readonly poolSize: number;
-  /** Shown in pg_stat_activity: the process and its instance. */
+  /** The process and its instance, shown in pg_stat_activity. */
   readonly applicationName?: string;
-  /** Stands in for the time of the database, in tests and simulations. Unless given, the database is asked. */
+  /** Replaces the time of the database in tests and simulations. */
   readonly clock?: Clock;
-  /** False lets transactions run though the clock of the process is wrong: for a command that a person runs. */
+  /** False allows transactions with a wrong process clock, for commands that an operator runs. */
   readonly guardClock?: boolean;
-  /** The clock of the process: its monotonic time measures, its waits are waited. The machine's unless given. */
+  /** The clock of the process, for durations and waits. Defaults to the machine's clock. */
   readonly processClock?: Clock;
   readonly ids: IdSource;
   readonly log: Pick<Logger, 'error' | 'warn'>;
   readonly statementTimeoutMs?: number;
   readonly lockTimeoutMs?: number;
   readonly idleInTransactionTimeoutMs?: number;
-  /** How long to wait for a free or new connection before failing. */
+  /** The maximum wait for a free or new connection. */
   readonly connectTimeoutMs?: number;
-  /** The role to work as, whoever the url logs in as. Null keeps the rights of the login. */
+  /** The role of every session, regardless of the login in the URL. Null keeps the login's rights. */
   readonly role?: string | null;
-  /** From 0 up to 1; spreads retries. */
+  /** A number from 0 (inclusive) to 1 that spreads retries. */
   readonly random?: () => number;
 }
 
@@ -58,9 +57,9 @@ const defaultMaxAttempts = 5;
 const connectionLifetimeSeconds = 1_800;
 
 const buckets = [0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-const durationText = 'Time in a transaction, all attempts.';
+const durationText = 'Duration of transactions, including all attempts.';
 const durations = histogram('millrace_db_transaction_duration_seconds', durationText, { buckets });
-const attemptText = 'Attempts at transactions, first or repeated.';
+const attemptText = 'Attempts of transactions, including retries.';
 const attempts = counter('millrace_db_transaction_attempts_total', attemptText);
 
 function createPool(options: DbOptions): Pool {
@@ -68,16 +67,18 @@ function createPool(options: DbOptions): Pool {
   if (role !== null && !/^[a-z_][a-z0-9_]*$/.test(role)) {
     throw new TypeError(`Not a role name: ${JSON.stringify(role)}.`);
   }
-  // What the url says wins over what is said here, and would put the rights of the login in place of the role's.
+  // Options in the URL override those below, so the session would keep the login's rights instead of the role's.
   if (role !== null && new URL(options.url).searchParams.has('options')) {
-    throw new TypeError('The database url must not carry options: the role of the process is set by them.');
+    throw new TypeError(
+      'The database URL must not contain options, because they would override the role of the process.',
+    );
   }
   const pool = new Pool({
     Client: PreparedStatementClient,
     connectionString: options.url,
     max: options.poolSize,
     application_name: options.applicationName ?? 'millrace',
-    // All of these travel with the connection request itself, so no connection is ever without them.
+    // The driver sends these settings with the connection request, so they apply from the first statement.
     statement_timeout: options.statementTimeoutMs ?? defaults.statementTimeoutMs,
     lock_timeout: options.lockTimeoutMs ?? defaults.lockTimeoutMs,
     idle_in_transaction_session_timeout:
@@ -88,11 +89,11 @@ function createPool(options: DbOptions): Pool {
     types: columnTypes,
     ...(role === null ? {} : { options: `-c role=${role}` }),
   });
-  // A connection that breaks is replaced by the pool, and the transaction that holds it fails at its next statement. Only
-  // here is it said why PostgreSQL ended the connection. Without both listeners it would end the process.
+  // The pool replaces a broken connection, and its transaction fails at the next statement. Only this listener receives
+  // PostgreSQL's reason. Without both listeners the error would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) =>
-    client.on('error', (error) => options.log.warn({ err: error }, 'a database connection broke')),
+    client.on('error', (error) => options.log.warn({ err: error }, 'database connection lost')),
   );
   return pool;
 }
@@ -165,7 +166,7 @@ class TransactionRunner {
     }
   }
 
-  /** What the driver read when it began the transaction on this connection. */
+  /** The clock that the driver read when it began the transaction on this connection. */
   async #clockOf(transaction: Transaction<Tables>): Promise<Clock> {
     if (this.remote === null) return this.timer;
     const executor = transaction.getExecutor();
@@ -203,7 +204,7 @@ class TransactionRunner {
         const isWaiting = isContended(error) && timer.monotonicMs() < patientUntilMs;
         waits += isWaiting ? 1 : 0;
         if (!isWaiting && (attemptNumber - waits >= maxAttempts || !isRetryable(error))) throw error;
-        // Full jitter: two transactions that collided do not collide again at the same instant.
+        // Full jitter prevents two transactions from colliding again at the same instant.
         await timer.sleep(random() * backoffMs(10, 250, attemptNumber));
       }
     }
@@ -215,7 +216,7 @@ class TransactionRunner {
         await hook();
       } catch (error) {
         const about = { err: error, transaction: name };
-        this.#options.log.error(about, 'a hook failed after its transaction had committed');
+        this.#options.log.error(about, 'afterCommit hook failed');
       }
     }
   }

@@ -8,7 +8,7 @@ import { migrationsDirectory, type Db, type Tx } from './index.ts';
 import { readMigrations } from './migration-files.ts';
 import { assertOutsideTransaction, runInTransactionScope } from './transaction-scope.ts';
 
-describe('migration files', () => {
+describe('readMigrations', () => {
   let directory: string;
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'migrations-'));
@@ -16,7 +16,7 @@ describe('migration files', () => {
   afterEach(() => rm(directory, { recursive: true }));
   const write = (name: string, sql = 'select 1') => writeFile(join(directory, name), sql);
 
-  it('are read in order with their digests', async () => {
+  it('returns the files in order with their digests', async () => {
     await write('0002_second.sql', '-- no-transaction\ncreate index concurrently a_idx\n  on a (b)');
     await write('0001_first.sql');
     await write('README.md');
@@ -32,23 +32,23 @@ describe('migration files', () => {
     expect(files[0]?.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('are refused when a number is missing or given twice, or a name is malformed', async () => {
+  it('rejects a missing or duplicate number and a malformed name', async () => {
     await write('0002_second.sql');
-    await expect(readMigrations(directory)).rejects.toThrow('stands where 1 belongs');
+    await expect(readMigrations(directory)).rejects.toThrow('is in the position of 1');
     await write('0001_first.sql');
     await write('0001_other.sql');
-    await expect(readMigrations(directory)).rejects.toThrow('without holes or doubles');
+    await expect(readMigrations(directory)).rejects.toThrow('without gaps or duplicates');
     await write('3_Third.sql');
-    await expect(readMigrations(directory)).rejects.toThrow('not named like a migration');
+    await expect(readMigrations(directory)).rejects.toThrow('not a migration file name');
   });
 
-  it('of the product are well formed', async () => {
+  it('reads the migrations of the product', async () => {
     expect((await readMigrations(migrationsDirectory)).length).toBeGreaterThan(0);
   });
 });
 
-describe('the dump of a schema', () => {
-  it('keeps nothing that depends on the server, the day or the owner', () => {
+describe('normaliseDump', () => {
+  it('removes everything that depends on the server, the date or the owner', () => {
     const dump = [
       '\\restrict abcdef',
       '-- Dumped from database version 15.9',
@@ -71,16 +71,16 @@ describe('the dump of a schema', () => {
   });
 });
 
-describe('generated column types', () => {
-  it('turn a list of allowed words into a union, and leave every other check alone', () => {
+describe('literalsOf', () => {
+  it('converts a list of allowed texts to a union and returns null for other checks', () => {
     expect(literalsOf("CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))")).toBe("'live' | 'test'");
     expect(literalsOf('CHECK (((length(key) >= 1) AND (length(key) <= 255)))')).toBeNull();
     expect(literalsOf("CHECK (((mode = ANY (ARRAY['a'::text])) OR (mode IS NULL)))")).toBeNull();
   });
 });
 
-describe('the inside of a transaction', () => {
-  it('refuses what must not happen there, by name', async () => {
+describe('assertOutsideTransaction', () => {
+  it('throws inside a transaction and names both', async () => {
     await runInTransactionScope('take seat', async () => {
       expect(() => assertOutsideTransaction('NATS')).toThrow(
         'NATS was used inside the transaction "take seat"',
@@ -89,7 +89,7 @@ describe('the inside of a transaction', () => {
     expect(() => assertOutsideTransaction('NATS')).not.toThrow();
   });
 
-  it('ends for work that outlives the transaction', async () => {
+  it('does not throw in work that continues after the transaction', async () => {
     let late: Promise<void> | undefined;
     let release: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
@@ -103,8 +103,8 @@ describe('the inside of a transaction', () => {
   });
 });
 
-describe('the type of a transaction', () => {
-  it('is no pool, and no look-alike', () => {
+describe('Tx', () => {
+  it('rejects a pool and a plain object at compile time', () => {
     const write = (tx: Tx): Tx => tx;
     const misuse = (db: Db, kysely: Tx['kysely']): void => {
       // @ts-expect-error a pool is no transaction

@@ -9,61 +9,61 @@ declare const txBrand: unique symbol;
 export type Isolation = 'read committed' | 'repeatable read' | 'serializable';
 
 export interface TransactionOptions {
-  /** Names the transaction in traces and metrics: a verb and its object, such as `revoke api key`. */
+  /** Identifies the transaction in traces and metrics: a verb and its object, such as `revoke api key`. */
   readonly name: string;
-  /** Always spelled out: what may happen between two statements is part of the meaning of the code. */
+  /** Required, because concurrent changes between two statements affect the meaning of the code. */
   readonly isolation: Isolation;
-  /** How often to run `work` at most when PostgreSQL reports a serialization failure or deadlock. */
+  /** The maximum of runs of `work` after serialization failures and deadlocks. */
   readonly maxAttempts?: number;
   /**
-   * For how long to run `work` again while others hold a lock or all connections that it needs. Left out, the first such
-   * time-out fails it. For work that must not be refused because the machine is busy.
+   * How long to retry while other sessions hold a required lock or all connections. By default the first such timeout
+   * fails the transaction. For work that must not fail because the machine is busy.
    */
   readonly retryForMs?: number;
   /**
-   * Runs also while the clock of the process is wrong. Only for work that neither charges nor ends nor deletes: other
-   * transactions are refused with a `ClockSkewError` until the clock is right.
+   * Allows the transaction while the clock of the process is wrong. Only for work that does not charge, end or delete;
+   * other transactions fail with a `ClockSkewError`.
    */
   readonly withAnyClock?: true;
 }
 
-/** The pool. Reads outside a transaction, and the only way to open one. */
+/** The connection pool: reads outside a transaction, and opens transactions. */
 export interface Db {
   readonly [dbBrand]: true;
-  /** Queries on any free connection. Throws inside an open transaction: use the `Tx` there. */
+  /** Queries on any free connection. Throws inside an open transaction: use its `Tx`. */
   readonly kysely: Kysely<Tables>;
   /**
-   * Runs `work` in one transaction and commits when it resolves; rolls back when it rejects. `work` runs
-   * again from the start after a serialization failure, so it must keep nothing outside the transaction.
+   * Runs `work` in one transaction: commits if it resolves, rolls back if it rejects. After a serialization failure
+   * `work` runs again, so it must have no effects outside the transaction.
    */
   transaction<T>(options: TransactionOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * The time of the database, known without a question: from the last reading of its clock and the monotonic time since.
-   * Each transaction and each `ping` is a reading. Throws before the first one. In tests, the clock that was passed in.
+   * The time of the database without a query: from the last reading of its clock and the monotonic time since. Each
+   * transaction and each `ping` reads the clock. Throws before the first reading. Tests pass their own clock.
    */
   readonly clock: Clock;
-  /** Null while the clock of the process agrees with the database's. Otherwise the problem and its remedy in words. */
+  /** Null while the clock of the process agrees with the database's. Otherwise the problem and its repair, as text. */
   clockProblem(): string | null;
-  /** Resolves when the database answers a query. Reads its clock. */
+  /** Resolves when the database responds to a query. Reads its clock. */
   ping(): Promise<void>;
-  /** Waits for the running queries and closes every connection. */
+  /** Waits for running queries and closes all connections. */
   close(): Promise<void>;
 }
 
-/** An open transaction. Only `Db.transaction` makes one, so holding it proves that one is open. */
+/** An open transaction. Only `Db.transaction` creates one, so a `Tx` proves that a transaction is open. */
 export interface Tx {
   readonly [txBrand]: true;
   readonly kysely: Transaction<Tables>;
-  /** What rows written here are stamped with, so that a store needs nothing but the transaction. */
+  /** Creates the ids of new rows, so that a store needs only the transaction. */
   readonly ids: IdSource;
-  /** The time of the database, read when the transaction began; it goes on while the transaction waits for locks. */
+  /** The time of the database, read at the start of the transaction. It advances while the transaction waits. */
   readonly clock: Clock;
   /**
-   * Runs once after this attempt has committed, and never if it rolls back. A hook that fails is logged
-   * and changes nothing: the transaction is already done. Never rely on one: the process may die first.
+   * Runs after this attempt has committed, never after a rollback. A failed hook is only logged. Do not rely on hooks:
+   * the process may die before they run.
    */
   afterCommit(hook: () => void | Promise<void>): void;
 }
 
-/** Where a read may run: inside the caller's transaction, or on the pool. */
+/** A read runs in the caller's transaction or on the pool. */
 export type Reader = Db | Tx;

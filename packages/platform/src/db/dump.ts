@@ -9,8 +9,8 @@ const header = `-- The schema after all migrations, for reading and for review. 
 `;
 
 /**
- * What pg_dump says about the schema, without what depends on the day or the machine: versions, session
- * settings, the names of owners, and the tokens that newer versions of pg_dump wrap the dump in.
+ * Removes everything from a dump that depends on the date or the machine: versions, session settings, owner names, and
+ * the restrict tokens of newer pg_dump versions.
  */
 export function normaliseDump(dump: string): string {
   const lines = dump
@@ -29,7 +29,7 @@ export function normaliseDump(dump: string): string {
   return `${header}\n${lines}\n`;
 }
 
-/** The normalised schema of a database. `pgDump` is the program to run; its major version must be the server's. */
+/** The normalised schema of a database. The major version of the program `pgDump` must be the server's. */
 export async function dumpSchema(url: string, pgDump = 'pg_dump'): Promise<string> {
   const { stdout } = await run(pgDump, ['--schema-only', '--no-owner', '--schema=public', url], {
     maxBuffer: maxDumpBytes,

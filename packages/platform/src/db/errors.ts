@@ -11,10 +11,9 @@ function databaseError(error: unknown): DatabaseError | undefined {
 }
 
 /**
- * Whether PostgreSQL undid the transaction only because of others running at the same time, so that the same
- * work may succeed when run again. A lost connection is not: the commit may have happened. A unique constraint whose
- * name ends in `_once` says that a row is made once by whoever comes first: its writers look before they write, so a
- * violation means that another came in between, and the next look finds that row.
+ * Whether PostgreSQL rolled the transaction back only because of concurrent transactions, so that a retry may succeed.
+ * A lost connection does not count: the commit may have happened. A unique constraint whose name ends in `_once` is for
+ * rows that are created once: its writers read before they write, so after a violation the retry finds the row.
  */
 export function isRetryable(error: unknown): boolean {
   const found = databaseError(error);
@@ -22,40 +21,42 @@ export function isRetryable(error: unknown): boolean {
   return found?.code === serializationFailure || found?.code === deadlockDetected;
 }
 
-/** Whether a row with this key existed already. Name the constraint: a table may have several. */
+/** Whether the key existed already. Requires the constraint, because a table may have several. */
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const found = databaseError(error);
   return found?.code === uniqueViolation && found.constraint === constraint;
 }
 
-/** Whether what was written is refused as it is: a value that fits no column, or that a constraint forbids. */
+/** Whether PostgreSQL rejected the data: a value does not fit its column or violates a constraint. */
 export function isDataError(error: unknown): boolean {
   const code = databaseError(error)?.code;
   return code !== undefined && (code.startsWith('22') || code.startsWith('23'));
 }
 
-/** Whether a statement waited too long for a lock or ran too long: others may hold what it needs while the database works. */
+/** Whether a statement waited for a lock or ran longer than its timeout. The database itself may be healthy. */
 export function isStatementTimeout(error: unknown): boolean {
   const code = databaseError(error)?.code;
   return code === '55P03' || code === '57014';
 }
 
-/** How the pool says that it got no connection in time: all were in use, or a new one took too long. No transaction had begun. */
+/** The pool's messages when no connection was available in time. No transaction had begun. */
 const noConnection =
   /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-/** Whether a transaction was given up before it changed anything: others held a lock, or there was no connection in time. */
+/**
+ * Whether a transaction failed before it changed anything: other sessions held a lock, or no connection was available
+ * in time.
+ */
 export function isContended(error: unknown): boolean {
   if (databaseError(error)?.code === '55P03') return true;
   return error instanceof Error && noConnection.test(error.message);
 }
 
-/** Whether a statement named a table that is not there. */
 export function isUndefinedTable(error: unknown): boolean {
   return databaseError(error)?.code === undefinedTable;
 }
 
-/** Shutting down, starting up, out of connections, out of time, idle for too long, or given up after retries. */
+/** Shutdown, startup, no connections, timeouts, and transactions whose retries were exhausted. */
 const transientCodes: ReadonlySet<string> = new Set([
   '25P03',
   '53300',
@@ -68,13 +69,13 @@ const transientCodes: ReadonlySet<string> = new Set([
   deadlockDetected,
 ]);
 const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH']);
-// The driver reports these without a code. The last is a statement on a connection that broke before it.
+// The driver reports these errors without a code. The last is a statement on a connection that broke before.
 const lostConnection =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
 /**
- * Whether the database could not be reached or would not work just now, through no fault of the statement, or must not be
- * written to while the clock of this process is wrong.
+ * Whether the database is unreachable or temporarily unable to work, or the clock of this process is too wrong to
+ * write.
  */
 export function isUnavailable(error: unknown): boolean {
   const code = databaseError(error)?.code;

@@ -27,7 +27,7 @@ interface CheckConstraint {
   readonly definition: string;
 }
 
-// Checks on one column alone, or on its domain. Those of the form `column in ('a', 'b')` become a union of literals.
+// Checks on a single column or its domain. Those of the form `column in ('a', 'b')` become a union of literals.
 const checkConstraintsQuery = `
   select c.conrelid::regclass::text as table_name, a.attname as column_name, pg_get_constraintdef(c.oid) as definition
   from pg_constraint c
@@ -42,13 +42,13 @@ const checkConstraintsQuery = `
   order by 1, 2, 3
 `;
 
-/** The union of literals that a check allows, or null when the check is of another form. */
+/** The union of literals that a check allows, or null if the check has another form. */
 export function literalsOf(definition: string): string | null {
   const list = /^CHECK \(\(\w+ = ANY \(ARRAY\[(('[a-z0-9_-]+'::text(, )?)+)\]\)\)\)$/.exec(definition)?.[1];
   return list === undefined ? null : list.replaceAll('::text', '').replaceAll(', ', ' | ');
 }
 
-/** Select, insert and update types, where these differ the column type says so itself. */
+/** TypeScript types by PostgreSQL type. If select and insert types differ, the type is a ColumnType. */
 const typeOf: Readonly<Record<string, string>> = {
   uuid: 'string',
   text: 'string',
@@ -66,7 +66,7 @@ const typeOf: Readonly<Record<string, string>> = {
   int8: 'bigint',
   bytea: 'Buffer',
   timestamptz: 'Date',
-  // The driver hands jsonb over parsed; on the way in it must be text, or an array would be taken for a SQL array.
+  // The driver returns jsonb parsed but expects text on input, because it would convert an array to a SQL array.
   jsonb: 'ColumnType<Json, string, string>',
 };
 
@@ -76,7 +76,7 @@ function tsType(column: Column, literals: string | undefined): string {
   if (element === undefined) {
     throw new Error(
       `${column.table_name}.${column.column_name} has the type ${column.udt_name}, ` +
-        'which generate-tables.ts does not know: add it there.',
+        'which generate-tables.ts does not support. Add the type there.',
     );
   }
   const type = isArray ? `${element}[]` : (literals ?? element);
@@ -96,7 +96,7 @@ function declared(column: Column, literals: string | undefined): string {
   }
   const isOptional = column.column_default !== null || column.is_identity === 'YES';
   if (!isOptional) return type;
-  // Generated<ColumnType<…>> would take a ColumnType as the value to write.
+  // Generated<ColumnType<…>> would make ColumnType itself the type to write.
   return type.startsWith('ColumnType<')
     ? type.replaceAll(', string, ', ', string | undefined, ')
     : `Generated<${type}>`;
@@ -119,7 +119,7 @@ async function readLiterals(client: Client): Promise<ReadonlyMap<string, string>
   );
 }
 
-/** The TypeScript of every table in the connected database. Equal databases give equal text. */
+/** Generates the TypeScript types of all tables. The output depends only on the schema. */
 export async function generateTables(client: Client): Promise<string> {
   const { rows } = await client.query<Column>(columnsQuery);
   const literals = await readLiterals(client);

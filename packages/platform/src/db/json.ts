@@ -1,2 +1,2 @@
-/** What a jsonb column holds. Stores turn it into a domain type; nobody else sees it. */
+/** The value of a jsonb column. Stores convert it to a domain type. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };

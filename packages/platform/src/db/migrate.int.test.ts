@@ -57,8 +57,8 @@ async function withDb<T>(work: (db: Db) => Promise<T>): Promise<T> {
   }
 }
 
-describe('migrating', () => {
-  it('applies each file once and only what is new', async () => {
+describe('migrate', () => {
+  it('applies each file once, and later only new files', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     expect(await run()).toEqual([{ version: 1, name: 'first' }]);
     await file('0002_second.sql', 'alter table a add column b int');
@@ -67,20 +67,20 @@ describe('migrating', () => {
     expect(await appliedVersions()).toEqual([1, 2]);
   });
 
-  it('keeps nothing of a file that fails, and everything before it', async () => {
+  it('rolls back a file that fails and keeps the files before it', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await file('0002_broken.sql', 'create table b (id int); create table a (id int)');
-    await expect(run()).rejects.toThrow('Migration 2 (broken) failed; nothing of it was kept');
+    await expect(run()).rejects.toThrow('Migration 2 (broken) failed; it was rolled back');
     expect(await appliedVersions()).toEqual([1]);
     await file('0002_broken.sql', 'create table b (id int)');
     expect(await run()).toEqual([{ version: 2, name: 'broken' }]);
   });
 
-  it('refuses a file that was changed after it had been applied', async () => {
+  it('refuses a file that changed after it was applied', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await run();
     await file('0001_first.sql', 'create table a (id bigint)');
-    await expect(run()).rejects.toThrow('was changed after it had been applied');
+    await expect(run()).rejects.toThrow('was changed after it was applied');
   });
 
   it('is safe from several processes at once, also while an index is built concurrently', async () => {
@@ -92,16 +92,16 @@ describe('migrating', () => {
     expect(await appliedVersions()).toEqual([1, 2, 3]);
   });
 
-  it('builds an index anew that a process died over, whether or not it was finished', async () => {
+  it('rebuilds an index after a process died, whether the build had finished or not', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await run();
     await client.query('insert into a values (1), (1)');
-    // A unique index over doubles fails half way and leaves an invalid one, as a crash in the middle does.
+    // A unique index over duplicates fails during the build and leaves an invalid index, as a crash does.
     await file('0002_index.sql', '-- no-transaction\ncreate unique index concurrently a_id_idx on a (id);\n');
     await expect(run()).rejects.toThrow('Migration 2 (index) failed');
     await client.query('delete from a');
     expect(await run()).toEqual([{ version: 2, name: 'index' }]);
-    // The index is there and the process died before it could note that.
+    // The build finished, but the process died before it recorded the migration.
     await client.query('delete from schema_migrations where version = 2');
     expect(await run()).toEqual([{ version: 2, name: 'index' }]);
     const { rows } = await client.query(
@@ -110,7 +110,7 @@ describe('migrating', () => {
     expect(rows).toEqual([{ indisvalid: true }]);
   });
 
-  it('builds an index on partitions one by one, and continues after a process died, while rows are written', async () => {
+  it('builds an index partition by partition and continues after a crash, while rows are written', async () => {
     await file('0001_first.sql', 'create table a (id int) partition by range (id)');
     await run();
     for (const n of [1, 2, 3]) {
@@ -121,12 +121,12 @@ describe('migrating', () => {
       '0002_index.sql',
       '-- no-transaction\ncreate index concurrently a_id_idx on a (id) where id > 1',
     );
-    // A process that died: the index of the parent, one part that is attached, and one that is not.
+    // The state after a crash: the index of the parent, one attached partition index and one that is not attached.
     await client.query('create index a_id_idx on only a (id) where id > 1');
     await client.query('create index a_1_id_idx on a_1 (id) where id > 1');
     await client.query('alter index a_id_idx attach partition a_1_id_idx');
     await client.query('create index a_2_id_idx on a_2 (id) where id > 1');
-    // A transaction that has written to the last partition: the build waits for it, and does not block another writer.
+    // The build waits for this transaction, which wrote to the last partition, and does not block other writers.
     await client.query('begin');
     await client.query('insert into a_3 values (3)');
     const building = migrate(url, { directory, lockTimeoutMs: 2_000 });
@@ -152,9 +152,9 @@ describe('migrating', () => {
 
   it.each([
     ['two statements', 'create index concurrently a_idx on a (id); create table b (id int)'],
-    ['a statement that cannot be begun again', 'create table b (id int)'],
-    ['an index that might be there half built', 'create index concurrently if not exists a_idx on a (id)'],
-  ])('refuses, before anything runs, a file outside a transaction with %s', async (_, text) => {
+    ['a statement that cannot be repeated', 'create table b (id int)'],
+    ['an index that may already exist half built', 'create index concurrently if not exists a_idx on a (id)'],
+  ])('refuses a no-transaction file with %s before it runs any file', async (_, text) => {
     await file('0001_first.sql', 'create table a (id int)');
     await file('0002_unsafe.sql', `-- no-transaction\n-- Why: a comment.\n${text}`);
     await expect(run()).rejects.toThrow('0002_unsafe.sql');
@@ -162,7 +162,7 @@ describe('migrating', () => {
     expect(rows).toEqual([{ a: null }]);
   });
 
-  it('an index waits for a long transaction instead of failing after the time given to locks', async () => {
+  it('waits for a long transaction when it builds an index, beyond the lock timeout', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await run();
     await file('0002_index.sql', '-- no-transaction\ncreate index concurrently a_id_idx on a (id)');
@@ -182,7 +182,7 @@ describe('migrating', () => {
     expect(await building).toEqual([{ version: 2, name: 'index' }]);
   });
 
-  it('says so, and keeps nothing, when its session is ended in the middle', async () => {
+  it('fails and rolls back when its session is terminated', async () => {
     await file('0001_slow.sql', 'create table a (id int); select pg_sleep(30)');
     const failing = run().catch((error: unknown) => error);
     await eventually({ what: 'the session ended' }, async () => {
@@ -191,21 +191,21 @@ describe('migrating', () => {
       );
       return rows.length === 1;
     });
-    expect(String(await failing)).toContain('Migration 1 (slow) failed; nothing of it was kept');
+    expect(String(await failing)).toContain('Migration 1 (slow) failed; it was rolled back');
     await file('0001_slow.sql', 'create table a (id int)');
     expect(await run()).toEqual([{ version: 1, name: 'slow' }]);
   });
 
-  it('refuses a database whose record has a hole', async () => {
+  it('refuses a database whose migration record has a gap', async () => {
     for (const n of [1, 2, 3]) await file(`000${n}_t.sql`, `create table t${n} (id int)`);
     await run();
     await client.query('delete from schema_migrations where version = 2');
     await expect(run()).rejects.toThrow(
-      'Migration 2 (t) is missing from the record of a database at version 3',
+      'Migration 2 (t) is missing in schema_migrations of a database at version 3',
     );
   });
 
-  it('leaves a database alone that newer code has migrated', async () => {
+  it('does nothing to a database that newer code has migrated', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await file('0002_second.sql', 'create table b (id int)');
     await run();
@@ -213,7 +213,7 @@ describe('migrating', () => {
     expect(await run()).toEqual([]);
   });
 
-  it('fails like any other query when its session is ended while it waits for its turn', async () => {
+  it('fails when its session is terminated while it waits for the migration lock', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await client.query('select pg_advisory_lock($1)', [0x6d6c7263]);
     const failing = migrate(url, { directory, waitMs: 20_000 }).catch((error: unknown) => error);
@@ -226,7 +226,7 @@ describe('migrating', () => {
     expect(await failing).toBeInstanceOf(Error);
   });
 
-  it('gives up waiting for a process that never ends', async () => {
+  it('fails after its maximum wait for another migration', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await client.query('select pg_advisory_lock($1)', [0x6d6c7263]);
     await expect(migrate(url, { directory, waitMs: 150 })).rejects.toThrow(
@@ -235,8 +235,8 @@ describe('migrating', () => {
   });
 });
 
-describe('a process that starts', () => {
-  it('refuses a database that is older than its code, and accepts an equal or newer one', async () => {
+describe('requireSchema', () => {
+  it('rejects a database older than the code and accepts an equal or newer one', async () => {
     await file('0001_first.sql', 'create table a (id int)');
     await run();
     await file('0002_second.sql', 'create table b (id int)');
@@ -250,7 +250,7 @@ describe('a process that starts', () => {
     });
   });
 
-  it('refuses a database that was never migrated', async () => {
+  it('rejects a database that was never migrated', async () => {
     await withDb((db) =>
       expect(requireSchema(db)).rejects.toThrow('never been migrated. Run millrace-admin migrate'),
     );

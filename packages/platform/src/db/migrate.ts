@@ -16,22 +16,22 @@ export interface MigrateOptions {
   readonly log?: Pick<Logger, 'info'>;
   readonly clock?: Clock;
   readonly directory?: string;
-  /** How long to wait for another process that is migrating the same database. */
+  /** The maximum wait for another process that migrates the same database. */
   readonly waitMs?: number;
-  /** How long a statement may wait for locks. */
+  /** The maximum wait of a statement for locks. */
   readonly lockTimeoutMs?: number;
 }
 
-// Any number will do as long as nothing else locks it: these are the letters "mlrc".
+// An arbitrary number that no other lock uses: the letters "mlrc".
 const migrationLock = 0x6d6c7263;
 const lockPollMs = 100;
 const defaultWaitMs = 120_000;
-// A migration that cannot get its lock must not stand in front of the traffic that queues behind it.
+// Traffic queues behind a migration that waits for its lock, so the wait is short.
 const defaultLockTimeoutMs = 10_000;
 
 /**
- * Applies what is missing, each file in a transaction of its own that also records it. Safe to call from
- * several processes at once, and again after a crash at any point. The url's login must own the schema.
+ * Applies the pending migrations, each in its own transaction that also records it. Safe for several processes at once,
+ * and after a crash at any point. The login of the URL must own the schema.
  */
 export async function migrate(
   url: string,
@@ -43,8 +43,8 @@ export async function migrate(
     application_name: 'millrace-migrate',
     lock_timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs,
   });
-  // A session that is ended while it waits for its turn reports here, and the next query fails. Without a listener
-  // the report would end the process before it could say anything.
+  // If the session is terminated while it waits, the error arrives here and the next query fails. Without a listener
+  // the error would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -57,7 +57,7 @@ export async function migrate(
     }
     return pending.map(({ version, name }) => ({ version, name }));
   } finally {
-    // Ending the session also gives the advisory lock back.
+    // Ending the session also releases the advisory lock.
     await client.end();
   }
 }
@@ -74,8 +74,8 @@ const createMigrationsTable = `
 `;
 
 /**
- * Polls instead of waiting inside PostgreSQL: a session that waits for a lock holds a snapshot, and
- * `create index concurrently` in the process that has the lock would wait for that snapshot for ever.
+ * Polls instead of waiting inside PostgreSQL: a session that waits for a lock holds a snapshot, and `create index
+ * concurrently` in the lock's owner would wait for that snapshot forever.
  */
 async function lock(client: Client, clock: Clock, waitMs: number): Promise<void> {
   const deadlineMs = clock.monotonicMs() + waitMs;
@@ -106,7 +106,7 @@ async function readApplied(client: Client): Promise<readonly Applied[]> {
   return rows;
 }
 
-/** What is still to apply. A database ahead of these files is left alone: newer code has migrated it. */
+/** The migrations to apply. If the database is newer than these files, newer code has migrated it. */
 function selectPending(
   files: readonly MigrationFile[],
   applied: readonly Applied[],
@@ -116,8 +116,8 @@ function selectPending(
     const digest = digests.get(file.version);
     if (digest !== undefined && digest !== file.sha256) {
       throw new Error(
-        `Migration ${file.version} (${file.name}) was changed after it had been applied. ` +
-          'Restore the file and put the change into a new migration.',
+        `Migration ${file.version} (${file.name}) was changed after it was applied. ` +
+          'Restore the file and make the change in a new migration.',
       );
     }
   }
@@ -126,8 +126,8 @@ function selectPending(
   const skipped = pending.find(({ version }) => version < newest);
   if (skipped !== undefined) {
     throw new Error(
-      `Migration ${skipped.version} (${skipped.name}) is missing from the record of a database at version ` +
-        `${newest}. Migrations run in order, so the record was changed by hand: find out why, and restore it.`,
+      `Migration ${skipped.version} (${skipped.name}) is missing in schema_migrations of a database at version ` +
+        `${newest}. Migrations run in order, so the record was edited manually. Find out why, and restore it.`,
     );
   }
   return pending;
@@ -152,14 +152,12 @@ async function apply(client: Client, file: MigrationFile): Promise<void> {
     }
   } catch (error) {
     const outcome =
-      file.concurrentIndex === null
-        ? 'nothing of it was kept'
-        : 'the next run continues or rebuilds the index';
+      file.concurrentIndex === null ? 'it was rolled back' : 'the next run continues or rebuilds the index';
     throw new Error(`Migration ${file.version} (${file.name}) failed; ${outcome}.`, { cause: error });
   }
 }
 
-/** The version of the database, 0 when it has never been migrated. */
+/** The schema version of the database; 0 if the record is empty. */
 export async function schemaVersion(db: Db): Promise<number> {
   const { rows } = await sql<{ version: number | null }>`
     select max(version) as version from schema_migrations
@@ -170,9 +168,8 @@ export async function schemaVersion(db: Db): Promise<number> {
 const howToMigrate = 'Run millrace-admin migrate first.';
 
 /**
- * Refuses to go on when the database is older than this code expects. A newer database is fine: migrations
- * only add what older code does not miss, so that a deployment can migrate first and roll the processes after.
- * From then on `db.clock` knows the time.
+ * Throws if the database is older than this code expects. A newer database is accepted: migrations stay compatible with
+ * older code, so a deployment migrates first and replaces the processes later. Also reads the clock for `db.clock`.
  */
 export async function requireSchema(db: Db, directory = migrationsDirectory): Promise<void> {
   const needed = (await readMigrations(directory)).length;
@@ -181,7 +178,7 @@ export async function requireSchema(db: Db, directory = migrationsDirectory): Pr
       throw new Error(`The database has never been migrated. ${howToMigrate}`, { cause: error });
     }
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`The database cannot be read (${why}). Is MILLRACE_POSTGRES_URL right?`, {
+    throw new Error(`The database cannot be read (${why}). Check MILLRACE_POSTGRES_URL.`, {
       cause: error,
     });
   });

@@ -3,7 +3,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where the product's own migrations are. */
 export const migrationsDirectory = fileURLToPath(new URL('../../../../db/migrations/', import.meta.url));
 
 export interface MigrationFile {
@@ -11,7 +10,7 @@ export interface MigrationFile {
   readonly name: string;
   readonly sql: string;
   readonly sha256: string;
-  /** The index that the file builds outside a transaction, as `create index concurrently` must; null for others. */
+  /** The index that the file builds with `create index concurrently`, outside a transaction; null for other files. */
   readonly concurrentIndex: ConcurrentIndex | null;
 }
 
@@ -19,7 +18,7 @@ export interface ConcurrentIndex {
   readonly name: string;
   readonly table: string;
   readonly isUnique: boolean;
-  /** All that follows the name of the table: columns, predicate. */
+  /** The text after the table name: columns and predicate. */
   readonly definition: string;
 }
 
@@ -30,9 +29,9 @@ const buildsOneIndex =
   /^create (unique )?index concurrently ([a-z_][a-z0-9_]*) on ([a-z_][a-z0-9_]*) ([^;]+);?$/i;
 
 /**
- * Without a transaction a process can die half way, or before it has noted what it did. The one statement allowed
- * there can always be begun again, once what the dead process left has been dropped. `if not exists` would take an
- * index that is there half built, and never used, for a finished one.
+ * A process can die during or after work outside a transaction, before it records it. So only one kind of statement is
+ * allowed, which can be repeated after dropping its leftovers. `if not exists` would accept an invalid, half-built
+ * index.
  */
 function concurrentIndexOf(file: string, sql: string): ConcurrentIndex | null {
   if (!noTransactionMark.test(sql)) return null;
@@ -40,7 +39,7 @@ function concurrentIndexOf(file: string, sql: string): ConcurrentIndex | null {
   const [, unique, name, table, definition] = buildsOneIndex.exec(statement) ?? [];
   if (name === undefined || table === undefined || definition === undefined) {
     throw new Error(
-      `${file} is marked no-transaction, and such a file holds one statement only: ` +
+      `${file} is marked no-transaction. Such a file must contain exactly one statement: ` +
         'create [unique] index concurrently NAME on …, without "if not exists".',
     );
   }
@@ -50,7 +49,9 @@ function concurrentIndexOf(file: string, sql: string): ConcurrentIndex | null {
 function parseMigration(file: string, sql: string): MigrationFile {
   const [, digits, name] = fileName.exec(file) ?? [];
   if (digits === undefined || name === undefined) {
-    throw new Error(`${file} is not named like a migration: four digits, "_", lower case words, ".sql".`);
+    throw new Error(
+      `${file} is not a migration file name. Use four digits, "_", lowercase words and ".sql".`,
+    );
   }
   return {
     version: Number(digits),
@@ -61,7 +62,7 @@ function parseMigration(file: string, sql: string): MigrationFile {
   };
 }
 
-/** All migrations in order. Numbers run from 1 without holes, so a file merged late cannot be passed over. */
+/** All migrations in order. Numbers run from 1 without gaps, so that a file merged late cannot be skipped. */
 export async function readMigrations(directory: string): Promise<readonly MigrationFile[]> {
   const files = (await readdir(directory)).filter((file) => file.endsWith('.sql')).toSorted();
   const migrations = await Promise.all(
@@ -70,8 +71,8 @@ export async function readMigrations(directory: string): Promise<readonly Migrat
   migrations.forEach((migration, index) => {
     if (migration.version !== index + 1) {
       throw new Error(
-        `Migration ${migration.version} (${migration.name}) stands where ${index + 1} belongs: ` +
-          'numbers must run without holes or doubles.',
+        `Migration ${migration.version} (${migration.name}) is in the position of ${index + 1}: ` +
+          'numbers must run without gaps or duplicates.',
       );
     }
   });

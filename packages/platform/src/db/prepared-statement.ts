@@ -3,9 +3,9 @@ import { Client, type QueryConfig, type QueryResult } from 'pg';
 import type { Reader } from './db.ts';
 
 /**
- * Statements that a connection parses once and then runs by name. For the few that carry most of the load: PostgreSQL
- * spends several times as long on understanding such a statement as on running it. They name every column they answer,
- * so a migration that adds columns does not disturb connections that know them already.
+ * A statement that each connection parses once and then executes by name, for the few statements with most of the load:
+ * PostgreSQL would spend several times longer on planning than on execution. The text names every result column, so
+ * that a migration that adds columns does not invalidate it.
  */
 export interface PreparedStatement {
   readonly name: string;
@@ -15,10 +15,10 @@ export interface PreparedStatement {
 const definedStatements = new Map<string, string>();
 
 /**
- * Makes the text known under a name. The same text may be defined again; another one under the name may not.
+ * Registers a statement text under a name. Throws if the name has another text.
  *
- * Array parameters are put out of the planner's sight. It would otherwise see that a list is short today, make a plan
- * for that, and so plan each call anew, which takes longer than the call. One plan for lists of any length is kept.
+ * Array parameters are hidden from the planner in a subselect. Otherwise it would make a plan for the length of each
+ * list and plan every call again, which takes longer than the call. Now it keeps one plan for all lengths.
  */
 export function defineStatement(name: string, statement: string): PreparedStatement {
   const text = statement.replaceAll(/\$(\d+)::(\w+)\[\]/g, '(select $$$1::$2[])::$2[]');
@@ -29,7 +29,6 @@ export function defineStatement(name: string, statement: string): PreparedStatem
   return { name, text };
 }
 
-/** Runs a prepared statement where the reader is: in its transaction, or on the pool. */
 export async function runStatement<Row>(
   reader: Reader,
   statement: PreparedStatement,
@@ -39,15 +38,15 @@ export async function runStatement<Row>(
   return result.rows;
 }
 
-/** Asks PostgreSQL for its time. May follow another statement in the same text. */
+/** Selects PostgreSQL's time. May follow another statement in the same text. */
 export const readClockText =
   'select extract(epoch from clock_timestamp())::double precision * 1000 as "nowMs"';
 
 type Query = (config: string | QueryConfig, values?: unknown[]) => Promise<QueryResult>;
 
 /**
- * The driver's client, except that a text known here is sent by its name, and that a text which ends by asking the time
- * answers the time alone, whatever stands before the question.
+ * The driver's client, with two changes: a defined text is sent by name, and a text that ends with `readClockText`
+ * returns only the time.
  */
 export class PreparedStatementClient extends Client {
   override query: Client['query'] = ((config: string | QueryConfig, ...rest: unknown[]) => {
@@ -63,9 +62,9 @@ export class PreparedStatementClient extends Client {
   }) as Client['query'];
 }
 
-/** A text of several statements has an array of results. */
+/** A text with several statements returns an array of results. */
 function lastOf(results: QueryResult | readonly QueryResult[]): QueryResult {
   const last = Array.isArray(results) ? (results as readonly QueryResult[]).at(-1) : (results as QueryResult);
-  if (last === undefined) throw new Error('PostgreSQL answered nothing.');
+  if (last === undefined) throw new Error('PostgreSQL returned no result.');
   return last;
 }

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Tx } from './db.ts';
 
 /**
- * Runs a part of a transaction that may be refused. If it throws, its writes are undone and its locks are released, and the
- * transaction can go on. Parts are not nested.
+ * Runs a part of a transaction in a savepoint. If it throws, its writes are rolled back, its locks released, and the
+ * transaction can continue. Savepoints cannot be nested.
  */
 export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await sql`savepoint part`.execute(tx.kysely);
@@ -12,7 +12,7 @@ export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T>
     await sql`release savepoint part`.execute(tx.kysely);
     return result;
   } catch (error) {
-    // On a broken connection this fails too; the first error says why.
+    // On a broken connection the rollback fails too; the first error has the cause.
     await sql`rollback to savepoint part`.execute(tx.kysely).catch(() => undefined);
     throw error;
   }

@@ -18,7 +18,7 @@ async function withClient<T>(url: string, work: (client: Client) => Promise<T>):
   }
 }
 
-/** Applies all migrations to a new database and says what came of it, then drops the database. */
+/** Applies all migrations to a temporary database and returns its schema and table types. */
 export async function snapshotMigratedSchema(serverUrl: string): Promise<{ schema: string; tables: string }> {
   const name = `millrace_describe_${randomUUID().replaceAll('-', '')}`;
   const url = new URL(serverUrl);

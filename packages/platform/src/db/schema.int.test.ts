@@ -8,8 +8,8 @@ import { appRole } from './index.ts';
 
 const regenerate = 'regenerate with: npm run schema';
 
-describe('the committed description of the schema', () => {
-  it('is what the migrations make', async () => {
+describe('the committed schema files', () => {
+  it('equal the result of the migrations', async () => {
     const { schema, tables } = await snapshotMigratedSchema(readEndpoints().postgresUrl);
     expect(schema, regenerate).toBe(await readFile(schemaFile, 'utf8'));
     expect(tables, regenerate).toBe(await readFile(tablesFile, 'utf8'));
@@ -29,7 +29,7 @@ describe('the migrated database', () => {
     await database.drop();
   });
 
-  it('says of every table what it is for', async () => {
+  it('has a comment on every table', async () => {
     const { rows } = await client.query<{ name: string }>(`
       select relname as name from pg_class
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and obj_description(oid) is null
@@ -37,7 +37,7 @@ describe('the migrated database', () => {
     expect(rows).toEqual([]);
   });
 
-  it('has the mode on every row of a tenant, save those that both modes share', async () => {
+  it('has a mode column in every tenant table, except tables that both modes share', async () => {
     const { rows } = await client.query<{ name: string }>(`
       select relname as name from pg_class
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
@@ -45,8 +45,8 @@ describe('the migrated database', () => {
         and not exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'mode' and attnotnull)
       order by relname
     `);
-    // Who belongs to an organisation, and how far its one feed counts, is the same in both modes; suppliers are in live
-    // mode alone. Deferred usage is a queue of events as they came, which name their mode.
+    // Memberships and the position of an organisation's feed are the same in both modes; suppliers exist only in live
+    // mode. Deferred usage is a queue of events that name their mode.
     const suppliers = ['join_tokens', 'machines', 'payouts', 'statements'].map((name) => `supplier_${name}`);
     expect(rows.map(({ name }) => name)).toEqual([
       'event_heads',
@@ -75,15 +75,16 @@ describe('the migrated database', () => {
     'delete from event_heads',
     'delete from relay_leases',
     'update id_blocks set cell = 1',
-  ])('does not let the role that processes work as: %s', async (statement) => {
+  ])('denies the app role: %s', async (statement) => {
     await expect(client.query(statement)).rejects.toMatchObject({
       code: expect.stringMatching(/^(42501|23001)$/),
     });
   });
 
-  it('lets that role read and write every table that is not closed to it', async () => {
-    // Shards, the counter of invoices and the restore mark are as many as there are: made by the migration, and only changed. What gateways must be told
-    // again, and what has changed of the listing, is noted by triggers alone. Written-off clawbacks are noted by the migration alone. Days of a partitioned table are reached through the table.
+  it('lets the app role read every table and write all except the listed ones', async () => {
+    // Migrations create the rows of shards, the invoice counter and the restore mark; processes only update them.
+    // Triggers write book_changes and listing_changes. A migration wrote written_off_clawbacks. Partitions are accessed
+    // through their table.
     const { rows } = await client.query<{ table_name: string }>(`
       select relname as table_name from pg_class
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition

@@ -1,4 +1,4 @@
 import type { GeneratedTables } from './tables.generated.ts';
 
-/** Every table, as Kysely sees it. Generated from the migrated database; a test keeps the two equal. */
+/** All tables for Kysely. Generated from the migrated database; a test compares them. */
 export type Tables = GeneratedTables;

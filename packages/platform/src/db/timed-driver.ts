@@ -15,10 +15,10 @@ interface ClockRow {
 
 type PostgresConnection = Parameters<PostgresDriver['rollbackTransaction']>[0];
 
-/** What one transaction needs of the driver: the clock that was read when it began. */
+/** The database clock that was read at the begin of the transaction on each connection. */
 export type BeginClocks = WeakMap<DatabaseConnection, Clock>;
 
-/** Reads the clock of the database on a connection. A text before the question is sent in the same round trip. */
+/** Reads the clock of the database. The text `before` is sent in the same round trip. */
 export async function readClock(
   connection: Pick<DatabaseConnection, 'executeQuery'>,
   monotonicMs: () => number,
@@ -28,11 +28,11 @@ export async function readClock(
   const { rows } = await connection.executeQuery<ClockRow>(CompiledQuery.raw(`${before}${readClockText}`));
   const receivedMs = monotonicMs();
   const remoteMs = rows[0]?.nowMs;
-  if (remoteMs === undefined) throw new Error('PostgreSQL did not say what time it is.');
+  if (remoteMs === undefined) throw new Error('PostgreSQL did not return its time.');
   return { remoteMs, sentMs, receivedMs };
 }
 
-/** Begins each transaction with a reading of the database's clock, in the round trip of BEGIN itself. */
+/** Reads the database's clock in the round trip of each BEGIN. */
 class TimedDriver extends PostgresDriver {
   readonly #clock: RemoteClock;
   readonly #started: BeginClocks;
@@ -54,19 +54,20 @@ class TimedDriver extends PostgresDriver {
       const reading = await readClock(connection, () => this.#clock.monotonicMs(), begin);
       this.#started.set(connection, this.#clock.take(reading));
     } catch (error) {
-      // The transaction may have begun although the reading failed; the pool must not hand out such a connection.
+      // The transaction may have begun although the reading failed; the pool must not reuse the connection in that
+      // state.
       await this.rollbackTransaction(connection);
       throw error;
     }
   }
 
-  /** Kysely discards a connection whose rollback failed, and PostgreSQL ends its transaction: the caller needs the first error. */
+  /** Ignores a failed rollback: Kysely discards the connection, and the caller needs the first error. */
   override async rollbackTransaction(connection: PostgresConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => undefined);
   }
 }
 
-/** The dialect of PostgreSQL, with transactions that know the database's time at their beginning. */
+/** The PostgreSQL dialect whose transactions read the database's clock at their start. */
 export class TimedDialect extends PostgresDialect {
   readonly #make: () => TimedDriver;
 

@@ -7,20 +7,20 @@ interface TransactionScope {
 
 const scopes = new AsyncLocalStorage<TransactionScope>();
 
-/** Runs `work` as the inside of a transaction, for `assertOutsideTransaction` to see. */
+/** Marks `work` as the inside of a transaction for `assertOutsideTransaction`. */
 export async function runInTransactionScope<T>(name: string, work: () => Promise<T>): Promise<T> {
   const scope: TransactionScope = { name, open: true };
   try {
     return await scopes.run(scope, work);
   } finally {
-    // Work that was started inside and outlives the transaction carries the scope along; it is outside now.
+    // Work that continues after the transaction still has this scope, but is outside the transaction.
     scope.open = false;
   }
 }
 
 /**
- * Throws when called from within a transaction. A second connection there reads the state from before the
- * transaction and can exhaust the pool; a network call there holds row locks for as long as the peer likes.
+ * Throws inside a transaction. A query on a second connection would not see the transaction's writes and can exhaust
+ * the pool; a network call would hold row locks for as long as the peer takes.
  */
 export function assertOutsideTransaction(what: string): void {
   const scope = scopes.getStore();

@@ -49,8 +49,8 @@ const write = async (tx: Tx, id: number, value: number): Promise<void> => {
   await sql`update counters set value = ${value} where id = ${id}`.execute(tx.kysely);
 };
 
-describe('a transaction', () => {
-  it('commits what it resolved with and undoes what it rejected', async () => {
+describe('db.transaction', () => {
+  it('commits if the work resolves and rolls back if it rejects', async () => {
     await db.transaction({ name: 'keep', isolation: 'read committed' }, (tx) => write(tx, 1, 7));
     await expect(
       db.transaction({ name: 'undo', isolation: 'read committed' }, async (tx) => {
@@ -62,7 +62,7 @@ describe('a transaction', () => {
   });
 
   it.each(['read committed', 'repeatable read', 'serializable'] as const)(
-    'runs at the isolation it names: %s',
+    'runs at the requested isolation level: %s',
     async (isolation) => {
       const { rows } = await db.transaction({ name: 'look', isolation }, (tx) =>
         sql`show transaction_isolation`.execute(tx.kysely),
@@ -71,7 +71,7 @@ describe('a transaction', () => {
     },
   );
 
-  it('loses no update when many serializable transactions meet on one row', async () => {
+  it('loses no update when many serializable transactions update one row', async () => {
     const jittered = open({ poolSize: 8 });
     await Promise.all(
       Array.from({ length: 24 }, () =>
@@ -84,14 +84,14 @@ describe('a transaction', () => {
     await jittered.close();
   });
 
-  it('runs again after a deadlock, and both sides succeed', async () => {
+  it('retries after a deadlock, and both transactions succeed', async () => {
     const arrivals: (() => void)[] = [];
     let attempts = 0;
     const swap = (first: number, second: number) =>
       db.transaction({ name: 'cross', isolation: 'read committed' }, async (tx) => {
         attempts += 1;
         await write(tx, first, 1);
-        // Each waits once until the other holds its first row too, so that they are sure to cross.
+        // Each waits once until the other holds its first row, so that they deadlock.
         if (attempts <= 2) {
           await new Promise<void>((resolve) => {
             arrivals.push(resolve);
@@ -104,7 +104,7 @@ describe('a transaction', () => {
     expect(attempts).toBeGreaterThanOrEqual(3);
   });
 
-  it('gives up after the attempts it was given, waiting by the clock in between', async () => {
+  it('fails after its maximum of attempts, with waits by the clock in between', async () => {
     const clock = new SimulatedClock();
     const patient = open({ clock, random: () => 1 });
     let attempts = 0;
@@ -121,7 +121,7 @@ describe('a transaction', () => {
     await patient.close();
   });
 
-  it('is not run again for an error that would only repeat itself', async () => {
+  it('does not retry an error that would only recur', async () => {
     let attempts = 0;
     const failure = await db
       .transaction({ name: 'double', isolation: 'serializable' }, async (tx) => {
@@ -134,7 +134,7 @@ describe('a transaction', () => {
     expect(attempts).toBe(1);
   });
 
-  it('fails, and is not run again, when its connection is lost', async () => {
+  it('fails without a retry when its connection is lost', async () => {
     const fragile = open();
     let attempts = 0;
     const failure = fragile.transaction({ name: 'cut', isolation: 'serializable' }, async (tx) => {
@@ -152,8 +152,8 @@ describe('a transaction', () => {
   });
 });
 
-describe('a transaction that fails for a reason of its own when its connection is lost', () => {
-  it('reports that reason, not the failed rollback, and logs why PostgreSQL ended the connection', async () => {
+describe('a transaction that fails after its connection was lost', () => {
+  it('reports the first error instead of the failed rollback, and logs why PostgreSQL closed the connection', async () => {
     const warned: unknown[] = [];
     const log = { warn: (fields: unknown) => void warned.push(fields), error: () => undefined };
     const fragile = open({ log: log as DbOptions['log'] });
@@ -170,12 +170,12 @@ describe('a transaction that fails for a reason of its own when its connection i
   });
 });
 
-describe('a commit', () => {
-  it('whose answer is lost fails, is not run again and runs no hooks, though it may have happened', async () => {
+describe('commit', () => {
+  it('fails without retry and hooks if its response is lost, although it may have happened', async () => {
     await using proxy = await startTcpProxy(database.url);
     const distant = open({ url: proxy.rewrite(database.url) });
     const owner = await database.connect();
-    // A commit that takes its time, so that the connection can be cut while PostgreSQL is in the middle of it.
+    // A slow commit, so that the test can cut the connection while PostgreSQL executes it.
     await owner.query(`
       create table slow_commits (id int);
       grant all on slow_commits to millrace_app;
@@ -211,7 +211,7 @@ describe('a commit', () => {
     await distant.close();
   });
 
-  it('of a transaction in which an error was swallowed is refused: PostgreSQL has undone it', async () => {
+  it('is refused after a swallowed error, because PostgreSQL rolled the transaction back', async () => {
     let hooksRun = 0;
     const failing = db.transaction({ name: 'swallow', isolation: 'read committed' }, async (tx) => {
       tx.afterCommit(() => {
@@ -226,15 +226,15 @@ describe('a commit', () => {
   });
 });
 
-/** Makes PostgreSQL itself report a serialization failure in this transaction. */
+/** Makes PostgreSQL report a serialization failure in this transaction. */
 async function conflict(tx: Tx): Promise<unknown> {
   return sql`do $$ begin raise exception 'conflict' using errcode = 'serialization_failure'; end $$`
     .execute(tx.kysely)
     .catch((error: unknown) => error);
 }
 
-describe('hooks after commit', () => {
-  it('run once, after the commit is visible to others, and not for attempts that were undone', async () => {
+describe('afterCommit', () => {
+  it('runs hooks once, after the commit is visible to others, and not for attempts that were rolled back', async () => {
     const seen: number[] = [];
     let attempts = 0;
     await db.transaction({ name: 'hook', isolation: 'read committed' }, async (tx) => {
@@ -249,7 +249,7 @@ describe('hooks after commit', () => {
     expect(seen).toEqual([2, 5]);
   });
 
-  it('do not run after a rollback', async () => {
+  it('does not run hooks after a rollback', async () => {
     let ran = false;
     const failing = db.transaction({ name: 'hook', isolation: 'read committed' }, async (tx) => {
       tx.afterCommit(() => {
@@ -261,7 +261,7 @@ describe('hooks after commit', () => {
     expect(ran).toBe(false);
   });
 
-  it('that fail are reported in the log and change neither the result nor the other hooks', async () => {
+  it('logs a failed hook and changes neither the result nor the other hooks', async () => {
     const lines: unknown[] = [];
     const noisy = open({
       log: { error: (line: unknown) => lines.push(line), warn: () => undefined } as DbOptions['log'],
@@ -282,7 +282,7 @@ describe('hooks after commit', () => {
 });
 
 describe('inside a transaction', () => {
-  it('the pool and a second transaction are refused, so that no read misses the write before it', async () => {
+  it('the pool and a second transaction are refused, so that no read misses an earlier write', async () => {
     await db.transaction({ name: 'outer', isolation: 'read committed' }, async (tx) => {
       await write(tx, 1, 3);
       await expect(read(db, 1)).rejects.toThrow('inside the transaction "outer"');
@@ -295,8 +295,8 @@ describe('inside a transaction', () => {
   });
 });
 
-describe('a connection', () => {
-  it('has its limits and its name from the first statement on', async () => {
+describe('a connection of the pool', () => {
+  it('has its timeouts, name and role from the first statement on', async () => {
     const limited = open({
       applicationName: 'limits',
       statementTimeoutMs: 1_234,
@@ -314,13 +314,13 @@ describe('a connection', () => {
     await limited.close();
   });
 
-  it('ends a statement that takes too long', async () => {
+  it('ends a statement that exceeds its timeout', async () => {
     const limited = open({ statementTimeoutMs: 50 });
     await expect(sql`select pg_sleep(5)`.execute(limited.kysely)).rejects.toMatchObject({ code: '57014' });
     await limited.close();
   });
 
-  it('hands over bigint exactly, instants as Date, days as text, and json parsed', async () => {
+  it('returns bigint exactly, instants as Date, dates as text, and json parsed', async () => {
     const { rows } = await sql`
       select 9223372036854775807::bigint as big, array[1, 2]::bigint[] as bigs, '2026-02-03'::date as day,
              '2026-02-03T04:05:06.789Z'::timestamptz as instant, 0.1::numeric as exact, '{"a": [1]}'::jsonb as json
@@ -337,17 +337,17 @@ describe('a connection', () => {
     ]);
   });
 
-  it('refuses a url whose options would take the place of the role', () => {
+  it('refuses a URL whose options would override the role', () => {
     expect(() => open({ url: `${database.url}?options=-c%20search_path%3Dpublic` })).toThrow('options');
   });
 
-  it('refuses a role name that could carry something else', () => {
+  it('refuses a role name that could contain further options', () => {
     expect(() => open({ role: 'x -c statement_timeout=0' })).toThrow('Not a role name');
   });
 });
 
-describe('a transaction with patience', () => {
-  it('is run again while others hold what it needs, and is given up at once without patience', async () => {
+describe('retryForMs', () => {
+  it('retries while others hold a required lock; without it the first timeout fails', async () => {
     const impatient = open({ lockTimeoutMs: 20, poolSize: 1, connectTimeoutMs: 60_000 });
     const holder = await database.connect();
     try {
@@ -370,9 +370,9 @@ describe('a transaction with patience', () => {
     }
   });
 
-  it('waits for a connection as long as its patience lasts', async () => {
+  it('retries while all connections are in use', async () => {
     const small = open({ poolSize: 1, connectTimeoutMs: 1_000 });
-    // The time limit bounds the opening of the connection too, which may take longer on a slow machine.
+    // The timeout also limits opening the connection, which may take longer on a slow machine.
     await eventually({ what: 'an open connection' }, async () => (await read(small, 1)) === 0);
     const options = { name: 'wait', isolation: 'read committed' } as const;
     const isHeld = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import { parseTextArray } from './types.ts';
 const textArrayOid = 1009 as typeof types.builtins.INT8;
 const parseByDriver = types.getTypeParser(textArrayOid, 'text') as (value: string) => unknown;
 
-/** As PostgreSQL prints a list: quoted where a reader could not tell otherwise. */
+/** Prints a list as PostgreSQL does, with quotes only where they are necessary. */
 function print(items: readonly (string | null)[]): string {
   const words = items.map((item) => {
     if (item === null) return 'NULL';
@@ -16,7 +16,7 @@ function print(items: readonly (string | null)[]): string {
   return `{${words.join(',')}}`;
 }
 
-it('reads every list of texts as the driver does', () => {
+it('parseTextArray parses every text array like the driver', () => {
   const item = fc.oneof(
     fc.constantFrom('rentals:read', '10.0.0.0/8', 'null', 'NULL', '', ' ', '{}', 'a,b', '\\', '"', null),
     fc.string(),

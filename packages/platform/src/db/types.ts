@@ -8,8 +8,8 @@ const textArray = 1009 as typeof int8;
 const parseAnyTextArray = types.getTypeParser(textArray, 'text') as (value: string) => string[];
 
 /**
- * Plain words, which is what our lists hold, need only be split; the driver walks every character. Quotes, nested
- * lists and what might be NULL go the long way.
+ * Splits plain lists, which are the usual case, because the driver's parser reads every character. Lists with quotes,
+ * nesting or a possible NULL use the driver's parser.
  */
 export function parseTextArray(value: string): string[] {
   if (value === '{}') return [];
@@ -19,8 +19,8 @@ export function parseTextArray(value: string): string[] {
 }
 
 /**
- * How columns become values, for our pools only (the driver's own table is shared by the whole process).
- * bigint stays exact; a date without a time stays text, because a `Date` would move it by the local zone.
+ * Column types of our pools only, because the driver's own table is shared by the whole process. bigint stays exact; a
+ * date stays text, because a `Date` would shift it by the local time zone.
  */
 export const columnTypes: CustomTypesConfig = {
   getTypeParser: ((id: typeof int8, format?: 'text' | 'binary') => {

@@ -3,10 +3,10 @@ import { NotReadyError, startLoop, type Lifecycle } from '../lifecycle/index.ts'
 import type { Logger } from '../log/index.ts';
 import type { Db } from './db.ts';
 
-/** A process that runs no transaction still reads the clock of the database this often. */
+/** How often a process without transactions reads the clock of the database. */
 const READ_EVERY_MS = 5_000;
 
-/** Compares the clocks while the process is idle, and makes the comparison a required part of its readiness. */
+/** Compares the clocks also while the process is idle, and makes the result a required readiness check. */
 export function watchClock(
   db: Pick<Db, 'ping' | 'clockProblem'>,
   { clock, lifecycle, log }: { readonly clock: Timer; readonly lifecycle: Lifecycle; readonly log: Logger },

@@ -12,7 +12,7 @@ const targets = [
   { source: 'interface', errorFamily: 'marketplace' },
 ] as const satisfies readonly FaultTarget[];
 
-test('every reason has a body of every family that fits the published schema', () => {
+test('renderFault returns a body that fits the published schema for every reason and error family', () => {
   const issues = [{ message: 'is required', path: ['a', 0], code: 'invalid_type' }];
   for (const reason of reasons) {
     for (const target of targets) {
@@ -24,7 +24,7 @@ test('every reason has a body of every family that fits the published schema', (
   }
 });
 
-test('extra fields never replace the standard ones', () => {
+test('renderFault never replaces standard fields by extra fields', () => {
   const fault = new Fault('RATE_LIMITED', {
     extra: { message: 'forged', requestId: 'forged', limit: { name: 'x' } },
   });
@@ -33,7 +33,7 @@ test('extra fields never replace the standard ones', () => {
   expect(body['message']).not.toBe('forged');
 });
 
-test('what is not a fault answers as INTERNAL and says nothing of itself', () => {
+test('renderFault responds INTERNAL to an unknown error and reveals nothing about it', () => {
   for (const thrown of [new Error('password is hunter2'), 'hunter2', { hunter2: true }, undefined]) {
     const { status, body } = renderFault(thrown, null, 'req_1');
     expect([status, body['reason']]).toEqual([500, 'INTERNAL']);
@@ -41,14 +41,14 @@ test('what is not a fault answers as INTERNAL and says nothing of itself', () =>
   }
 });
 
-test('internal words and causes stay out of every body', () => {
+test('renderFault omits internal texts and causes from every body', () => {
   const fault = new Fault('API_KEY_NOT_FOUND', { internal: 'belongs to org_2', cause: new Error('org_2') });
   for (const target of targets) {
     expect(JSON.stringify(renderFault(fault, target, 'req_1').body)).not.toContain('org_2');
   }
 });
 
-test('whoever should come back is told when: never earlier than a second, never a fraction', () => {
+test('renderFault rounds Retry-After up to whole seconds, at least 1', () => {
   const after = (retryAfterSeconds?: number) =>
     renderFault(
       new Fault('SERVICE_UNAVAILABLE', retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
@@ -129,7 +129,7 @@ test.each([
     undefined,
   ],
 ])(
-  'zod issue %#: the message reads after the name of its field',
+  'issuesFromZod reports case %# in words that follow the field name',
   (schema, input, path, message, suggestion) => {
     const { issues, suggestion: suggested } = explain(schema, input);
     expect(issues[0]).toMatchObject({ path, message });
@@ -137,7 +137,7 @@ test.each([
   },
 );
 
-test('a hostile body earns a bounded list of issues', () => {
+test('issuesFromZod limits the number of issues', () => {
   const schema = z.array(z.int());
   const { issues } = explain(
     schema,
@@ -146,7 +146,7 @@ test('a hostile body earns a bounded list of issues', () => {
   expect(issues).toHaveLength(20);
 });
 
-test('the suggestion names everything that is missing at once', () => {
+test('issuesFromZod suggests all missing fields at once', () => {
   const schema = z.object({ a: z.string(), b: z.int(), c: z.boolean() });
   expect(explain(schema, {}).suggestion).toBe('Add a, b and c.');
   expect(explain(schema, { b: 1 }).suggestion).toBe('Add a and c.');
@@ -159,31 +159,31 @@ test.each([
   ['everything', 'Use events:read, rentals:write.'],
   ['e'.repeat(100_000), 'Use events:read, rentals:write.'],
   [7, 'Use events:read, rentals:write.'],
-])('a slip of the finger is recognised, another word is not: %.20s', (a, suggestion) => {
+])('issuesFromZod suggests the nearest allowed value for %.20s', (a, suggestion) => {
   const schema = z.object({ a: z.enum(['events:read', 'rentals:write']) });
   expect(explain(schema, { a }).suggestion).toBe(suggestion);
 });
 
-test('among several findings the suggestion says which it is about', () => {
+test('issuesFromZod names the field of a suggestion if there are several issues', () => {
   const schema = z.object({ a: z.string().min(1), b: z.enum(['events:read']) });
   expect(explain(schema, { a: '', b: 'event:read' }).suggestion).toBe('b: Did you mean events:read?');
 });
 
-test('a long list of allowed values is told once', () => {
+test('issuesFromZod lists many allowed values only once', () => {
   const many = Array.from({ length: 30 }, (_, index) => `value-number-${index}`);
   const { issues, suggestion } = explain(z.object({ a: z.enum(many) }), { a: 'no' });
   expect(issues[0]?.message).toContain('value-number-29');
   expect(suggestion).toBeUndefined();
 });
 
-test('a body with more findings than a call can have arguments is answered, and shortly', () => {
+test('issuesFromZod limits the issues of a body with 300 000 invalid entries', () => {
   const schema = z.object({ a: z.union([z.string(), z.array(z.int())]) });
   const { issues } = explain(schema, { a: Array.from({ length: 300_000 }, () => 'x') });
   expect(issues).toHaveLength(20);
   expect(issues[0]).toMatchObject({ path: ['a', 0], message: 'must be a number' });
 });
 
-test('a message that is a whole sentence reads on into what is wrong first', () => {
+test('renderFault appends the first issue to the message of inference errors', () => {
   const issues = [{ path: ['model'], message: 'is not one of ours', code: 'unknown_model' }];
   const fault = new Fault('MODEL_NOT_FOUND', { message: 'There is no model "x".', issues });
   expect(renderFault(fault, { source: 'interface', errorFamily: 'inference' }, 'r').body).toMatchObject({

@@ -1,33 +1,32 @@
 import { errorRegistry } from '@millrace/contract';
 import type { Reason } from '@millrace/contract';
 
-/** One thing that is wrong with the input, where it is, and a code that programs can switch on. */
+/** One problem of the input, with its path and a code for programs. */
 export interface FaultIssue {
   readonly message: string;
   readonly path: readonly (string | number)[];
   readonly code: string;
-  /** The part of the request it is in; `body` unless said. Only inference errors show it. */
+  /** The part of the request with the problem; `body` by default. Only inference errors show it. */
   readonly location?: 'body' | 'query' | 'path' | 'header';
 }
 
 export interface FaultOptions {
-  /** Replaces the registry's message. Public: never name what belongs to someone else. */
+  /** Replaces the registry's message. Public: must not reveal data of other tenants. */
   readonly message?: string;
-  /** Replaces the registry's suggestion. */
   readonly suggestion?: string;
   readonly issues?: readonly FaultIssue[];
-  /** For the log only. */
+  /** Only for the log. */
   readonly internal?: string;
   readonly cause?: unknown;
-  /** Becomes `Retry-After`; rounded up to whole seconds, at least 1. */
+  /** Becomes `Retry-After`, rounded up to whole seconds, at least 1. */
   readonly retryAfterSeconds?: number;
-  /** Further public fields of the body; they never replace the standard ones. */
+  /** Further public fields of the body. They never replace standard fields. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The one error a caller may see. `reason` decides status, code and default texts through the contract's
- * registry; anything else that is thrown is a bug of ours and answers as `INTERNAL`.
+ * The only error type that callers may see. The contract's registry derives status, code and default texts from
+ * `reason`. Other thrown values are bugs and respond as `INTERNAL`.
  */
 export class Fault extends Error {
   readonly reason: Reason;
@@ -56,7 +55,7 @@ export function isFault(error: unknown): error is Fault {
   return error instanceof Fault;
 }
 
-/** One field of the input is wrong in a way that its schema could not say. `problem` goes on after its name: `must be …`. */
+/** Reports one invalid field that its schema cannot check. `problem` follows the field name: `must be …`. */
 export function invalidField(field: string | FaultIssue['path'], problem: string, code = 'custom'): Fault {
   const path = typeof field === 'string' ? [field] : field;
   return new Fault('VALIDATION_FAILED', {

@@ -1,11 +1,11 @@
-/** Longer texts are no slips of the finger, and comparing them would cost a hostile caller nothing and us much. */
+/** Longer texts are not typing errors, and a hostile caller could make their comparison expensive. */
 const maxComparedChars = 64;
 
-/** Which of the allowed texts a person most likely meant; undefined when none is near. */
+/** The allowed text that the caller most likely meant; undefined if none is similar. */
 export function nearestText(given: unknown, allowed: readonly unknown[]): string | undefined {
   if (typeof given !== 'string' || given === '' || given.length > maxComparedChars) return undefined;
   const text = given.toLowerCase();
-  // No slip in a letter or two, one in a short word, two in a longer one: beyond that it is another word.
+  // Allow no typing error in 1 or 2 letters, one in short words and two in longer ones.
   const bearable = text.length < 3 ? 0 : text.length < 5 ? 1 : 2;
   let best = { distance: bearable + 1, word: undefined as string | undefined };
   for (const word of allowed) {
@@ -16,7 +16,7 @@ export function nearestText(given: unknown, allowed: readonly unknown[]): string
   return best.word;
 }
 
-/** How many letters must be added, dropped or replaced to turn one into the other (Levenshtein). */
+/** The Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, column) => column);
   for (const [index, char] of from.split('').entries()) {

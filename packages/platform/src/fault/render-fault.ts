@@ -3,7 +3,7 @@ import type { ErrorFamily, ErrorStatus, Reason } from '@millrace/contract';
 import { Fault, isFault } from './fault.ts';
 import type { FaultIssue } from './fault.ts';
 
-/** The operation that failed, as far as its error body depends on it; null for a path that is no operation. */
+/** The properties of the failed operation that determine its error body; null for an unknown path. */
 export type FaultTarget = { readonly source: 'interface' | 'own'; readonly errorFamily: ErrorFamily } | null;
 
 export interface RenderedFault {
@@ -13,8 +13,8 @@ export interface RenderedFault {
 }
 
 /**
- * Any thrown value as the answer of its operation's family. Whatever is not a Fault becomes `INTERNAL` and
- * says nothing of itself: its message may hold anything.
+ * Renders any thrown value as a response of the operation's error family. Values other than a Fault become `INTERNAL`
+ * without their message, which may contain secrets.
  */
 export function renderFault(error: unknown, target: FaultTarget, requestId: string): RenderedFault {
   const fault = isFault(error) ? error : new Fault('INTERNAL', { cause: error });
@@ -26,7 +26,7 @@ export function renderFault(error: unknown, target: FaultTarget, requestId: stri
   };
 }
 
-/** Clients wait at least a second, and a refusal that will pass always says when to come back. */
+/** Temporary errors always have a Retry-After of at least one second. */
 function headersOf(fault: Fault, status: ErrorStatus): Record<string, string> {
   const headers: Record<string, string> = {};
   if (fault.retryAfterSeconds !== undefined || status === 429 || status === 503) {
@@ -76,7 +76,7 @@ const bodies: Readonly<Record<ErrorFamily, BodyOf>> = {
   }),
 };
 
-/** v1 clients show the message alone, so the first thing that is wrong goes into it. */
+/** v1 clients show only the message, so it includes the first issue. */
 function messageWithIssues(fault: Fault): string {
   const [first] = fault.issues;
   if (first === undefined) return fault.message;

@@ -5,14 +5,14 @@ import { nearestText } from './nearest-text.ts';
 type ZodIssue = z.core.$ZodIssue;
 type Location = NonNullable<FaultIssue['location']>;
 
-/** More than this helps nobody, and a hostile body could earn an answer larger than itself. */
+/** More issues would not help, and would let a small hostile body cause a large response. */
 const maxIssues = 20;
 const maxListed = 40;
 const maxRepeated = 8;
 
 /**
- * zod's findings in our words: each message reads after the name of its field ("gpuCount must be a multiple
- * of 8"). `input` is what was parsed; it tells a missing field from one of the wrong type.
+ * Converts zod's issues to messages that follow the field name ("gpuCount must be a multiple of 8"). `input` is the
+ * parsed value; it distinguishes a missing field from one of the wrong type.
  */
 export function issuesFromZod(
   error: { readonly issues: readonly ZodIssue[] },
@@ -32,7 +32,7 @@ export function issuesFromZod(
   };
 }
 
-/** A union reports what each branch missed; the branch that came nearest is what the caller meant. */
+/** A union reports the issues of each branch. The branch that matched best is likely the one that the caller meant. */
 function flatten(issue: ZodIssue, above: readonly PropertyKey[]): ZodIssue[] {
   const path = [...above, ...issue.path];
   if (issue.code !== 'invalid_union' || issue.errors.length === 0) return [{ ...issue, path }];
@@ -46,7 +46,7 @@ function flatten(issue: ZodIssue, above: readonly PropertyKey[]): ZodIssue[] {
 
 type ValueIssue = Extract<ZodIssue, { readonly code: 'invalid_value' }>;
 
-/** Branches that each name the words they take are one list of words to choose from. */
+/** Merges branches that each list allowed values into one list. */
 function choiceOf(branches: readonly (readonly ZodIssue[])[]): ValueIssue | null {
   const choices = branches.flatMap((branch) => branch.filter(isChoice));
   const [first] = choices;
@@ -63,7 +63,7 @@ function isBetterMatch(candidate: readonly ZodIssue[], best: readonly ZodIssue[]
   return depth === 0 ? candidate.length < best.length : depth > 0;
 }
 
-/** Not by spreading them: a hostile body earns more findings than a call can have arguments. */
+/** A reduce instead of a spread: a hostile body can cause more issues than a call accepts arguments. */
 function deepest(issues: readonly ZodIssue[]): number {
   return issues.reduce((depth, { path }) => Math.max(depth, path.length), 0);
 }
@@ -87,7 +87,7 @@ function childValue(value: unknown, part: PropertyKey): unknown {
   return (value as Readonly<Record<PropertyKey, unknown>>)[part];
 }
 
-/** How zod's own messages begin; any other was written by the contract for people and is kept. */
+/** The prefixes of zod's own messages. Other messages come from the contract and stay. */
 const standardMessage = /^(Invalid|Too small|Too big|Unrecognized)/;
 
 function messageOf(issue: ZodIssue): string {
@@ -111,11 +111,11 @@ function messageOf(issue: ZodIssue): string {
       return `has unknown fields: ${issue.keys.slice(0, maxListed).join(', ')}`;
     case 'invalid_union': {
       const options = 'options' in issue ? (issue.options ?? []) : [];
-      return options.length === 0 ? 'matches none of the accepted forms' : `must be one of ${list(options)}`;
+      return options.length === 0 ? 'does not match any accepted format' : `must be one of ${list(options)}`;
     }
     case 'invalid_key':
     case 'invalid_element':
-      return 'holds an entry that is not valid';
+      return 'contains an invalid entry';
     case 'custom':
       return issue.message;
   }
@@ -134,7 +134,7 @@ const typeWords: Readonly<Record<string, string>> = {
 };
 
 const formatWords: Readonly<Record<string, string>> = {
-  regex: 'does not have the expected form',
+  regex: 'does not have the expected format',
   email: 'must be an email address',
   url: 'must be a URL',
   uuid: 'must be a UUID',
@@ -182,7 +182,7 @@ function list(values: readonly unknown[]): string {
   return values.length > maxListed ? `${shown.join(', ')}, …` : shown.join(', ');
 }
 
-/** Everything that is missing, in one sentence: whoever adds it field by field is refused once for each. */
+/** Names all missing fields in one sentence, so that the caller can add them at once. */
 function suggestMissing(issues: readonly ZodIssue[], input: unknown): string | undefined {
   const names = issues.filter((issue) => isMissing(issue, input)).map(nameOf);
   if (names.length === 0) return undefined;
@@ -190,7 +190,7 @@ function suggestMissing(issues: readonly ZodIssue[], input: unknown): string | u
 }
 
 function firstSuggestion(issues: readonly ZodIssue[], input: unknown): string | undefined {
-  // Among several findings a suggestion must say which of them it is about.
+  // With several issues, a suggestion must name its field.
   const alone = issues.length === 1;
   return issues.map((issue) => suggestionOf(issue, input, alone)).find((text) => text !== undefined);
 }
@@ -203,7 +203,7 @@ function suggestionOf(issue: ZodIssue, input: unknown, alone: boolean): string |
   if (issue.code === 'invalid_value' && issue.values.length > 0) {
     const meant = nearestText(valueAt(issue, input), issue.values);
     if (meant !== undefined) return `${subject}Did you mean ${meant}?`;
-    // A long list stands in the message already, and saying it twice helps nobody.
+    // The message already contains a long list.
     return issue.values.length > maxRepeated ? undefined : `${subject}Use ${list(issue.values)}.`;
   }
   if (issue.code === 'unrecognized_keys') return `Remove ${issue.keys.slice(0, maxListed).join(', ')}.`;
