@@ -40,7 +40,7 @@ afterAll(async () => {
   await harness[Symbol.asyncDispose]();
 });
 
-/** Works through the stream from its beginning until it is disposed of. */
+/** Processes the stream from its beginning until it is disposed. */
 async function startSink(): Promise<AsyncDisposable> {
   const follower = await nats.follow({ stream, fromSequence: 1, maxBuffered: 1_000 });
   let goesOn = true;
@@ -98,7 +98,7 @@ const amount = 1_000_003n;
 const each = 100;
 const manyMs = 86_400_000;
 
-it('200 requests at once over two processes, with Valkey killed and restarted under them, never spend one nano-USD too much', async () => {
+it('200 concurrent requests in two processes never overspend by one nano-USD while Valkey is killed and restarted', async () => {
   await using served = new AsyncDisposableStack();
   const lender = serveCreditLeases({
     ...{ db: harness.db, valkey: harness.valkey.client, nats, prefix, cell: 1, clock: systemClock },
@@ -138,7 +138,7 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
       .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as SpenderResult] : []));
   const admittedOf = (name: string): SpenderResult[] =>
     lines().filter((line) => line.name === name && line.outcome === 'admitted');
-  await eventually({ what: 'requests under way', timeoutMs: 60_000 }, async () => lines().length >= 30);
+  await eventually({ what: '30 results', timeoutMs: 60_000 }, async () => lines().length >= 30);
   await harness.valkey.restart();
   const exits = await Promise.all(processes.map(({ exited }) => exited));
   expect(
@@ -147,10 +147,10 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
   ).toEqual([0, 0]);
   expect(lines()).toHaveLength(2 * each * order.racers.length);
 
-  // What was admitted is charged, to the nano, and nothing else.
+  // Exactly the admitted requests are charged, to the nano-USD.
   const spentBy = (name: string): bigint =>
     admittedOf(name).reduce((sum, { actual = '0' }) => sum + BigInt(actual), 0n);
-  await eventually({ what: 'the sink to pass everything', timeoutMs: 60_000 }, async () => {
+  await eventually({ what: 'the sink to process everything', timeoutMs: 60_000 }, async () => {
     const state = await nats.streamState(stream);
     const [row] = await harness.query(`select passed_seq::int as passed from usage_watermarks`);
     return row?.['passed'] === state?.lastSequence;
@@ -163,11 +163,11 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
       join ledger_accounts a on a.id = e.account_id where a.kind = 'shortfall'`);
   expect(shortfall).toEqual([]);
 
-  // Each was stopped by what was to stop it, as near as one request comes.
+  // Each organisation was stopped by its own limit, to within one request.
   const outcomesOf = (name: string) =>
     new Set(lines().flatMap((line) => (line.name === name ? [line.outcome] : [])));
   expect(outcomesOf('poor')).toEqual(new Set(['admitted', 'INSUFFICIENT_BALANCE']));
-  // Who was refused while the outcome of another request was not known does not come again.
+  // A spender that was refused while another result was unknown does not retry, so some balance can remain.
   expect(await balanceOf(poor)).toBeLessThan(3n * amount);
   expect(outcomesOf('capped')).toEqual(new Set(['admitted', 'BUDGET_EXCEEDED']));
   const [cap] = await harness.query(`select balance_nano_usd::text as rest from ledger_accounts
@@ -177,7 +177,7 @@ it('200 requests at once over two processes, with Valkey killed and restarted un
   expect(rest).toBeGreaterThanOrEqual(0n);
   expect(rest).toBeLessThan(3n * amount);
   expect(outcomesOf('limited')).toEqual(new Set(['admitted', 'RATE_LIMITED']));
-  // A Valkey that lost its counts begins anew; within each of its lives the limit is kept.
+  // A restarted Valkey loses its counts; within each run of Valkey the limit applies.
   const byEpoch = Map.groupBy(admittedOf('limited'), ({ epoch }) => epoch);
   expect(new Set(lines().flatMap(({ epoch = [] }) => epoch)).size).toBeGreaterThan(1);
   for (const admitted of byEpoch.values()) expect(admitted.length).toBeLessThanOrEqual(40);

@@ -10,12 +10,12 @@ import {
 } from './leases.fixture.ts';
 
 const harness = await createLeaseHarness();
-// The server is made ready once, so that a fault hits what it is meant for.
+// Prepare the server first, so that an injected fault hits the intended transaction.
 await harness.gateway().reserve(reserveRequestOf(await harness.organisation(10n), 1n));
 afterAll(() => harness[Symbol.asyncDispose]());
 beforeEach(() => harness.clock.reset());
 
-/** Whatever died: each lease holds what may still be charged to it, no less and no more. */
+/** After every crash each lease holds exactly what may still be charged to it. */
 afterEach(async () => {
   const wrong = await harness.query(`
     select lease.id, hold.held_nano_usd as held,
@@ -44,7 +44,7 @@ const recalledInLedger = async (orgId: OrgId) =>
     )
   ).map(({ recalled }) => recalled);
 
-/** Whatever happened: in the end the organisation has what it did not use, and nothing is held. */
+/** In the end the organisation has its unused money back, and nothing is held. */
 async function expectInTheEnd(
   gateways: readonly TestGateway[],
   orgId: OrgId,
@@ -61,7 +61,7 @@ async function expectInTheEnd(
 }
 
 describe('a worker that dies', () => {
-  it('after lending in the book and before Valkey: nobody was told, so the money is free again at once', async () => {
+  it('after granting in the ledger and before Valkey frees the money at once, because no gateway holds the lease', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     harness.faults.dieAt('pot open', 'before');
@@ -69,14 +69,14 @@ describe('a worker that dies', () => {
       refused: 'LEDGER_UNAVAILABLE',
     });
     expect((await harness.balance(orgId)).held).toBe(80n);
-    // It needs the money of the lost lease, and gets it.
+    // The request needs the money of the lost lease, and gets it.
     const got = await reserved(gateway, orgId, 80n);
     expect(await states(orgId)).toEqual(['closed', 'open']);
     await gateway.use(got, 70n);
     await expectInTheEnd([gateway], orgId, 30n);
   });
 
-  it('after opening the pot in Valkey and before telling the gateway: the next one finds the pot', async () => {
+  it('after opening the lease in Valkey and before replying leaves a lease that the next request uses', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     harness.faults.dieAt('pot open', 'after');
@@ -89,7 +89,7 @@ describe('a worker that dies', () => {
     await expectInTheEnd([gateway], orgId, 20n);
   });
 
-  it('after noting whom it tells and before telling: the gateway ends an epoch that it never heard of', async () => {
+  it('after recording the holder and before replying makes the gateway end an epoch that it does not know', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     harness.faults.dieAt('tell gateway of lease', 'after');
@@ -97,7 +97,7 @@ describe('a worker that dies', () => {
       refused: 'LEDGER_UNAVAILABLE',
     });
     await harness.valkey.client.command(['FLUSHALL']);
-    // The lease is lost, and its money may be in use as far as the book knows: not gone, but not to be had yet.
+    // The lease is lost, and its money may be in use as far as the ledger knows, so it is not available yet.
     expect(await gateway.reserve(reserveRequestOf(orgId, 80n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
@@ -107,7 +107,7 @@ describe('a worker that dies', () => {
     await expectInTheEnd([gateway], orgId, 90n);
   });
 
-  it('after enlarging in the book and before Valkey: the next request tells Valkey', async () => {
+  it('after enlarging in the ledger and before Valkey lets the next request enlarge the lease in Valkey', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     await gateway.use(await reserved(gateway, orgId, 100n), 100n);
@@ -120,21 +120,21 @@ describe('a worker that dies', () => {
     await expectInTheEnd([gateway], orgId, 600n);
   });
 
-  it.each(['before', 'after'] as const)('%s a recall is in the book: it counts once', async (when) => {
+  it.each(['before', 'after'] as const)('%s recording a recall counts the recall once', async (when) => {
     const orgId = await harness.organisation(200n);
     const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 30n);
     harness.faults.dieAt('take back from pot', when);
     await expect(harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).rejects.toThrow('died');
     if (when === 'before') expect(await recalledInLedger(orgId)).toEqual([0]);
-    // Asked again, it finds the money already taken from Valkey.
+    // The second recall finds the credit already taken in Valkey.
     await harness.service.recallFor({ orgId, mode: 'live', amount: 50n });
     expect(await recalledInLedger(orgId)).toEqual([when === 'before' ? 50 : 70]);
     await gateway.use(got, 30n);
     await expectInTheEnd([gateway], orgId, 170n);
   });
 
-  it('between a recall and the book, and nobody asks again: the next lease sets it right', async () => {
+  it('between a recall in Valkey and the ledger lets the next lease request record it', async () => {
     const orgId = await harness.organisation(200n);
     const gateway = harness.gateway();
     await gateway.use(await reserved(gateway, orgId, 30n), 30n);
@@ -144,11 +144,11 @@ describe('a worker that dies', () => {
     expect(await recalledInLedger(orgId)).toEqual([50]);
   });
 
-  it('between closing a pot in Valkey and in the book: the next request gets a new one', async () => {
+  it('between closing a lease in Valkey and in the ledger lets the next request get a new lease', async () => {
     const orgId = await harness.organisation(300n);
     const gateway = harness.gateway();
     harness.clock.advance(61_000);
-    // So that the fault does not hit what other tests left open.
+    // So that the fault does not hit leases that other tests left open.
     await harness.sweeps.callIn();
     const got = await reserved(gateway, orgId, 40n);
     harness.faults.dieAt('take back from pot', 'before');
@@ -162,7 +162,7 @@ describe('a worker that dies', () => {
     await expectInTheEnd([gateway], orgId, 220n);
   });
 
-  it('between beginning a generation and making the server ready: the next one begins another', async () => {
+  it('between beginning a generation and preparing the server makes the next worker begin another', async () => {
     await using own = await createLeaseHarness();
     const orgId = await own.organisation(100n);
     own.faults.dieAt('SCRIPT', 'before');
@@ -174,8 +174,8 @@ describe('a worker that dies', () => {
   });
 });
 
-describe('two workers at once', () => {
-  it('begin one generation between them, however long the old pots take to be removed', async () => {
+describe('two concurrent workers', () => {
+  it('begin one generation together, however long the removal of old leases takes', async () => {
     await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
     await own.gateway().reserve(reserveRequestOf(orgId, 1n));
@@ -202,12 +202,12 @@ describe('two workers at once', () => {
     goOn();
     await late;
     await reserved(first, orgId, 10n);
-    // What was lent meanwhile is still there.
+    // Leases granted meanwhile still exist.
     expect((await reserved(second, orgId, 10n)).epoch).toBe(got.epoch);
     expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
   });
 
-  it('make a new server ready once, and lend to a pot in turns', async () => {
+  it('prepare a new server once, and grant one after the other', async () => {
     await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
     const workers = [own.worker(), own.worker(), own.worker()];
@@ -230,8 +230,8 @@ describe('two workers at once', () => {
   });
 });
 
-describe('a Valkey that', () => {
-  it('is wiped: what was reserved is charged to the old lease, and a new one is spent from', async () => {
+describe('a Valkey', () => {
+  it('that is wiped has its reservations charged to the old lease, and new requests use a new lease', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateways = [harness.gateway(), harness.gateway()] as const;
     const old = await Promise.all(gateways.map((gateway) => reserved(gateway, orgId, 40n)));
@@ -245,7 +245,7 @@ describe('a Valkey that', () => {
     await expectInTheEnd(gateways, orgId, 820n);
   });
 
-  it('comes back from disk: its pots are not believed, although they are there', async () => {
+  it('that restarts from disk is not trusted, although its leases exist', async () => {
     await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
@@ -262,7 +262,7 @@ describe('a Valkey that', () => {
     expect(await own.query('select generation::int from pot_servers')).toEqual([{ generation: 2 }]);
   });
 
-  it('cannot be reached: requests get 503 and no answer of the ledger helps', async () => {
+  it('that is unreachable makes requests fail with 503, whatever the ledger replies', async () => {
     await using own = await createLeaseHarness();
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
@@ -277,8 +277,8 @@ describe('a Valkey that', () => {
   });
 });
 
-describe('closing', () => {
-  it('waits for the end of each gateway that was told, and for the sink to pass it', async () => {
+describe('closing a lease', () => {
+  it('waits for the end of each holder, and for the sink to process it', async () => {
     const orgId = await harness.organisation(1_000n);
     const [one, two] = [harness.gateway(), harness.gateway()];
     await one.use(await reserved(one, orgId, 20n), 20n);
@@ -286,7 +286,7 @@ describe('closing', () => {
     harness.clock.advance(100_000);
     await harness.sweeps.callIn();
     expect(await states(orgId)).toEqual(['closing']);
-    // What nobody had reserved is free at once; the rest stays.
+    // Unreserved credit is free at once; the rest stays held.
     expect((await harness.balance(orgId)).held).toBe(50n);
     await one.close();
     await harness.stream.sink();
@@ -303,14 +303,14 @@ describe('closing', () => {
     expect(await harness.balance(orgId)).toEqual({ balance: 950n, held: 0n, available: 950n });
   });
 
-  it('leaves a lease alone that is not over', async () => {
+  it('skips a lease that has not expired', async () => {
     const orgId = await harness.organisation(1_000n);
     await reserved(harness.gateway(), orgId, 20n);
     await harness.sweeps.callIn();
     expect(await states(orgId)).toEqual(['open']);
   });
 
-  it('lets a gateway that ended an epoch use it again only under another id', async () => {
+  it('lets a gateway that ended an epoch use it again only under another holder id', async () => {
     const orgId = await harness.organisation(1_000n);
     const [steady, fickle] = [harness.gateway(), harness.gateway()];
     await reserved(steady, orgId, 10n);
@@ -331,13 +331,13 @@ describe('closing', () => {
 });
 
 describe('a reservation that could not be settled', () => {
-  it('is given back when its gateway has ended the epoch and the pot lives on', async () => {
+  it('is released when its gateway has ended the epoch and the lease is still open', async () => {
     const orgId = await harness.organisation(100n);
     const [steady, leaving] = [harness.gateway(), harness.gateway()];
     const retained = await reserved(steady, orgId, 5n);
     const used = await reserved(leaving, orgId, 50n);
     const unused = await reserved(leaving, orgId, 30n);
-    // Valkey did not answer either time, so only the gateway's own count and the stream know of the ends.
+    // Valkey failed both times, so only the gateway's count and the stream have the ends.
     harness.stream.publishUsage(usageOf(used, 20n));
     harness.cutGateways(true);
     await leaving.settle(used, 20n);
@@ -358,7 +358,7 @@ describe('a reservation that could not be settled', () => {
 });
 
 describe('a gateway that dies', () => {
-  it('is given up after its silence, its reservations are given back, and what was charged is not', async () => {
+  it('is declared dead after a time without contact, and its uncharged reservations are released', async () => {
     const orgId = await harness.organisation(100n);
     const [dying, living] = [harness.gateway(), harness.gateway()];
     const charged = await reserved(dying, orgId, 20n);
@@ -381,13 +381,13 @@ describe('a gateway that dies', () => {
     await harness.sweeps.settleDead();
     expect(await harness.sweeps.settleDead()).toBe(0);
     await reserved(living, orgId, 80n);
-    // It was only asleep: what it reports now is recorded and not charged.
+    // The gateway was only paused: its late usage is recorded and not charged.
     harness.stream.publishUsage({ ...usageOf(charged, 25n), requestId: nextRequestId() });
     expect(await harness.stream.sink()).toMatchObject([{ outcome: 'late' }]);
     expect((await harness.balance(orgId)).balance).toBe(85n);
   });
 
-  it('and returns, is told to go on under another id', async () => {
+  it('and returns must continue under another holder id', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const first = await reserved(gateway, orgId, 1n);

@@ -42,7 +42,7 @@ const states = async (orgId: OrgId, { query }: LeaseHarness = harness): Promise<
   );
 
 describe('a lease without requests', () => {
-  it('is given back after a minute, and its hold with it', async () => {
+  it('is returned after a minute, and its hold is released', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 7n);
@@ -53,13 +53,13 @@ describe('a lease without requests', () => {
     await sweep();
     expect(await harness.balance(orgId)).toEqual({ balance: 993n, held: 0n, available: 993n });
     expect(await states(orgId)).toEqual(['closed']);
-    // Nothing is left to give back.
+    // No lease remains to return.
     await pass(gateway, 120_000);
     await sweep();
     expect(await harness.balance(orgId)).toEqual({ balance: 993n, held: 0n, available: 993n });
   });
 
-  it('is given back a minute after a refused request', async () => {
+  it('is returned a minute after a rejected request', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     const [first] = [await reserve(gateway, orgId, 10n)];
@@ -72,7 +72,7 @@ describe('a lease without requests', () => {
     expect(await held(orgId)).toBe(0n);
   });
 
-  it('is kept while a request of it is in flight, and for a minute after', async () => {
+  it('is kept while one of its requests is in flight, and for a minute after', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     const running = await reserve(gateway, orgId, 10n);
@@ -88,7 +88,7 @@ describe('a lease without requests', () => {
     expect(await harness.balance(orgId)).toMatchObject({ balance: 990n, held: 0n });
   });
 
-  it('is kept while the ledger does not answer, and given back once it answers after an idle minute', async () => {
+  it('is kept while the ledger does not respond, and returned once it responds after an idle minute', async () => {
     const orgId = await harness.organisation(1_000n);
     let isAway = false;
     const gateway = harness.gateway({
@@ -98,7 +98,7 @@ describe('a lease without requests', () => {
     isAway = true;
     await pass(gateway, 60_000);
     expect(gateway.requests()).toBe(2);
-    // Asked once a minute, not at each round.
+    // The gateway asks once a minute, not in each round.
     await pass(gateway, 1_000);
     expect(gateway.requests()).toBe(2);
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
@@ -108,7 +108,7 @@ describe('a lease without requests', () => {
     expect(await harness.balance(orgId)).toEqual({ balance: 980n, held: 0n, available: 980n });
   });
 
-  it('is kept if a request arrives while the ledger is asked', async () => {
+  it('is kept if a request arrives during the call to the ledger', async () => {
     const orgId = await harness.organisation(1_000n);
     const responses: (() => void)[] = [];
     let isSlow = false;
@@ -153,8 +153,8 @@ describe('a lease without requests', () => {
   });
 });
 
-describe('a request that arrives while its lease is given back', () => {
-  it('borrows again if the sink has not read the end marker, and both requests are charged', async () => {
+describe('a request that arrives while its lease is returned', () => {
+  it('leases again if the sink has not read the end marker, and both requests are charged', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
@@ -168,7 +168,7 @@ describe('a request that arrives while its lease is given back', () => {
     expect(await harness.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
   });
 
-  it('borrows on the same lease if the end marker was read and the lease is not called in', async () => {
+  it('uses the same lease if the end marker was read and the lease is still open', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
@@ -183,7 +183,7 @@ describe('a request that arrives while its lease is given back', () => {
     expect(await harness.balance(orgId)).toEqual({ balance: 970n, held: 0n, available: 970n });
   });
 
-  it('gets another lease if its lease is being called in, and no money is lost', async () => {
+  it('gets another lease if its lease is being closed, and no money is lost', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     await gateway.use(await reserve(gateway, orgId, 10n), 10n);
@@ -199,13 +199,13 @@ describe('a request that arrives while its lease is given back', () => {
   });
 });
 
-/** How often a gateway asks Valkey whether it still has the pot. */
+/** How often a gateway checks that Valkey still has its lease. */
 const checkEveryMs = 5_000;
 
 const losses: readonly (readonly [string, (lost: LeaseHarness) => Promise<unknown>])[] = [
   ['restarted empty', ({ valkey }) => valkey.restart()],
   [
-    'restarted with the pots of an earlier moment',
+    'restarted with earlier leases',
     async ({ valkey }) => {
       await valkey.client.command(['SAVE']);
       await valkey.restart();
@@ -216,7 +216,7 @@ const losses: readonly (readonly [string, (lost: LeaseHarness) => Promise<unknow
 
 describe('a lease that Valkey has lost', () => {
   it.each(losses)(
-    'is ended by an idle gateway if Valkey was %s, so that another gateway can borrow all money',
+    'is ended by an idle gateway if Valkey was %s, so that another gateway can lease the whole balance',
     async (_, lose) => {
       await using own = await createLeaseHarness(rules);
       const orgId = await own.organisation(1_000n);
@@ -228,7 +228,7 @@ describe('a lease that Valkey has lost', () => {
         refused: 'LEDGER_UNAVAILABLE',
       });
       await pass(idle, checkEveryMs);
-      // A second check does not end it again.
+      // A second check does not end the lease again.
       await pass(idle, checkEveryMs);
       await sweep(own);
       await other.use(await reserve(other, orgId, 990n), 90n);
@@ -239,7 +239,7 @@ describe('a lease that Valkey has lost', () => {
     },
   );
 
-  it('is closed even if no other gateway asks for money', async () => {
+  it('is closed even if no other gateway requests money', async () => {
     await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
@@ -275,7 +275,7 @@ describe('a lease that Valkey has lost', () => {
     expect(await own.balance(orgId)).toEqual({ balance: 900n, held: 0n, available: 900n });
   });
 
-  it('is kept while Valkey does not answer, and ended once it does', async () => {
+  it('is kept while Valkey does not respond, and ended once it responds', async () => {
     await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();
@@ -300,7 +300,7 @@ describe('a lease that Valkey has lost', () => {
     expect(await own.balance(orgId)).toEqual({ balance: 980n, held: 0n, available: 980n });
   });
 
-  it('does not end the next lease if a request borrows it before Valkey has answered', async () => {
+  it('does not end the next lease if a request gets it before Valkey has responded', async () => {
     await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const responses: (() => void)[] = [];
@@ -336,7 +336,7 @@ describe('a lease that Valkey has lost', () => {
     expect(await own.balance(orgId)).toEqual({ balance: 950n, held: 0n, available: 950n });
   });
 
-  it('charges its running request exactly, and so does the next lease that a request borrows meanwhile', async () => {
+  it('is charged exactly for its running request, and so is the next lease that a request gets meanwhile', async () => {
     await using own = await createLeaseHarness(rules);
     const orgId = await own.organisation(1_000n);
     const gateway = own.gateway();

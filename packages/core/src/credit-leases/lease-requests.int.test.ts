@@ -40,7 +40,7 @@ afterAll(async () => {
   await harness[Symbol.asyncDispose]();
 });
 
-it('a gateway leases, spends, lets a rental have the rest, and reports the end of the epoch, over NATS', async () => {
+it('a gateway leases credit, spends, returns the rest to a recall and reports the end of its epoch, over NATS', async () => {
   const served = serveCreditLeases({
     db: harness.db,
     valkey: harness.valkey.client,
@@ -76,7 +76,7 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
     { ...spec, maxDeliveries: -1 },
     async (message) => void ends.push(message),
   );
-  await eventually({ what: 'the end of the epoch' }, async () => ends.length === 1);
+  await eventually({ what: 'the end marker' }, async () => ends.length === 1);
   expect(epochEndSchema.parse(ends[0]?.json())).toEqual({
     orgId,
     mode: 'live',
@@ -88,7 +88,7 @@ it('a gateway leases, spends, lets a rental have the rest, and reports the end o
   await served.stop();
 });
 
-it('without a worker the answer is 503, and what is no request at all is not answered', async () => {
+it('a gateway rejects requests with 503 without a worker, and a worker ignores malformed requests', async () => {
   const orgId = await harness.organisation(1_000n);
   const client = createCreditLeaseClient({
     valkey: harness.valkey.client,

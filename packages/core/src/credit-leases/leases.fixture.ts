@@ -34,7 +34,7 @@ import { recordEpochEnd } from './lender/lease-holders.store.ts';
 import { postUsage, type PostedUsage } from './lender/usage-charges.service.ts';
 import { advanceUsageWatermark } from './lender/usage-charges.store.ts';
 
-/** A book, a Valkey, a stream kept in memory, and as many workers and gateways as a test wants. */
+/** Test harness with a ledger, a Valkey, an in-memory usage stream, and any number of workers and gateways. */
 
 export const testRules: LeaseRules = {
   leaseMs: 60_000,
@@ -48,7 +48,7 @@ export const testRules: LeaseRules = {
 
 type Message = { readonly end: EpochEnd } | { readonly usage: UsageItem };
 
-/** A stream and its sink: everything goes through in order, whenever the test says so. */
+/** An in-memory stream with a sink that processes messages in order when the test calls it. */
 export function createTestStream(db: Db) {
   const name = `USAGE_${uniqueId()}`;
   const messages: Message[] = [];
@@ -68,7 +68,6 @@ export function createTestStream(db: Db) {
       ids.add(id);
     },
     publishUsage: (usage: UsageItem): void => void messages.push({ usage }),
-    /** Works through what has come in. */
     async sink(upTo = messages.length): Promise<PostedUsage[]> {
       const posted: PostedUsage[] = [];
       for (; passed < upTo; passed += 1) {
@@ -85,13 +84,13 @@ export function createTestStream(db: Db) {
   };
 }
 
-/** Where a process dies: before it asks, or after the other side has done it. */
+/** Where a process dies: before the call, or after the other side has executed it. */
 export interface CrashPoint {
   readonly at: string;
   readonly when: 'before' | 'after';
 }
 
-/** Fails once at the named transaction or script. */
+/** Throws once at the named transaction or script. */
 export function createCrashPoints() {
   let next: CrashPoint | null = null;
   const guard = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
@@ -127,9 +126,9 @@ export function createCrashPoints() {
 export interface TestGateway extends CreditLeaseClient {
   readonly requests: () => number;
   readonly clock: SimulatedClock;
-  /** Uses a reservation: the event is in the stream, then it is settled. */
+  /** Publishes the usage of a reservation and settles it. */
   use(reservation: Reservation, actual: bigint): Promise<void>;
-  /** Resolves when no question to the ledger is open, also none asked ahead in the background. */
+  /** Resolves when no lease request is pending, including background refills. */
   idle(): Promise<void>;
 }
 
@@ -140,14 +139,14 @@ export interface LeaseHarness {
   readonly faults: ReturnType<typeof createCrashPoints>;
   readonly stream: ReturnType<typeof createTestStream>;
   readonly service: CreditLeaseService;
-  /** Sweeps go by it. */
+  /** The clock of the sweeps. */
   readonly clock: OffsetClock;
   readonly sweeps: CreditLeaseSweeps;
-  /** Takes Valkey away from the gateways, or gives it back. */
+  /** Disconnects Valkey from the gateways, or connects it again. */
   cutGateways(cut: boolean): void;
-  /** Another worker; it may see Valkey through something of the test's own. */
+  /** Adds a worker; the test can pass its own Valkey client. */
   worker(through?: ValkeyClient): CreditLeaseService;
-  /** Adds a gateway. A test may put its own code between the gateway and the ledger or Valkey. */
+  /** Adds a gateway. A test can intercept its calls to the ledger or Valkey. */
   gateway(options?: {
     ledger?: (request: LeaseRequest) => Promise<LeaseReply>;
     through?: (valkey: ValkeyClient) => ValkeyClient;
@@ -160,19 +159,19 @@ export interface LeaseHarness {
 
 export const nextRequestId = (): RequestId => testIds.next('req');
 
-/** So many a day, of a subject that no other test has: nothing of it comes back while a slow test runs. */
+/** A limit per day on a subject of its own, so that it does not refill during a slow test. */
 export const limitOf = (counts: RequestLimit['counts'], subject: string, limit: number): RequestLimit => ({
   ...{ name: `${counts}-of-key`, scope: 'key', subject, limit, windowMs: 86_400_000, counts },
 });
 
-/** A request that is limited by nothing but money. */
+/** A request that is limited only by money. */
 export const reserveRequestOf = (orgId: OrgId, amount: bigint): ReserveRequest => ({
   ...{ orgId, mode: 'live', requestId: nextRequestId(), amount, budgets: [], limits: [], tokens: 0 },
 });
 
 export function usageOf(reservation: Reservation, amount: bigint): UsageItem {
   const { requestId, orgId, mode, leaseId, gatewayId, budgets, amount: reserved } = reservation;
-  if (leaseId === null) throw new Error('What is free has no usage to charge.');
+  if (leaseId === null) throw new Error('A test-mode reservation has no lease to charge.');
   return {
     requestId,
     orgId,

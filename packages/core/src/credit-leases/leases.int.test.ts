@@ -20,7 +20,7 @@ beforeEach(() => harness.clock.reset());
 async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
   const got = await gateway.reserve(reserveRequestOf(orgId, amount));
   if ('refused' in got) return expect.fail(`refused: ${got.refused}`);
-  // A reservation that leaves little asks for more in the background; what is lent then is part of the picture.
+  // A reservation that leaves little credit triggers a refill in the background, which belongs to the asserted state.
   await gateway.idle();
   return got;
 }
@@ -32,7 +32,7 @@ const leases = (orgId: OrgId) =>
        from pot_leases where org_id = '${toUuid(orgId)}' order by epoch`,
   );
 
-/** Everything ends, is worked through and closes. */
+/** Ends the gateway, processes its usage and closes its leases. */
 async function wind(gateway: TestGateway): Promise<void> {
   await gateway.close();
   harness.clock.advance(61_000);
@@ -41,8 +41,8 @@ async function wind(gateway: TestGateway): Promise<void> {
   await harness.sweeps.closePassed();
 }
 
-describe('a pot', () => {
-  it('is lent to, spent from, charged exactly and closed, and the rest goes back', async () => {
+describe('a credit lease', () => {
+  it('is granted, spent, charged exactly and closed, and the rest is released', async () => {
     const gateway = harness.gateway();
     const orgId = await harness.organisation(1_000n);
     const one = await reserved(gateway, orgId, 40n);
@@ -57,7 +57,7 @@ describe('a pot', () => {
     expect((await leases(orgId)).map(({ state }) => state)).toEqual(['closed']);
   });
 
-  it('never lets more be spent than there is, however many gateways ask at once', async () => {
+  it('never admits more than the balance for concurrent gateways', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateways = Array.from({ length: 4 }, () => harness.gateway());
     const responses = await Promise.all(
@@ -81,7 +81,7 @@ describe('a pot', () => {
     expect((await harness.balance(orgId)).held).toBe(0n);
   });
 
-  it('says 402 when the ledger says that there is no money, and 503 when the ledger says nothing', async () => {
+  it('returns 402 if the ledger reports no money, and 503 if the ledger does not respond', async () => {
     const orgId = await harness.organisation(50n);
     let away = false;
     const gateway = harness.gateway({
@@ -95,7 +95,7 @@ describe('a pot', () => {
     expect(await gateway.reserve(reserveRequestOf(orgId, 45n))).toMatchObject({
       refused: 'LEDGER_UNAVAILABLE',
     });
-    // What is in the pot is spent on without the ledger.
+    // The remaining credit is spent without the ledger.
     await reserved(gateway, orgId, 15n);
     const outsider = await harness.organisation(1_000n);
     expect(await gateway.reserve(reserveRequestOf(outsider, 1n))).toMatchObject({
@@ -103,7 +103,7 @@ describe('a pot', () => {
     });
   });
 
-  it('takes no refusal that was for a larger request: who needs less is asked for again', async () => {
+  it('does not apply the refusal of a larger request to a smaller one', async () => {
     const orgId = await harness.organisation(50n);
     const gateway = harness.gateway();
     const [large, small, larger] = await Promise.all([
@@ -117,7 +117,7 @@ describe('a pot', () => {
     expect(gateway.requests()).toBe(2);
   });
 
-  it('takes no amount that would make it larger', async () => {
+  it('rejects amounts that would enlarge it', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 10n);
@@ -130,7 +130,7 @@ describe('a pot', () => {
     });
   });
 
-  it('is not forgotten by a gateway in the instant in which a request comes', async () => {
+  it('is not deleted by a gateway at the moment when a request arrives', async () => {
     for (let steps = 0; steps < 16; steps += 1) {
       const orgId = await harness.organisation(100n);
       const gateway = harness.gateway();
@@ -152,7 +152,7 @@ describe('a pot', () => {
     }
   });
 
-  it('admits nothing past its lease, which it prolongs only while it is used', async () => {
+  it('admits nothing after it expires, and is renewed only while it is used', async () => {
     const orgId = await harness.organisation(1_000n);
     let away = false;
     const gateway = harness.gateway({
@@ -172,7 +172,7 @@ describe('a pot', () => {
     });
   });
 
-  it('asks ahead before it is dry, one question at a time', async () => {
+  it('requests more before it is used up, one request at a time', async () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     for (let nth = 0; nth < 30; nth += 1) {
@@ -185,7 +185,7 @@ describe('a pot', () => {
     expect(gateway.requests()).toBeLessThan(30);
   });
 
-  it('is not there in test mode, which is free: only limits count, and they go on without Valkey', async () => {
+  it('is not needed in test mode, which only counts limits and continues without Valkey', async () => {
     const orgId = await harness.organisation(0n);
     const gateway = harness.gateway();
     const limits = [limitOf('tokens', orgId, 10)];
@@ -208,7 +208,7 @@ describe('a pot', () => {
     await gateway.close();
   });
 
-  it('refuses an account that is frozen, also one that has money in its pot', async () => {
+  it('rejects a frozen account, even if the lease has credit', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     await reserved(gateway, orgId, 10n);
@@ -221,13 +221,13 @@ describe('a pot', () => {
     expect(await harness.balance(orgId)).toMatchObject({ held: 10n });
   });
 
-  it('does not count beyond what Lua counts exactly', async () => {
+  it('is limited to what Lua counts exactly', async () => {
     const gateway = harness.gateway();
     const orgId = await harness.organisation(2n ** 60n);
     expect(await gateway.reserve(reserveRequestOf(orgId, 2n ** 52n + 1n))).toMatchObject({
       refused: 'INSUFFICIENT_BALANCE',
     });
-    // Nor if a gateway forgets to look.
+    // Nor if a gateway omits the check.
     const request = { orgId, mode: 'live', cell: 1, gatewayId: 'careless', seen: null, budgets: [] } as const;
     const shortage = 2n ** 52n + 1n;
     expect(await harness.service.lease({ ...request, shortage, wanted: shortage })).toMatchObject({
@@ -244,7 +244,7 @@ describe('a pot', () => {
   });
 });
 
-describe('a budget lent with the pot', () => {
+describe('a budget grant', () => {
   const budgetOf = (orgId: OrgId, limit: bigint) =>
     harness.db.transaction({ name: 'budget', isolation: 'read committed' }, async (tx) => {
       const keyId = tx.ids.next('key');
@@ -261,18 +261,18 @@ describe('a budget lent with the pot', () => {
       return { keyId, id: budget.id };
     });
 
-  it('is lent for all that wait at once, so that a burst is admitted whole', async () => {
+  it('covers all waiting requests at once, so that a whole burst is admitted', async () => {
     const orgId = await harness.organisation(1_000_000n);
     const { id } = await budgetOf(orgId, 500_000n);
     const gateway = harness.gateway();
     const take = (amount: bigint) => gateway.reserve({ ...reserveRequestOf(orgId, amount), budgets: [id] });
-    // What is lent at first is far from enough for what comes then.
+    // The first grant is far too small for the following burst.
     await take(1n);
     const responses = await Promise.all(Array.from({ length: 200 }, () => take(1_000n)));
     expect(responses.filter((got) => 'refused' in got)).toEqual([]);
   });
 
-  it('stops its key and nobody else, and is charged with the usage', async () => {
+  it('stops only its key, and is charged with the usage', async () => {
     const orgId = await harness.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
     const gateway = harness.gateway();
@@ -287,14 +287,14 @@ describe('a budget lent with the pot', () => {
     expect(await gateway.reserve(with_(1n))).toMatchObject({ refused: 'BUDGET_EXCEEDED' });
   });
 
-  it('that does not cover a request says what is needed, what is left and whether running requests have the rest', async () => {
+  it('that does not cover a request reports the needed and available amounts and whether running requests hold the rest', async () => {
     const orgId = await harness.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
     const gateway = harness.gateway();
     const with_ = (amount: bigint) => ({ ...reserveRequestOf(orgId, amount), budgets: [id] });
     const fundsOf = async (amount: bigint) => {
       const got = await gateway.reserve(with_(amount));
-      return 'refused' in got ? got.funds : expect.fail('It was admitted.');
+      return 'refused' in got ? got.funds : expect.fail('admitted');
     };
     const nothingRuns = { of: 'budget', left: 150n, isReserved: false, resetsInMs: null };
     expect(await fundsOf(151n)).toEqual({ ...nothingRuns, needed: 151n });
@@ -313,7 +313,7 @@ describe('a budget lent with the pot', () => {
     expect(await fundsOf(71n)).toMatchObject({ needed: 71n, left: 70n, isReserved: false });
   });
 
-  it('is waited for while a request that is over gives back what it did not use', async () => {
+  it('makes a request wait while an ended request returns its unused amount', async () => {
     const orgId = await harness.organisation(10_000n);
     const { id } = await budgetOf(orgId, 150n);
     const gateway = harness.gateway();
@@ -327,7 +327,7 @@ describe('a budget lent with the pot', () => {
     expect(await gateway.reserve({ ...with_(60n), nextSettled })).toMatchObject({ amount: 60n });
   });
 
-  it('counts once: what was lent shrinks by what is charged', async () => {
+  it('counts once: the grant shrinks by each charge', async () => {
     const orgId = await harness.organisation(10_000n);
     const { id, keyId } = await budgetOf(orgId, 150n);
     const gateway = harness.gateway();
@@ -345,8 +345,8 @@ describe('a budget lent with the pot', () => {
   });
 });
 
-describe('a recall', () => {
-  it('frees what is not reserved, for something else, and the pot stays modest for a while', async () => {
+describe('recall', () => {
+  it('frees unreserved credit for another use, and the lease grows only by what requests need for a while', async () => {
     const orgId = await harness.organisation(200n);
     const gateway = harness.gateway();
     await reserved(gateway, orgId, 30n);
@@ -359,7 +359,7 @@ describe('a recall', () => {
     expect(await harness.balance(orgId)).toMatchObject({ held: 40n, available: 160n });
   });
 
-  it('and another at the same time each free what they ask for', async () => {
+  it('frees the requested amount for each of two concurrent recalls', async () => {
     const orgId = await harness.organisation(200n);
     await reserved(harness.gateway(), orgId, 10n);
     const recall = (amount: bigint) => harness.service.recallFor({ orgId, mode: 'live', amount });
@@ -367,7 +367,7 @@ describe('a recall', () => {
     expect(await harness.balance(orgId)).toMatchObject({ held: 10n, available: 190n });
   });
 
-  it('of an organisation without a pot frees nothing', async () => {
+  it('of an organisation without a lease frees nothing', async () => {
     const orgId = await harness.organisation(200n);
     expect(await harness.service.recallFor({ orgId, mode: 'live', amount: 50n })).toBe(0n);
   });
@@ -380,7 +380,7 @@ describe('usage', () => {
       join ledger_accounts a on a.id = e.account_id
      where t.org_id = '${toUuid(orgId)}' and a.kind = 'shortfall'`);
 
-  it('is charged once, whatever arrives twice, and no more than was reserved: the operator bears the rest', async () => {
+  it('is charged once if it arrives twice, and at most the reservation: the operator absorbs the rest', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 60n);
@@ -390,7 +390,7 @@ describe('usage', () => {
     const posted = await harness.stream.sink();
     expect(posted.map(({ outcome }) => outcome)).toEqual(['charged', 'duplicate']);
     expect(posted[1]?.transferId).toBe(posted[0]?.transferId);
-    // What the other request has reserved is still there for it, in the book and in Valkey.
+    // The reservation of the other request is unchanged, in the ledger and in Valkey.
     expect(await harness.balance(orgId)).toEqual({ balance: 40n, held: 20n, available: 20n });
     await gateway.use(other, 20n);
     await harness.stream.sink();
@@ -399,7 +399,7 @@ describe('usage', () => {
     expect(await shortfallOf(orgId)).toEqual([{ borne: 70 }]);
   });
 
-  it('that was reserved nothing costs nothing, and more than the lease has costs what the lease has', async () => {
+  it('without a reservation is free, and more than the lease has costs the rest of the lease', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const free = await reserved(gateway, orgId, 0n);
@@ -412,7 +412,7 @@ describe('usage', () => {
     expect(await shortfallOf(orgId)).toEqual([{ borne: 530 - Number(held) }]);
   });
 
-  it('of a closed lease is recorded and never charged; of a foreign lease likewise', async () => {
+  it('of a closed or foreign lease is recorded and never charged', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     const got = await reserved(gateway, orgId, 60n);

@@ -16,7 +16,6 @@ async function reserved(gateway: TestGateway, request: ReserveRequest): Promise<
   return got;
 }
 
-/** What the pot has set aside for requests. */
 async function readReserved(orgId: OrgId): Promise<number> {
   const [lease] = await harness.query('select namespace from pot_servers');
   const key = `pot:${String(lease?.['namespace'])}:{${orgId}}:live`;
@@ -37,13 +36,13 @@ function budgetOf(orgId: OrgId, limit: bigint, isOfAll = false): Promise<BudgetI
   });
 }
 
-describe('limits and money', () => {
-  it('are taken both or neither, and every answer says what is left of the limits', async () => {
+describe('rate limits and money', () => {
+  it('are taken both or neither, and every result reports the remaining limits', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const limits = [limitOf('requests', orgId, 5), limitOf('tokens', orgId, 100)];
     const request = (amount: bigint, tokens = 10) => ({ ...reserveRequestOf(orgId, amount), limits, tokens });
-    // For want of money, with a lease or without one: it counts as a request, and as no tokens.
+    // A request without enough money, with or without a lease, counts as a request and as no tokens.
     const none = await gateway.reserve(request(101n));
     expect(none).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
     expect(remainingOf(none)).toEqual([4, 100]);
@@ -52,7 +51,7 @@ describe('limits and money', () => {
     const dry = await gateway.reserve(request(80n));
     expect(dry).toMatchObject({ refused: 'INSUFFICIENT_BALANCE', rate: { allowed: true } });
     expect(remainingOf(dry)).toEqual([2, 90]);
-    // For want of tokens: the money is as it was, and so is the other limit.
+    // A request above the token limit changes neither the money nor the other limit.
     const limited = await gateway.reserve(request(30n, 91));
     expect(limited).toMatchObject({
       refused: 'RATE_LIMITED',
@@ -68,7 +67,7 @@ describe('limits and money', () => {
     expect(await readReserved(orgId)).toBe(90);
   });
 
-  it('keep who has no money from asking the ledger without end', async () => {
+  it('keep an organisation without money from asking the ledger without limit', async () => {
     const orgId = await harness.organisation(0n);
     const gateway = harness.gateway();
     const limits = [limitOf('requests', orgId, 4)];
@@ -84,7 +83,7 @@ describe('limits and money', () => {
     expect(gateway.requests()).toBe(4);
   });
 
-  it('are counted once by all gateways together, however many ask at once', async () => {
+  it('are counted once across concurrent gateways', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateways = [harness.gateway(), harness.gateway()] as const;
     const limits = [limitOf('requests', orgId, 20)];
@@ -97,7 +96,7 @@ describe('limits and money', () => {
     expect(await readReserved(orgId)).toBe(200);
   });
 
-  it('are not counted when Valkey cannot be asked, and then nothing is admitted', async () => {
+  it('are not counted while Valkey is unreachable, and no request is admitted', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const request = { ...reserveRequestOf(orgId, 1n), limits: [limitOf('requests', orgId, 5)] };
@@ -108,7 +107,7 @@ describe('limits and money', () => {
     harness.cutGateways(false);
   });
 
-  it('of a limit that makes no sense are an error, before anything is asked', async () => {
+  it('reject an invalid limit before any call', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const limit = limitOf('tokens', orgId, 10);
@@ -124,8 +123,8 @@ describe('limits and money', () => {
   });
 });
 
-describe('what is settled', () => {
-  it('gives back the tokens that were not used, once', async () => {
+describe('settle', () => {
+  it('returns unused tokens once', async () => {
     const orgId = await harness.organisation(1_000n);
     const gateway = harness.gateway();
     const limits = [limitOf('tokens', orgId, 100), limitOf('requests', orgId, 10)];
@@ -140,7 +139,7 @@ describe('what is settled', () => {
     expect(remainingOf(await reserved(gateway, request(1)))).toEqual([9, 7]);
   });
 
-  it('in one instant goes to Valkey in one call, in every order', async () => {
+  it('sends simultaneous settlements in one Valkey call, in any order', async () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     const all = await Promise.all(
@@ -159,19 +158,19 @@ describe('what is settled', () => {
   });
 });
 
-describe('a request that can be made smaller', () => {
-  it('gets all it would like while there is enough, and is not made smaller before the ledger was asked', async () => {
+describe('a request that can be reduced', () => {
+  it('gets its full amount while there is enough, and is reduced only after the ledger was asked', async () => {
     const orgId = await harness.organisation(100_000n);
     const gateway = harness.gateway();
     expect(await reserved(gateway, { ...reserveRequestOf(orgId, 50n), least: 1n })).toMatchObject({
       amount: 50n,
     });
-    // Far more than the pot has: the ledger lends it.
+    // Far more than the lease has: the ledger grants it.
     const large = await reserved(gateway, { ...reserveRequestOf(orgId, 20_000n), least: 1n });
     expect(large).toMatchObject({ amount: 20_000n });
   });
 
-  it('gets what can be had, down to its least, and is charged no more than that', async () => {
+  it('gets the available amount, at least its minimum, and is charged no more than that', async () => {
     const orgId = await harness.organisation(100n);
     const gateway = harness.gateway();
     const elastic = () => ({ ...reserveRequestOf(orgId, 1_000n), least: 10n });
@@ -195,7 +194,7 @@ describe('a request that can be made smaller', () => {
     expect(rest).toBeLessThan(10n);
   });
 
-  it('is admitted by what the pot has while the ledger is away', async () => {
+  it('is admitted with the remaining credit while the ledger is unreachable', async () => {
     const orgId = await harness.organisation(1_000n);
     let away = false;
     const gateway = harness.gateway({
@@ -209,7 +208,7 @@ describe('a request that can be made smaller', () => {
     expect(none).toMatchObject({ refused: 'LEDGER_UNAVAILABLE' });
   });
 
-  it('keeps within its budgets too', async () => {
+  it('stays within its budgets too', async () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     const budgets = [await budgetOf(orgId, 70n)];
@@ -225,7 +224,7 @@ describe('a request that can be made smaller', () => {
 });
 
 describe('budgets', () => {
-  it('of the whole organisation are held against by its pot: all of one can be spent, and no more', async () => {
+  it('of the organisation are held by its lease: all of a budget can be spent, and no more', async () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     const id = await budgetOf(orgId, 150n, true);
@@ -240,7 +239,7 @@ describe('budgets', () => {
     expect(account).toEqual({ rest: 0, held: 0 });
   });
 
-  it('of the whole organisation that are made while money is lent count from the next question on', async () => {
+  it('of the organisation that are created after a grant apply from the next lease request', async () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     await reserved(gateway, reserveRequestOf(orgId, 1_000n));
@@ -254,20 +253,20 @@ describe('budgets', () => {
     expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).not.toHaveProperty('leaseId');
   });
 
-  it('count at once when what was lent is called in as they are made', async () => {
+  it('apply at once if the lease is recalled when they are created', async () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     const underWay = await reserved(gateway, reserveRequestOf(orgId, 1_000n));
     await budgetOf(orgId, 150n, true);
     await harness.service.recallFor({ orgId, mode: 'live', amount: 'all' });
-    // What a request under way gives back afterwards is not spent beyond the budget either.
+    // Credit that a request in flight returns later is not spent beyond the budget either.
     await gateway.use(underWay, 0n);
     expect(await gateway.reserve(reserveRequestOf(orgId, 151n))).not.toHaveProperty('leaseId');
     await reserved(gateway, reserveRequestOf(orgId, 150n));
     expect(await gateway.reserve(reserveRequestOf(orgId, 1n))).not.toHaveProperty('leaseId');
   });
 
-  it('that are lowered below what was lent of them count from the next question on', async () => {
+  it('that are lowered below their grant apply from the next lease request', async () => {
     const orgId = await harness.organisation(10_000n);
     const gateway = harness.gateway();
     const id = await budgetOf(orgId, 1_000n);
@@ -283,7 +282,7 @@ describe('budgets', () => {
     expect(await gateway.reserve(request(50n))).toMatchObject({ amount: 50n });
   });
 
-  it('that come back from a lost pot are not exceeded: the request is told to come again', async () => {
+  it('that a lost lease will return are not exceeded: the request gets 503', async () => {
     await using own = await createLeaseHarness();
     const orgId = await own.organisation(10_000n);
     const { id } = await own.db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>

@@ -13,7 +13,7 @@ import { connectNats } from '@millrace/platform/nats';
 import { connectValkey } from '@millrace/platform/valkey';
 import { usageOf } from './leases.fixture.ts';
 
-/** A process that spends as a gateway does, as fast as it may. It is told what to do by its first argument, as JSON. */
+/** Process that spends like a gateway, as fast as possible. Its first argument is its configuration as JSON. */
 
 export interface SpenderConfig {
   readonly valkeyUrl: string;
@@ -22,7 +22,7 @@ export interface SpenderConfig {
   readonly gatewayId: string;
   readonly amount: string;
   readonly requests: number;
-  /** How long to come again when told to. */
+  /** How long to retry 503 responses. */
   readonly retryForMs: number;
   readonly racers: readonly {
     readonly name: string;
@@ -30,12 +30,12 @@ export interface SpenderConfig {
     readonly keyId: KeyId;
     readonly budgets: readonly BudgetId[];
     readonly limits: readonly RequestLimit[];
-    /** Whether requests use all that was reserved for them, or some more and some less. */
+    /** Whether requests use exactly their reservation, or only part of it. */
     readonly usesAll: boolean;
   }[];
 }
 
-/** One line of its output for each request, once it is over. */
+/** One line of output per finished request. */
 export interface SpenderResult {
   readonly name: string;
   readonly outcome: string;
@@ -85,7 +85,7 @@ async function runSpenders(order: SpenderConfig): Promise<void> {
         await clock.sleep(20 + nth);
         continue;
       }
-      // Some take their time, so that a server dies under them.
+      // Some requests take longer, so that the server dies during them.
       await clock.sleep((nth % 7) * 30);
       const actual = spender.usesAll ? amount : (amount * BigInt(nth % 11)) / 10n;
       const usage = { ...usageOf(got, actual), keyId: spender.keyId };

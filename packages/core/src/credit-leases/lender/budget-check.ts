@@ -3,7 +3,7 @@ import { holdsExceedBudgets } from '../../ledger/index.ts';
 import { heldAmount } from './lease-decisions.ts';
 import { listBudgetGrants, type CreditLease } from './leases.store.ts';
 
-/** A budget that was made or lowered while the money was lent must be seen by what is lent: so it is lent anew. */
+/** True if a budget was created or lowered after the grant: the lease must then be replaced by one within the budget. */
 export async function exceedsBudgets(reader: Reader, lease: CreditLease): Promise<boolean> {
   if (heldAmount(lease) === 0n) return false;
   const granted = await listBudgetGrants(reader, lease.orgId, lease.id);

@@ -5,8 +5,8 @@ import { isItemAvailable } from '@millrace/platform/loops';
 import { sql, type RawBuilder } from 'kysely';
 
 /**
- * Usage that could not be charged when the sink read it. Rows of one organisation and lease are a lane: lanes fail, wait and are
- * charged apart from each other. Ends of epochs and usage without a lease are a lane of their organisation.
+ * Stores usage that could not be charged when the sink read it. Rows of one organisation and lease form a group; groups
+ * fail and are charged independently. End markers and usage without a lease form one group per organisation.
  */
 
 export interface DeferredGroup {
@@ -22,30 +22,28 @@ interface StreamPosition {
 export interface DeferredUsage extends StreamPosition {
   readonly orgId: OrgId;
   readonly leaseId: LeaseId | null;
-  /** A usage event as JSON; the feature that records usage reads it again. */
+  /** A usage event as JSON; the feature that records usage parses it again. */
   readonly event?: object;
   readonly end?: EpochEnd;
 }
 
-/** A deferred event as it stands in the table: its payload has to be read again. */
 export interface DeferredRow extends StreamPosition {
   readonly stream: string;
   readonly kind: 'usage' | 'end';
   readonly payload: unknown;
 }
 
-/** Names a lane among all others, also as an item of the loop. The same as `laneKey` in SQL. */
+/** Identifies a group, also as a loop item. Must match `groupKey` in SQL. */
 export function groupKeyOf({ orgId, leaseId }: DeferredGroup): string {
   return `${toUuid(orgId)} ${toUuid(leaseId ?? orgId)}`;
 }
 
 const groupKey = sql<string>`(lanes.org_id::text || ' ' || lanes.lane::text)`;
 
-/** Of a `pot_leases lease`. Deferred usage that comes after its lease has closed would not be charged. */
+/** For a `pot_leases lease`. A lease with deferred usage must stay open, because usage of a closed lease is not charged. */
 export const hasNoDeferredUsage = sql<boolean>`not exists (
   select from usage_deferred later where later.lease_id = lease.id and later.org_id = lease.org_id)`;
 
-/** The keys of those lanes that have deferred usage. */
 export async function listDeferredGroupKeys(
   reader: Reader,
   named: readonly DeferredGroup[],
@@ -61,7 +59,7 @@ export async function listDeferredGroupKeys(
   return new Set(rows.map(({ key }) => key));
 }
 
-/** Returns how many were added: an event that is read again is kept once. */
+/** Returns the number of added rows: an event that is read again is stored once. */
 export async function deferUsage(tx: Tx, stream: string, found: readonly DeferredUsage[]): Promise<number> {
   if (found.length === 0) return 0;
   const rows = found.map(({ seq, position, orgId, leaseId, event, end }) => ({
@@ -82,10 +80,7 @@ export async function deferUsage(tx: Tx, stream: string, found: readonly Deferre
   return Number(numAffectedRows ?? 0n);
 }
 
-/**
- * Lanes with deferred usage that no worker of the loop has claimed and whose next attempt is due. Reads one index entry for each lane, not
- * for each row, and stops at the limit.
- */
+/** Due groups that no worker has claimed. Reads one index entry per group instead of one per row, and stops at the limit. */
 export async function listDueGroups(
   reader: Reader,
   loop: { readonly name: string },
@@ -109,7 +104,7 @@ export async function listDueGroups(
   }));
 }
 
-/** The rows with the fewest failed attempts, the oldest first. */
+/** The rows with the fewest failed attempts, oldest first. */
 export async function listDeferred(
   reader: Reader,
   { orgId, leaseId }: DeferredGroup,
@@ -123,7 +118,7 @@ export async function listDeferred(
   return rows;
 }
 
-/** Which of these rows are still there, locked: a worker whose claim ran out may have charged some. */
+/** Locks the rows that still exist: a worker whose claim expired may have charged some. */
 export async function lockDeferred(tx: Tx, listed: readonly DeferredRow[]): Promise<DeferredRow[]> {
   const { rows } = await sql<DeferredRow>`
     select stream, seq, position, kind, payload from usage_deferred

@@ -34,13 +34,13 @@ const requestOf = (reservation: string, amount: bigint) => ({
   ...{ epoch: 1n, reservation, amount, least: amount, budgets: [], nowMs: 0 },
 });
 
-describe('what the book sets aside', () => {
-  it('is all that may still be charged, and never less than nothing', () => {
+describe('heldAmount', () => {
+  it('is everything that may still be charged, and never negative', () => {
     expect(heldAmount({ granted: 100n, recalled: 30n, settled: 20n })).toBe(50n);
     expect(heldAmount({ granted: 100n, recalled: 30n, settled: 90n })).toBe(0n);
   });
 
-  it('covers whatever a pot admits, through any sequence of its moves', () => {
+  it('covers everything that a lease admits, in any sequence of steps', () => {
     const move = fc.record({
       kind: fc.constantFrom('admit', 'settle', 'recall', 'enlarge', 'close'),
       amount: fc.bigInt({ min: 0n, max: 60n }),
@@ -50,7 +50,7 @@ describe('what the book sets aside', () => {
     fc.assert(
       fc.property(fc.array(move, { maxLength: 60 }), (moves) => {
         let lease: ModelLease | null = openLease(null, grantOf(100n))[1];
-        // The book's view, and what was charged: everything that was settled in the lease.
+        // The ledger's amounts; every settlement in the model is charged.
         let sums = { granted: 100n, recalled: 0n, settled: 0n };
         for (const { kind, amount, request, share } of moves) {
           const reservation = `g:${request}`;
@@ -82,14 +82,14 @@ describe('what the book sets aside', () => {
     );
   });
 
-  it('believes Valkey about recalls only as far as it can be true', () => {
+  it("relies on clampRecalled, which limits Valkey's recalled amount to possible values", () => {
     const lease = { granted: 100n, recalled: 30n, settled: 0n };
     expect(clampRecalled(lease, 50n)).toBe(50n);
     expect(clampRecalled(lease, 10n)).toBe(30n);
     expect(clampRecalled(lease, 5_000n)).toBe(100n);
   });
 
-  it('stays below what Lua counts exactly', () => {
+  it('stays below what Lua counts exactly, by fitsInLease', () => {
     const lease = { granted: maxPerLease - 10n, recalled: 0n, settled: 0n };
     expect(fitsInLease(lease, 10n)).toBe(true);
     expect(fitsInLease(lease, 11n)).toBe(false);
@@ -98,7 +98,7 @@ describe('what the book sets aside', () => {
   });
 });
 
-describe('how much is lent', () => {
+describe('sizeGrant', () => {
   const rules = { outageMs: 60_000, least: 100n, sharePercent: 50 };
   const size = (question: Partial<GrantSizeInput>) =>
     sizeGrant(
@@ -115,47 +115,55 @@ describe('how much is lent', () => {
     );
 
   it.each([
-    ['the least, for a quiet pot', {}, 100n],
-    ['what fills it up to the least', { remaining: 70n }, 30n],
-    ['nothing to a full pot', { remaining: 500n }, 0n],
-    ['what an outage would use at the recent burn', { past: { used: 5_000n, inMs: 10_000 } }, 30_000n],
-    ['that less what is left', { past: { used: 5_000n, inMs: 10_000 }, remaining: 1_000n }, 29_000n],
-    ['what all that wait need', { wanted: 700n, remaining: 100n }, 600n],
-    ['the shortage, when that is more', { shortage: 40_000n, past: { used: 5_000n, inMs: 10_000 } }, 40_000n],
-    ['at most half of what is available', { available: 150n }, 75n],
-    ['more than half when a request needs it', { available: 150n, shortage: 149n }, 149n],
-    ['all that there is', { available: 150n, shortage: 150n }, 150n],
-    ['only the shortage after a recall', { shortage: 7n, paused: true }, 7n],
+    ['grants the minimum to an idle lease', {}, 100n],
+    ['fills a lease up to the minimum', { remaining: 70n }, 30n],
+    ['grants nothing to a full lease', { remaining: 500n }, 0n],
+    ['grants the usage of an outage at the recent rate', { past: { used: 5_000n, inMs: 10_000 } }, 30_000n],
     [
-      'nothing for later after a recall',
+      'subtracts the remaining credit from the usage of an outage',
+      { past: { used: 5_000n, inMs: 10_000 }, remaining: 1_000n },
+      29_000n,
+    ],
+    ['grants the amount that all waiting requests need', { wanted: 700n, remaining: 100n }, 600n],
+    [
+      'grants the shortage if it is larger',
+      { shortage: 40_000n, past: { used: 5_000n, inMs: 10_000 } },
+      40_000n,
+    ],
+    ['grants at most half of the available balance', { available: 150n }, 75n],
+    ['grants more than half if a request needs it', { available: 150n, shortage: 149n }, 149n],
+    ['grants the whole balance if a request needs it', { available: 150n, shortage: 150n }, 150n],
+    ['grants only the shortage after a recall', { shortage: 7n, paused: true }, 7n],
+    [
+      'ignores the recent rate after a recall',
       { shortage: 7n, paused: true, past: { used: 5_000n, inMs: 10_000 } },
       7n,
     ],
-    ['nothing ahead of need after a recall', { wanted: 700n, paused: true }, 0n],
+    ['grants nothing in advance after a recall', { wanted: 700n, paused: true }, 0n],
     [
-      'what those who wait want, also after a recall',
+      'grants the amount of waiting requests, also after a recall',
       { shortage: 7n, wanted: 700n, remaining: 100n, paused: true },
       600n,
     ],
     [
-      'at most half of it, after a recall too',
+      'grants at most half of the balance, also after a recall',
       { shortage: 7n, wanted: 700n, available: 150n, paused: true },
       75n,
     ],
-    ['nothing when nothing is available and nothing is needed', { available: 0n }, 0n],
-    ['nothing below zero', { shortage: -5n, remaining: 500n }, 0n],
-    ['nothing of a debt', { available: -50n }, 0n],
+    ['grants nothing if nothing is available or needed', { available: 0n }, 0n],
+    ['never returns a negative amount', { shortage: -5n, remaining: 500n }, 0n],
+    ['grants nothing from a negative balance', { available: -50n }, 0n],
   ])('%s', (_, question, expected) => {
     expect(size(question)).toBe(expected);
   });
 
-  it('is refused when the shortage cannot be met', () => {
+  it('returns null if the shortage is not covered', () => {
     expect(size({ shortage: 151n, available: 150n })).toBeNull();
     expect(size({ shortage: 1n, available: -1n })).toBeNull();
     expect(size({ shortage: 151n, available: 150n, paused: true })).toBeNull();
   });
 
-  it('reads the burn from the past, and little from a short one', () => {
+  it('uses the recent rate, and at least a second of it', () => {
     expect(expectedUsage({ used: 100n, inMs: 10_000 }, 60_000)).toBe(600n);
     expect(expectedUsage({ used: 100n, inMs: 1 }, 60_000)).toBe(6_000n);
     expect(expectedUsage({ used: 100n, inMs: 1_000.9 }, 60_000.9)).toBe(6_000n);
@@ -163,13 +171,13 @@ describe('how much is lent', () => {
     expect(expectedUsage({ used: 1n, inMs: 60_001 }, 60_000)).toBe(0n);
   });
 
-  it('is asked for again at a third', () => {
+  it('has a low-water mark of a third', () => {
     expect(lowWaterOf(300n)).toBe(100n);
     expect(lowWaterOf(-3n)).toBe(0n);
   });
 });
 
-describe('what a request for a lease leads to', () => {
+describe('planLease', () => {
   const lease = { epoch: 4n, generation: 2n, granted: 100n, recalled: 0n, settled: 0n };
   it.each([
     ['open', null, { generation: 2n, seen: null }],
@@ -178,14 +186,14 @@ describe('what a request for a lease leads to', () => {
     ['keep', lease, { generation: 2n, seen: { epoch: 3n, granted: 100n } }],
     ['keep', lease, { generation: 2n, seen: { epoch: 4n, granted: 99n } }],
     ['enlarge', lease, { generation: 2n, seen: { epoch: 4n, granted: 100n } }],
-  ] as const)('%s', (plan, present, now) => {
+  ] as const)('returns %s in case %#', (plan, present, now) => {
     expect(planLease(present, now)).toBe(plan);
   });
 });
 
-describe('closing a lease', () => {
+describe('canClose', () => {
   const ended = (seq: bigint, stream = 's') => ({ ended: { stream, seq } });
-  it('waits until everyone who was told has ended and been passed', () => {
+  it('is true after all holders have ended before the watermark', () => {
     const passed = new Map([['s', 10n]]);
     expect(canClose([], passed)).toBe(true);
     expect(canClose([ended(10n), ended(3n)], passed)).toBe(true);
@@ -196,18 +204,20 @@ describe('closing a lease', () => {
   });
 });
 
-describe('times', () => {
+describe('checkLeaseTimes', () => {
   const times = { leaseMs: 100, longestRequestMs: 40, deadAfterMs: 101 };
-  it('leave the longest request its time within the lease', () => {
+  it('leaves the longest request its time within the lease', () => {
     expect(admissionMs(times)).toBe(60);
     expect(() => checkLeaseTimes(times)).not.toThrow();
     expect(() => checkLeaseTimes({ ...times, longestRequestMs: 100 })).toThrow(
-      'ends before its longest request',
+      'must be longer than the longest request',
     );
     expect(() => checkLeaseTimes({ ...times, longestRequestMs: 99 })).not.toThrow();
   });
 
-  it('do not let a gateway count as dead while it may still spend', () => {
-    expect(() => checkLeaseTimes({ ...times, deadAfterMs: 100 })).toThrow('may still use a lease of 100 ms');
+  it('rejects a time after which a gateway is declared dead while it may still spend', () => {
+    expect(() => checkLeaseTimes({ ...times, deadAfterMs: 100 })).toThrow(
+      'must be greater than leaseMs (100)',
+    );
   });
 });

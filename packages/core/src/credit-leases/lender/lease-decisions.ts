@@ -1,7 +1,7 @@
 import { maxPerLease } from '@millrace/credit-leases/protocol';
 import { divideRoundDown } from '@millrace/platform/money';
 
-/** The decisions of the lender about leases, as pure functions. Amounts are whole nano-USD; times are milliseconds. */
+/** Pure decisions of the lender about leases. Amounts are nano-USD, times milliseconds. */
 
 function maxOf(left: bigint, right: bigint): bigint {
   return left > right ? left : right;
@@ -11,68 +11,67 @@ function minOf(left: bigint, right: bigint): bigint {
   return left < right ? left : right;
 }
 
-/** What the book knows of a lease. */
+/** The amounts of a lease in the ledger. */
 export interface LedgerAmounts {
   readonly granted: bigint;
   readonly recalled: bigint;
   readonly settled: bigint;
 }
 
-/** What a lease must set aside: all that may still be charged to it. */
+/** The hold that a lease needs: everything that may still be charged to it. */
 export function heldAmount(lease: LedgerAmounts): bigint {
   return maxOf(0n, lease.granted - lease.recalled - lease.settled);
 }
 
-/** What Valkey says was recalled, believed only as far as it can be true. */
+/** The recalled amount that Valkey reported, limited to possible values. */
 export function clampRecalled(lease: LedgerAmounts, reported: bigint): bigint {
   return minOf(lease.granted, maxOf(lease.recalled, reported));
 }
 
 export interface GrantSizeRules {
-  /** How long the pot should last at the recent burn while the ledger is away. */
+  /** How long the credit should last at the recent rate of usage while the ledger is unreachable. */
   readonly outageMs: number;
-  /** A pot is filled to this at least, money permitting, so that a quiet one need not ask for each request. */
+  /** A lease is filled to at least this amount if the balance allows, so that an idle one need not ask for each request. */
   readonly least: bigint;
-  /** The most of what is available that one grant takes, unless a request needs more. */
+  /** The largest share of the available balance that one grant takes, unless a request needs more. */
   readonly sharePercent: number;
 }
 
-/** Shorter than this, a time says nothing about the burn. */
+/** Shorter periods do not predict the rate of usage. */
 const minUsagePeriodMs = 1_000;
 
-/** What will be used in `overMs` at the rate of the recent past. */
+/** The expected usage in `overMs` at the recent rate. */
 export function expectedUsage(past: GrantSizeInput['past'], overMs: number): bigint {
   const inMs = Math.max(minUsagePeriodMs, Math.trunc(past.inMs));
   return divideRoundDown(maxOf(0n, past.used) * BigInt(Math.trunc(overMs)), BigInt(inMs));
 }
 
 export interface GrantSizeInput {
-  /** What the request needs beyond what the pot has left. */
+  /** The amount that the request needs beyond the remaining credit. */
   readonly shortage: bigint;
-  /** What all that wait need together. */
+  /** The amount that all waiting requests need together. */
   readonly wanted: bigint;
-  /** What the pot has left. */
   readonly remaining: bigint;
   readonly past: { readonly used: bigint; readonly inMs: number };
   readonly available: bigint;
-  /** After a recall: only what those who wait would use, and nothing for later. */
+  /** After a recall: grant only what waiting requests need. */
   readonly paused: boolean;
 }
 
-/** How much to lend: null when the shortage cannot be met, else from the shortage up to what the outage asks for. */
+/** Returns the amount to grant, from the shortage up to the amount for an outage; null if the shortage is not covered. */
 export function sizeGrant(question: GrantSizeInput, rules: GrantSizeRules): bigint | null {
   const shortage = maxOf(0n, question.shortage);
   const available = maxOf(0n, question.available);
   if (shortage > available) return null;
   if (question.paused && shortage === 0n) return 0n;
-  // A request that can be made smaller is short of little, but would be of little use: what it wants counts as well.
+  // A request that can be reduced has a small shortage, but its full amount is more useful, so `wanted` counts too.
   const lasting = question.paused ? 0n : maxOf(rules.least, expectedUsage(question.past, rules.outageMs));
   const more = maxOf(lasting, question.wanted) - question.remaining;
   const allowed = divideRoundDown(available * BigInt(rules.sharePercent), 100n);
   return maxOf(shortage, minOf(more, allowed));
 }
 
-/** Below this the gateway asks for more before the pot is dry: a third of what the pot is filled to. */
+/** Below a third of the filled amount, the gateway asks for more before the credit runs out. */
 export function lowWaterOf(filledTo: bigint): bigint {
   return divideRoundDown(maxOf(0n, filledTo), 3n);
 }
@@ -82,7 +81,7 @@ export interface LeaseView extends LedgerAmounts {
   readonly generation: bigint;
 }
 
-/** What the asking gateway had before its eyes; null when it knew no lease. */
+/** The lease as the requesting gateway last observed it. */
 export interface SeenLease {
   readonly epoch: bigint;
   readonly granted: bigint;
@@ -90,10 +89,7 @@ export interface SeenLease {
 
 export type LeasePlan = 'open' | 'replace' | 'enlarge' | 'keep';
 
-/**
- * What to do for a request: open a first lease, replace one that is of another server or has grown too large, enlarge
- * it, or only prolong it, because someone has enlarged it since the asker looked.
- */
+/** Opens, replaces or enlarges the lease, or only renews it if it was enlarged after the gateway's observation. */
 export function planLease(
   lease: LeaseView | null,
   now: { generation: bigint; seen: SeenLease | null },
@@ -104,7 +100,7 @@ export function planLease(
   return 'enlarge';
 }
 
-/** Whether a lease may still grow by this much and be counted exactly. */
+/** Whether the amounts of an enlarged lease remain exact in Lua. */
 export function fitsInLease(lease: LedgerAmounts, more: bigint): boolean {
   return lease.granted + more <= maxPerLease;
 }
@@ -113,39 +109,41 @@ export interface HolderEnd {
   readonly ended: { readonly stream: string; readonly seq: bigint } | null;
 }
 
-/** Everything this gateway will ever report of the lease has been worked through. */
+/** Whether the sink has processed everything that this gateway will ever report about the lease. */
 export function isHolderProcessed(gateway: HolderEnd, passed: ReadonlyMap<string, bigint>): boolean {
   const { ended } = gateway;
   return ended !== null && (passed.get(ended.stream) ?? 0n) >= ended.seq;
 }
 
-/** Closing is by watermark, never by time: once everyone who was told of the lease has ended and been passed. */
+/** A lease closes by watermark, never by time: after all holders have ended and the sink has processed their ends. */
 export function canClose(holders: readonly HolderEnd[], passed: ReadonlyMap<string, bigint>): boolean {
   return holders.every((gateway) => isHolderProcessed(gateway, passed));
 }
 
 export interface LeaseTimes {
-  /** How long a lease is good for without being prolonged. */
+  /** How long a lease is valid without renewal. */
   readonly leaseMs: number;
-  /** No request lasts longer: a gateway ends it. */
+  /** The gateway ends longer requests. */
   readonly longestRequestMs: number;
-  /** Silent for this long, a gateway counts as dead. */
+  /** A gateway without contact for this long is declared dead. */
   readonly deadAfterMs: number;
 }
 
-/** How long after it was prolonged a lease admits requests: each has ended when the lease has. */
+/** Admission ends early enough that every request has ended when the lease expires. */
 export function admissionMs(times: LeaseTimes): number {
   return times.leaseMs - times.longestRequestMs;
 }
 
-/** A gateway that is declared dead must by then have stopped by its own clock, or it might spend what is given back. */
+/** A gateway must stop by its own clock before it is declared dead; otherwise it could spend released credit. */
 export function checkLeaseTimes(times: LeaseTimes): void {
   if (admissionMs(times) <= 0) {
-    throw new RangeError(`A lease of ${times.leaseMs} ms ends before its longest request can.`);
+    throw new RangeError(
+      `leaseMs (${times.leaseMs}) must be longer than the longest request (${times.longestRequestMs} ms).`,
+    );
   }
   if (times.deadAfterMs <= times.leaseMs) {
     throw new RangeError(
-      `A gateway silent for ${times.deadAfterMs} ms may still use a lease of ${times.leaseMs} ms.`,
+      `deadAfterMs (${times.deadAfterMs}) must be greater than leaseMs (${times.leaseMs}).`,
     );
   }
 }

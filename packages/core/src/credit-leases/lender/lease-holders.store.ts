@@ -9,7 +9,7 @@ import { endDeadHolders, releaseEndedHolders } from './loops.ts';
 import type { CreditLease, LeaseSeriesRef } from './leases.store.ts';
 import { hasNoDeferredUsage } from './deferred-usage.store.ts';
 
-/** Which gateways were told of which lease, and what became of them. */
+/** Stores which gateways hold which lease, and how each holder ended. */
 
 export async function touchGateway(tx: Tx, gatewayId: string, cell: number): Promise<void> {
   await sql`
@@ -18,7 +18,7 @@ export async function touchGateway(tx: Tx, gatewayId: string, cell: number): Pro
   `.execute(tx.kysely);
 }
 
-/** Notes that a gateway will be told. False when it was given up on this lease and must not use it again. */
+/** Records the holder before the lease is sent. False if it was declared dead on this lease and must not use it again. */
 export async function recordLeaseHolder(tx: Tx, lease: CreditLease, gatewayId: string): Promise<boolean> {
   const { id, orgId, mode } = lease;
   await sql`
@@ -48,7 +48,7 @@ export async function listLeaseHolders(db: Reader, orgId: OrgId, leaseId: LeaseI
   }));
 }
 
-/** The newest epoch that is over and whose end this gateway has not reported; 0 when there is none. */
+/** The newest closing epoch whose end this gateway has not reported; 0 if there is none. */
 export async function findEpochToEnd(db: Reader, lease: LeaseSeriesRef, gatewayId: string): Promise<bigint> {
   const { rows } = await sql<{ epoch: bigint | null }>`
     select max(lease.epoch) as epoch
@@ -59,7 +59,7 @@ export async function findEpochToEnd(db: Reader, lease: LeaseSeriesRef, gatewayI
   return rows[0]?.epoch ?? 0n;
 }
 
-/** Notes where in the stream the end of these epochs stands. The first marker counts; a repetition changes nothing. */
+/** Records the stream position of the end marker. The first marker counts; a repetition changes nothing. */
 export async function recordEpochEnd(
   tx: Tx,
   end: EpochEnd,
@@ -75,7 +75,7 @@ export async function recordEpochEnd(
   `.execute(tx.kysely);
 }
 
-/** Gives up on gateways that have been silent since `before`, on every lease they were told of. */
+/** Declares gateways without contact since `before` dead, on every lease that they hold. */
 export async function declareHoldersDead(tx: Tx, cell: number, before: Date): Promise<number> {
   const { rows } = await sql<{ lease_id: string }>`
     update pot_lease_gateways told
@@ -103,7 +103,7 @@ const toHolder = (row: HolderRow) => ({
   cell: row.cell,
 });
 
-/** The ends to be published on behalf of gateways that will not do it any more. */
+/** The end markers to publish on behalf of dead gateways. */
 export async function listDeadHoldersToEnd(db: Reader, cell: number, limit: number): Promise<EpochEnd[]> {
   const now = db.clock.now();
   const item = sql<string>`told.gateway_id || ' ' || lease.org_id::text || ' ' || lease.mode`;
@@ -125,10 +125,7 @@ export interface EndedHolder extends LeaseSeriesRef {
   readonly generation: bigint;
 }
 
-/**
- * Gateways that have ended, or were declared dead, and whose last usage has been worked through, on leases that live on:
- * what they left reserved can be given back.
- */
+/** Ended or dead holders of open leases whose last usage has been processed: their reservations can be released. */
 export async function listProcessedHolders(db: Reader, cell: number, limit: number): Promise<EndedHolder[]> {
   const now = db.clock.now();
   const item = sql<string>`told.lease_id::text || ' ' || told.gateway_id`;
@@ -148,7 +145,7 @@ export async function listProcessedHolders(db: Reader, cell: number, limit: numb
   });
 }
 
-/** From now on its usage of this lease is recorded and not charged. The lease's row is locked. */
+/** From now on usage of this holder is recorded and not charged. The lease row must be locked. */
 export async function markHolderSettled(tx: Tx, orgId: OrgId, ended: EndedHolder): Promise<void> {
   await sql`
     update pot_lease_gateways set settled_at = coalesce(settled_at, ${tx.clock.now()})
@@ -164,7 +161,6 @@ export async function markHolderReleased(tx: Tx, orgId: OrgId, ended: EndedHolde
   `.execute(tx.kysely);
 }
 
-/** With its lease everything of it is settled. */
 export async function markAllHoldersReleased(tx: Tx, orgId: OrgId, leaseId: LeaseId): Promise<void> {
   const now = tx.clock.now();
   await sql`
@@ -173,7 +169,7 @@ export async function markAllHoldersReleased(tx: Tx, orgId: OrgId, leaseId: Leas
   `.execute(tx.kysely);
 }
 
-/** Of these gateways, those whose usage of these leases is no longer charged, as `lease gateway`. */
+/** Returns `lease gateway` for each holder whose usage is no longer charged. */
 export async function listSettledHolders(
   db: Reader,
   leaseIds: readonly LeaseId[],
@@ -188,7 +184,6 @@ export async function listSettledHolders(
   return new Set(rows.map((row) => `${fromUuid('lse', row.lease_id)} ${row.gateway_id}`));
 }
 
-/** Gateways that nothing refers to any more. */
 export async function deleteUnusedGateways(tx: Tx, cell: number, before: Date, limit: number): Promise<void> {
   await sql`
     delete from pot_gateways where gateway_id in (

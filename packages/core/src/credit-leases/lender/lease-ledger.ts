@@ -31,10 +31,10 @@ import {
   type LeaseSeries,
 } from './leases.store.ts';
 
-/** The book's half of lending: one transaction each, in which holds and leases change together. */
+/** Changes leases and their ledger holds together, in one transaction each. */
 
 export interface LeaseRules extends LeaseTimes, GrantSizeRules {
-  /** How long after a recall a pot takes only what its requests need. */
+  /** How long after a recall a lease grows only by what its requests need. */
   readonly growthPauseMs: number;
 }
 
@@ -56,14 +56,13 @@ export type GrantResult =
       readonly available?: bigint;
       readonly endThrough: bigint;
     }
-  /** The lease cannot grow further, or could be spent beyond a budget; it has to be retired first. */
+  /** The lease cannot grow further or exceeds a budget, so it must be closed first. */
   | { readonly outcome: 'full'; readonly lease: CreditLease }
-  /** The server is no longer the present one. */
+  /** The server generation has changed. */
   | { readonly outcome: 'outdated' };
 
 export type Granted = Extract<GrantResult, { endThrough: bigint; lease: CreditLease }>;
 
-/** Names a change of a lease's hold in the ledger. */
 function ledgerCommandBase(lease: Pick<CreditLease, 'orgId' | 'mode' | 'id'>, step: string) {
   return { orgId: lease.orgId, mode: lease.mode, cause: { kind: 'pot', id: lease.id }, step } as const;
 }
@@ -73,7 +72,7 @@ function errorReasonOf(result: LedgerResult & { ok: false }): ReplyErrorReason {
   return result.reason === 'INSUFFICIENT_BALANCE' ? 'no money' : 'budget exceeded';
 }
 
-/** What a hold that got less than it asked for means for what is granted. */
+/** The new granted amount if the ledger held less than requested. */
 function grantedAfterHold(before: LedgerAmounts, amount: bigint, held: bigint): bigint {
   const target = heldAmount({ ...before, granted: before.granted + amount });
   return before.granted + amount - (target - held);
@@ -87,7 +86,7 @@ interface BudgetGrantPlan {
   readonly command: LedgerCommand;
 }
 
-/** The budgets that the request needs more of, unless they have grown since it looked. */
+/** The budgets that need a larger grant, unless it grew after the gateway's observation. */
 function planBudgetGrants(
   lease: CreditLease,
   granted: readonly BudgetGrant[],
@@ -126,7 +125,7 @@ const zeroAmounts: LedgerAmounts = { granted: 0n, recalled: 0n, settled: 0n };
 
 type BudgetShortages = Pick<Granted, 'exceeded' | 'left' | 'returning'>;
 
-/** Records what of each budget was lent. Answers the others: those of which enough is on its way back are not exceeded. */
+/** Records the budget grants. Returns the failed ones: `returning` if closing leases will return enough, else `exceeded`. */
 async function recordBudgetGrants(
   tx: Tx,
   lease: CreditLease,
@@ -169,7 +168,7 @@ async function readBudgetRemainder(
   return { id, amount, limit, resetsInMs: endMs === null ? null : Math.max(0, endMs - tx.clock.nowMs()) };
 }
 
-/** A refusal by a pot whose own money is on its way back is not final. */
+/** A refusal is not final while closing leases will return money to the balance. */
 async function refuseGrant(
   tx: Tx,
   request: LeaseRequest,
@@ -189,7 +188,7 @@ export interface GrantContext {
   readonly rules: LeaseRules;
 }
 
-/** Opens a lease for the pot, enlarges the open one, or only prolongs it. */
+/** Opens a lease, enlarges the open one, or only renews it. */
 export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantContext): Promise<GrantResult> {
   const { server, rules } = context;
   const present = await readServer(tx, request.cell);
@@ -200,7 +199,7 @@ export async function grantLease(tx: Tx, request: LeaseRequest, context: GrantCo
   const lease = await lockOpenLease(tx, request);
   const { available, frozen } = await readBalance(tx, request.orgId, request.mode, tx.clock.now());
   if (frozen) return refuseGrant(tx, request, 'frozen', 0n);
-  // Gateways refuse such a request themselves: no lease could be counted exactly that held it.
+  // Gateways reject such a request themselves: Lua could not count a lease of this size exactly.
   if (request.shortage > maxPerLease) return refuseGrant(tx, request, 'no money', 0n);
   const plan = planLease(lease, { generation: server.generation, seen: request.seen });
   if (lease === null || plan === 'open' || plan === 'replace')
@@ -225,7 +224,7 @@ async function openLeaseInLedger(
   const { orgId, mode, cell, shortage } = request;
   const now = tx.clock.now();
   const ending = old === null ? [] : await startClosingInLedger(tx, old);
-  // What the old lease gives back in the same batch can be lent again in it.
+  // The credit that the old lease returns in this batch can be granted again.
   const past = { used: 0n, inMs: rules.outageMs };
   const { wanted } = request;
   const question = { shortage, wanted, remaining: 0n, past, available, paused: isGrowthPaused(tx, series) };
@@ -256,12 +255,12 @@ async function openLeaseInLedger(
   };
   const results = await applyLedger(tx, [...ending, hold, ...requests.map(({ command }) => command)]);
   const result = results[ending.length];
-  if (result === undefined) throw new Error('The ledger answered nothing to a hold.');
+  if (result === undefined) throw new Error('The ledger returned no result for a hold.');
   if (!result.ok) {
     rollBackBudgetHolds(results.slice(ending.length + 1));
     return refuseGrant(tx, request, errorReasonOf(result), result.available ?? 0n);
   }
-  if (result.holdId === null) throw new Error('The ledger made a hold without an id.');
+  if (result.holdId === null) throw new Error('The ledger returned a hold without an id.');
   const lease = { ...draft, holdId: result.holdId, granted: result.held };
   await insertLease(tx, lease);
   const shortages = await recordBudgetGrants(tx, lease, requests, results.slice(ending.length + 1));
@@ -274,12 +273,12 @@ async function openLeaseInLedger(
   };
 }
 
-/** Budget holds without their lease would stay for ever: the whole transaction must go. */
+/** Budget holds without their lease would remain permanently, so the whole transaction is rolled back. */
 function rollBackBudgetHolds(results: readonly LedgerResult[]): void {
   if (results.some((result) => result.ok)) throw new RetryWithoutBudgets();
 }
 
-/** Rolls back what was decided, so that it can be decided again without the budgets. */
+/** Rolls the transaction back, so that the grant is repeated without budgets. */
 export class RetryWithoutBudgets extends Error {}
 
 async function enlargeLeaseInLedger(
@@ -342,10 +341,7 @@ async function enlargeLeaseInLedger(
   };
 }
 
-/**
- * Lends no more on a lease. One that nobody was ever told of is closed at once: nobody can have spent from it. Answers
- * what the ledger has to do then.
- */
+/** Stops grants on a lease and returns the ledger commands. A lease without holders closes at once: no gateway can spend. */
 async function startClosingInLedger(tx: Tx, lease: CreditLease): Promise<LedgerCommand[]> {
   const holders = await listLeaseHolders(tx, lease.orgId, lease.id);
   const state = holders.length === 0 ? 'closed' : 'closing';
@@ -362,7 +358,7 @@ export function closeCommands(lease: CreditLease, budgets: readonly BudgetGrant[
   ];
 }
 
-/** Brings the holds of a lease to what it sets aside after recalls. */
+/** Reduces the holds of a lease to what remains after recalls. */
 function shrinkCommands(lease: CreditLease, budgets: readonly BudgetGrant[]): LedgerCommand[] {
   const shrink = (step: string, amounts: LedgerAmounts & { readonly holdId: HoldId }): LedgerCommand => ({
     ...ledgerCommandBase(lease, step),
@@ -378,15 +374,15 @@ function shrinkCommands(lease: CreditLease, budgets: readonly BudgetGrant[]): Le
   ];
 }
 
-/** What Valkey says was taken back in all. */
+/** The total recalled amounts that Valkey reported. */
 export interface ReportedRecall {
   readonly recalled: bigint;
   readonly budgets: ReadonlyMap<BudgetId, bigint>;
 }
 
 /**
- * Records what Valkey has given back, brings the holds down to it, and ends the lease if asked to. Answers what became
- * available. `said` is null when Valkey could not be asked or has lost the pot: then nothing but the end is recorded.
+ * Records the recalled amounts, reduces the holds, and starts closing if requested. Returns the amount that became available.
+ * `reported` is null if Valkey is unreachable or has lost the lease: then only the closing is recorded.
  */
 export async function recordRecall(
   tx: Tx,

@@ -15,7 +15,7 @@ async function listRefs(db: Reader, query: RawBuilder<{ org_id: string; id: stri
   return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), id: fromUuid('lse', row.id) }));
 }
 
-/** Open leases that nobody has prolonged. */
+/** Open leases that no gateway has renewed. */
 export async function listExpiredLeases(
   db: Reader,
   cell: number,
@@ -32,7 +32,7 @@ export async function listExpiredLeases(
   );
 }
 
-/** Open leases that every gateway told of them has given back: nothing can be spent from them. */
+/** Open leases that every holder has returned, so that no gateway can spend from them. */
 export async function listReturnedLeases(
   db: Reader,
   cell: number,
@@ -62,7 +62,7 @@ export async function listOpenLeases(db: Reader, cell: number): Promise<LeaseRef
   );
 }
 
-/** What the ledger has granted in each epoch of a pot. */
+/** The granted amount in each epoch of a series. */
 export async function listGrantsByEpoch(
   db: Reader,
   series: { readonly orgId: OrgId; readonly mode: string; readonly cell: number },
@@ -76,7 +76,7 @@ export async function listGrantsByEpoch(
   );
 }
 
-/** Closing leases whose gateways have all ended and been passed by the sink, and whose usage is all charged. */
+/** Closing leases whose holders have all ended before the watermark, and whose usage is all charged. */
 export async function listClosableLeases(db: Reader, cell: number, limit: number): Promise<LeaseRef[]> {
   const now = db.clock.now();
   return listRefs(

@@ -9,14 +9,14 @@ import { createCreditLeaseService } from './leases.service.ts';
 import { startClosingAllLeases, listUnrecordedLeases, stopAdmission } from './leases-after-restore.ts';
 import { findOpenLease, readServer } from './leases.store.ts';
 
-/** The rows of the database are put back to an earlier state while Valkey keeps what was lent in between. */
+/** Restores the database rows to an earlier state while Valkey keeps the later leases. */
 
 const harness = await createLeaseHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
 const moneyTables = `select tablename as name from pg_tables where schemaname = 'public' and tablename ~ '^(pot|ledger)'`;
 
-/** Copies every row about money. Returns a function that puts the rows back. */
+/** Copies all rows about money. Returns a function that restores them. */
 async function saveRows(): Promise<() => Promise<void>> {
   const tables = (await harness.query(moneyTables)).map(({ name }) => String(name));
   await harness.query(
@@ -35,11 +35,11 @@ async function saveRows(): Promise<() => Promise<void>> {
   };
 }
 
-/** Asks again if a worker has refused for the moment. */
+/** Retries while a worker is busy. */
 async function reserved(gateway: TestGateway, orgId: OrgId, amount: bigint): Promise<Reservation> {
   for (let nth = 0; nth < 10; nth += 1) {
     const got = await gateway.reserve(reserveRequestOf(orgId, amount));
-    // Credit that a gateway asks for in advance would change the amounts that a test compares.
+    // Background refills would change the amounts that a test compares.
     await gateway.idle();
     if (!('refused' in got)) return got;
   }
@@ -62,12 +62,12 @@ async function inValkey(orgId: OrgId) {
 }
 
 describe('a ledger that was restored to an earlier point', () => {
-  it('never opens a lease on the money of a lost lease, also where its epoch repeats', async () => {
+  it('never opens a lease on the credit of a lost lease, even if the epoch repeats', async () => {
     const orgId = await harness.organisation(20_000n);
     await reserved(harness.gateway(), orgId, 100n);
     await harness.valkey.client.command(['FLUSHALL'], { timeoutMs: 10_000 });
     const restore = await saveRows();
-    // Two leases that the restored ledger will not know: epochs 2 and 3, each larger than what is lent afterwards.
+    // Two leases that the restored ledger does not have: epochs 2 and 3, each larger than the later grants.
     await reserved(harness.gateway(), orgId, 1_000n);
     await harness.service.retire((await openLease(orgId)) ?? expect.fail('no lease'));
     await reserved(harness.gateway(), orgId, 2_000n);
@@ -79,7 +79,7 @@ describe('a ledger that was restored to an earlier point', () => {
     }
   });
 
-  it('retires a lease that Valkey has enlarged further than the ledger knows', async () => {
+  it('closes a lease with a larger grant in Valkey than in the ledger', async () => {
     const orgId = await harness.organisation(20_000n);
     const gateway = harness.gateway();
     await gateway.use(await reserved(gateway, orgId, 100n), 100n);
@@ -95,7 +95,7 @@ describe('leases after a restore', () => {
   const isListed = async (orgId: OrgId) =>
     (await listUnrecordedLeases(harness.db, harness.valkey.client, 1)).some((lease) => lease.orgId === orgId);
 
-  it('are listed where the ledger does not know them, and cannot be spent once pots are stopped', async () => {
+  it('are listed if the ledger does not have them, and cannot be spent after stopAdmission', async () => {
     const orgId = await harness.organisation(20_000n);
     const restore = await saveRows();
     const gateway = harness.gateway();
@@ -112,7 +112,7 @@ describe('leases after a restore', () => {
     });
   });
 
-  it('end on confirmation, and the next lease gets an epoch above the floor, also in a new pot', async () => {
+  it('end on confirmation, and the next lease gets an epoch above the floor, also in a new series', async () => {
     const orgId = await harness.organisation(20_000n);
     await reserved(harness.gateway(), orgId, 1_000n);
     await startClosingAllLeases(harness.db, { cell: 1, epochFloor: 2n ** 32n, rules: testRules });
@@ -124,7 +124,7 @@ describe('leases after a restore', () => {
     }
   });
 
-  it('are not opened or enlarged while the restore is not confirmed', async () => {
+  it('are not opened or enlarged before the restore is confirmed', async () => {
     const orgId = await harness.organisation(20_000n);
     const service = createCreditLeaseService({
       ...{

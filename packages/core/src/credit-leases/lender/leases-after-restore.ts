@@ -6,17 +6,17 @@ import { recordRecall, type LeaseRules } from './lease-ledger.ts';
 import { lockLease, raiseEpochFloor, readServer } from './leases.store.ts';
 import { listGrantsByEpoch, listOpenLeases } from './lease-sweeps.store.ts';
 
-/** Lists, stops and ends credit leases after the database was restored to an earlier point. */
+/** Lists and ends credit leases after the database was restored to an earlier point. */
 
-/** A lease in Valkey that the ledger does not know, or knows with less money. */
+/** A lease in Valkey that the ledger does not have, or has with a smaller amount. */
 export interface UnrecordedLease {
   readonly orgId: OrgId;
   readonly mode: 'live' | 'test';
   readonly epoch: string;
   readonly grantedNanoUsd: string;
-  /** What was spent of it, or is reserved. */
+  /** Spent and reserved amounts. */
   readonly usedNanoUsd: string;
-  /** What the ledger has granted in the same epoch; null: it has no such lease. */
+  /** The granted amount of the same epoch in the ledger; null if the ledger has no such lease. */
   readonly ledgerGrantedNanoUsd: string | null;
 }
 
@@ -33,7 +33,7 @@ async function* scanLeases(valkey: Valkey, namespace: string) {
   }
 }
 
-/** Ends admission in every pot of the cell. Requests under way settle as before. Returns how many pots there are. */
+/** Ends admission in every lease of the cell and returns their number. Requests in flight settle as usual. */
 export async function stopAdmission(db: Db, valkey: Valkey, cell: number): Promise<number> {
   const server = await readServer(db, cell);
   if (server === null) return 0;
@@ -64,8 +64,8 @@ export async function listUnrecordedLeases(db: Db, valkey: Valkey, cell: number)
 }
 
 /**
- * Lends no more on any existing lease, and gives new leases epochs above the floor. A hold stays until every gateway that
- * the ledger knows of has ended, so nothing that a known lease may still owe is given back early.
+ * Starts closing all leases, and gives new leases epochs above the floor. A hold remains until every recorded holder has
+ * ended, so that no amount that a known lease may still owe is released early.
  */
 export async function startClosingAllLeases(
   db: Db,

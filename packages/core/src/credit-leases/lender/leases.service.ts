@@ -23,13 +23,13 @@ import { createServerResolver, type ServerResolver } from './server-resolver.ts'
 
 export interface CreditLeaseServiceOptions {
   readonly db: Db;
-  /** The pot Valkey: without persistence, replicas or failover. */
+  /** The Valkey of the credit leases: without persistence, replicas or failover. */
   readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
   readonly cell: number;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly rules: LeaseRules;
-  /** False while the database is known to be restored to an earlier point: then nothing is lent. */
+  /** False while the database is known to be restored to an earlier point: then no lease is granted. */
   readonly mayGrant?: (reader: Reader) => Promise<boolean>;
 }
 
@@ -37,7 +37,7 @@ const maxAttempts = 5;
 
 const busyReply = { outcome: 'refused', reason: 'busy', endThrough: 0n } as const;
 
-/** From here on the gateway counts among those who can spend; only then is it told. */
+/** Records the gateway as a holder, who can spend, before the lease is sent to it. */
 function registerHolder(db: Db, gatewayId: string, lease: CreditLease): Promise<'told' | 'dead' | 'ended'> {
   return db.transaction({ name: 'tell gateway of lease', isolation: 'read committed' }, async (tx) => {
     const now = await lockLease(tx, lease.orgId, lease.id);
@@ -46,7 +46,6 @@ function registerHolder(db: Db, gatewayId: string, lease: CreditLease): Promise<
   });
 }
 
-/** Tells Valkey of what the book has lent. */
 async function applyInValkey(
   { valkey, rules, clock }: CreditLeaseServiceOptions,
   granted: Granted,
@@ -54,7 +53,7 @@ async function applyInValkey(
   startedMs: number,
 ): Promise<EnlargeResult | OpenResult> {
   const { lease } = granted;
-  // Less what it took to get here, so that Valkey never admits for longer than the book has prolonged it.
+  // Less the elapsed time, so that Valkey never admits for longer than the ledger has renewed the lease.
   const admitForMs = admissionMs(rules) - (clock.monotonicMs() - startedMs);
   const budgets = new Map(granted.budgets.map((budget) => [budget.id, budget.granted]));
   const grant = { leaseId: lease.id, epoch: lease.epoch, granted: lease.granted, admitForMs, budgets };
@@ -72,11 +71,11 @@ export class CreditLeaseService {
     this.#resolver = createServerResolver(options);
   }
 
-  /** Answers a gateway. Never throws for want of Valkey or of the ledger: it then says that it is busy. */
+  /** Replies to a gateway. If Valkey or the ledger is unreachable, the reply is `busy` instead of an error. */
   readonly lease = async (request: LeaseRequest): Promise<LeaseReply> => {
     const { cell, log } = this.#options;
     if (request.cell !== cell) {
-      log.error({ cell: request.cell }, 'a lease was asked for in the wrong cell');
+      log.error({ cell: request.cell }, 'a gateway requested a credit lease in the wrong cell');
       return busyReply;
     }
     try {
@@ -85,15 +84,12 @@ export class CreditLeaseService {
         if (reply !== 'again') return reply;
       }
     } catch (error) {
-      log.warn({ err: error, orgId: request.orgId }, 'a lease could not be given');
+      log.warn({ err: error, orgId: request.orgId }, 'could not grant a credit lease');
     }
     return busyReply;
   };
 
-  /**
-   * Takes up to this much back from the pot, for something else of the organisation. Answers what became available. Who asks
-   * for all of it has a lease that is beyond a budget called in as well.
-   */
+  /** Recalls up to this amount for another use and returns the freed amount. `all` also closes a lease that exceeds a budget. */
   readonly recallFor = async (request: RecallRequest): Promise<bigint> => {
     const { db, cell } = this.#options;
     const findLease = (): Promise<CreditLease | null> => findOpenLease(db, { ...request, cell });
@@ -104,13 +100,13 @@ export class CreditLeaseService {
       record: (lease, recalled) => this.#recordRecall(lease, { recalled, budgets: new Map() }, 'keep'),
     });
     if (request.amount !== 'all') return freed;
-    // Somebody has set a budget. What requests under way give back must not be spent beyond it either.
+    // A budget was set. Credit that requests in flight return must not be spent beyond it either.
     const lease = await findLease();
     if (lease !== null && (await exceedsBudgets(db, lease))) await this.retire(lease);
     return freed;
   };
 
-  /** Calls a lease in: takes what is unreserved from Valkey, then lends no more on it. */
+  /** Starts closing a lease: recalls its unreserved credit from Valkey, then stops its grants. */
   async retire(lease: CreditLease): Promise<void> {
     const leases = await this.valkeyLeasesOf(lease.generation);
     const budgets = await listBudgetGrants(this.#options.db, lease.orgId, lease.id);
@@ -120,12 +116,12 @@ export class CreditLeaseService {
     await this.#recordRecall(lease, closed?.outcome === 'closed' ? closed : null, 'end');
   }
 
-  /** The same without Valkey, for a pot that is lost or out of reach. */
+  /** Starts closing without Valkey, for a lease that is lost or unreachable. */
   async abandon(lease: CreditLease): Promise<void> {
     await this.#recordRecall(lease, null, 'end');
   }
 
-  /** The pots on the server of a generation, if that is the present one. */
+  /** The leases of a generation; null unless it is the current one. */
   async valkeyLeasesOf(generation: bigint): Promise<ValkeyLeases | null> {
     const server = await this.#resolver.current();
     return server.generation === generation ? new ValkeyLeases(this.#options.valkey, server) : null;
@@ -156,7 +152,7 @@ export class CreditLeaseService {
     if (await repairAfterRestore({ db, log, service: this }, lease, placed)) return 'again';
     if (placed.outcome !== 'opened' && placed.outcome !== 'granted') return 'again';
     if (placed.outcome === 'granted' && placed.recalled > lease.recalled) {
-      // A recall that did not live to tell the book.
+      // An earlier recall was not recorded in the ledger.
       await this.#recordRecall(lease, { recalled: placed.recalled, budgets: new Map() }, 'keep');
     }
     const { exceeded, left, returning, endThrough } = granted;
@@ -184,13 +180,13 @@ export class CreditLeaseService {
     }
   }
 
-  /** Who is frozen spends no more, also at the gateways that have not asked yet. */
+  /** A frozen organisation stops spending at once, also at gateways that have not asked yet. */
   async #startClosingFrozen({ orgId, mode }: LeaseRequest): Promise<void> {
     const { db, cell, log } = this.#options;
     const lease = await findOpenLease(db, { orgId, mode, cell });
     if (lease === null) return;
     await this.retire(lease).catch((error: unknown) =>
-      log.warn({ err: error, orgId }, 'the pot of a frozen organisation could not be called in'),
+      log.warn({ err: error, orgId }, 'could not close the credit lease of a frozen organisation'),
     );
   }
 

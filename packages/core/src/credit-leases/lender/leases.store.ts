@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { organisationById } from '../../identity/index.ts';
 import type { LedgerAmounts, LeaseView } from './lease-decisions.ts';
 
-/** Pots and their leases. Lock order: the pot, its lease, and the accounts of the ledger last. */
+/** Stores lease series and their leases. Lock order: the series, its lease, then the accounts of the ledger. */
 
 export interface LeaseSeriesRef {
   readonly orgId: OrgId;
@@ -25,7 +25,7 @@ export interface CreditLease extends LeaseView, LeaseSeriesRef {
   readonly id: LeaseId;
   readonly holdId: HoldId;
   readonly changes: bigint;
-  /** What had been used when it was last enlarged, and when that was. */
+  /** The used amount at the last enlargement, and the time of it. */
   readonly used: bigint;
   readonly usedAt: Date;
   readonly state: 'open' | 'closing' | 'closed';
@@ -77,7 +77,7 @@ export async function readServer(reader: Reader, cell: number): Promise<LeaseSer
   return rows[0] ?? null;
 }
 
-/** Begins a new generation, unless someone has since `after` was read. The first one makes the namespace too. */
+/** Begins a generation after `after`; null if another worker has begun one. The first one also creates the namespace. */
 export async function beginGeneration(
   tx: Tx,
   cell: number,
@@ -100,7 +100,7 @@ export interface LeaseSeries {
   readonly pausedUntil: Date | null;
 }
 
-/** Takes the pot, and makes it at its first use. Null when there is no such organisation. */
+/** Locks the series and creates it at its first use. Null if the organisation does not exist. */
 export async function lockLeaseSeries(tx: Tx, lease: LeaseSeriesRef): Promise<LeaseSeries | null> {
   const org = toUuid(lease.orgId);
   const locked = () => sql<{ last_epoch: bigint; calm_until: Date | null }>`
@@ -127,7 +127,7 @@ export async function pauseGrowth(tx: Tx, lease: LeaseSeriesRef, until: Date): P
   `.execute(tx.kysely);
 }
 
-/** Every lease of the cell that is opened from now on gets an epoch above the floor, also in pots that are not made yet. */
+/** Gives all future leases of the cell epochs above the floor, also in series that do not exist yet. */
 export async function raiseEpochFloor(tx: Tx, cell: number, floor: bigint): Promise<void> {
   await sql`
     update pot_servers set epoch_floor = greatest(epoch_floor, ${floor}) where cell = ${cell}
@@ -136,7 +136,6 @@ export async function raiseEpochFloor(tx: Tx, cell: number, floor: bigint): Prom
   await above.execute(tx.kysely);
 }
 
-/** The next lease of the pot gets an epoch above this one. */
 export async function raiseLastEpoch(tx: Tx, lease: LeaseSeriesRef, above: bigint): Promise<void> {
   await sql`
     update pots set last_epoch = greatest(last_epoch, ${above})
@@ -167,7 +166,7 @@ export async function lockLease(tx: Tx, orgId: OrgId, id: LeaseId): Promise<Cred
   return rows[0] === undefined ? null : toLease(rows[0]);
 }
 
-/** What closing leases of the pot still set aside: money that is on its way back. */
+/** The total that closing leases of the series still hold and will return. */
 export async function sumClosingHolds(reader: Reader, lease: LeaseSeriesRef): Promise<bigint> {
   const { rows } = await sql<{ total: bigint }>`
     select coalesce(sum(greatest(0, granted_nano_usd - recalled_nano_usd - settled_nano_usd)), 0)::bigint as total
@@ -177,7 +176,7 @@ export async function sumClosingHolds(reader: Reader, lease: LeaseSeriesRef): Pr
   return rows[0]?.total ?? 0n;
 }
 
-/** The same of budgets that were lent with them. */
+/** The same total for each of these budgets. */
 export async function sumClosingBudgetHolds(
   reader: Reader,
   lease: LeaseSeriesRef,
@@ -208,7 +207,7 @@ export async function insertLease(tx: Tx, lease: CreditLease): Promise<void> {
   `.execute(tx.kysely);
 }
 
-/** Writes what changes in the life of a lease. Its row is locked. */
+/** The row must be locked. */
 export async function updateLease(tx: Tx, orgId: OrgId, lease: CreditLease): Promise<void> {
   const now = tx.clock.now();
   await sql`
@@ -249,7 +248,7 @@ export async function listBudgetGrants(db: Reader, orgId: OrgId, leaseId: LeaseI
   return rows.map(toBudgetGrant);
 }
 
-/** Writes a budget's part of a lease, new or changed. The lease's row is locked. */
+/** The lease row must be locked. */
 export async function upsertBudgetGrant(
   tx: Tx,
   lease: Pick<CreditLease, 'id' | 'orgId' | 'mode'>,

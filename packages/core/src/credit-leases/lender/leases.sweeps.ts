@@ -25,8 +25,8 @@ import type { LeaseRef } from './lease-sweeps.store.ts';
 import { findCharges, readWatermarks } from './usage-charges.store.ts';
 
 /**
- * Charges, in this transaction, what is known of requests that a gateway left unfinished on a lease; of all gateways where
- * none is named. Called when the last of its usage has been passed, before anything that is reserved is given back.
+ * Charges the reported part of requests that a gateway left unfinished on a lease; of all gateways if none is named. Called
+ * after the last usage has been processed and before reservations are released.
  */
 export type ChargeUnfinished = (
   tx: Tx,
@@ -39,28 +39,27 @@ export interface CreditLeaseSweepOptions {
   readonly cell: number;
   readonly service: CreditLeaseService;
   readonly rules: LeaseRules;
-  /** Puts an end-of-epoch marker into the usage stream, behind everything that stands there. */
+  /** Publishes an end marker behind all messages in the usage stream. */
   readonly publishEnd: (end: EpochEnd) => Promise<void>;
-  /** Unless said, what was not reported to its end is not charged. */
+  /** By default unfinished requests are not charged. */
   readonly chargeUnfinished?: ChargeUnfinished;
 }
 
 export interface CreditLeaseSweeps {
-  /** Calls in leases that were not prolonged, and those that all their gateways have given back. */
+  /** Starts closing leases that were not renewed or that all holders have returned. */
   callIn(): Promise<number>;
-  /** Closes what the watermark has passed: the rest of the hold goes back to the organisation. */
+  /** Closes leases whose holders have ended before the watermark, and releases the rest of the hold. */
   closePassed(): Promise<number>;
-  /** Gives up on silent gateways and speaks their end for them. */
+  /** Declares gateways without contact dead and publishes their end markers. */
   endDead(): Promise<number>;
-  /** Gives back what gateways that died, or could not settle, have left reserved in pots that live on. */
+  /** Releases reservations that dead or ended gateways left in open leases. */
   settleDead(): Promise<number>;
 }
 
-/** What one sweep takes up. One that takes this much has more to do. */
+/** The size of one sweep. A full sweep has more to do. */
 export const sweepBatch = 200;
-/** What one call gives back: Valkey serves nobody else meanwhile. */
+/** Limits how long one script blocks Valkey. */
 const settleBatch = 100;
-/** Each is one row that nothing refers to. */
 const deleteBatch = 10_000;
 
 const leaseKey = ({ id }: LeaseRef): string => toUuid(id);
@@ -76,8 +75,8 @@ const inTransaction = <T>(db: Db, name: string, work: Parameters<typeof db.trans
   db.transaction({ name, isolation: 'read committed' }, work);
 
 /**
- * A gateway may have prolonged the lease, or borrowed on it again, since it was listed. One that borrows while the pot is closed finds
- * it closed in Valkey, and asks for another lease.
+ * A gateway may have renewed or requested the lease again since it was listed. A gateway that requests it during the closing
+ * finds it closed in Valkey and requests another lease.
  */
 async function startClosing(options: CreditLeaseSweepOptions, ref: LeaseRef): Promise<boolean> {
   const { db, service, rules } = options;
@@ -87,7 +86,7 @@ async function startClosing(options: CreditLeaseSweepOptions, ref: LeaseRef): Pr
   try {
     await service.retire(lease);
   } catch (error) {
-    // Valkey admits nothing on it any more by its own clock; after as long again, it is not waited for.
+    // By its own clock Valkey admits nothing more on this lease. After another lease time, stop waiting for Valkey.
     if (lease.expiresAt.getTime() + rules.leaseMs > db.clock.nowMs()) throw error;
     await service.abandon(lease);
   }
@@ -102,7 +101,7 @@ async function close(options: CreditLeaseSweepOptions, { orgId, id }: LeaseRef):
     const holders = await listLeaseHolders(tx, orgId, id);
     if (!canClose(holders, await readWatermarks(tx))) return null;
     await chargeUnfinished?.(tx, { leaseId: id, gatewayId: null });
-    // Read again: the charge has changed what is settled of it.
+    // Read again: the charge has changed its settled amount.
     const lease = (await lockLease(tx, orgId, id)) ?? seen;
     await updateLease(tx, orgId, { ...lease, state: 'closed' });
     await markAllHoldersReleased(tx, orgId, id);
@@ -116,13 +115,13 @@ async function close(options: CreditLeaseSweepOptions, { orgId, id }: LeaseRef):
     const leases = await service.valkeyLeasesOf(generation);
     await leases?.remove(closed.lease, epoch, closed.gatewayIds);
   } catch (error) {
-    // Only tidiness: what is left behind is of an epoch that nobody will name again.
-    log.warn({ err: error, leaseId: id }, 'a closed lease was left in Valkey');
+    // Only uses memory: the epoch is never used again.
+    log.warn({ err: error, leaseId: id }, 'could not delete a closed lease from Valkey');
   }
   return true;
 }
 
-/** First its usage stops being charged, then what was charged is looked up, and only then is the rest given back. */
+/** The order matters: stop charging this holder's usage, look up the charges, then release the rest. */
 async function release(options: CreditLeaseSweepOptions, ended: EndedHolder): Promise<boolean> {
   const { db, service, chargeUnfinished } = options;
   const leases = await service.valkeyLeasesOf(ended.generation);
@@ -151,7 +150,7 @@ async function release(options: CreditLeaseSweepOptions, ended: EndedHolder): Pr
 export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): CreditLeaseSweeps {
   const { db, log, cell, rules } = options;
 
-  /** Returns how many were acted on. A pot that fails must not delay the others. */
+  /** Returns the number of changed items. A failing item must not delay the others. */
   async function count<T>(
     loop: SharedLoop,
     found: readonly T[],
@@ -168,7 +167,7 @@ export function createCreditLeaseSweeps(options: CreditLeaseSweepOptions): Credi
 
   return {
     async callIn() {
-      // One instant for both, so that no lease is in both lists.
+      // One time for both, so that no lease is in both lists.
       const now = db.clock.now();
       const expired = await listExpiredLeases(db, cell, now, sweepBatch);
       const returned = await listReturnedLeases(db, cell, now, sweepBatch - expired.length);

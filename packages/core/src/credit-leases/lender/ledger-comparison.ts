@@ -4,9 +4,8 @@ import type { Logger } from '@millrace/platform/log';
 import { lockLease, raiseLastEpoch, type CreditLease } from './leases.store.ts';
 
 /**
- * Compares what Valkey answers with the ledger. The ledger is always written first, so an epoch or an amount in Valkey that
- * the ledger does not have proves that the ledger was restored to an earlier point. Returns true if Valkey was ahead of the
- * ledger: the lease has then ended, and another one is needed.
+ * Compares Valkey with the ledger. The ledger is written first, so an epoch or amount that only Valkey has proves that the
+ * database was restored to an earlier point. Returns true in that case: the lease has ended, and a new one is needed.
  */
 export async function repairAfterRestore(
   deps: {
@@ -24,14 +23,14 @@ export async function repairAfterRestore(
   const logRestored = (epoch: bigint, message: string): void =>
     log.error({ orgId: lease.orgId, leaseId: lease.id, epoch: epoch.toString() }, message);
   if (placed.outcome === 'stale') {
-    // No gateway knows this lease yet, so it is closed at once and the next one gets a higher epoch.
-    logRestored(placed.epoch, 'Valkey has an epoch that the ledger does not know: the database was restored');
+    // No gateway has this lease yet, so it is closed at once and the next one gets a higher epoch.
+    logRestored(placed.epoch, 'the database was restored: Valkey has an epoch that the ledger does not have');
     await db.transaction({ name: 'pass epoch', isolation: 'read committed' }, (tx) =>
       raiseLastEpoch(tx, lease, placed.epoch),
     );
   } else if (placed.outcome === 'granted' && (await isAheadOfLedger(db, lease, placed.granted))) {
-    logRestored(lease.epoch, 'Valkey was granted more than the ledger knows: the database was restored');
-    // The part that Valkey has spent may be all that the ledger has lent, so none of it is given back here.
+    logRestored(lease.epoch, 'the database was restored: Valkey has a larger grant than the ledger');
+    // Valkey may have spent everything that the ledger granted, so no credit is released here.
     const leases = await service.valkeyLeasesOf(lease.generation);
     await leases?.close(lease, lease.epoch, []);
   } else return false;
@@ -41,7 +40,7 @@ export async function repairAfterRestore(
 
 async function isAheadOfLedger(db: Db, lease: CreditLease, granted: bigint): Promise<boolean> {
   if (granted <= lease.granted) return false;
-  // Another worker may have enlarged it since this one wrote its own amount.
+  // Another worker may have enlarged the lease since this one wrote its amount.
   const now = await db.transaction({ name: 'read lease', isolation: 'read committed' }, (tx) =>
     lockLease(tx, lease.orgId, lease.id),
   );

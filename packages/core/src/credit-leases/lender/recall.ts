@@ -1,23 +1,23 @@
 import type { RecallRequest, ValkeyLeases } from '@millrace/credit-leases/protocol';
 import type { CreditLease } from './leases.store.ts';
 
-/** How money comes back from a pot for something else: first from Valkey, then into the book. */
+/** Recalls credit for another use: first in Valkey, then in the ledger, so that the hold always covers the lease. */
 
 export interface RecallDeps {
   readonly findLease: () => Promise<CreditLease | null>;
   readonly valkeyLeasesOf: (generation: bigint) => Promise<ValkeyLeases | null>;
-  /** The server turned out to be another. */
+  /** Called when the server of the lease is no longer the current one. */
   readonly invalidateServer: () => void;
-  /** Writes what Valkey has given back in all. Answers what became available by that. */
+  /** Records the total that Valkey has returned. Resolves to the amount that became available. */
   readonly record: (lease: CreditLease, recalled: bigint) => Promise<bigint>;
 }
 
-/** Another recall at the same time may record what this one was given; then this one asks again. */
+/** A concurrent recall may record the amount that this one took; then this one repeats the call. */
 const maxAttempts = 5;
 
-/** Answers what became available. */
+/** Returns the amount that became available. */
 export async function recallUpTo(request: RecallRequest, deps: RecallDeps): Promise<bigint> {
-  // Of a lease there is never more to take back than was given.
+  // A recall can never exceed the grant.
   const wanted = request.amount === 'all' ? ((await deps.findLease())?.granted ?? 0n) : request.amount;
   let freed = 0n;
   for (let nth = 0; nth < maxAttempts && freed < wanted; nth += 1) {
@@ -28,7 +28,7 @@ export async function recallUpTo(request: RecallRequest, deps: RecallDeps): Prom
   return freed;
 }
 
-/** `isAll`: the pot has no more to give. */
+/** `isAll`: the lease has no more unreserved credit. */
 async function recallOnce(
   { orgId, mode, amount }: RecallRequest & { readonly amount: bigint },
   { findLease, valkeyLeasesOf, invalidateServer, record }: RecallDeps,

@@ -20,31 +20,31 @@ export interface ServeCreditLeasesOptions {
   readonly db: Db;
   readonly valkey: Pick<ValkeyClient, 'command' | 'runLoaded'>;
   readonly nats: Pick<NatsClient, 'subscribe' | 'publish'>;
-  /** The prefix of this installation's subjects. */
+  /** The subject prefix of this installation. */
   readonly prefix: string;
   readonly cell: number;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
-  /** How long pots shall last while the ledger is away. */
+  /** How long credit should last while the ledger is unreachable. */
   readonly outageMs: number;
-  /** No request of a gateway lasts longer. */
+  /** The gateway ends longer requests. */
   readonly longestRequestMs: number;
   readonly chargeUnfinished?: ChargeUnfinished;
   readonly mayGrant?: NonNullable<CreditLeaseServiceOptions['mayGrant']>;
 }
 
 const queue = 'pots';
-/** How many leases one worker works on at once: a subscription handles its messages one after the other. */
+/** How many lease requests one worker serves at once: a subscription handles its messages sequentially. */
 const subscriptionsPerSubject = 8;
 const sweepIntervalMs = 5_000;
 const growthPauseMs = 10_000;
 const maxSharePercent = 50;
-/** A tenth of a dollar. */
+/** 0.10 USD. */
 const minFill = 100_000_000n;
 
 /**
- * A gateway prolongs its leases at half of their admission time, so twice the outage is admitted for; and who was not
- * heard of for as long again as a lease lasts is not there any more.
+ * A gateway renews its leases at half of their admission time, so admission lasts twice the outage. A gateway without
+ * contact for twice the lease time is dead.
  */
 export function leaseRules(times: { outageMs: number; longestRequestMs: number }): LeaseRules {
   const { outageMs, longestRequestMs } = times;
@@ -53,7 +53,7 @@ export function leaseRules(times: { outageMs: number; longestRequestMs: number }
   return { outageMs, longestRequestMs, leaseMs, deadAfterMs: 2 * leaseMs, ...sizes };
 }
 
-/** Answers gateways over NATS and looks after leases. Any number of workers may do this at once. */
+/** Replies to gateways over NATS and runs the lease sweeps. Any number of workers can run this at once. */
 export function serveCreditLeases(options: ServeCreditLeasesOptions): { stop(): Promise<void> } {
   const { db, nats, prefix, cell, clock, log } = options;
   const rules = leaseRules(options);
@@ -84,7 +84,7 @@ export function serveCreditLeases(options: ServeCreditLeasesOptions): { stop(): 
   const loops = [
     loop('call in leases of pots', whileFull(sweeps.callIn)),
     loop('close leases of pots', whileFull(sweeps.closePassed)),
-    // Finds the same ones again until the sink has read their ends, so it always waits.
+    // Finds the same gateways again until the sink has read their end markers, so it always waits.
     loop('give up silent gateways', async () => {
       await sweeps.endDead();
       return 'idle';

@@ -10,11 +10,10 @@ import type { Logger } from '@millrace/platform/log';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { beginGeneration, readServer } from './leases.store.ts';
 
-/** Knows which run of the pot Valkey is the present one, and makes a new one ready when it is not. */
+/** Finds the current generation of the lease server, and prepares a new one if the server has changed. */
 export interface ServerResolver {
-  /** The present server, made ready first if need be. */
   current(): Promise<LeaseServer>;
-  /** What was thought to be the present server turned out to be another. */
+  /** Discards the cached server after it turned out to be another one. */
   invalidate(): void;
 }
 
@@ -31,9 +30,9 @@ export function createServerResolver(options: ServerResolverOptions): ServerReso
   let finding: Promise<LeaseServer> | undefined;
 
   /**
-   * What takes long, removing the pots of the past, comes before the generation is begun: between that and the server's
-   * being ready others would begin another, and two slow workers would overtake each other for ever. Dying in between
-   * leaves a generation that no server is ready for, and the next one to look begins another.
+   * The slow step, deleting old leases, precedes the new generation. Otherwise a second worker would begin another generation
+   * before the server is ready, and two slow workers could alternate forever. After a crash in between, no server is ready for
+   * the generation, and the next worker begins another.
    */
   async function find(): Promise<LeaseServer> {
     const recorded = await readServer(db, cell);
@@ -47,11 +46,14 @@ export function createServerResolver(options: ServerResolverOptions): ServerReso
       { name: 'begin pot generation', isolation: 'read committed' },
       (tx) => beginGeneration(tx, cell, { after, incarnation }),
     );
-    if (started === null) throw new Error('Another worker is making the pot Valkey ready.');
+    if (started === null) throw new Error('Another worker is preparing the Valkey of the credit leases.');
     await prepareServer(valkey, started);
-    // The first of an installation is nothing that anybody has to look at.
+    // The first generation of an installation is not a warning.
     if (recorded !== null) {
-      log.warn({ generation: started.generation.toString() }, 'the pots of this Valkey begin anew');
+      log.warn(
+        { generation: started.generation.toString() },
+        'Valkey has changed: credit leases start in a new generation',
+      );
     }
     return started;
   }

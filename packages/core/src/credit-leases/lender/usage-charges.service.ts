@@ -31,7 +31,7 @@ import {
 export interface PostedUsage {
   readonly requestId: RequestId;
   readonly outcome: UsagePostOutcome;
-  /** What was charged, if it was. */
+  /** The charged amount, 0 unless the outcome is `charged`. */
   readonly amount: bigint;
   readonly transferId: TransferId | null;
 }
@@ -43,19 +43,19 @@ function chargeCommand(group: UsageGroup, lease: CreditLease): LedgerCommand {
     do: 'post',
     orgId: first.orgId,
     mode: first.mode,
-    // A request is charged once, so the first one of a group names the group for ever.
+    // Each request is charged once, so the first request identifies the transfer of the group.
     cause: { kind: 'inference', id: first.requestId },
     step: 'usage',
     holdId: lease.holdId,
     amount,
     to: [{ account: { kind: 'revenue', product: 'inference' }, amount }],
     afterwards: 'keep',
-    // What was set aside is what the organisation can owe: a gateway that reports more reaches neither into what others
-    // have reserved nor into the balance.
+    // The organisation owes at most its reservations: a gateway that reports more cannot take from other reservations or
+    // from the balance.
     mostFromHold: nanoUsd(group.amount),
     beyondHold: 'operator',
     ...(first.keyId === null ? {} : { keyId: first.keyId }),
-    // Reports by model go by this word.
+    // Reports by model use this key.
     usage: { ...group.quantities, model: first.product },
     usedBy: group.usedBy,
     description: `Inference: ${first.product}`,
@@ -81,7 +81,7 @@ function budgetSharesOf(items: readonly UsageItem[], granted: readonly ChargedBu
   });
 }
 
-/** The part of a budget that was lent shrinks by what is charged; the charge itself then counts against the budget. */
+/** Reduces the budget's grant by the charge; the charge itself then counts against the budget. */
 function budgetCommand({ grant, amount }: BudgetShare, lease: CreditLease): LedgerCommand {
   return {
     do: 'resize',
@@ -97,7 +97,7 @@ function budgetCommand({ grant, amount }: BudgetShare, lease: CreditLease): Ledg
 }
 
 function requireFound<T>(value: T | undefined, what: string): T {
-  if (value === undefined) throw new Error(`Usage was judged without ${what}.`);
+  if (value === undefined) throw new Error(`Usage was decided without ${what}.`);
   return value;
 }
 
@@ -106,7 +106,7 @@ interface DecidedUsage {
   readonly outcome: Exclude<UsagePostOutcome, 'duplicate'>;
 }
 
-/** Each item with its verdict; the amounts of charged items are what the hold of their lease can pay. */
+/** The outcome of each item. The amounts of charged items are limited to what the hold of their lease can pay. */
 function decideOutcomes(
   items: readonly UsageItem[],
   leases: ReadonlyMap<LeaseId, CreditLease>,
@@ -124,9 +124,8 @@ function decideOutcomes(
 }
 
 /**
- * Charges a batch of usage, each request once for ever: a second arrival changes nothing. What comes after its lease is
- * closed, or costs more than the highest possible cost of its product, is recorded and never charged. Call it in the sink's
- * transaction, after the sink's own row locks.
+ * Charges a batch of usage, each request exactly once. Usage of a closed lease, or above the maximum cost of its product, is
+ * recorded and never charged. Call it in the sink's transaction, after the sink's row locks.
  */
 export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<PostedUsage[]> {
   const distinct = new Map<RequestId, UsageItem>();
@@ -134,9 +133,9 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
     if (!distinct.has(item.requestId)) distinct.set(item.requestId, capAtReservation(item));
   }
   const leases = await lockLeases(tx, [...new Set([...distinct.values()].map(({ leaseId }) => leaseId))]);
-  // Read after the locks: a duplicate that another sink is charging now shows once that one has committed.
+  // Read after the locks, so that charges of a concurrent sink are visible.
   const known = await findCharges(tx, [...distinct.keys()]);
-  // Only of those in the batch: over the life of a lease any number of gateways come and go.
+  // Only the holders in the batch: a lease can have had any number of holders.
   const gatewayIds = new Set([...distinct.values()].map(({ gatewayId }) => gatewayId));
   const settled = await listSettledHolders(tx, [...leases.keys()], [...gatewayIds]);
   const fresh = [...distinct.values()].filter(({ requestId }) => !known.has(requestId));
@@ -153,7 +152,7 @@ export async function postUsage(tx: Tx, items: readonly UsageItem[]): Promise<Po
   const amounts = new Map(decided.map(({ item }) => [item.requestId, item.amount]));
   return items.map(({ requestId, amount }) => {
     const outcome = outcomes.get(requestId) ?? 'duplicate';
-    // The first of its kind in the batch has it; the others are duplicates of that one.
+    // The first item of a request gets its outcome; the others are duplicates.
     outcomes.delete(requestId);
     const transferId = transfers.get(requestId) ?? known.get(requestId)?.transferId ?? null;
     return { requestId, outcome, amount: amounts.get(requestId) ?? amount, transferId };
@@ -185,12 +184,12 @@ async function charge(
   return transfers;
 }
 
-/** What the sink has passed of each stream whose name begins so. */
+/** The watermarks of all streams whose names begin with the prefix. */
 export async function readUsageWatermarks(db: Reader, prefix: string): Promise<ReadonlyMap<string, bigint>> {
   return new Map([...(await readWatermarks(db))].filter(([stream]) => stream.startsWith(prefix)));
 }
 
-/** The furthest that was passed of all streams whose names begin so. */
+/** The highest watermark of these streams. */
 export async function readHighestWatermark(db: Reader, beginning: string): Promise<bigint> {
   const places = await readUsageWatermarks(db, beginning);
   return [...places.values()].reduce((most, passed) => (passed > most ? passed : most), 0n);

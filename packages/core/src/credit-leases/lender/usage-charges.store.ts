@@ -26,7 +26,7 @@ export interface ChargedBudget extends BudgetGrant {
   readonly leaseId: LeaseId;
 }
 
-/** The leases that usage names, locked in the order of their ids: everything done to a lease takes this lock. */
+/** Locks the leases in the order of their ids. Every change of a lease takes this lock. */
 export async function lockLeases(tx: Tx, ids: LeaseId[]): Promise<ReadonlyMap<LeaseId, CreditLease>> {
   const { rows } = await sql<LeaseRow>`
     select * from pot_leases where id = any(${ids.map(toUuid)}::uuid[]) order by id for update
@@ -48,7 +48,7 @@ export interface RecordedCharge {
   readonly transferId: TransferId | null;
 }
 
-/** What is on record of these requests, whoever they belong to. */
+/** The recorded charges of these requests, of any organisation. */
 export async function findCharges(
   reader: Reader,
   requestIds: readonly RequestId[],
@@ -90,7 +90,7 @@ export async function insertCharges(tx: Tx, charges: readonly UsageCharge[]): Pr
   `.execute(tx.kysely);
 }
 
-/** Adds what was charged to the leases and to the budgets lent with them. Their rows are locked. */
+/** Adds charges to leases and their budget grants. Their rows must be locked. */
 export async function addSettled(
   tx: Tx,
   leases: ReadonlyMap<LeaseId, bigint>,
@@ -112,7 +112,7 @@ export async function addSettled(
   `.execute(tx.kysely);
 }
 
-/** The sink has charged or recorded everything up to here, in the same transaction or before. Never goes back. */
+/** Everything up to here was charged or recorded in this transaction or before. Never decreases. */
 export async function advanceUsageWatermark(tx: Tx, stream: string, seq: bigint): Promise<void> {
   await sql`
     insert into usage_watermarks as mark (stream, passed_seq) values (${stream}, ${seq})
@@ -120,7 +120,7 @@ export async function advanceUsageWatermark(tx: Tx, stream: string, seq: bigint)
   `.execute(tx.kysely);
 }
 
-/** How far the stream is worked through. Locked until the transaction ends, so that sinks take turns. */
+/** Locked until the transaction ends, so that only one sink processes a stream at a time. */
 export async function lockUsageWatermark(tx: Tx, stream: string): Promise<bigint> {
   await sql`
     insert into usage_watermarks (stream, passed_seq) values (${stream}, 0) on conflict (stream) do nothing

@@ -31,7 +31,7 @@ const item = (more: Partial<UsageItem> = {}): UsageItem => ({
   ...more,
 });
 
-describe('usage', () => {
+describe('usage charges', () => {
   const lease = { orgId, mode: 'live', state: 'open' } as const;
   it.each([
     ['charged', item(), lease, []],
@@ -45,11 +45,11 @@ describe('usage', () => {
     ['overpriced', item({ mostCost: 4n }), lease, []],
     ['charged', item({ mostCost: 8n, priced: 9n }), lease, []],
     ['late', item({ mostCost: 4n }), { ...lease, state: 'closed' as const }, []],
-  ] as const)('is %s', (result, one, known, settled) => {
+  ] as const)('are %s in case %#', (result, one, known, settled) => {
     expect(usageOutcomeOf(one, known, new Set(settled))).toBe(result);
   });
 
-  it("is charged up to what was reserved, and the rest of its price is the operator's", () => {
+  it('are limited to the reservation, and the operator absorbs the rest of the price', () => {
     expect(capAtReservation(item({ amount: 9n }))).toMatchObject({ amount: 9n });
     expect(capAtReservation(item({ amount: 10n }))).toMatchObject({ amount: 9n });
     expect([4n, 5n, 6n].map((priced) => absorbedAmount({ amount: 5n, priced }))).toEqual([0n, 0n, 1n]);
@@ -57,7 +57,7 @@ describe('usage', () => {
     expect(group).toMatchObject({ amount: 12n, absorbed: 3n });
   });
 
-  it('is charged up to what its lease still holds, in the order of the batch', () => {
+  it('are limited to what the lease still holds, in the order of the batch', () => {
     const other = testIds.next('lse');
     const items = [item(), item(), item({ leaseId: other }), item()];
     const cut = capAtHeld(items, (id) => (id === other ? 4n : 8n));
@@ -65,7 +65,7 @@ describe('usage', () => {
     expect(cut.map(absorbedAmount)).toEqual([0n, 2n, 1n, 5n]);
   });
 
-  it('shares a transfer with what has the same organisation, mode, key, lease, product and month', () => {
+  it('share a transfer per organisation, mode, key, lease, product and month', () => {
     const groups = groupUsage([
       item(),
       item({ amount: 7n }),
@@ -92,11 +92,11 @@ describe('usage', () => {
 
 describe('capAtMaxCost', () => {
   it.each([
-    ['without a bound', {}, 900n],
-    ['below the bound', { mostCost: 900n }, 900n],
-    ['above the bound', { mostCost: 800n }, 800n],
-    ['whose amount is above the bound too', { mostCost: 4n }, 900n],
-  ])('an item %s', (_, over, priced) => {
+    ['without a maximum', {}, 900n],
+    ['below the maximum', { mostCost: 900n }, 900n],
+    ['above the maximum', { mostCost: 800n }, 800n],
+    ['whose amount is also above the maximum', { mostCost: 4n }, 900n],
+  ])('limits the price of an item %s', (_, over, priced) => {
     expect(capAtMaxCost(item({ priced: 900n, ...over }))).toMatchObject({ amount: 5n, priced });
   });
 });
@@ -104,21 +104,21 @@ describe('capAtMaxCost', () => {
 describe('capAtLease', () => {
   const implausible = 2n ** 53n;
   it.each([
-    ['leaves what the lease can hold', { amount: 5n, priced: 9n }, 0n, { amount: 5n, priced: 9n }],
+    ['keeps amounts that the lease can hold', { amount: 5n, priced: 9n }, 0n, { amount: 5n, priced: 9n }],
     [
-      'believes a dollar of a small lease',
+      'allows one dollar for a small lease',
       { amount: implausible, priced: implausible },
       7n,
       { amount: 10n ** 9n, priced: 2n * 10n ** 9n },
     ],
     [
-      'believes all that a larger lease was granted',
+      'allows the granted amount of a larger lease',
       { amount: implausible, priced: implausible },
       10n ** 10n,
       { amount: 10n ** 10n, priced: 2n * 10n ** 10n },
     ],
     [
-      'bounds the price where the amount is small',
+      'limits the price if the amount is small',
       { amount: 5n, priced: implausible },
       0n,
       { amount: 5n, priced: 10n ** 9n + 5n },

@@ -3,7 +3,7 @@ import type { BudgetId, KeyId, LeaseId, OrgId, RequestId } from '@millrace/platf
 import { monthOf } from '../../ledger/index.ts';
 import type { CreditLease } from './leases.store.ts';
 
-/** Which of a batch of usage is charged, and with what. No I/O. */
+/** Decides which usage of a batch is charged, and how much. Pure. */
 
 export interface UsageItem {
   readonly requestId: RequestId;
@@ -11,31 +11,30 @@ export interface UsageItem {
   readonly mode: Mode;
   readonly keyId: KeyId | null;
   readonly leaseId: LeaseId;
-  /** Under which id the gateway had been told of the lease. */
+  /** The holder id under which the gateway received the lease. */
   readonly gatewayId: string;
-  /** The model, or other thing used; requests of one product share a transfer. */
+  /** The model or other product; requests of one product share a transfer. */
   readonly product: string;
-  /** What the organisation pays, if that was set aside for it. */
+  /** The charge to the organisation, at most the reservation. */
   readonly amount: bigint;
-  /** What had been set aside: the organisation pays no more. */
+  /** The reserved amount: the organisation pays no more. */
   readonly reserved: bigint;
-  /** What it costs by its price. What the organisation does not pay of it is borne by the operator. */
+  /** The full price. The part that the organisation does not pay is absorbed by the operator. */
   readonly priced: bigint;
-  /** The highest believable cost of a request for this product; without it only the lease bounds the charge. */
+  /** The maximum plausible cost of a request for this product; without it only the lease limits the charge. */
   readonly mostCost?: bigint;
-  /** The budgets that the reservation counted against. */
   readonly budgets: readonly BudgetId[];
-  /** When the request came: its charge is of that month, if that is still open. */
+  /** When the request arrived. The charge belongs to that month if the month is still open. */
   readonly usedAtMs: number;
-  /** What was used, in whole units; summed over the transfer. */
+  /** Used quantities in whole units, summed over the transfer. */
   readonly quantities: Readonly<Record<string, number>>;
 }
 
 export type UsagePostOutcome = 'charged' | 'late' | 'duplicate' | 'unknown_lease' | 'overpriced';
 
 /**
- * A lease pays for its own organisation and mode, while it is not closed, and for gateways not given up. Neither the organisation nor
- * the operator pays for a request that costs more than the highest possible cost of its product.
+ * A lease pays for its organisation and mode until it is closed, and for holders that are not settled. A request above the
+ * maximum cost of its product is paid neither by the organisation nor by the operator.
  */
 export function usageOutcomeOf(
   item: Pick<UsageItem, 'orgId' | 'mode' | 'leaseId' | 'gatewayId' | 'amount' | 'mostCost'>,
@@ -47,24 +46,24 @@ export function usageOutcomeOf(
   return item.mostCost !== undefined && item.amount > item.mostCost ? 'overpriced' : 'charged';
 }
 
-/** The same item, with a cost of at most `mostCost`: an engine that counts too much makes no request free. */
+/** Limits the price to `mostCost`, so that an engine that counts too much does not make the request free. */
 export function capAtMaxCost(item: UsageItem): UsageItem {
   const { mostCost, amount, priced } = item;
   if (mostCost === undefined || priced <= mostCost || amount > mostCost) return item;
   return { ...item, priced: mostCost };
 }
 
-/** The same item, with what is really charged for it: no more than was reserved, whatever a gateway says. */
+/** Limits the charge to the reservation, whatever the gateway reports. */
 export function capAtReservation(item: UsageItem): UsageItem {
   return item.amount <= item.reserved ? item : { ...item, amount: item.reserved };
 }
 
-/** Small leases: a request of a dollar is believed of each. */
+/** For small leases: a request of 1 USD is always plausible. */
 const minBelievableCost = 1_000_000_000n;
 
 /**
- * The same item, with no more than its lease makes believable: a reservation is a part of what the lease was granted, and an engine
- * exceeds it by no more than that again. Without this bound a hostile gateway could fill the operator's accounts with made-up prices.
+ * Limits an item to what its lease makes plausible: a reservation is part of the grant, and an engine exceeds it by at most
+ * the same amount. Without this limit a hostile gateway could post invented prices to the operator's accounts.
  */
 export function capAtLease(item: UsageItem, { granted }: { readonly granted: bigint }): UsageItem {
   const most = granted > minBelievableCost ? granted : minBelievableCost;
@@ -73,10 +72,7 @@ export function capAtLease(item: UsageItem, { granted }: { readonly granted: big
   return amount === item.amount && priced === item.priced ? item : { ...item, amount, priced };
 }
 
-/**
- * The same items, together charged no more than their leases still hold. The transfer of a group then equals the sum of its requests:
- * the ledger takes nothing beyond the hold, and the operator bears the rest.
- */
+/** Limits charges to what the leases still hold, so that the transfer of a group equals the sum of its requests. */
 export function capAtHeld(items: readonly UsageItem[], heldOf: (leaseId: LeaseId) => bigint): UsageItem[] {
   const left = new Map<LeaseId, bigint>();
   return items.map((item) => {
@@ -87,7 +83,6 @@ export function capAtHeld(items: readonly UsageItem[], heldOf: (leaseId: LeaseId
   });
 }
 
-/** What the operator bears of it. */
 export function absorbedAmount({ amount, priced }: Pick<UsageItem, 'amount' | 'priced'>): bigint {
   return priced > amount ? priced - amount : 0n;
 }
@@ -101,7 +96,7 @@ export interface UsageGroup {
   readonly quantities: Readonly<Record<string, number>>;
 }
 
-/** One transfer for each organisation, mode, key, product, lease and month. */
+/** Makes one transfer per organisation, mode, key, product, lease and month. */
 export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
   const groups = new Map<string, UsageItem[]>();
   for (const item of items) {
@@ -113,7 +108,7 @@ export function groupUsage(items: readonly UsageItem[]): UsageGroup[] {
   }
   return [...groups.values()].map((members) => {
     const [first] = members;
-    if (first === undefined) throw new Error('A group of usage without a member.');
+    if (first === undefined) throw new Error('A usage group has no items.');
     const quantities: Record<string, number> = { requests: members.length };
     for (const { quantities: used } of members) {
       for (const [name, count] of Object.entries(used)) quantities[name] = (quantities[name] ?? 0) + count;
