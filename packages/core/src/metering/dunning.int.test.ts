@@ -35,7 +35,7 @@ async function stepOf(orgId: OrgId): Promise<string | undefined> {
   return found[0]?.step;
 }
 
-/** Time passes with a sweep every minute, or as often as said. */
+/** Advances the clock, with a sweep every `everyMs`. */
 async function pass(ms: number, everyMs = MINUTE_MS): Promise<void> {
   const endMs = harness.clock.nowMs() + ms;
   while (harness.clock.nowMs() < endMs) {
@@ -63,8 +63,8 @@ const claim = (kinds: readonly string[], limit = 100) =>
     }),
   );
 
-describe('a wallet that runs out of money', () => {
-  it('is warned at a day, an hour and a quarter of an hour, each once, and then asked to stop', async () => {
+describe('wallet that runs out of money', () => {
+  it('is warned once each at a day, an hour and 15 minutes, and then required to stop', async () => {
     const orgId = await harness.organisation(25 * 3.6);
     const meter = await harness.open(orgId);
     await pass(30 * MINUTE_MS, 10 * MINUTE_MS);
@@ -86,7 +86,7 @@ describe('a wallet that runs out of money', () => {
     expect(await actionsOf(orgId)).toEqual([
       { action: 'stop', id: meter.cause.id, reason: 'balance', state: 'pending' },
     ]);
-    // Stopped within the time that was kept for stopping, nobody is short of anything.
+    // The stop happened within the reserved time, so there is no shortfall.
     const { finalCost } = await harness.close(meter);
     expect(finalCost).toBeLessThanOrEqual(usd(25 * 3.6));
     expect(await harness.paid(orgId, meter.cause)).toBe(finalCost);
@@ -95,7 +95,7 @@ describe('a wallet that runs out of money', () => {
     expect(await actionsOf(orgId)).toEqual([]);
   });
 
-  it('tells what it has, what it burns and how long that lasts', async () => {
+  it('reports balance, burn rate and runway in its events', async () => {
     const orgId = await harness.organisation(10 * 3.6);
     const meter = await harness.open(orgId);
     await harness.sweep();
@@ -114,7 +114,7 @@ describe('a wallet that runs out of money', () => {
     await harness.close(meter);
   });
 
-  it('shares what is left among all that runs, so that everything lasts equally long', async () => {
+  it('shares the remaining money so that all resources last equally long', async () => {
     const orgId = await harness.organisation(9.5);
     const meters = [await harness.open(orgId), await harness.open(orgId)];
     let lasted = 0;
@@ -122,7 +122,7 @@ describe('a wallet that runs out of money', () => {
       await pass(MINUTE_MS);
       lasted += 1;
     }
-    // 9.5 USD at 7.2 an hour last 79 minutes, and two of them are kept for stopping.
+    // 9.5 USD at 7.2 USD per hour last 79 minutes, of which two are reserved for stopping.
     expect(lasted).toBeGreaterThanOrEqual(76);
     expect(lasted).toBeLessThanOrEqual(78);
     expect((await actionsOf(orgId)).map(({ id }) => id).toSorted()).toEqual(
@@ -135,7 +135,7 @@ describe('a wallet that runs out of money', () => {
     expect(short?.sum).toBe('0');
   });
 
-  it('keeps data for the time that was set aside for it, and then has it deleted', async () => {
+  it('retains data for the time that was paid for, and then requires its deletion', async () => {
     const retentionMs = 24 * HOUR_MS;
     const orgId = await harness.organisation(3.6 * 26.5);
     const cause = { kind: 'volume', id: 'kept' };
@@ -149,7 +149,7 @@ describe('a wallet that runs out of money', () => {
     await pass(20 * MINUTE_MS);
     const actions = await actionsOf(orgId);
     expect(actions.map(({ action }) => action)).toEqual(['stop', 'delete']);
-    // A frozen volume goes on costing what was set aside for it, and is not asked to stop again.
+    // A frozen volume continues to use the money held for its retention, and is not required to stop again.
     const [stop] = await claim(['volume']);
     await harness.db.transaction({ name: 'frozen', isolation }, (tx) =>
       completeRequiredAction(tx, orgId, stop?.id ?? ''),
@@ -164,7 +164,7 @@ describe('a wallet that runs out of money', () => {
     expect(await harness.paid(orgId, cause)).toBe(finalCost);
   });
 
-  it('recovers by a top-up: what nobody has begun is called off, and it is warned anew next time', async () => {
+  it('recovers by a top-up: unclaimed actions are cancelled, and the next shortage is announced again', async () => {
     const orgId = await harness.organisation(4.5);
     const [first, second] = [
       await harness.open(orgId, { ratePerHour: usd(1) }),
@@ -188,7 +188,7 @@ describe('a wallet that runs out of money', () => {
     for (const meter of [first, second]) if (meter !== undefined) await harness.close(meter);
   });
 
-  it('is taken down the ladder once by two sweeps at once', async () => {
+  it('changes its dunning level once if several sweeps run concurrently', async () => {
     const orgId = await harness.organisation(5);
     const meter = await harness.open(orgId);
     await harness.clock.advance(82 * MINUTE_MS);
@@ -200,8 +200,8 @@ describe('a wallet that runs out of money', () => {
   });
 });
 
-describe('a budget that stops everything', () => {
-  it('has what it covers stopped though the wallet has money, and called off when it is gone', async () => {
+describe('stop_everything budget', () => {
+  it('requires a stop although the wallet has money, and cancels it after the resource ended', async () => {
     const orgId = await harness.organisation(1_000);
     const meter = await harness.open(orgId);
     await harness.db.transaction({ name: 'budget', isolation }, (tx) =>
@@ -225,8 +225,8 @@ describe('a budget that stops everything', () => {
   });
 });
 
-describe('what a supplier is paid for', () => {
-  it('is stopped before its hold ends where only promotional credit is left, and takes none of that', async () => {
+describe('meter with a supplier', () => {
+  it('is stopped before its hold ends if only promotional credit remains, and takes none of it', async () => {
     const orgId = await harness.organisation(7);
     await harness.topUp(orgId, 1_000, 'promo');
     const supplier = { orgId: await harness.organisation(0), ratePerHour: usd(1) };
@@ -239,7 +239,7 @@ describe('what a supplier is paid for', () => {
     expect(await stepOf(orgId)).toBe('fine');
   });
 
-  it('keeps its money set aside while it is paused, so that going on is never at the expense of the operator', async () => {
+  it('keeps its hold while paused, so that resuming never costs the operator', async () => {
     const orgId = await harness.organisation(8);
     const supplier = { orgId: await harness.organisation(0), ratePerHour: usd(1) };
     const meter = await harness.open(orgId, { supplier });
@@ -252,8 +252,8 @@ describe('what a supplier is paid for', () => {
   });
 });
 
-describe('the look at all wallets', () => {
-  it('agrees with the pure function about every wallet', async () => {
+describe('readWalletStatuses', () => {
+  it('agrees with burnRateOf about every wallet', async () => {
     const random = createRandom(11);
     for (let nth = 0; nth < 10; nth += 1) {
       const orgId = await harness.organisation(5_000);
@@ -282,7 +282,7 @@ describe('the look at all wallets', () => {
       const known = burnRateOf(running, now);
       expect(seen).toMatchObject({ burnPerHour: known.burnPerHour, driesAt: known.driesAt });
       expect(Math.abs(Number((seen?.cover ?? 0n) - known.cover))).toBeLessThanOrEqual(2 * count + 1);
-      // What the balance tells of the same wallet is the same figure.
+      // The balance shows the same figures for this wallet.
       expect(await readBurnRate(harness.db, orgId, 'live', now)).toEqual({
         burnPerHour: seen?.burnPerHour,
         cover: seen?.cover,
@@ -292,8 +292,8 @@ describe('the look at all wallets', () => {
   });
 });
 
-describe('shards', () => {
-  it('are swept by one worker in turn, and by another when the first has died', async () => {
+describe('sweepDueShards', () => {
+  it('lets one worker sweep each shard per interval, and another worker take over', async () => {
     await harness.clock.advance(HOUR_MS);
     const sweep = (limit: number) => sweepDueShards(harness.db, { log: quiet, everyMs: MINUTE_MS, limit });
     const taken = await Promise.all([sweep(40), sweep(40)]);
@@ -305,8 +305,8 @@ describe('shards', () => {
   });
 });
 
-describe('a wallet whose money is lent for inference', () => {
-  /** A pot with so much of the money, which gives back no more than it has. */
+describe('wallet with leased credit', () => {
+  /** A credit lease of `leased`, which returns no more than it has. */
   function leaseWith(orgId: OrgId, leased: bigint) {
     let left = leased;
     const recalls: bigint[] = [];
@@ -327,7 +327,7 @@ describe('a wallet whose money is lent for inference', () => {
     }
   };
 
-  it('calls it back before anything is stopped, and no more than the next renewals take', async () => {
+  it('recalls credit before anything is stopped, and only enough for the next renewals', async () => {
     const orgId = await harness.organisation(2 * 3.6);
     await harness.open(orgId);
     const lease = leaseWith(orgId, usd(10 * 3.6));
@@ -335,14 +335,14 @@ describe('a wallet whose money is lent for inference', () => {
     expect(await actionsOf(orgId)).toEqual([]);
     expect(await stepOf(orgId)).not.toBe('empty');
     expect(lease.recalls.length).toBeGreaterThan(0);
-    // Four hours were used, and the holds reach over the next renewal.
+    // Four hours were used, and the holds reach beyond the next renewal.
     expect(lease.left()).toBeGreaterThan(usd(6 * 3.6));
   });
 
-  it('is asked to stop when the pot has no more, or cannot be asked', async () => {
+  it('is required to stop if the recall fails', async () => {
     const orgId = await harness.organisation(2 * 3.6);
     await harness.open(orgId);
-    const silent: RecallCredit = () => Promise.reject(new Error('away'));
+    const silent: RecallCredit = () => Promise.reject(new Error('unreachable'));
     await passWith(silent, 3 * HOUR_MS);
     expect(await stepOf(orgId)).toBe('empty');
   });

@@ -9,7 +9,7 @@ import type { BurnRate, MoneyCause, WalletRef } from '../ledger/index.ts';
 import type { WalletBurnRate } from './dunning.ts';
 import type { DunningLevel } from './policy.ts';
 
-/** All SQL about wallets that come to the end of their money, and about what must then be done. */
+/** All SQL for dunning levels and required actions. */
 
 export interface WalletStatus extends WalletRef, WalletBurnRate {
   readonly step: DunningLevel;
@@ -25,8 +25,7 @@ interface WalletStatusRow {
 }
 
 /**
- * What the holds of running meters still have for running time. An estimate: see `readWalletStatuses`. Bounded, so that no
- * figure of one wallet fails the statement for all of them.
+ * An estimate, see `readWalletStatuses`. Bounded, so that one wallet cannot fail the statement for all by an overflow.
  */
 const heldForRunningAt = (now: Date) => sql`
   least(9e18, greatest(-9e18, coalesce(sum(held_nano_usd)::float8 - sum(
@@ -35,7 +34,6 @@ const heldForRunningAt = (now: Date) => sql`
                    + date_part('epoch', ${now}::timestamptz - running_since) * 1000))
      + kept_nano_usd_per_hour::float8 / 3600000 * retention_ms), 0)))::bigint`;
 
-/** How fast one wallet's money goes, for whoever tells people their runway. */
 export async function readBurnRate(reader: Reader, orgId: OrgId, mode: Mode, now: Date): Promise<BurnRate> {
   const { rows } = await sql<Pick<WalletStatusRow, 'burn' | 'cover'>>`
     select least(9e18, coalesce(sum(rate_nano_usd_per_hour), 0))::bigint as burn, ${heldForRunningAt(now)} as cover from meters
@@ -46,9 +44,8 @@ export async function readBurnRate(reader: Reader, orgId: OrgId, mode: Mode, now
 }
 
 /**
- * Every wallet of these shards in which something runs, and those that still stand on the ladder. What they cost by
- * now is an estimate in floating point, off by less than a nano-USD for each meter: it decides about warnings and
- * stops, never about charges, and has to read every running meter of the cell once a minute.
+ * Reads wallets with running meters or a dunning level. It reads all running meters of the shards, so costs are
+ * estimates in floating point: they decide about warnings and stops, never about charges.
  */
 export async function readWalletStatuses(
   reader: Reader,
@@ -77,7 +74,7 @@ export async function readWalletStatuses(
   }));
 }
 
-/** Where the wallet stands, locked until the transaction ends. Made on the first look. */
+/** Locks the dunning state of the wallet until the transaction ends. Creates it if it does not exist. */
 export async function lockDunningState(
   tx: Tx,
   wallet: WalletRef,
@@ -93,7 +90,7 @@ export async function lockDunningState(
     select step, since from wallet_ladders where org_id = ${toUuid(orgId)} and mode = ${mode} for update
   `.execute(tx.kysely);
   const [row] = rows;
-  if (row === undefined) throw new Error(`The ladder of ${orgId} in ${mode} mode is not there.`);
+  if (row === undefined) throw new Error(`The dunning state of ${orgId} in ${mode} mode does not exist.`);
   return row;
 }
 
@@ -147,10 +144,7 @@ function actionFromRow(row: ActionRow): RequiredAction {
   };
 }
 
-/**
- * Asks that everything that runs in this wallet be stopped, and that data be deleted once the time that was set aside
- * for it has passed. What was asked for since `since` is not asked for again.
- */
+/** Requires stops, and deletions after the paid retention. Actions required after `since` are not repeated. */
 export async function requireStopsOfWallet(
   tx: Tx,
   wallet: WalletRef,
@@ -179,10 +173,7 @@ export async function requireStopsOfWallet(
   return Number(numAffectedRows ?? 0n);
 }
 
-/**
- * Asks that what runs dry though its wallet has money be stopped: a budget refuses to prolong it. A meter that is due
- * has not been visited yet, and nothing is concluded from its hold.
- */
+/** Stops meters whose hold a budget does not let grow. A due meter was not renewed yet, so its hold is ignored. */
 export async function requireStopsOfExhausted(
   tx: Tx,
   wallet: WalletRef,
@@ -204,10 +195,7 @@ export async function requireStopsOfExhausted(
   return Number(numAffectedRows ?? 0n);
 }
 
-/**
- * Asks for the end of these things at once: their organisation was suspended. It takes the place of a deletion that was asked for
- * before, for later and for want of money. Answers how many of the things were not to end at once already.
- */
+/** Replaces a later deletion for lack of money. Returns the number of resources that had no such action yet. */
 export async function requireTerminations(
   tx: Tx,
   orgId: OrgId,
@@ -230,7 +218,7 @@ export async function requireTerminations(
   return Number(numAffectedRows ?? 0n);
 }
 
-/** The suspension was lifted: what nobody has ended yet goes on. */
+/** Cancels the deletions of a lifted suspension that are not done yet. */
 export async function cancelSuspensionActions(tx: Tx, orgId: OrgId): Promise<void> {
   await sql`
     update required_actions set state = 'cancelled', claimed_until = null, done_at = ${tx.clock.now()}
@@ -238,7 +226,7 @@ export async function cancelSuspensionActions(tx: Tx, orgId: OrgId): Promise<voi
   `.execute(tx.kysely);
 }
 
-/** Money came in: what nobody has begun is called off. */
+/** Cancels actions that no worker has claimed, because the wallet has money again. */
 export async function cancelBalanceActions(tx: Tx, wallet: WalletRef, now: Date): Promise<number> {
   const { numAffectedRows } = await sql`
     update required_actions set state = 'cancelled', done_at = ${now}
@@ -255,10 +243,7 @@ const isStopObsolete = (dryBy: Date) => sql`
                        and dry.state = 'open' and dry.funding = 'ahead'
                        and dry.covered_until - dry.retention_ms * interval '1 millisecond' <= ${dryBy})`;
 
-/**
- * Stops of all organisations that no worker has begun and that are no longer needed: the thing has ended, or its budget was
- * raised or has begun a new period.
- */
+/** Unclaimed stops whose resource has ended, or whose budget was raised or restarted. */
 export async function listObsoleteStops(
   reader: Reader,
   loop: SharedLoop,
@@ -272,7 +257,7 @@ export async function listObsoleteStops(
   return rows.map(({ id }) => id.toString());
 }
 
-/** Calls these stops off, except stops that a worker has begun or that are needed again. */
+/** Cancels these stops, except for stops that a worker has claimed or that are needed again. */
 export async function cancelObsoleteStops(
   tx: Tx,
   ids: readonly string[],
@@ -284,10 +269,7 @@ export async function cancelObsoleteStops(
   `.execute(tx.kysely);
 }
 
-/**
- * Takes up what is due for the things of these kinds. What is not completed within `claimMs` can be taken up again, so
- * carrying it out must be idempotent.
- */
+/** An action that is not completed within `claimMs` is claimed again, so executing it must be idempotent. */
 export async function claimRequiredActions(
   tx: Tx,
   request: {
@@ -295,7 +277,7 @@ export async function claimRequiredActions(
     readonly now: Date;
     readonly claimMs: number;
     readonly limit: number;
-    /** The loop that carries the actions out: those that it has postponed are left out. */
+    /** The loop that executes the actions; actions that it has postponed are left out. */
     readonly loop: SharedLoop;
   },
 ): Promise<readonly RequiredAction[]> {
@@ -313,7 +295,7 @@ export async function claimRequiredActions(
   return rows.map(actionFromRow);
 }
 
-/** Notes that it was carried out. Twice is once; an action that was called off meanwhile counts as done as well. */
+/** Idempotent; an action that was cancelled meanwhile also becomes done. */
 export async function completeRequiredAction(tx: Tx, orgId: OrgId, id: string): Promise<void> {
   await sql`
     update required_actions set state = 'done', claimed_until = null, done_at = ${tx.clock.now()}
@@ -321,7 +303,6 @@ export async function completeRequiredAction(tx: Tx, orgId: OrgId, id: string): 
   `.execute(tx.kysely);
 }
 
-/** What is still to be done in a wallet, soonest first. */
 export async function listRequiredActions(
   reader: Reader,
   orgId: OrgId,

@@ -21,8 +21,8 @@ const burn = (perHour: bigint, cover: bigint) => ({
   driesAt: null,
 });
 
-describe('the burn of a wallet', () => {
-  it('adds rates and what the holds still have, and names the first to run dry', () => {
+describe('burnRateOf', () => {
+  it('adds rates and held money, and returns when the first hold ends', () => {
     const meters = [
       meterWith({ held: nanoUsd(100n), coveredUntil: at(100) }),
       meterWith({ held: nanoUsd(1_000n), coveredUntil: at(1_000), retentionMs: 950 }),
@@ -40,35 +40,35 @@ describe('the burn of a wallet', () => {
     });
   });
 
-  it('of a wallet in which nothing runs is nothing', () => {
+  it('is zero for a wallet without running meters', () => {
     expect(burnRateOf([], at(0))).toEqual({ burnPerHour: 0n, cover: 0n, driesAt: null });
   });
 
-  it('counts nothing twice for a clock that is behind', () => {
+  it('counts no time twice if the clock is behind', () => {
     const meter = meterWith({ held: nanoUsd(100n), postedMs: 50, posted: nanoUsd(50n) });
     expect(burnRateOf([meter], at(10)).cover).toBe(100n);
   });
 });
 
-describe('the runway', () => {
-  it('is what is held and what is available, at the present burn', () => {
+describe('runwayMs', () => {
+  it('divides held and available money by the burn rate', () => {
     expect(runwayMs(burn(3_600_000n, 1_000n), nanoUsd(500n))).toBe(1_500);
     expect(runwayMs(burn(3_600_000n, -200n), nanoUsd(500n))).toBe(300);
   });
 
-  it('is none when more is used than there is, and without end when nothing costs', () => {
+  it('is zero if more is used than available, and null if nothing costs anything', () => {
     expect(runwayMs(burn(3_600_000n, -700n), nanoUsd(500n))).toBe(0);
     expect(runwayMs(burn(0n, 0n), nanoUsd(500n))).toBeNull();
   });
 });
 
-describe('the step of a wallet', () => {
+describe('dunningLevelAt', () => {
   it.each<[DunningLevel, number]>([
     ['day', 24 * HOUR],
     ['hour', HOUR],
     ['quarter', 15 * MINUTE],
     ['empty', 2 * MINUTE],
-  ])('%s is reached at its limit and not before', (step, limitMs) => {
+  ])('reaches %s exactly at its threshold', (step, limitMs) => {
     expect(dunningLevelAt('fine', limitMs)).toBe(step);
     expect(dunningLevelAt('fine', limitMs + 1)).not.toBe(step);
   });
@@ -78,12 +78,12 @@ describe('the step of a wallet', () => {
     ['hour', 'day', 75 * MINUTE],
     ['quarter', 'hour', 20 * MINUTE],
     ['empty', 'quarter', 10 * MINUTE],
-  ])('%s is left for %s only with more than its limit', (step, above, limitMs) => {
+  ])('leaves %s for %s only above its upper threshold', (step, above, limitMs) => {
     expect(dunningLevelAt(step, limitMs)).toBe(step);
     expect(dunningLevelAt(step, limitMs + 1)).toBe(above);
   });
 
-  it('falls over several rungs at once, and climbs over several', () => {
+  it('moves down or up several levels at once', () => {
     expect(dunningLevelAt('fine', 0)).toBe('empty');
     expect(dunningLevelAt('empty', 100 * HOUR)).toBe('fine');
     expect(dunningLevelAt('empty', 2 * HOUR)).toBe('day');
@@ -91,11 +91,11 @@ describe('the step of a wallet', () => {
     expect(dunningLevelAt('day', 20 * MINUTE)).toBe('hour');
   });
 
-  it('is fine where nothing costs anything', () => {
+  it('is fine if nothing costs anything', () => {
     for (const { step } of dunningThresholds) expect(dunningLevelAt(step, null)).toBe('fine');
   });
 
-  it('is settled: looking again with the same runway moves nothing', () => {
+  it('is stable: the same runway causes no further transition', () => {
     const steps = fc.constantFrom<DunningLevel>('fine', 'day', 'hour', 'quarter', 'empty');
     fc.assert(
       fc.property(steps, fc.nat(30 * HOUR), (from, runway) => {
@@ -105,8 +105,8 @@ describe('the step of a wallet', () => {
   });
 });
 
-describe('a move on the ladder', () => {
-  it('is announced on the way down, with the floor at the end', () => {
+describe('dunningTransitionOf', () => {
+  it('announces each level on the way down, and the floor at the end', () => {
     expect(dunningTransitionOf('fine', 24 * HOUR)).toEqual({
       step: 'day',
       announce: 'balance.low',
@@ -134,7 +134,7 @@ describe('a move on the ladder', () => {
     });
   });
 
-  it('is not announced on the way up, and tells when work need not be stopped any more', () => {
+  it('announces nothing on the way up, and reports the recovery from empty', () => {
     expect(dunningTransitionOf('empty', 12 * MINUTE)).toEqual({
       step: 'quarter',
       announce: null,
@@ -144,13 +144,13 @@ describe('a move on the ladder', () => {
     expect(dunningTransitionOf('hour', 3 * HOUR)).toEqual({ step: 'day', announce: null, recovered: false });
   });
 
-  it('is none while the wallet stays where it is', () => {
+  it('is null while the level stays the same', () => {
     expect(dunningTransitionOf('fine', 25 * HOUR)).toBeNull();
     expect(dunningTransitionOf('empty', 0)).toBeNull();
   });
 });
 
-describe('what a tenant is told', () => {
+describe('balanceEventData', () => {
   const balance = { balance: nanoUsd(1_500n), available: nanoUsd(700n) };
   it('has whole seconds of runway', () => {
     expect(balanceEventData(balance, burn(3_980_000_000n, 0n), 61_999)).toEqual({
@@ -163,11 +163,11 @@ describe('what a tenant is told', () => {
   });
 });
 
-describe('a wallet with something that runs dry', () => {
+describe('wallet with a hold that ends soon', () => {
   const { stopAheadMs, retryMs, marginMs, postEveryMs } = defaultMeteringPolicy;
   const dries = (ms: number) => ({ driesAt: at(ms) });
 
-  it('is dry when only the time to stop is left, and the wallet is not empty anyway', () => {
+  it('is exhausted by a budget if only the time to stop is left and the wallet is not empty', () => {
     const enough = stopAheadMs + retryMs + 1;
     expect(isBudgetExhausting(dries(stopAheadMs), enough, at(0), defaultMeteringPolicy)).toBe(true);
     expect(isBudgetExhausting(dries(stopAheadMs + 1), enough, at(0), defaultMeteringPolicy)).toBe(false);
@@ -176,7 +176,7 @@ describe('a wallet with something that runs dry', () => {
     expect(isBudgetExhausting(dries(0), null, at(0), defaultMeteringPolicy)).toBe(false);
   });
 
-  it('is uneven when others have more time in hand', () => {
+  it('needs equalizing if other meters are paid for longer', () => {
     const runway = 10 * MINUTE;
     expect(needsEqualizing(dries(runway - retryMs - 1), runway, at(0), defaultMeteringPolicy)).toBe(true);
     expect(needsEqualizing(dries(runway - retryMs), runway, at(0), defaultMeteringPolicy)).toBe(false);
@@ -189,22 +189,22 @@ describe('a wallet with something that runs dry', () => {
   });
 });
 
-describe('levelling', () => {
-  it('gives everything the same time, out of what is held and what is available', () => {
+describe('equalizedHoldTargets', () => {
+  it('gives all meters the same time from held and available money', () => {
     const rich = meterWith({ held: nanoUsd(600_000n) });
     const poor = meterWith({ ratePerHour: nanoUsd(7_200_000n) });
     const targets = equalizedHoldTargets([rich, poor], nanoUsd(300_000n), at(0), defaultMeteringPolicy);
     expect([...targets.values()]).toEqual([300_000n, 600_000n]);
   });
 
-  it('keeps back what the retention of data needs', () => {
+  it('reserves the cost of retention', () => {
     const retained = meterWith({ held: nanoUsd(1_000n), retentionMs: 400 });
     const other = meterWith({ held: nanoUsd(0n) });
     const targets = equalizedHoldTargets([retained, other], zeroUsd, at(0), defaultMeteringPolicy);
     expect([...targets.values()]).toEqual([700n, 300n]);
   });
 
-  it('keeps it back at what keeping costs', () => {
+  it('reserves retention at its own rate', () => {
     const retained = meterWith({
       held: nanoUsd(1_000n),
       retentionMs: 4_000,
@@ -216,13 +216,13 @@ describe('levelling', () => {
     expect(burnRateOf([retained], at(50)).cover).toBe(550n);
   });
 
-  it('does not hold more than a full hold', () => {
+  it('never exceeds the full hold target', () => {
     const meter = meterWith();
     const targets = equalizedHoldTargets([meter], nanoUsd(10n ** 15n), at(0), defaultMeteringPolicy);
     expect(targets.get(meter.id)).toBe(holdTarget(meter, 0, at(0), defaultMeteringPolicy));
   });
 
-  it('counts what has run up, and asks for nothing when nothing is left', () => {
+  it('subtracts unposted cost, down to zero', () => {
     const meter = meterWith({ held: nanoUsd(500n) });
     expect(equalizedHoldTargets([meter], zeroUsd, at(200), defaultMeteringPolicy).get(meter.id)).toBe(300n);
     expect(equalizedHoldTargets([meter], zeroUsd, at(900), defaultMeteringPolicy).get(meter.id)).toBe(0n);
@@ -230,7 +230,7 @@ describe('levelling', () => {
     expect(equalizedHoldTargets([ahead], zeroUsd, at(200), defaultMeteringPolicy).get(ahead.id)).toBe(500n);
   });
 
-  it('never asks for more than there is', () => {
+  it('never exceeds the money of the wallet', () => {
     const amounts = fc.bigInt({ min: 0n, max: 10_000_000_000n });
     const some = fc.array(fc.tuple(fc.bigInt({ min: 1n, max: 10_000_000_000n }), amounts), {
       minLength: 1,
@@ -247,7 +247,7 @@ describe('levelling', () => {
         ];
         const total = targets.reduce((sum, target) => sum + target, 0n);
         const there = available + cover;
-        // Each target is rounded on its own, so that it pays exactly what will be posted: one nano-USD each.
+        // Each target is rounded separately to match its posting: up to one nano-USD each.
         expect(total).toBeLessThanOrEqual((there > 0n ? there : 0n) + BigInt(meters.length));
       }),
     );

@@ -18,11 +18,11 @@ import {
 } from './meter.ts';
 import { dunningThresholds, type DunningLevel, type MeteringPolicy } from './policy.ts';
 
-/** What happens to a wallet as its money ends: pure decisions. */
+/** Pure decisions about a wallet that runs out of money. */
 
-/** What a wallet's running meters come to. Meters of a committed term have their money and are left out. */
+/** The burn rate of a wallet's running meters. Meters of a committed term are paid for and left out. */
 export interface WalletBurnRate extends BurnRate {
-  /** When the first of them runs dry by its own hold; null when none runs. */
+  /** When the first hold ends; null if nothing is running. */
   readonly driesAt: Date | null;
 }
 
@@ -42,7 +42,6 @@ export function burnRateOf(meters: readonly Meter[], now: Date): WalletBurnRate 
   };
 }
 
-/** What a meter's hold still has for running time. */
 function heldForRunningOf(meter: Meter, now: Date): NanoUsd {
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
   return nanoUsd(meter.held - computeSettlement(meter, elapsedMs).charge - retentionCostOf(meter));
@@ -51,7 +50,7 @@ function heldForRunningOf(meter: Meter, now: Date): NanoUsd {
 const levelOrder: readonly DunningLevel[] = ['fine', ...dunningThresholds.map((threshold) => threshold.step)];
 const levelIndexOf = (step: DunningLevel): number => levelOrder.indexOf(step);
 
-/** The lowest rung that the runway has come down to, or that it has not yet left. */
+/** The lowest level whose threshold the runway has reached, or has not left yet. */
 export function dunningLevelAt(current: DunningLevel, runway: number | null): DunningLevel {
   if (runway === null) return 'fine';
   const standing = levelIndexOf(current);
@@ -63,13 +62,13 @@ export function dunningLevelAt(current: DunningLevel, runway: number | null): Du
 
 export interface DunningTransition {
   readonly step: DunningLevel;
-  /** Told on the way down only, and once for a fall over several rungs. */
+  /** Set only on the way down, once for several levels. */
   readonly announce: 'balance.low' | 'balance.floor' | null;
-  /** Money came in: what nobody has begun need not be done any more. */
+  /** The wallet has money again, so unclaimed actions are not needed. */
   readonly recovered: boolean;
 }
 
-/** Null when the wallet stays where it is. */
+/** Null if the level stays the same. */
 export function dunningTransitionOf(current: DunningLevel, runway: number | null): DunningTransition | null {
   const step = dunningLevelAt(current, runway);
   if (step === current) return null;
@@ -81,7 +80,6 @@ export function dunningTransitionOf(current: DunningLevel, runway: number | null
   };
 }
 
-/** What the tenant is told about the wallet. */
 export function balanceEventData(
   balance: Pick<Balance, 'balance' | 'available'>,
   burn: WalletBurnRate,
@@ -95,10 +93,7 @@ export function balanceEventData(
   };
 }
 
-/**
- * Something in the wallet is paid for by its hold only as long as stopping it takes, and the wallet itself is not about
- * to be empty: a budget keeps its hold from being renewed.
- */
+/** Whether a budget prevents a renewal: a hold ends within the time to stop, although the wallet has money. */
 export function isBudgetExhausting(
   burn: Pick<WalletBurnRate, 'driesAt'>,
   runway: number | null,
@@ -112,10 +107,7 @@ export function isBudgetExhausting(
   );
 }
 
-/**
- * The wallet has no more than the next renewals would take, and something in it is about to run dry while others have
- * time in hand. With more money than that, renewals put it right by themselves.
- */
+/** Whether one hold ends much earlier than others while the wallet does not cover the next renewals. */
 export function needsEqualizing(
   burn: Pick<WalletBurnRate, 'driesAt'>,
   runway: number | null,
@@ -128,10 +120,7 @@ export function needsEqualizing(
   return dryInMs < Math.min(runway, policy.marginMs) - policy.retryMs;
 }
 
-/**
- * How the money that a wallet has left is shared out so that everything runs equally long: the target of each hold.
- * Without this, what was renewed last would have an hour and what comes next would have nothing.
- */
+/** Makes all meters last equally long. Otherwise the meter that is renewed first would take all the money. */
 export function equalizedHoldTargets(
   meters: readonly Meter[],
   available: NanoUsd,

@@ -20,7 +20,7 @@ const stepOf = async (orgId: OrgId): Promise<string | undefined> =>
 
 describe(failingLoop('post meters'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'leaves other organisations charged when a write for one %s, and is charged once after the cause is gone',
+    'does not stop the posting of others when its write %s, and is charged once after the fault is removed',
     async (how) => {
       const orgs = await Promise.all(Array.from({ length: 6 }, () => harness.organisation(100)));
       const [bad, ...good] = orgs as [OrgId, ...OrgId[]];
@@ -50,7 +50,7 @@ describe(failingLoop('post meters'), () => {
     },
   );
 
-  it('is left alone when the ledger refuses it, and the others are charged', async () => {
+  it('is postponed when the ledger refuses it, and the others are charged', async () => {
     const [bad, good] = [await harness.organisation(100), await harness.organisation(100)];
     const [lost, sound] = [await harness.open(bad), await harness.open(good)];
     const holdId = lost.holdId ?? expect.fail('no hold');
@@ -66,7 +66,7 @@ describe(failingLoop('post meters'), () => {
 
 describe(failingLoop('walk wallets'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'leaves other wallets stopped when a write for one %s',
+    'does not stop the dunning of other wallets when its write %s',
     async (how) => {
       const [bad, good] = [await harness.organisation(5), await harness.organisation(5)];
       await harness.open(bad, { ratePerHour: usd(3.6) });
@@ -97,7 +97,7 @@ describe(failingLoop('walk wallets'), () => {
 
 describe(failingLoop('call off stops'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s does not keep stops of other organisations from being called off',
+    'does not stop the cancellation of other stops when its write %s',
     async (how) => {
       const orgs = [
         await harness.organisation(5),
@@ -106,7 +106,7 @@ describe(failingLoop('call off stops'), () => {
       ];
       const [bad, ...good] = orgs as [OrgId, ...OrgId[]];
       for (const orgId of orgs) {
-        // The rental has ended: no meter of it can run dry, so the stop is not needed.
+        // The rental has ended, so no hold of it can end and the stop is not needed.
         await harness.rows(
           `insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
            values ('${toUuid(orgId)}', 'live', 'rental', 'ended-${how}', 'stop', 'budget', now(), now()) returning id`,
@@ -130,8 +130,8 @@ describe(failingLoop('call off stops'), () => {
   );
 });
 
-describe('a sweep that fails as a whole', () => {
-  it('gives its shards back, so that they are swept again at once', async () => {
+describe('sweep that fails as a whole', () => {
+  it('releases its shards, so that they are swept again at once', async () => {
     const broken = await harness.database.connect();
     await broken.query('alter table wallet_ladders rename to wallet_ladders_away');
     const sweep = () => sweepDueShards(harness.db, { log: quiet, everyMs: 30_000, limit: 64 });

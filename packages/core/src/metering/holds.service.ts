@@ -12,9 +12,9 @@ import {
   type MoneyCause,
 } from '../ledger/index.ts';
 
-/** Holds that a feature takes for what it sells, before or beside its meters. */
+/** Places holds for resources before their meters are opened, or for their retention. */
 
-/** What is sold by the hour, as its holds and meters name it. The key pays within its budgets. */
+/** A resource that is sold by the hour, as its holds and meters identify it. The key's budgets apply. */
 export interface BilledResource {
   readonly orgId: OrgId;
   readonly mode: Mode;
@@ -37,7 +37,7 @@ export async function holdFor(
   return result;
 }
 
-/** The same for an order. Null where it costs nothing; a refusal says how much is missing. */
+/** Returns null if the order is free; the error has the missing amount. */
 export async function holdForOrder(
   tx: Tx,
   resource: BilledResource,
@@ -54,14 +54,14 @@ export async function holdForOrder(
 
 export function insufficientBalance(hold: NanoUsd, available: bigint, of?: HoldRequest['of']): Fault {
   const what =
-    of === 'paid' ? 'paid balance, without promotional credit, which does not pay suppliers,' : 'balance';
+    of === 'paid' ? 'paid balance (without promotional credit, which cannot pay suppliers)' : 'balance';
   return new Fault('INSUFFICIENT_BALANCE', {
-    message: `The available ${what} does not cover the ${formatUsd(hold)} USD that this would set aside.`,
+    message: `The available ${what} does not cover the ${formatUsd(hold)} USD hold for this request.`,
     cause: new InsufficientFundsError(hold - available),
   });
 }
 
-/** Sets aside what keeping data costs: as much of it as there is, also where new work is refused. */
+/** Holds the cost of retention, as much as is available, even if new work is refused. */
 export async function holdForRetention(
   tx: Tx,
   resource: BilledResource,
@@ -75,6 +75,6 @@ export async function holdForRetention(
   const request = { step: `keep:${name}`, amount, atLeast: zeroUsd, demand: 'running' } as const;
   const { holdId, held } = requireLedgerSuccess(await holdFor(tx, resource, request));
   const { kind, id } = resource.cause;
-  if (holdId === null) throw new Error(`Nothing could be set aside for keeping ${kind} ${id}.`);
+  if (holdId === null) throw new Error(`No hold could be placed for the retention of ${kind} ${id}.`);
   return { holdId, held };
 }

@@ -31,8 +31,8 @@ const supplierOrg = fixtureIds.next('org');
 const times = (ms: number, nowMs = ms) => ({ at: at(ms), now: at(nowMs) });
 const responsesTo = (plan: MeterPlan): LedgerSuccess[] => plan.commands.map(() => done());
 
-describe('a visit of a sweep', () => {
-  it('posts what has run up and asks for the next hold, in one command', () => {
+describe('planPosting', () => {
+  it('posts the unposted time and renews the hold in one command', () => {
     const meter = meterWith({ keyId: fixtureIds.next('key'), postedMs: 400, posted: usd(400), postings: 3 });
     const plan = planPosting(meter, at(1_000), defaultMeteringPolicy);
     const target = holdTarget(meter, 1_000, at(1_000), defaultMeteringPolicy);
@@ -67,39 +67,39 @@ describe('a visit of a sweep', () => {
     });
   });
 
-  it('names no key where none is the cause', () => {
+  it('names no key for a meter without one', () => {
     const [command] = planPosting(meterWith(), at(1), defaultMeteringPolicy).commands;
     expect(command).not.toHaveProperty('keyId');
   });
 
-  it('takes another target when the wallet is levelled', () => {
+  it('takes another hold target when the wallet is equalized', () => {
     const plan = planPosting(meterWith(), at(10), defaultMeteringPolicy, usd(3));
     expect(plan.commands).toMatchObject([{ amount: 10n, afterwards: { target: 3n } }]);
     expect(plan.target).toBe(3n);
   });
 
-  it('with a clock that is behind charges nothing and gives nothing back', () => {
+  it('charges and returns nothing if the clock is behind', () => {
     const meter = meterWith({ postedMs: 1_000, posted: usd(1_000) });
     const plan = planPosting(meter, at(400), defaultMeteringPolicy);
     expect(plan.commands).toMatchObject([{ do: 'post', amount: 0n, to: [] }]);
     expect(plan.finish([done()])).toMatchObject({ posted: 1_000n, postedMs: 1_000 });
   });
 
-  it('of a term leaves its hold as it is', () => {
+  it('keeps the hold of a committed term', () => {
     const meter = meterWith({ funding: 'committed', termEndsAt: at(HOUR), held: usd(HOUR) });
     const plan = planPosting(meter, at(1_000), defaultMeteringPolicy, usd(1));
     expect(plan.commands).toMatchObject([{ amount: 1_000n, afterwards: 'keep' }]);
     expect(plan.target).toBe(BigInt(HOUR) - 1_000n);
   });
 
-  it('of what is free asks for nothing', () => {
+  it('sends no command for a free meter', () => {
     const meter = meterWith({ holdId: null, ratePerHour: zeroUsd });
     const plan = planPosting(meter, at(1_000), defaultMeteringPolicy);
     expect(plan.commands).toEqual([]);
     expect(plan.finish([])).toMatchObject({ held: 0n, nextPostAt: null, postedMs: 1_000 });
   });
 
-  it('credits a supplier with its part', () => {
+  it('credits a supplier with its share', () => {
     const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(1_800_000n), posted: usd(7) };
     const plan = planPosting(meterWith({ supplier }), at(1_000), defaultMeteringPolicy);
     expect(plan.commands).toMatchObject([
@@ -109,8 +109,8 @@ describe('a visit of a sweep', () => {
   });
 });
 
-describe('a pause', () => {
-  it('posts up to its instant, lets the hold go and stops the clock', () => {
+describe('planPause', () => {
+  it('posts up to the pause, releases the hold and stops the clock', () => {
     const meter = meterWith({ held: usd(9_000) });
     const plan = planPause(meter, opened, times(1_000, 2_000));
     expect(plan.commands).toMatchObject([{ do: 'post', amount: 1_000n, afterwards: { target: 0n } }]);
@@ -130,7 +130,7 @@ describe('a pause', () => {
     });
   });
 
-  it('gives back what was posted for later time, after what the operator bore', () => {
+  it('returns what was posted for later time, the absorbed part first', () => {
     const meter = meterWith({ postedMs: 1_000, posted: usd(1_000), shortfall: usd(100), postings: 1 });
     const plan = planPause(meter, opened, times(400, 2_000));
     expect(plan.commands).toMatchObject([
@@ -149,7 +149,7 @@ describe('a pause', () => {
     expect(plan.finish(responsesTo(plan))).toMatchObject({ posted: 400n, shortfall: 0n });
   });
 
-  it('takes a supplier’s part of it back, but not more than is given back', () => {
+  it("takes the supplier's share back, but not more than is returned", () => {
     const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(1_800_000n), posted: usd(500) };
     const meter = meterWith({ postedMs: 1_000, posted: usd(1_000), supplier });
     const plan = planPause(meter, opened, times(400, 2_000));
@@ -172,12 +172,12 @@ describe('a pause', () => {
     });
   });
 
-  it('neither counts time to come nor time before the opening', () => {
+  it('clamps its time between opening and now', () => {
     expect(planPause(meterWith(), opened, times(9_000, 1_000)).transition?.at).toEqual(at(1_000));
     expect(planPause(meterWith(), opened, times(-50, 1_000)).transition?.at).toEqual(at(0));
   });
 
-  it('of a term keeps its hold, and of what is free asks for nothing', () => {
+  it('keeps the hold of a term, and sends no command for a free meter', () => {
     const term = meterWith({ funding: 'committed', termEndsAt: at(HOUR) });
     expect(planPause(term, opened, times(1_000)).commands).toMatchObject([{ afterwards: 'keep' }]);
     const free = planPause(meterWith({ holdId: null }), opened, times(1_000));
@@ -186,11 +186,11 @@ describe('a pause', () => {
   });
 });
 
-describe('a resumption', () => {
+describe('planResume', () => {
   const paused = meterWith({ state: 'paused', runningSince: null, elapsedBeforeMs: 500, transitions: 2 });
   const history: readonly MeterTransition[] = [...opened, { kind: 'paused', at: at(500) }];
 
-  it('lets the clock run again with what can be had, and refuses nothing', () => {
+  it('restarts the clock with the available money and is never refused', () => {
     const plan = planResume(paused, history, times(900, 1_000), defaultMeteringPolicy);
     expect(plan.commands).toEqual([
       {
@@ -211,7 +211,7 @@ describe('a resumption', () => {
     expect(after).toMatchObject(scheduleOf(after, usd(40), at(900), defaultMeteringPolicy));
   });
 
-  it('comes neither before the pause nor after now', () => {
+  it('clamps its time between the pause and now', () => {
     expect(planResume(paused, history, times(100, 1_000), defaultMeteringPolicy).transition?.at).toEqual(
       at(500),
     );
@@ -229,7 +229,7 @@ describe('a resumption', () => {
     );
   });
 
-  it('of a term finds its hold as it was, and of what is free has none', () => {
+  it('keeps the hold of a term, and has none for a free meter', () => {
     const term: Meter = { ...paused, funding: 'committed', termEndsAt: at(HOUR), held: usd(70) };
     const plan = planResume(term, history, times(900), defaultMeteringPolicy);
     expect(plan.commands).toEqual([]);
@@ -239,7 +239,7 @@ describe('a resumption', () => {
   });
 });
 
-describe('a close', () => {
+describe('planClose', () => {
   it('posts the rest and closes the hold', () => {
     const meter = meterWith({ postedMs: 400, posted: usd(400), postings: 1, held: usd(9_000) });
     const plan = planClose(meter, opened, { ...times(1_000, 2_000), rest: 'owed' });
@@ -265,7 +265,7 @@ describe('a close', () => {
     });
   });
 
-  it('stays between the opening and now', () => {
+  it('clamps its time between opening and now', () => {
     const closedAt = (ms: number) =>
       planClose(meterWith(), opened, { ...times(ms, 1_000), rest: 'owed' }).transition?.at;
     expect(closedAt(-5)).toEqual(at(0));
@@ -280,7 +280,7 @@ describe('a close', () => {
     supplier: { orgId: supplierOrg, ratePerHour: nanoUsd(1_800_000n), posted: zeroUsd },
   });
 
-  it('before the end of a term charges the rest as a step of its own', () => {
+  it('before the end of a term charges the remaining term as a separate step', () => {
     const plan = planClose(term, opened, { ...times(400), rest: 'owed' });
     expect(plan.commands).toMatchObject([
       { do: 'post', amount: 400n, afterwards: 'keep' },
@@ -298,7 +298,7 @@ describe('a close', () => {
     expect(after).toMatchObject({ restOfTerm: 300n, posted: 400n, supplier: { posted: 350n } });
   });
 
-  it('by our fault, or at the end, charges no rest', () => {
+  it('charges no remaining term if it is waived or the term has ended', () => {
     const waived = planClose(term, opened, { ...times(400), rest: 'waived' });
     expect(waived.commands).toMatchObject([{ amount: 400n, afterwards: 'close' }]);
     expect(waived.finish(responsesTo(waived))).toMatchObject({ restOfTerm: 0n, supplier: { posted: 200n } });
@@ -306,7 +306,7 @@ describe('a close', () => {
     expect(ended.commands).toMatchObject([{ amount: 1_000n, afterwards: 'close' }]);
   });
 
-  it('of what is free asks for nothing', () => {
+  it('sends no command for a free meter', () => {
     const plan = planClose(meterWith({ holdId: null, ratePerHour: zeroUsd }), opened, {
       ...times(400),
       rest: 'owed',
@@ -316,8 +316,8 @@ describe('a close', () => {
   });
 });
 
-describe('what must be held to open', () => {
-  it('is the next stretch, or the whole term', () => {
+describe('initialHoldOf', () => {
+  it('is the next interval, or the whole term', () => {
     const meter = meterWith();
     expect(initialHoldOf(meter, defaultMeteringPolicy)).toBe(
       holdTarget(meter, 0, at(0), defaultMeteringPolicy),
@@ -328,14 +328,14 @@ describe('what must be held to open', () => {
   });
 });
 
-describe('a whole life', () => {
+describe('all meter plans together', () => {
   const moneyOf = (commands: readonly LedgerCommand[]): bigint =>
     commands.reduce((sum, command) => {
       if (command.do === 'post') return sum + command.amount;
       return command.do === 'credit' ? sum + negateUsd(command.amount) : sum;
     }, 0n);
 
-  it('posts rate × time whatever sweeps, pauses, resumptions and late news cut it into', () => {
+  it('post rate × time for any sequence of sweeps, pauses, resumes and late reports', () => {
     const changes = fc.array(
       fc.tuple(fc.constantFrom('sweep', 'pause', 'resume'), fc.nat(90 * MINUTE), fc.nat(20 * MINUTE)),
       { maxLength: 25 },
@@ -371,13 +371,13 @@ describe('a whole life', () => {
   });
 });
 
-describe('time on both sides of the end of a month', () => {
+describe('usage across the end of a month', () => {
   const monthEnd = 31 * 24 * HOUR;
   const before = monthEnd - 20 * MINUTE;
   const running = (fields: Partial<Meter> = {}): Meter =>
     meterWith({ postedMs: before, posted: usd(before), postings: 9, ...fields });
 
-  it('is posted as two settlements, each by when it was used, and comes to the same', () => {
+  it('is posted as two settlements with their own usedBy, and the same total', () => {
     const meter = running();
     const plan = planPosting(meter, at(monthEnd + 10 * MINUTE), defaultMeteringPolicy);
     expect(plan.commands).toMatchObject([
@@ -401,7 +401,7 @@ describe('time on both sides of the end of a month', () => {
     });
   });
 
-  it('leaves a term held as far as both are not charged', () => {
+  it('keeps the hold of a term, less both charges', () => {
     const meter = running({ funding: 'committed', termEndsAt: at(2 * monthEnd), held: usd(HOUR) });
     expect(planPosting(meter, at(monthEnd + 10 * MINUTE), defaultMeteringPolicy).target).toBe(
       BigInt(30 * MINUTE),
@@ -409,23 +409,23 @@ describe('time on both sides of the end of a month', () => {
   });
 
   it.each([
-    ['a pause', planPause],
+    ['pause', planPause],
     [
-      'a close',
+      'close',
       (meter: Meter, known: readonly MeterTransition[], when: ReturnType<typeof times>) =>
         planClose(meter, known, { ...when, rest: 'waived' }),
     ],
-  ] as const)('of %s is told apart as well', (_, plan) => {
+  ] as const)('is split in a %s as well', (_, plan) => {
     const usedBy = (when: ReturnType<typeof times>) =>
       plan(running(), opened, when).commands.map((command) =>
         command.do === 'post' ? command.usedBy : null,
       );
     expect(usedBy(times(monthEnd + MINUTE))).toEqual([at(monthEnd), at(monthEnd + MINUTE)]);
-    // Known only after the end, of before it: all of it is of before.
+    // Reported after the end of the month, but all of the time is before it.
     expect(usedBy(times(monthEnd - MINUTE, monthEnd + MINUTE))).toEqual([at(monthEnd - MINUTE)]);
   });
 
-  it('that a term ended before the month did is all of before', () => {
+  it('is one settlement in the old month if the term ended before the month', () => {
     const meter = running({ funding: 'committed', termEndsAt: at(monthEnd - MINUTE) });
     const [only, ...more] = planPosting(meter, at(monthEnd + MINUTE), defaultMeteringPolicy).commands;
     expect(more).toEqual([]);

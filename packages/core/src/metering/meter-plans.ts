@@ -25,12 +25,12 @@ import {
 } from './meter.ts';
 import type { MeteringPolicy } from './policy.ts';
 
-/** What each act asks of the ledger, and what the meter is once the ledger has answered. */
+/** The ledger commands of one change, and the meter after the ledger has responded. */
 export interface MeterPlan {
   readonly meter: Meter;
   readonly commands: readonly LedgerCommand[];
   readonly transition: MeterTransition | null;
-  /** Takes the answers to the commands, in their order. */
+  /** Expects the responses in the order of the commands. */
   readonly finish: (responses: readonly LedgerSuccess[]) => Meter;
 }
 
@@ -39,7 +39,7 @@ type HoldAfterPost = 'keep' | 'close' | { readonly target: NanoUsd };
 const descriptionOf = (meter: Meter, what: string): string =>
   `${what} of ${meter.cause.kind} ${meter.cause.id} (${meter.name})`;
 
-/** With the rate, so that a line of the ledger can be held against the price that was agreed. */
+/** Includes the rate, so that a ledger line can be compared with the agreed price. */
 const descriptionWithRate = (meter: Meter, what: string): string =>
   `${descriptionOf(meter, what)} at $${formatUsd(meter.ratePerHour)}/h`;
 
@@ -52,16 +52,16 @@ function commandBaseOf(meter: Meter) {
   };
 }
 
-/** What a supplier has a part of is paid for with paid money only, never with promotional credit. */
+/** Charges that pay a supplier never use promotional credit. */
 export function payableFrom(meter: Pick<Meter, 'supplier'>): { readonly of?: 'paid' } {
   return meter.supplier === null ? {} : { of: 'paid' };
 }
 
-/** The settlements of one act: time before the present month apart from that in it, so that each is of its month. */
+/** Splits a settlement at the start of the current month, so that each part is recorded in its month. */
 interface SettlementSplit {
   readonly before: MeterSettlement | null;
   readonly last: MeterSettlement;
-  /** By when what the last one charges had been used. */
+  /** The end of the usage that the last settlement charges. */
   readonly usedBy: Date;
   readonly monthStart: Date;
 }
@@ -75,7 +75,7 @@ function splitByMonth(
   const usedBy = elapsed.at;
   const beforeMs = usedBy > monthStart ? month.elapsedAt(monthStart) : 0;
   if (beforeMs <= meter.postedMs || beforeMs >= elapsed.ms) {
-    // All of it is on one side: time that ended with the last month, or all of it after that.
+    // All of the time is on one side of the start of the month.
     const isBefore = beforeMs >= elapsed.ms && beforeMs > meter.postedMs;
     return {
       before: null,
@@ -93,7 +93,6 @@ function splitByMonth(
   };
 }
 
-/** Brings the books to the settlements and the hold to what comes after them. */
 function settlementCommands(
   meter: Meter,
   holdId: HoldId,
@@ -147,7 +146,6 @@ function commandsOfSettlement(
   return commands;
 }
 
-/** The meter after a settlement, but for its state and its times. */
 function settledMeter(meter: Meter, settlement: MeterSettlement, responses: readonly LedgerSuccess[]): Meter {
   const shortfall = addUsd(meter.shortfall, ...responses.map((response) => response.shortfall));
   return {
@@ -163,7 +161,7 @@ function settledMeter(meter: Meter, settlement: MeterSettlement, responses: read
   };
 }
 
-/** The meter after all settlements of an act. The answer to the first one's only command comes first. */
+/** The meter after all settlements. The first settlement has one command, so its response comes first. */
 function meterAfterSplit(
   meter: Meter,
   { before, last }: SettlementSplit,
@@ -176,14 +174,14 @@ function meterAfterSplit(
 const heldAfterSettlement = ({ before }: SettlementSplit, responses: readonly LedgerSuccess[]): NanoUsd =>
   responses[before === null ? 0 : 1]?.held ?? zeroUsd;
 
-/** A sweep's visit: posts what has run up and renews the hold. `target` is the usual one unless said. */
+/** Posts the unposted time and renews the hold, to `levelTarget` if it is given. */
 export function planPosting(
   meter: Meter,
   now: Date,
   policy: MeteringPolicy,
   levelTarget?: NanoUsd,
 ): MeterPlan & { readonly target: NanoUsd } {
-  // A clock that is behind the one of the last visit gives nothing back: only a pause or a close does.
+  // If the clock is behind the last posting, nothing is returned: only a pause or close returns money.
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, now));
   const split = splitByMonth(
     meter,
@@ -212,7 +210,7 @@ export function planPosting(
 const earlierOf = (at: Date, limit: Date): Date => (at > limit ? limit : at);
 const laterOf = (at: Date, limit: Date): Date => (at < limit ? limit : at);
 
-/** Stops the clock at `at`. What was posted for later time is given back, and the hold is let go, or kept for a supplier. */
+/** Stops the clock at `at`, returns money posted for later time, and releases the hold unless a supplier needs it. */
 export function planPause(
   meter: Meter,
   transitions: readonly MeterTransition[],
@@ -225,7 +223,7 @@ export function planPause(
     { ms: elapsedMs, at },
     { now: times.now, elapsedAt: (monthStart) => elapsedByTransitions(meter, transitions, monthStart) },
   );
-  // What a supplier earns the operator owes it, paid or not: nobody may spend that money elsewhere and then go on.
+  // The operator owes the supplier its earnings in any case, so the tenant must not spend this money and then resume.
   const keepsHold = meter.funding === 'committed' || meter.supplier !== null;
   const after: HoldAfterPost = keepsHold ? 'keep' : { target: zeroUsd };
   return {
@@ -245,7 +243,7 @@ export function planPause(
   };
 }
 
-/** Lets the clock run again, with as much set aside as there is. Without money the ladder follows, not a refusal. */
+/** Restarts the clock with as much money as is available. A shortage leads to dunning, not to a refusal. */
 export function planResume(
   meter: Meter,
   transitions: readonly MeterTransition[],
@@ -280,10 +278,10 @@ export function planResume(
   };
 }
 
-/** Whether the tenant owes the rest of a term that ends early. What ends by our fault owes nothing. */
+/** Whether the tenant owes the remaining term at an early end. It is waived if the operator caused the end. */
 export type RemainingTermCharge = 'owed' | 'waived';
 
-/** Ends the meter at `at`: posts or gives back the difference, charges the rest of a term, closes the hold. */
+/** Closes the meter at `at`: settles the difference, charges the remaining term, closes the hold. */
 export function planClose(
   meter: Meter,
   transitions: readonly MeterTransition[],
@@ -340,7 +338,7 @@ export function planClose(
   };
 }
 
-/** What must be set aside before a meter runs: the next stretch, or the whole term. */
+/** The hold that a meter needs before it runs: the next interval, or the whole term. */
 export function initialHoldOf(meter: Meter, policy: MeteringPolicy): NanoUsd {
   if (meter.termEndsAt === null) return holdTarget(meter, 0, meter.openedAt, policy);
   return meteredTotal(meter.ratePerHour, Math.max(0, meter.termEndsAt.getTime() - meter.openedAt.getTime()));

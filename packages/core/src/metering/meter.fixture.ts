@@ -4,13 +4,12 @@ import { testClock } from '@millrace/testing';
 import type { Meter } from './meter.ts';
 
 export const fixtureIds = createIdSource({ clock: testClock(), cell: 1 });
-/** 2026-01-01T00:00:00Z and so many milliseconds. */
 export const at = (ms: number): Date => new Date(Date.UTC(2026, 0, 1) + ms);
 export const HOUR = 3_600_000;
 export const MINUTE = 60_000;
 const orgId = fixtureIds.next('org');
 
-/** An open meter at one nano-USD for each millisecond, opened at `at(0)`. */
+/** An open meter at one nano-USD per millisecond, opened at `at(0)`. */
 export function meterWith(fields: Partial<Meter> = {}): Meter {
   return {
     id: fixtureIds.next('mtr'),

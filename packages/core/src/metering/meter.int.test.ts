@@ -18,8 +18,8 @@ async function heldFor(meter: Meter): Promise<bigint | null> {
   return hold === null || hold.closed ? null : hold.held;
 }
 
-describe('a meter', () => {
-  it('costs its rate times its time, whatever sweeps, pauses and resumes cut that time into', async () => {
+describe('meter', () => {
+  it('costs rate × time for any sequence of sweeps, pauses and resumes', async () => {
     const seeds = [1, 2, 3, 4, 5, 6];
     for (const seed of seeds) {
       const random = createRandom(seed);
@@ -49,7 +49,7 @@ describe('a meter', () => {
     }
   });
 
-  it('is posted once an hour, with what was used, and holds the next hour and the margin', async () => {
+  it('is posted hourly with its usage, and holds the next hour and the margin', async () => {
     const orgId = await harness.organisation(100);
     const meter = await harness.open(orgId);
     for (let minute = 0; minute < 3 * 60; minute += 1) {
@@ -62,7 +62,7 @@ describe('a meter', () => {
       expect.objectContaining({ kind: 'charge', amount: usd(-3.6), usage: { gpuMs: 8 * HOUR_MS } }),
       expect.objectContaining({ kind: 'charge', amount: usd(-3.6), usage: { gpuMs: 8 * HOUR_MS } }),
     ]);
-    // Up to the next posting and a quarter of an hour more, counted from a sweep at most a minute after the slot.
+    // The hold covers the next posting and 15 minutes, counted from a sweep at most a minute after the slot.
     const held = Number(await heldFor(meter));
     expect(held).toBeGreaterThan(Number(usd(4.5 - 0.06)));
     expect(held).toBeLessThanOrEqual(Number(usd(4.5)));
@@ -94,7 +94,7 @@ describe('a meter', () => {
     expect(await harness.open(orgId, spec)).toMatchObject({ id: again.id, state: 'closed' });
   });
 
-  it('is refused when what it must set aside is not there, and then there is no meter', async () => {
+  it('is refused and not created if the balance does not cover its hold', async () => {
     const orgId = await harness.organisation(0);
     const spec = harness.meterSpec();
     await expect(harness.open(orgId, spec)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
@@ -103,7 +103,7 @@ describe('a meter', () => {
     );
   });
 
-  it('adopts the hold that was taken when its thing was accepted, and no other', async () => {
+  it('adopts the hold that was placed for its resource, and no other', async () => {
     const orgId = await harness.organisation(100);
     const spec = harness.meterSpec();
     const [held] = await harness.db.transaction({ name: 'hold', isolation: 'read committed' }, (tx) =>
@@ -117,7 +117,7 @@ describe('a meter', () => {
     const meter = await harness.open(orgId, { ...spec, holdId });
     expect(meter).toMatchObject({ holdId, held: usd(2) });
     expect((await harness.balance(orgId)).held).toBe(usd(2));
-    // Two dollars pay for 33 minutes, so it is renewed a quarter of an hour before they end.
+    // Two dollars pay for 33 minutes, so the hold is renewed 15 minutes before it ends.
     await harness.clock.advance(20 * MINUTE_MS);
     await harness.sweep();
     expect((await heldFor(meter)) ?? 0n).toBeGreaterThan(usd(0.9));
@@ -125,7 +125,7 @@ describe('a meter', () => {
     expect(await heldFor(meter)).toBeNull();
   });
 
-  it('closed twice answers the same cost and charges once', async () => {
+  it('closed twice returns the same cost and charges once', async () => {
     const orgId = await harness.organisation(100);
     const meter = await harness.open(orgId);
     await harness.clock.advance(10 * MINUTE_MS);
@@ -138,7 +138,7 @@ describe('a meter', () => {
     expect(await harness.paid(orgId, meter.cause)).toBe(usd(0.6));
   });
 
-  it('closed at the last good sign gives back what was posted after it, also after a pause', async () => {
+  it('closed at the last healthy time returns later postings, also after a pause', async () => {
     const orgId = await harness.organisation(100);
     const meter = await harness.open(orgId);
     await harness.clock.advance(10 * MINUTE_MS);
@@ -156,7 +156,7 @@ describe('a meter', () => {
     expect(kinds.toSorted()).toEqual(['charge', 'credit', 'credit']);
   });
 
-  it('of a supplier pays its exact share, and takes it back with time that is given back', async () => {
+  it('with a supplier pays its exact share, and takes it back with returned time', async () => {
     const orgId = await harness.organisation(100);
     const supplier = await harness.organisation(0);
     const rate = nanoUsd(1_234_567_891n);
@@ -180,7 +180,7 @@ describe('a meter', () => {
     expect(await harness.paid(orgId, meter.cause)).toBe(meteredTotal(rate, elapsedMs));
   });
 
-  it('sets aside what keeping its data costs, and gives that back with the rest', async () => {
+  it('holds the cost of retention, and releases it at the close', async () => {
     const orgId = await harness.organisation(100);
     const funding = { kind: 'ahead', retentionMs: 72 * HOUR_MS, retentionRatePerHour: usd(0.05) } as const;
     const plain = await harness.open(orgId, { name: 'plain' });
@@ -193,8 +193,8 @@ describe('a meter', () => {
     expect(await harness.balance(orgId)).toMatchObject({ held: 0n, available: usd(100) });
   });
 
-  it('that takes the place of another is opened with what there is, also where new work is refused', async () => {
-    // Less than the quarter of an hour that is set aside however near the next posting is.
+  it('with demand rest opens with the available money, also if new work is refused', async () => {
+    // Less than the 15 minutes that are always held.
     const orgId = await harness.organisation(0.5);
     await expect(harness.open(orgId)).rejects.toMatchObject({ reason: 'INSUFFICIENT_BALANCE' });
     const meter = await harness.open(orgId, { demand: 'rest' });
@@ -205,7 +205,7 @@ describe('a meter', () => {
     for (const one of [meter, bare]) await harness.close(one);
   });
 
-  it('of a term has its whole price held, is posted by the hour, and costs nothing after its end', async () => {
+  it('with a term holds its whole price, is posted hourly, and is free after its end', async () => {
     const orgId = await harness.organisation(100);
     const termEndsAt = later(harness.clock.now(), 10 * HOUR_MS);
     const meter = await harness.open(orgId, { funding: { kind: 'committed', termEndsAt, refund: ppm(0) } });
@@ -228,7 +228,7 @@ describe('a meter', () => {
     expect(await harness.balance(orgId)).toEqual({ balance: usd(64), held: 0n, available: usd(64) });
   });
 
-  it('of a term ended early owes the rest less the refund, and nothing of it when the fault is ours', async () => {
+  it('with a term that ends early owes the remaining term less the refund, unless waived', async () => {
     for (const [rest, cost] of [
       ['owed', usd(3.6 * 4 + 0.75 * 3.6 * 6)],
       ['waived', usd(3.6 * 4)],
@@ -245,7 +245,7 @@ describe('a meter', () => {
     }
   });
 
-  it('in test mode costs nothing, holds nothing and is never due', async () => {
+  it('in test mode is free, holds nothing and is never due', async () => {
     const orgId = await harness.organisation(0);
     const meter = await harness.open(orgId, { mode: 'test', ratePerHour: usd(0) });
     expect(meter).toMatchObject({ holdId: null, nextPostAt: null });
@@ -258,8 +258,8 @@ describe('a meter', () => {
   });
 });
 
-describe('a sweep', () => {
-  it('at once with another posts everything once', async () => {
+describe('sweepMeters', () => {
+  it('posts everything once if several sweeps run concurrently', async () => {
     const meters: Meter[] = [];
     for (let nth = 0; nth < 5; nth += 1) {
       const orgId = await harness.organisation(500);
@@ -283,7 +283,7 @@ describe('a sweep', () => {
     expect(drifting).toEqual([]);
   });
 
-  it('with a clock that is behind charges nothing and gives nothing back', async () => {
+  it('charges and returns nothing if the clock is behind', async () => {
     const orgId = await harness.organisation(100);
     const meter = await harness.open(orgId);
     await harness.clock.advance(2 * HOUR_MS);
@@ -298,7 +298,7 @@ describe('a sweep', () => {
     await harness.close(meter);
   });
 
-  it('after an outage of ours leaves to the operator what hold and balance do not reach', async () => {
+  it('after an outage lets the operator absorb the cost beyond hold and balance', async () => {
     const orgId = await harness.organisation(6);
     const meter = await harness.open(orgId);
     await harness.clock.advance(10 * HOUR_MS);
@@ -313,7 +313,7 @@ describe('a sweep', () => {
     expect(row?.shortfall_nano_usd).toBe(usd(30));
   });
 
-  it('gives back what the operator bore to the operator, out of the revenue and the earnings it was posted as', async () => {
+  it('returns absorbed charges to the operator, from revenue and supplier earnings', async () => {
     const supplierId = await harness.organisation(0);
     const supplier = { orgId: supplierId, ratePerHour: usd(2) };
     const plain = await harness.open(await harness.organisation(6), { ratePerHour: usd(1) });
@@ -321,7 +321,7 @@ describe('a sweep', () => {
     const openedAt = harness.clock.now();
     await harness.clock.advance(10 * HOUR_MS);
     await harness.sweep();
-    // Ten hours on money for a few of them, all but the first of which turn out not to count.
+    // Ten hours on money for a few of them, and only the first hour counts.
     await harness.close(plain, later(openedAt, HOUR_MS));
     await harness.close(supplied, later(openedAt, HOUR_MS));
     const of = async (meter: Meter) => {
@@ -343,7 +343,7 @@ describe('a sweep', () => {
     });
   });
 
-  it('gives back time in usage reports as well, under the key that was charged', async () => {
+  it('returns time in usage reports as well, under the charged key', async () => {
     const orgId = await harness.organisation(100);
     const keyId = createIdSource({ clock: harness.clock, cell: 1 }).next('key');
     const meter = await harness.open(orgId, { keyId });
@@ -358,7 +358,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  it('passes over a meter that has lost its hold, and posts the others', async () => {
+  it('skips a meter without its hold, and posts the others', async () => {
     const orgId = await harness.organisation(100);
     const broken = await harness.open(orgId);
     const sound = await harness.open(orgId);

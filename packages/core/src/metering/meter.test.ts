@@ -25,18 +25,18 @@ import { defaultMeteringPolicy } from './policy.ts';
 const supplierOrg = fixtureIds.next('org');
 const rates = fc.bigInt({ min: 0n, max: 10_000_000_000_000n }).map(nanoUsd);
 
-describe('metered time', () => {
-  it('is what ran before and what runs now', () => {
+describe('elapsed time', () => {
+  it('is the time before and since the last resume', () => {
     expect(elapsedAt(meterWith(), at(5))).toBe(5);
     expect(elapsedAt(meterWith({ elapsedBeforeMs: 7, runningSince: at(10) }), at(15))).toBe(12);
     expect(elapsedAt(meterWith({ elapsedBeforeMs: 7, runningSince: null }), at(15))).toBe(7);
   });
 
-  it('has not passed for a clock that is behind', () => {
+  it('does not pass if the clock is behind', () => {
     expect(elapsedAt(meterWith({ elapsedBeforeMs: 7, runningSince: at(10) }), at(3))).toBe(7);
   });
 
-  it('ends with the term, however late anyone looks', () => {
+  it('ends with the term, however late it is computed', () => {
     const meter = meterWith({ funding: 'committed', termEndsAt: at(100) });
     expect([99, 100, 101, 10_000].map((ms) => elapsedAt(meter, at(ms)))).toEqual([99, 100, 100, 100]);
   });
@@ -45,8 +45,8 @@ describe('metered time', () => {
     steps.map(([kind, ms]) => ({ kind, at: at(ms) }));
 
   it.each([
-    ['that runs', history(['opened', 10]), 25, 15],
-    ['that has not begun', history(['opened', 10]), 5, 0],
+    ['that is running', history(['opened', 10]), 25, 15],
+    ['that has not started', history(['opened', 10]), 5, 0],
     ['that was paused', history(['opened', 0], ['paused', 10]), 25, 10],
     ['that was resumed', history(['opened', 0], ['paused', 10], ['resumed', 20]), 25, 15],
     ['that was closed', history(['opened', 0], ['paused', 10], ['resumed', 20], ['closed', 24]), 99, 14],
@@ -64,19 +64,16 @@ describe('metered time', () => {
       99,
       6,
     ],
-    ['looked at before its pause', history(['opened', 0], ['paused', 10]), 4, 4],
-  ])(
-    'by the transitions of a meter %s is counted to the earliest end',
-    (_name, transitions, ms, expected) => {
-      expect(elapsedByTransitions({ termEndsAt: null }, transitions, at(ms))).toBe(expected);
-    },
-  );
+    ['read before its pause', history(['opened', 0], ['paused', 10]), 4, 4],
+  ])('by transitions of a meter %s ends at the earliest end', (_name, transitions, ms, expected) => {
+    expect(elapsedByTransitions({ termEndsAt: null }, transitions, at(ms))).toBe(expected);
+  });
 
-  it('by the transitions ends with the term too', () => {
+  it('by transitions ends with the term too', () => {
     expect(elapsedByTransitions({ termEndsAt: at(30) }, history(['opened', 10]), at(99))).toBe(20);
   });
 
-  it('is the same by the row and by the transitions', () => {
+  it('by row and by transitions is the same', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(10_000), { maxLength: 12 }), (gaps) => {
         const transitions: MeterTransition[] = [{ kind: 'opened', at: at(0) }];
@@ -98,13 +95,13 @@ describe('metered time', () => {
   });
 });
 
-describe('what a meter has cost', () => {
-  it('is its rate times its time and the rest of a term it owes', () => {
+describe('costAt', () => {
+  it('is rate × time plus an owed remaining term', () => {
     expect(costAt(meterWith(), at(12))).toBe(12n);
     expect(costAt(meterWith({ restOfTerm: nanoUsd(5n) }), at(12))).toBe(17n);
   });
 
-  it('is the quote for that time, to the nano-USD', () => {
+  it('equals the quote for that time to the nano-USD', () => {
     fc.assert(
       fc.property(rates, fc.nat(400 * 24 * HOUR), (ratePerHour, ms) => {
         expect(costAt(meterWith({ ratePerHour }), at(ms))).toBe(meteredTotal(ratePerHour, ms));
@@ -113,8 +110,8 @@ describe('what a meter has cost', () => {
   });
 });
 
-describe('a settlement', () => {
-  /** As the store does: what is settled is posted. */
+describe('computeSettlement', () => {
+  /** As the store does: records the settled amount as posted. */
   const after = (meter: Meter, elapsedMs: number): Meter => {
     const { postedMs, posted, supplierPart } = computeSettlement(meter, elapsedMs);
     const { supplier } = meter;
@@ -126,7 +123,7 @@ describe('a settlement', () => {
     };
   };
 
-  it('posts the same total into however many pieces the time is cut', () => {
+  it('posts the same total for any split of the time', () => {
     fc.assert(
       fc.property(rates, fc.array(fc.nat(3 * HOUR), { maxLength: 20 }), (ratePerHour, pieces) => {
         let meter = meterWith({ ratePerHour });
@@ -143,7 +140,7 @@ describe('a settlement', () => {
     );
   });
 
-  it('done twice charges once', () => {
+  it('charges once if it is repeated', () => {
     const meter = after(meterWith(), 1_000);
     expect(computeSettlement(meter, 1_000)).toMatchObject({
       charge: 0n,
@@ -153,7 +150,7 @@ describe('a settlement', () => {
     });
   });
 
-  it('charges the difference and says what was used', () => {
+  it('charges the difference and reports the usage', () => {
     const meter = meterWith({ postedMs: 400, posted: nanoUsd(400n) });
     expect(computeSettlement(meter, 1_000)).toEqual({
       postedMs: 1_000,
@@ -166,7 +163,7 @@ describe('a settlement', () => {
     });
   });
 
-  it('gives back what was posted for time that does not count', () => {
+  it('returns money posted for time that does not count', () => {
     const meter = meterWith({ postedMs: 1_000, posted: nanoUsd(1_000n) });
     expect(computeSettlement(meter, 400)).toMatchObject({
       charge: 0n,
@@ -177,7 +174,7 @@ describe('a settlement', () => {
     });
   });
 
-  it('goes up and down with the time, and ends at its cost', () => {
+  it('follows the time up and down, and ends at the cost', () => {
     fc.assert(
       fc.property(rates, rates, fc.array(fc.nat(3 * HOUR), { minLength: 1 }), (one, other, times) => {
         const [low, high] = one < other ? [one, other] : [other, one];
@@ -202,7 +199,7 @@ describe('a settlement', () => {
     );
   });
 
-  it('gives a supplier its own total, never more than moves', () => {
+  it('gives a supplier its own total, never more than is moved', () => {
     const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(2_700_000n), posted: nanoUsd(300n) };
     const meter = meterWith({ postedMs: 400, posted: nanoUsd(400n), supplier });
     expect(computeSettlement(meter, 1_000).supplierPart).toBe(450n);
@@ -216,15 +213,15 @@ describe('a settlement', () => {
   });
 });
 
-describe('the shares of a charge', () => {
+describe('ledgerSharesOf', () => {
   const supplier = { orgId: supplierOrg, ratePerHour: zeroUsd, posted: zeroUsd };
-  it('are all revenue of the product without a supplier', () => {
+  it('is only revenue of the product without a supplier', () => {
     expect(ledgerSharesOf(meterWith({ product: 'volume' }), nanoUsd(5n), zeroUsd)).toEqual([
       { account: { kind: 'revenue', product: 'volume' }, amount: 5n },
     ]);
   });
 
-  it('are the supplier’s and the platform’s with one, without empty ones', () => {
+  it('splits between supplier and platform, without zero shares', () => {
     const meter = meterWith({ supplier });
     const toSupplier = (amount: bigint) => ({
       account: { kind: 'supplier_payable', orgId: supplierOrg },
@@ -236,29 +233,29 @@ describe('the shares of a charge', () => {
     expect(ledgerSharesOf(meter, nanoUsd(5n), zeroUsd)).toEqual([toPlatform(5n)]);
   });
 
-  it('of nothing are none', () => {
+  it('is empty for zero', () => {
     expect(ledgerSharesOf(meterWith(), zeroUsd, zeroUsd)).toEqual([]);
     expect(ledgerSharesOf(meterWith({ supplier }), zeroUsd, zeroUsd)).toEqual([]);
   });
 });
 
-describe('money given back', () => {
+describe('absorbedPartOf', () => {
   it.each([
     [10n, 0n, 0n],
     [10n, 4n, 4n],
     [10n, 10n, 10n],
     [10n, 25n, 10n],
-  ])('of %s, when the operator bore %s, is first what nobody paid', (giveBack, shortfall, absorbed) => {
+  ])('for %s returned and %s absorbed takes the absorbed part first', (giveBack, shortfall, absorbed) => {
     expect(absorbedPartOf(meterWith({ shortfall: nanoUsd(shortfall) }), nanoUsd(giveBack))).toBe(absorbed);
   });
 
-  it('is compared by size', () => {
+  it('uses a minUsd that returns the smaller amount', () => {
     expect(minUsd(nanoUsd(1n), nanoUsd(2n))).toBe(1n);
     expect(minUsd(nanoUsd(2n), nanoUsd(1n))).toBe(1n);
   });
 });
 
-describe('the rest of a term', () => {
+describe('restOfTerm', () => {
   const term = meterWith({ funding: 'committed', termEndsAt: at(1_000), refund: ppm(250_000) });
 
   it('is owed less the refund, which is rounded down', () => {
@@ -268,7 +265,7 @@ describe('the rest of a term', () => {
     expect(restOfTerm({ ...term, refund: ppm(1_000_000) }, 400, at(400)).amount).toBe(0n);
   });
 
-  it('is what a quote says, to the nano-USD', () => {
+  it('equals the quote to the nano-USD', () => {
     const refunds = fc.integer({ min: 0, max: 1_000_000 }).map(ppm);
     fc.assert(
       fc.property(rates, refunds, fc.integer({ min: 0, max: 30 * 24 * HOUR }), (ratePerHour, refund, ms) => {
@@ -281,17 +278,17 @@ describe('the rest of a term', () => {
     );
   });
 
-  it('does not count time that a pause took out', () => {
+  it('does not count paused time', () => {
     expect(restOfTerm({ ...term, refund: ppm(0) }, 300, at(900)).amount).toBe(100n);
   });
 
-  it('is nothing at the end, after it, or without a term', () => {
+  it('is zero at or after the end, and without a term', () => {
     expect(restOfTerm(term, 1_000, at(1_000)).amount).toBe(0n);
     expect(restOfTerm(term, 1_000, at(2_000)).amount).toBe(0n);
     expect(restOfTerm(meterWith(), 400, at(400))).toEqual({ amount: 0n, ofSupplier: 0n });
   });
 
-  it('is shared with the supplier, who never has more than all of it', () => {
+  it('is shared with the supplier, who never gets more than all of it', () => {
     const supplier = { orgId: supplierOrg, ratePerHour: nanoUsd(1_800_000n), posted: zeroUsd };
     expect(restOfTerm({ ...term, supplier }, 400, at(400))).toEqual({ amount: 450n, ofSupplier: 225n });
     const all = { ...supplier, ratePerHour: nanoUsd(99_000_000n) };
@@ -299,8 +296,8 @@ describe('the rest of a term', () => {
   });
 });
 
-describe('the slot of a meter', () => {
-  it('comes within the hour, after now, and each hour again', () => {
+describe('nextPostingTime', () => {
+  it('is within the next hour and repeats hourly', () => {
     fc.assert(
       fc.property(fc.nat(1_000 * HOUR), (ms) => {
         const { id } = meterWith();
@@ -314,7 +311,7 @@ describe('the slot of a meter', () => {
     );
   });
 
-  it('is told by the id', () => {
+  it('is derived from the id', () => {
     const id = parseId('mtr', meterWith().id);
     if (id === null) throw new Error('no id');
     const offsetMs = Number.parseInt(toUuid(id).slice(-8), 16) % HOUR;
@@ -333,8 +330,8 @@ describe('the slot of a meter', () => {
   });
 });
 
-describe('what a meter holds', () => {
-  it('pays exactly what will be posted', () => {
+describe('hold of a meter', () => {
+  it('pays exactly the next posting', () => {
     fc.assert(
       fc.property(rates, fc.nat(9 * HOUR), fc.nat(9 * HOUR), (ratePerHour, elapsedMs, aheadMs) => {
         const posted = meteredTotal(ratePerHour, elapsedMs);
@@ -346,7 +343,7 @@ describe('what a meter holds', () => {
     );
   });
 
-  it('reaches over the next posting, the margin and the retention of its data', () => {
+  it('covers the next posting, the margin and the retention', () => {
     const meter = meterWith({ retentionMs: 7 });
     const untilSlot = nextPostingTime(meter.id, at(50), HOUR).getTime() - at(50).getTime();
     expect(holdTarget(meter, 50, at(50), defaultMeteringPolicy)).toBe(BigInt(untilSlot + 15 * MINUTE + 7));
@@ -355,13 +352,13 @@ describe('what a meter holds', () => {
   });
 });
 
-describe('the schedule of a meter', () => {
+describe('scheduleOf', () => {
   const meter = meterWith();
   const slot = nextPostingTime(meter.id, at(0), HOUR);
   const slotMs = slot.getTime() - at(0).getTime();
   const held = (ms: number) => nanoUsd(BigInt(ms));
 
-  it('is its slot when the hold reaches over it and the margin', () => {
+  it('is the slot if the hold covers it and the margin', () => {
     const enough = slotMs + defaultMeteringPolicy.marginMs;
     expect(scheduleOf(meter, held(enough), at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(enough),
@@ -369,7 +366,7 @@ describe('the schedule of a meter', () => {
     });
   });
 
-  it('is earlier when the hold does not reach', () => {
+  it('is earlier if the hold does not cover the slot', () => {
     const short = slotMs + defaultMeteringPolicy.marginMs - 1;
     const expected = Math.max(slotMs - 1, MINUTE);
     expect(scheduleOf(meter, held(short), at(0), defaultMeteringPolicy).nextPostAt).toEqual(
@@ -377,7 +374,7 @@ describe('the schedule of a meter', () => {
     );
   });
 
-  it('leaves a minute between two tries, unless the slot comes first', () => {
+  it('leaves a minute between two tries, unless the slot is earlier', () => {
     const soon = Math.min(slotMs, MINUTE);
     expect(scheduleOf(meter, zeroUsd, at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(0),
@@ -385,7 +382,7 @@ describe('the schedule of a meter', () => {
     });
   });
 
-  it('does not count what is kept back for retention as cover of the next posting', () => {
+  it('does not count money held for retention towards the next posting', () => {
     const retained = meterWith({ id: meter.id, retentionMs: HOUR });
     const enough = slotMs + defaultMeteringPolicy.marginMs + HOUR;
     expect(scheduleOf(retained, held(enough), at(0), defaultMeteringPolicy).nextPostAt).toEqual(slot);
@@ -393,7 +390,7 @@ describe('the schedule of a meter', () => {
     expect(none).toEqual({ coveredUntil: at(HOUR), nextPostAt: at(Math.min(slotMs, MINUTE)) });
   });
 
-  it('pays for keeping at what keeping costs, after all that runs and out of whatever is left', () => {
+  it('uses the retention rate after running ends, with the money that remains', () => {
     const retained = meterWith({ retentionMs: HOUR, retentionRatePerHour: nanoUsd(360_000n) });
     const until = (nano: number) =>
       scheduleOf(retained, held(nano), at(0), defaultMeteringPolicy).coveredUntil;
@@ -405,7 +402,7 @@ describe('the schedule of a meter', () => {
     expect(scheduleOf(free, held(7), at(0), defaultMeteringPolicy).coveredUntil).toEqual(at(HOUR + 7));
   });
 
-  it('of a term is always its slot: its money is there', () => {
+  it('of a term is always the slot, because the term is paid for', () => {
     const term = meterWith({ id: meter.id, funding: 'committed', termEndsAt: at(HOUR) });
     expect(scheduleOf(term, held(5), at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: at(5),
@@ -413,22 +410,22 @@ describe('the schedule of a meter', () => {
     });
   });
 
-  it('is empty for what costs nothing', () => {
+  it('is empty for a free meter', () => {
     expect(scheduleOf(meterWith({ ratePerHour: zeroUsd }), zeroUsd, at(0), defaultMeteringPolicy)).toEqual({
       coveredUntil: null,
       nextPostAt: null,
     });
   });
 
-  it('stays within what a calendar can hold', () => {
+  it('is limited to the last supported date', () => {
     const cheap = meterWith({ ratePerHour: nanoUsd(1n) });
     const { coveredUntil } = scheduleOf(cheap, nanoUsd(2n ** 62n), at(0), defaultMeteringPolicy);
     expect(coveredUntil).toEqual(new Date(Date.UTC(9999, 11, 31)));
   });
 });
 
-describe('the step of a settlement', () => {
-  it('is numbered, so that none is taken for another', () => {
+describe('settlementStepOf', () => {
+  it('is numbered, so that it is unique', () => {
     const meter = meterWith({ postings: 4 });
     expect(settlementStepOf(meter)).toBe(`meter:${meter.id}:5`);
   });

@@ -18,32 +18,30 @@ import {
 import type { MoneyCause, Product, Share } from '../ledger/index.ts';
 import type { MeteringPolicy } from './policy.ts';
 
-/** What a meter is and what it has cost: pure functions of its row and an instant. */
+/** Pure functions for the time, cost, hold and schedule of a meter, from its row and a time. */
 
 export type MeterState = 'open' | 'paused' | 'closed';
 
-/** `ahead` holds the next stretch of time and renews it; `committed` has held a whole term from the start. */
+/** `ahead` holds the next interval and renews it; `committed` holds a whole term from the start. */
 export type Funding = 'ahead' | 'committed';
 
 export interface SupplierShare {
   readonly orgId: OrgId;
   readonly ratePerHour: NanoUsd;
-  /** What the supplier was credited so far. */
   readonly posted: NanoUsd;
 }
 
-/** What the cost of a meter follows from. */
 export interface MeterCostInput {
   readonly ratePerHour: NanoUsd;
   readonly runningSince: Date | null;
   readonly elapsedBeforeMs: number;
   readonly termEndsAt: Date | null;
-  /** The metered time that `posted` pays for. */
+  /** The metered time that `posted` covers. */
   readonly postedMs: number;
   readonly posted: NanoUsd;
-  /** What the operator bore of `posted`. */
+  /** The part of `posted` that the operator absorbed. */
   readonly shortfall: NanoUsd;
-  /** What an early end of a term was charged for the rest of it. */
+  /** The charge for the remaining term after an early end. */
   readonly restOfTerm: NanoUsd;
 }
 
@@ -61,7 +59,7 @@ export interface Meter extends MeterCostInput {
   readonly funding: Funding;
   readonly refund: Ppm;
   readonly retentionMs: number;
-  /** What an hour of keeping its data costs once it is stopped: its own rate, or that of its disk alone. */
+  /** The hourly cost of retention after a stop: the meter's rate, or that of the disk alone. */
   readonly retentionRatePerHour: NanoUsd;
   readonly state: MeterState;
   readonly holdId: HoldId | null;
@@ -79,12 +77,12 @@ export interface MeterTransition {
   readonly at: Date;
 }
 
-/** A meter does not run past the end of its term, however late anyone notices. */
+/** A meter does not run past the end of its term, however late the end is noticed. */
 function clampToTerm(meter: Pick<Meter, 'termEndsAt'>, at: Date): number {
   return Math.min(at.getTime(), meter.termEndsAt?.getTime() ?? Infinity);
 }
 
-/** Metered time up to an instant, by the row alone. A clock behind the meter's start has seen no time pass. */
+/** Elapsed time from the row alone; zero if the clock is behind the start. */
 export function elapsedAt(
   meter: Pick<Meter, 'runningSince' | 'elapsedBeforeMs' | 'termEndsAt'>,
   at: Date,
@@ -94,9 +92,8 @@ export function elapsedAt(
 }
 
 /**
- * Metered time by the transitions, in the order they were written down. An interval of running ends at the earliest
- * instant that any later pause or close names, so a close at the last good sign of a machine also takes back what ran
- * between that and a pause recorded in the meantime.
+ * A running interval ends at the earliest time of any later pause or close, so that a close at the last healthy time
+ * also removes time before a pause that was recorded meanwhile.
  */
 export function elapsedByTransitions(
   meter: Pick<Meter, 'termEndsAt'>,
@@ -112,40 +109,35 @@ export function elapsedByTransitions(
   return elapsedMs;
 }
 
-/** What a meter has cost by an instant, the rest of a term that was ended early included. */
+/** The cost so far, including the remaining term after an early end. */
 export function costAt(meter: Meter, at: Date): NanoUsd {
   return nanoUsd(meteredTotal(meter.ratePerHour, elapsedAt(meter, at)) + meter.restOfTerm);
 }
 
-/** What has run up and is not posted yet. A clock behind the one of the last posting has seen nothing run up. */
+/** The cost that is not posted yet; zero if the clock is behind the last posting. */
 export function unpostedAt(meter: MeterCostInput, at: Date): NanoUsd {
   const elapsedMs = Math.max(meter.postedMs, elapsedAt(meter, at));
   return subtractUsd(meteredTotal(meter.ratePerHour, elapsedMs), meter.posted);
 }
 
-/** What the tenant has paid or is to pay for a meter: all of it but what the operator bore. */
+/** The cost for the tenant: everything except the absorbed part. */
 export function owedAt(meter: MeterCostInput, at: Date): NanoUsd {
   return subtractUsd(addUsd(meter.posted, unpostedAt(meter, at), meter.restOfTerm), meter.shortfall);
 }
 
-/** What brings the books from what is posted to what is due: a charge, or money given back. Never both. */
+/** The difference between posted and due cost: a charge or a credit, never both. */
 export interface MeterSettlement {
   readonly postedMs: number;
   readonly posted: NanoUsd;
   readonly charge: NanoUsd;
   readonly giveBack: NanoUsd;
-  /** How much of the charge is the supplier's, or how much of what is given back; negative then. */
+  /** The supplier's part of the charge, or of the credit (then negative). */
   readonly supplierPart: NanoUsd;
-  /** Unit-milliseconds that the charge is for. */
   readonly usedMs: number;
-  /** Unit-milliseconds that are given back. */
   readonly unusedMs: number;
 }
 
-/**
- * By absolute totals: whatever was posted when, afterwards exactly the cost of `elapsedMs` is. So it does not matter
- * into how many settlements a stretch of time is cut, and settling twice settles once.
- */
+/** Uses absolute totals, so any split of the time posts the same total and repeating a settlement changes nothing. */
 export function computeSettlement(meter: Meter, elapsedMs: number): MeterSettlement {
   const posted = meteredTotal(meter.ratePerHour, elapsedMs);
   const difference = subtractUsd(posted, meter.posted);
@@ -162,10 +154,7 @@ export function computeSettlement(meter: Meter, elapsedMs: number): MeterSettlem
   };
 }
 
-/**
- * The supplier's own total less what it was credited. It is a part of what moves, never more: two roundings can differ
- * by one nano-USD, and the next settlement makes up for it.
- */
+/** Limited to the moved amount: two roundings can differ by one nano-USD, which the next settlement corrects. */
 function supplierAmountOf(
   meter: Meter,
   elapsedMs: number,
@@ -184,7 +173,7 @@ export function minUsd(left: NanoUsd, right: NanoUsd): NanoUsd {
   return left < right ? left : right;
 }
 
-/** The other side of a charge or of money given back: the supplier's part and the platform's rest, or revenue. */
+/** The recipients of a charge or sources of a credit: supplier and platform, or revenue. */
 export function ledgerSharesOf(meter: Meter, amount: NanoUsd, ofSupplier: NanoUsd): readonly Share[] {
   if (amount === 0n) return [];
   if (meter.supplier === null) {
@@ -197,14 +186,13 @@ export function ledgerSharesOf(meter: Meter, amount: NanoUsd, ofSupplier: NanoUs
   return shares.filter((share) => share.amount > 0n);
 }
 
-/** Of money given back, what goes back to the operator: what nobody had paid comes before what the tenant paid. */
+/** The part of a credit that returns to the operator: absorbed money before the tenant's money. */
 export function absorbedPartOf(meter: Pick<Meter, 'shortfall'>, giveBack: NanoUsd): NanoUsd {
   return minUsd(giveBack, meter.shortfall);
 }
 
 /**
- * What the rest of a term costs when it ends early: its price, less the refund, which is rounded down as a quote rounds
- * it. The rest is counted from the end to the end of the term, so time that a pause took out is not owed.
+ * The remaining term is counted by the calendar, so paused time is not owed. The refund is rounded down as in a quote.
  */
 export function restOfTerm(
   meter: Meter,
@@ -222,26 +210,26 @@ export function restOfTerm(
   return { amount, ofSupplier: minUsd(ofSupplier, amount) };
 }
 
-/** The next instant of this meter's own minute of the hour, after `now`. Meters are spread over it by their ids. */
+/** The next slot of this meter after `now`. The id spreads meters over the hour. */
 export function nextPostingTime(meterId: MeterId, now: Date, postEveryMs: number): Date {
   const [, offsetMs] = divideWithRemainder(Number.parseInt(toUuid(meterId).slice(-8), 16), postEveryMs);
   const [, sinceSlotMs] = divideWithRemainder(now.getTime() - offsetMs, postEveryMs);
   return new Date(now.getTime() - sinceSlotMs + postEveryMs);
 }
 
-/** What should be set aside from `now` on: until the next posting, the margin, and the retention of its data. */
+/** The amount to hold: until the next posting, plus the margin and the retention. */
 export function holdTarget(meter: Meter, elapsedMs: number, now: Date, policy: MeteringPolicy): NanoUsd {
   const slot = nextPostingTime(meter.id, now, policy.postEveryMs);
   const aheadMs = slot.getTime() - now.getTime() + policy.marginMs;
   return addUsd(holdAmount(meter, elapsedMs, aheadMs), retentionCostOf(meter));
 }
 
-/** What keeping its data costs for the whole time of its retention; rounded up, so that it always covers it. */
+/** The cost of the whole retention, rounded up so that the hold always covers it. */
 export function retentionCostOf(meter: Pick<Meter, 'retentionMs' | 'retentionRatePerHour'>): NanoUsd {
   return roundExact(hourlyCharge(meter.retentionRatePerHour, meter.retentionMs), 'up');
 }
 
-/** What `aheadMs` more will be posted as, to the nano-USD. */
+/** The exact posting of `aheadMs` more. */
 export function holdAmount(meter: Pick<Meter, 'ratePerHour'>, elapsedMs: number, aheadMs: number): NanoUsd {
   return subtractUsd(
     meteredTotal(meter.ratePerHour, elapsedMs + aheadMs),
@@ -256,10 +244,7 @@ export interface PostingSchedule {
 
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 
-/**
- * For how long this much keeps the data: it runs until only the retention is left, and is kept for that long then. Null:
- * it costs nothing.
- */
+/** How long the held amount lasts, first for running and then for retention. Null for a free meter. */
 function coveredMsOf(meter: Meter, held: NanoUsd): number | null {
   const running = nanoUsd(held - retentionCostOf(meter));
   if (running < 0n) return Number(affordableMs(held, meter.retentionRatePerHour) ?? 0n);
@@ -267,10 +252,7 @@ function coveredMsOf(meter: Meter, held: NanoUsd): number | null {
   return runningMs === null ? null : Number(runningMs) + meter.retentionMs;
 }
 
-/**
- * When a meter with this much held from `now` on is posted next: at its slot, or earlier when the hold does not reach
- * over it, so that money that came in meanwhile is found in time.
- */
+/** Posts at the slot, or earlier if the hold does not cover the slot, so that new money is found in time. */
 export function scheduleOf(meter: Meter, held: NanoUsd, now: Date, policy: MeteringPolicy): PostingSchedule {
   const paidMs = coveredMsOf(meter, held);
   if (paidMs === null) return { coveredUntil: null, nextPostAt: null };
@@ -283,7 +265,7 @@ export function scheduleOf(meter: Meter, held: NanoUsd, now: Date, policy: Meter
   return { coveredUntil, nextPostAt: new Date(Math.min(slot.getTime(), Math.max(soonestMs, renewMs))) };
 }
 
-/** Names one settlement among all of a thing: they are numbered, so none can be taken for another. */
+/** Settlements of a meter are numbered, so that each step is unique. */
 export function settlementStepOf(meter: Pick<Meter, 'id' | 'postings'>): string {
   return `meter:${meter.id}:${meter.postings + 1}`;
 }

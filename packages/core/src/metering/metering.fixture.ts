@@ -34,7 +34,7 @@ import {
   type SweepReport,
 } from './index.ts';
 
-/** Real tables and the real ledger on a clock that a test moves by hand. */
+/** Real tables and the real ledger, with a simulated clock. */
 export interface MeteringHarness {
   readonly db: Db;
   readonly database: TestDatabase;
@@ -49,7 +49,7 @@ export interface MeteringHarness {
   sweep(): Promise<SweepReport>;
   balance(orgId: OrgId): Promise<{ balance: bigint; held: bigint; available: bigint }>;
   transfers(orgId: OrgId, cause?: MoneyCause): Promise<readonly TransferRecord[]>;
-  /** What the organisation paid for a thing so far: charges less what was given back. */
+  /** Charges less credits of a resource. */
   paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
   rows<Row>(text: string): Promise<Row[]>;
   drop(): Promise<void>;

@@ -32,40 +32,39 @@ import {
 } from './meter-plans.ts';
 import { defaultMeteringPolicy } from './policy.ts';
 
-/** What those who sell by the hour call, in the transaction in which the thing itself changes. */
+/** Opens, pauses, resumes and closes meters in the transaction that changes the resource. */
 
-/** How a meter is paid for, and for how long its data is kept after all other money has gone. */
+/** How a meter is paid for, and how long its data is retained after the money ends. */
 export type MeterFunding =
   | {
       readonly kind: 'ahead';
       readonly retentionMs?: number;
-      /** What an hour of keeping costs, where that is less than running. */
+      /** The hourly cost of retention if it is less than the rate. */
       readonly retentionRatePerHour?: NanoUsd;
     }
   | { readonly kind: 'committed'; readonly termEndsAt: Date; readonly refund: Ppm };
 
 export interface MeterSpec {
   readonly mode: Mode;
-  /** The thing that is metered; its charges carry it as their cause. */
+  /** The metered resource; the cause of its charges. */
   readonly cause: MoneyCause;
-  /** Which of the thing's meters this is: `gpu`, `disk`, `gpu-2`. One name is one meter, for ever. */
+  /** The meter within the resource: `gpu`, `disk`, `gpu-2`. A name is never reused for another meter. */
   readonly name: string;
   readonly product: Product;
   readonly keyId?: KeyId | null;
-  /** For the whole quantity. 0 in test mode. */
+  /** For the whole quantity; 0 in test mode. */
   readonly ratePerHour: NanoUsd;
   readonly quantity: number;
   readonly unit: string;
   readonly supplier?: { readonly orgId: OrgId; readonly ratePerHour: NanoUsd } | null;
   readonly funding: MeterFunding;
   /**
-   * What a hold that is taken now is for. `running` goes on under budgets and freezes that keep new work out; `rest` does
-   * so too and is content with what there is: the ladder follows then, not a refusal.
+   * The demand of a new hold. `running` passes budgets and freezes that refuse new work. `rest` does so too and accepts
+   * less money: a shortage then leads to dunning, not to a refusal.
    */
   readonly demand?: WorkState | 'rest';
-  /** The hold that was taken when the thing was accepted. Without one, one is taken now, or the opening refused. */
+  /** The hold that was placed when the order was accepted. Without one, the meter places a hold or is refused. */
   readonly holdId?: HoldId | null;
-  /** From when it costs. */
   readonly at: Date;
 }
 
@@ -111,7 +110,7 @@ function newMeter(id: MeterId, orgId: OrgId, spec: MeterSpec): Meter {
   };
 }
 
-/** The hold that the seller took when it accepted the thing, if it is the thing's and still open. */
+/** Uses the hold of the order if it belongs to the resource and is open. */
 async function attachHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> {
   const hold = await findHold(tx, meter.orgId, holdId);
   const fits =
@@ -124,7 +123,7 @@ async function attachHold(tx: Tx, meter: Meter, holdId: HoldId): Promise<Meter> 
   return { ...meter, holdId, held: hold.held };
 }
 
-/** The same step whoever opens it: two who open one name at once take one hold. */
+/** The step does not depend on the caller, so that concurrent openings of one name place one hold. */
 function holdCommand(
   meter: Meter,
   demand: MeterSpec['demand'] = 'new',
@@ -143,10 +142,7 @@ function holdCommand(
   };
 }
 
-/**
- * Opens meters, and answers those that have these names by now: opening twice is opening once. Throws the ledger's
- * refusal when money must be set aside and is not there.
- */
+/** Idempotent per name. Throws the ledger's refusal if the balance does not cover the holds. */
 export async function openMeters(
   tx: Tx,
   orgId: OrgId,
@@ -189,7 +185,7 @@ async function insertOpened(tx: Tx, paid: Meter): Promise<Meter> {
   const meter = { ...paid, ...scheduleOf(paid, paid.held, paid.openedAt, defaultMeteringPolicy) };
   if (!(await insertMeter(tx, meter))) {
     const winner = await findByName(tx, meter.orgId, meter);
-    if (winner === null) throw new Error(`The meter ${meter.name} of ${meter.cause.id} is not there.`);
+    if (winner === null) throw new Error(`The meter ${meter.name} of ${meter.cause.id} does not exist.`);
     return winner;
   }
   await insertTransitions(tx, [{ meter, transition: { kind: 'opened', at: meter.openedAt } }]);
@@ -206,9 +202,8 @@ export type MeterChange =
     };
 
 /**
- * Pauses, resumes and closes meters of one organisation with one visit to the ledger, and answers them as they are
- * afterwards. An act on a meter that is in that state already, or closed, changes nothing. `at` may lie before what was
- * posted: the difference is given back.
+ * Changes meters in one ledger batch. A change to the current state, or of a closed meter, has no effect. If `at` is
+ * before the last posting, the difference is returned.
  */
 export async function changeMeters(
   tx: Tx,
@@ -216,7 +211,7 @@ export async function changeMeters(
   changes: readonly MeterChange[],
 ): Promise<readonly Meter[]> {
   const ids = changes.map((change) => change.meterId);
-  if (new Set(ids).size !== ids.length) throw new Error('A meter can be changed once in a batch.');
+  if (new Set(ids).size !== ids.length) throw new Error('A batch must not change a meter twice.');
   const meters = await lockMeters(tx, orgId, ids);
   const transitions = await listTransitions(tx, orgId, ids);
   const plans = changes.map((change) => {
@@ -287,7 +282,6 @@ export function resumeMeter(tx: Tx, orgId: OrgId, meterId: MeterId, at: Date): P
   return changeMeter(tx, orgId, { do: 'resume', meterId, at });
 }
 
-/** Closes for good and answers what it cost. Closing again answers the same. */
 export async function closeMeter(
   tx: Tx,
   orgId: OrgId,
@@ -299,7 +293,7 @@ export async function closeMeter(
   return { meter, finalCost: costAt(meter, at) };
 }
 
-/** What a thing has cost by `at`, over all of its meters, to the nano-USD, whether posted yet or not. */
+/** The exact cost of a resource by `at` over all its meters, posted or not. */
 export async function readMeterCost(
   reader: Reader,
   orgId: OrgId,
@@ -311,7 +305,7 @@ export async function readMeterCost(
   return { cost: addUsd(...meters.map((meter) => costAt(meter, at))), meters };
 }
 
-/** What each of many things has cost its tenant by `at`, posted or not. One without meters cost nothing and is not in it. */
+/** The cost for the tenant by resource, posted or not. Resources without meters are missing from the map. */
 export async function readCosts(
   reader: Reader,
   orgId: OrgId,

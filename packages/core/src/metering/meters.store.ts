@@ -9,7 +9,7 @@ import type { MoneyCause } from '../ledger/index.ts';
 import { postMetersLoop } from './loops.ts';
 import type { MeterCostInput, Meter, MeterTransition } from './meter.ts';
 
-/** All SQL about meters. */
+/** All SQL for meters. */
 
 type MeterRow = Selectable<Tables['meters']>;
 
@@ -80,7 +80,7 @@ async function selectMeters(reader: Reader, tail: RawBuilder<unknown>): Promise<
   return rows.map(fromRow);
 }
 
-/** Locked in the order of their ids, so that two who change several wait for each other in one direction only. */
+/** Locks meters by id, so that concurrent changes of several meters cannot deadlock. */
 export async function lockMeters(
   tx: Tx,
   orgId: OrgId,
@@ -94,7 +94,6 @@ export async function lockMeters(
   return new Map(meters.map((meter) => [meter.id, meter]));
 }
 
-/** The meters of one thing, oldest first, closed ones included. */
 export async function listMetersOf(
   reader: Reader,
   orgId: OrgId,
@@ -118,7 +117,6 @@ const meterCostStatement = defineStatement(
    where meter.org_id = $1 and meter.cause_kind = $3 and meter.cause_id = any ($4::text[]) and meter.mode = $2`,
 );
 
-/** What the cost of many things of one kind follows from, a row for each of their meters. */
 export async function listMeterCostInputs(
   reader: Reader,
   orgId: OrgId,
@@ -131,7 +129,7 @@ export async function listMeterCostInputs(
   return rows.map((row) => ({ causeId: row.cause_id, ...toCostInput(row) }));
 }
 
-/** A wallet's meters that cost as they run, locked. */
+/** Locks the running meters of a wallet that are paid ahead. */
 export async function lockRunningMeters(tx: Tx, orgId: OrgId, mode: Mode): Promise<readonly Meter[]> {
   return selectMeters(
     tx,
@@ -141,10 +139,7 @@ export async function lockRunningMeters(tx: Tx, orgId: OrgId, mode: Mode): Promi
   );
 }
 
-/**
- * Meters that are due and free, the longest due first in each shard. One statement for many shards: a quiet
- * installation asks once, not once for each.
- */
+/** One statement for all shards, so that an idle installation runs one query. */
 export async function listDueMeters(
   reader: Reader,
   request: { readonly shards: readonly number[]; readonly now: Date; readonly limit: number },
@@ -163,7 +158,7 @@ export async function listDueMeters(
   return rows.map(({ id }) => fromUuid('mtr', id));
 }
 
-/** Those of the meters that are still due, locked, without those that another worker has taken. */
+/** Locks the meters that are still due, and skips those that another worker has locked. */
 export async function lockDueMeters(tx: Tx, ids: readonly MeterId[], now: Date): Promise<readonly Meter[]> {
   return selectMeters(
     tx,
@@ -172,14 +167,11 @@ export async function lockDueMeters(tx: Tx, ids: readonly MeterId[], now: Date):
   );
 }
 
-/** Numbers as text: an array parameter of the driver knows no bigint. */
+/** Numbers as text, because the driver's array parameters do not support bigint. */
 const texts = (values: readonly (bigint | number | null)[]): (string | null)[] =>
   values.map((value) => (value === null ? null : String(value)));
 
-/**
- * Writes down what became of meters that this transaction has locked. The number of postings and transitions guards
- * each row: one that is not as it was read means that the lock was not held, and everything is undone.
- */
+/** The counts of postings and transitions guard each row: a mismatch means that the row lock was missing. */
 export async function saveMeters(
   tx: Tx,
   changes: readonly { readonly before: Meter; readonly after: Meter }[],
@@ -218,11 +210,12 @@ export async function saveMeters(
        and meter.transitions = made.transitions_before
   `.execute(tx.kysely);
   if (Number(numAffectedRows ?? 0n) !== changes.length) {
-    throw new Error(`Of ${changes.length} meters only ${numAffectedRows} were as they had been read.`);
+    throw new Error(
+      `Only ${numAffectedRows} of ${changes.length} meters were unchanged since they were read.`,
+    );
   }
 }
 
-/** Meters that could not be settled are left as they are and looked at again later. */
 export async function postponeMeters(tx: Tx, ids: readonly MeterId[], until: Date): Promise<void> {
   if (ids.length === 0) return;
   await sql`update meters set next_post_at = ${until} where id = any(${ids.map(toUuid)}::uuid[])`.execute(
@@ -230,7 +223,7 @@ export async function postponeMeters(tx: Tx, ids: readonly MeterId[], until: Dat
   );
 }
 
-/** False when a meter of that name has been opened meanwhile; nothing is written then. */
+/** Returns false and writes nothing if a meter of that name already exists. */
 export async function insertMeter(tx: Tx, meter: Meter): Promise<boolean> {
   const { numAffectedRows } = await sql`
     insert into meters (id, org_id, mode, shard, cause_kind, cause_id, name, product, key_id, rate_nano_usd_per_hour,
@@ -281,7 +274,7 @@ export async function listTransitions(
   return new Map([...found].map(([id, of]) => [id, of.map(({ kind, at }) => ({ kind, at }))]));
 }
 
-/** Takes up shards that nobody has swept for a while, longest unswept first. Spares double work; it is no lock. */
+/** Claims shards that were not swept recently, oldest first. Only avoids double work; it is not a lock. */
 export async function claimMeterShards(
   tx: Tx,
   request: { readonly now: Date; readonly unsweptSince: Date; readonly limit: number },
@@ -295,7 +288,7 @@ export async function claimMeterShards(
   return rows.map((row) => row.shard);
 }
 
-/** Shards whose sweep failed are taken up again at once, unless another worker has taken them up since. */
+/** Makes shards of a failed sweep due again, unless another worker has claimed them since. */
 export async function releaseMeterShards(
   tx: Tx,
   taken: { readonly shards: readonly number[]; readonly at: Date; readonly everyMs: number },

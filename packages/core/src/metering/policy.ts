@@ -1,16 +1,16 @@
-/** The numbers of metering, in one place. All of them are times; none of them changes what anything costs. */
+/** The intervals and thresholds of metering and dunning. None of them changes a cost. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 export interface MeteringPolicy {
-  /** How often a running meter is posted. Each meter has its own minute of the hour. */
+  /** How often a running meter is posted. Each meter has its own slot within the hour. */
   readonly postEveryMs: number;
-  /** A hold reaches this much further than the next posting, so that a late sweep finds its money set aside. */
+  /** How far a hold reaches beyond the next posting, so that a late sweep still finds held money. */
   readonly marginMs: number;
-  /** The least time between two looks at a meter whose hold could not be brought to its target. */
+  /** The minimum time between two tries to bring a hold to its target. */
   readonly retryMs: number;
-  /** Running work is stopped while this much time is still paid for: stopping takes time as well. */
+  /** How much paid time is left when running work is stopped, because stopping takes time. */
   readonly stopAheadMs: number;
 }
 
@@ -21,27 +21,26 @@ export const defaultMeteringPolicy: MeteringPolicy = {
   stopAheadMs: 2 * MINUTE_MS,
 };
 
-/** What a hold at create reaches over: until the first posting, and the margin. */
+/** The time that a hold at creation covers: until the first posting, plus the margin. */
 export const HOLD_WINDOW_MS = defaultMeteringPolicy.postEveryMs + defaultMeteringPolicy.marginMs;
 
-/** For how long data is kept after its end or when the money has ended, where that much could be set aside. */
+/** How long data is retained after its end or when the money ends, if enough could be held. */
 export const RETENTION_MS = 72 * HOUR_MS;
 
-/** No more than this part of what a wallet has, or of what a limit allows, is set aside for keeping data. */
+/** At most this fraction of the balance, or of a spending limit, is held for retention. */
 export const RETENTION_DIVISOR = 4n;
 
-/** Where a wallet stands. Each step is announced once on the way down. */
+/** Each level is announced once on the way down. */
 export type DunningLevel = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
 
 export interface DunningThreshold {
   readonly step: DunningLevel;
-  /** Reached when this much runway, or less, is left. */
   readonly atMs: number;
-  /** Left only with more than this: what hovers about a limit would otherwise be announced again and again. */
+  /** Left only above this runway, so that a runway near the threshold is not announced repeatedly. */
   readonly leftAboveMs: number;
 }
 
-/** From the top down. */
+/** From the highest level to the lowest. */
 export const dunningThresholds: readonly DunningThreshold[] = [
   { step: 'day', atMs: 24 * HOUR_MS, leftAboveMs: 27 * HOUR_MS },
   { step: 'hour', atMs: HOUR_MS, leftAboveMs: 75 * MINUTE_MS },

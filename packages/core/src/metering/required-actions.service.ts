@@ -10,20 +10,19 @@ import {
 } from './dunning.store.ts';
 import { dunningThresholds } from './policy.ts';
 
-/** Carries out what an empty wallet, a budget or a suspension requires of the things that a feature sells. */
+/** Executes the actions that dunning, a budget or a suspension requires of a feature's resources. */
 
 export interface RequiredActionSweep {
   readonly log: Pick<Logger, 'warn'>;
-  /** How many to take up at once. */
   readonly limit: number;
 }
 
-/** An action that had no effect by then is looked at again. */
+/** After this time an action that had no effect is claimed again. */
 const CLAIM_MS = 20_000;
 
 const isolation = 'read committed';
 
-/** Each action is a transaction of its own, and is done once `execute` returns true. Returns how many were claimed. */
+/** Each action runs in its own transaction and is done once `execute` returns true. Returns the number of claims. */
 export async function runRequiredActions(
   db: Db,
   { log, limit }: RequiredActionSweep,
@@ -47,7 +46,7 @@ export async function runRequiredActions(
   return claimed.length;
 }
 
-/** There is money again, or nothing costs any: actions that nobody has begun are no longer needed. */
+/** Whether the wallet has money again or no costs, so that unclaimed actions are not needed. */
 export async function hasRecovered(tx: Tx, { orgId, mode }: RequiredAction): Promise<boolean> {
   const now = tx.clock.now();
   const { available } = await readBalance(tx, orgId, mode, now);

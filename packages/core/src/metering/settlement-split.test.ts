@@ -8,16 +8,16 @@ import { planClose, planPause, planPosting, planResume, type MeterPlan } from '.
 import { defaultMeteringPolicy } from './policy.ts';
 
 /**
- * Whole lives of meters whose money is shared, in memory: swept at any moment, paused and closed at instants that lie
- * before what was posted, with money that ran out now and then.
+ * Random sequences of postings, pauses and closes of a meter with a supplier, in memory. Some pauses and closes are
+ * earlier than the last posting, and some charges exceed the tenant's money.
  */
 
 interface Step {
   readonly do: 'sweep' | 'pause' | 'resume' | 'close';
   readonly afterMs: number;
-  /** How far before now the machine was last known to be good. */
+  /** How far the last healthy time of the machine is before now. */
   readonly backMs: number;
-  /** How much of a charge the tenant could pay, in percent. */
+  /** The share of a charge that the tenant can pay, in percent. */
   readonly paysPercent: number;
 }
 
@@ -36,7 +36,7 @@ const anySteps = fc.array(
   }),
   { maxLength: 40 },
 );
-// Small rates make nearly every settlement one of roundings.
+// With small rates nearly every settlement involves rounding.
 const rates = fc
   .oneof(fc.bigInt({ min: 1n, max: 50n }), fc.bigInt({ min: 1n, max: 10n ** 10n }))
   .chain((rate) =>
@@ -55,13 +55,13 @@ const isSupplier = ({ account }: Share): boolean => account.kind === 'supplier_p
 
 function addShares(totals: Totals, shares: readonly Share[], sign: bigint): void {
   for (const share of shares) {
-    if (share.amount <= 0n) throw new Error('A share of nothing, or less.');
+    if (share.amount <= 0n) throw new Error('A share must be positive.');
     if (isSupplier(share)) totals.supplier += sign * share.amount;
     else totals.fee += sign * share.amount;
   }
 }
 
-/** What the ledger would do and answer. */
+/** Applies a command as the ledger would. */
 function applyCommand(totals: Totals, command: LedgerCommand, paysPercent: number): LedgerSuccess {
   let shortfall = 0n;
   if (command.do === 'post') {
@@ -109,10 +109,10 @@ function planOf(
   }
 }
 
-it('tenant and operator have paid what the supplier earned and the fee, to the nano-USD, at every moment of every life', () => {
+it('tenant and operator together always pay exactly the supplier earnings and the fee', () => {
   fc.assert(
     fc.property(rates, anySteps, ([rate, part], steps) => {
-      // Most lives are on both sides of the end of a month.
+      // Most sequences cross the end of a month.
       const startMs = Date.UTC(2026, 0, 31, 20);
       let meter = meterWith({
         ratePerHour: nanoUsd(rate),
@@ -134,7 +134,7 @@ it('tenant and operator have paid what the supplier earned and the fee, to the n
         expect(totals.supplier).toBe(meter.supplier?.posted);
         expect(totals.operator).toBe(meter.shortfall);
         expect(totals.fee >= 0n && totals.supplier >= 0n).toBe(true);
-        // Its own rate times the time: two roundings, each by itself, are never more than one apart.
+        // Rate × time with two separate roundings, which differ by at most one nano-USD.
         const due = meteredTotal(nanoUsd(part), meter.postedMs);
         expect(totals.supplier - due >= -1n && totals.supplier - due <= 1n).toBe(true);
       }

@@ -1,15 +1,12 @@
 import { addUsd, affordableMs, nanoUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { costAt, type Meter } from './meter.ts';
 
-/** What ending a thing at `at` would leave it at. The whole of a term counts from its start: it is owed. */
+/** The cost of a resource that ends at `at`. A term counts in full from its start, because it is owed. */
 export function costIfEndedAt(meters: readonly Meter[], at: Date): NanoUsd {
   return addUsd(zeroUsd, ...meters.map((meter) => costAt(meter, meter.termEndsAt ?? at)));
 }
 
-/**
- * The last millisecond at which a thing has not cost more than `cap`, or the start of what runs if that is too late
- * already; null: it has no limit, or nothing runs that could reach it.
- */
+/** The last time at which the cost is at most `cap`, but not before the running interval. Null: no limit is reached. */
 export function limitReachedAt(meters: readonly Meter[], cap: NanoUsd | null): Date | null {
   const running = meters.filter((meter) => meter.runningSince !== null && meter.termEndsAt === null);
   const perHour = addUsd(zeroUsd, ...running.map(({ ratePerHour }) => ratePerHour));
@@ -17,7 +14,7 @@ export function limitReachedAt(meters: readonly Meter[], cap: NanoUsd | null): D
   const startMs = Math.max(...running.map(({ runningSince }) => runningSince?.getTime() ?? 0));
   const isWithin = (ms: number): boolean => costIfEndedAt(meters, new Date(startMs + ms)) <= cap;
   if (!isWithin(0)) return new Date(startMs);
-  // Each meter is rounded down by itself, so together they can be that many nano-USD below their sum.
+  // Each meter is rounded down separately, so their sum can be that many nano-USD too low.
   const left = nanoUsd(cap - costIfEndedAt(meters, new Date(startMs)) + BigInt(running.length));
   let within = 0;
   let beyond = Math.min(Number(affordableMs(left, perHour) ?? 0n) + 1, LAST_INSTANT_MS - startMs);

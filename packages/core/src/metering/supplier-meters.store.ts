@@ -3,11 +3,10 @@ import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { sql, type RawBuilder } from 'kysely';
 
-/** SQL about meters that a supplier has a share of. */
+/** All SQL for meters with a supplier. */
 
 /**
- * The resources that live meters ran for in a period and that a supplier earns by. Columns: org_id, cause_kind, cause_id.
- * A meter posts for the last time when its end is written down, which may be later than the end.
+ * Columns: org_id, cause_kind, cause_id. The last posting is made when the end is recorded, which may be after the end.
  */
 export function suppliedResources(
   supplier: OrgId,
@@ -21,7 +20,7 @@ export function suppliedResources(
          and (m.state <> 'closed' or last.recorded_at >= ${from}::timestamptz - interval '1 hour')`;
 }
 
-/** What meters that run have earned a supplier and not posted yet. What is paused was posted when it was. */
+/** The unposted earnings of running meters. A pause posts everything, so paused meters are left out. */
 export async function sumSupplierAccrual(reader: Reader, orgId: OrgId, at: Date): Promise<NanoUsd> {
   const { rows } = await sql<{ accrued: string }>`
     select coalesce(sum(greatest(0,

@@ -53,7 +53,7 @@ import { defaultMeteringPolicy, type MeteringPolicy } from './policy.ts';
 const posted = counter('millrace_metering_postings_total', 'Meters posted by this process');
 const refusalsCounter = counter(
   'millrace_metering_refused_total',
-  'Meters the ledger would not post; each needs a person',
+  'Meters that the ledger refused to post; each needs an operator',
 );
 const shortfalls = counter(
   'millrace_metering_shortfalls_total',
@@ -61,16 +61,15 @@ const shortfalls = counter(
 );
 const transitionsCounter = counter(
   'millrace_wallet_ladder_moves_total',
-  'Wallets that came to another step of the ladder',
+  'Wallets that changed their dunning level',
 );
 
 export interface SweepOptions {
   readonly shards: readonly number[];
   readonly log: Pick<Logger, 'warn' | 'error'>;
-  /** How many meters to post in one transaction. */
   readonly batchSize?: number;
   readonly policy?: MeteringPolicy;
-  /** Takes back money that was lent for inference, before work that runs is stopped for want of it. Absent: none is lent. */
+  /** Recalls leased credit before running work is stopped for lack of money. Absent: there are no leases. */
   readonly recallMoney?: RecallCredit | undefined;
 }
 
@@ -81,7 +80,6 @@ export interface SweepReport {
 }
 
 type SweepSettings = Required<Omit<SweepOptions, 'recallMoney'>> & Pick<SweepOptions, 'recallMoney'>;
-/** Settings, with the time of the transaction or of the read that uses them. */
 type AtTime<Names extends keyof SweepSettings = keyof SweepSettings> = Pick<SweepSettings, Names> & {
   readonly now: Date;
 };
@@ -90,17 +88,14 @@ const BATCH_SIZE = 500;
 const WALLET_BATCH = 5_000;
 const isolation = 'read committed';
 
-/**
- * One sweep of some shards: posts what is due and renews its holds, then looks at every wallet. Any number of workers
- * may sweep the same shard: what one has taken the others pass over, and each step of a ladder is taken once.
- */
+/** Several workers may sweep the same shard: locked meters are skipped, and each level is announced once. */
 export async function sweepMeters(db: Db, options: SweepOptions): Promise<SweepReport> {
   const settings = { batchSize: BATCH_SIZE, policy: defaultMeteringPolicy, ...options };
   const count = await postDueMeters(db, settings);
   return { posted: count, ...(await checkWallets(db, settings)) };
 }
 
-/** Batches of many organisations; a batch that fails is posted in parts, and only the meter that fails is postponed. */
+/** Posts batches across organisations; a failed batch is split, and only a meter that fails alone is postponed. */
 async function postDueMeters(db: Db, settings: SweepSettings): Promise<number> {
   const { shards, batchSize, log } = settings;
   const runner = createItemRunner(postMetersLoop, { db, log });
@@ -118,7 +113,7 @@ async function postDueMeters(db: Db, settings: SweepSettings): Promise<number> {
       },
     });
     total += taken;
-    // Without progress another worker has these meters.
+    // No progress means that another worker has locked these meters.
     if (due.length < batchSize || taken + failed === 0) return total;
   }
 }
@@ -138,10 +133,7 @@ async function postBatch(
   return due.length;
 }
 
-/**
- * All in one visit to the ledger. A meter that the ledger refuses has lost its hold: it is left as it was, named in the
- * log, and does not keep the others from being posted.
- */
+/** A meter that the ledger refuses has lost its hold: it stays unchanged and is logged, and the others are posted. */
 async function settleMeters(
   tx: Tx,
   plans: readonly MeterPlan[],
@@ -161,7 +153,10 @@ async function settleMeters(
       if (answers.some((response) => response.shortfall > 0n)) shortfalls.add(1);
     } else {
       stuck.push(plan.meter);
-      log.error({ meterId: plan.meter.id, orgId: plan.meter.orgId, answers }, 'a meter cannot be posted');
+      log.error(
+        { meterId: plan.meter.id, orgId: plan.meter.orgId, answers },
+        'the ledger refused to post a meter',
+      );
     }
   }
   await saveMeters(tx, changes);
@@ -175,10 +170,9 @@ async function settleMeters(
   return [...changes.map((change) => change.after), ...stuck];
 }
 
-/** Reads all wallets together, then handles each one that may need an action by itself. */
 async function checkWallets(db: Db, settings: SweepSettings): Promise<{ wallets: number; moved: number }> {
   const { shards, log } = settings;
-  // Only to find the wallets that need attention: each of them is judged again by the clock of its own transaction.
+  // Only selects wallets; each selected wallet is checked again at the time of its own transaction.
   const now = db.clock.now();
   const looks = await readWalletStatuses(db, shards, now);
   const runner = createItemRunner(checkWalletsLoop, { db, log });
@@ -200,7 +194,7 @@ async function checkWallets(db: Db, settings: SweepSettings): Promise<{ wallets:
   return { wallets: looks.length, moved };
 }
 
-/** Calls off many stops in one transaction. If that fails, tries smaller batches, and postpones only stops that fail alone. */
+/** Cancels stops in batches; a failed batch is split, and only stops that fail alone are postponed. */
 async function cancelObsoleteStopsInBatches(
   db: Db,
   { batchSize, policy, log }: Pick<SweepSettings, 'batchSize' | 'policy' | 'log'>,
@@ -220,7 +214,7 @@ async function cancelObsoleteStopsInBatches(
   }
 }
 
-/** All of them where their balances cannot be read together: each is then read by itself. */
+/** Selects all wallets if their balances cannot be read together; each is then read separately. */
 async function selectWalletsToCheck(
   db: Db,
   looks: readonly WalletStatus[],
@@ -233,7 +227,7 @@ async function selectWalletsToCheck(
       return needsCheck(look, runway, settings);
     });
   } catch (error) {
-    settings.log.warn({ err: error, wallets: looks.length }, 'balances could not be read together');
+    settings.log.warn({ err: error, wallets: looks.length }, 'reading balances in one query failed');
     return looks;
   }
 }
@@ -250,8 +244,8 @@ function needsCheck(look: WalletStatus, runway: number | null, { now, policy }: 
 const RECALL_FAILURES_MAX = 5;
 
 /**
- * After some failures in a row no further recall is tried in this sweep: thousands of wallets would each wait for the time-out.
- * One failure does not count, because it may be caused by a single organisation.
+ * Stops recalling after several failures in a row, because thousands of wallets would each wait for the timeout. A
+ * single failure may be caused by one organisation, so it does not count.
  */
 function stopAfterFailures(recall: RecallCredit | undefined): RecallCredit | undefined {
   if (recall === undefined) return undefined;
@@ -270,9 +264,8 @@ function stopAfterFailures(recall: RecallCredit | undefined): RecallCredit | und
 }
 
 /**
- * Running resources are paid for before future inference: if the wallet does not cover the next renewals, lent credit is
- * recalled from the pot. Outside of any transaction, since the pot is asked over the network; if it cannot be asked, the
- * wallet is judged by what it has.
+ * Running resources are paid for before future inference, so leased credit is recalled. It runs outside of a
+ * transaction, because a recall uses the network. If it fails, the wallet is checked with the money that it has.
  */
 async function recallLeasedCredit(
   db: Db,
@@ -287,14 +280,11 @@ async function recallLeasedCredit(
   try {
     await recallMoney({ orgId, mode, amount: wanted });
   } catch (error) {
-    log.warn({ err: error, orgId }, 'lent money could not be called back');
+    log.warn({ err: error, orgId }, 'leased credit could not be recalled');
   }
 }
 
-/**
- * Looks closely at one wallet, and answers whether it came to another step. Its running meters are locked, so that no
- * renewal moves money between the meters and the balance while they are read.
- */
+/** Locks the running meters, so that no renewal moves money between holds and balance meanwhile. */
 function updateWallet(db: Db, wallet: WalletRef, settings: SweepSettings): Promise<boolean> {
   const { policy } = settings;
   return db.transaction({ name: 'walk ladder', isolation }, async (tx) => {
@@ -347,7 +337,6 @@ async function applyDunningTransition(
   transitionsCounter.add(1, { step: move.step });
 }
 
-/** Shares out what the wallet has left, and answers its meters as they are then. */
 async function equalizeHolds(
   tx: Tx,
   meters: readonly Meter[],
@@ -357,7 +346,7 @@ async function equalizeHolds(
   const { now, policy } = settings;
   const targets = equalizedHoldTargets(meters, available, now, policy);
   const plans = meters.map((meter) => planPosting(meter, now, policy, targets.get(meter.id)));
-  // Who gives comes first: what is let go can then be taken by the others.
+  // Shrinking holds come first, so that growing holds can use the released money.
   const growth = (plan: (typeof plans)[number]): bigint => plan.target - plan.meter.held;
   return settleMeters(
     tx,
@@ -366,7 +355,7 @@ async function equalizeHolds(
   );
 }
 
-/** Takes up shards that no worker has swept for `everyMs` and sweeps them. Answers how many there were. */
+/** Claims and sweeps shards that no worker has swept for `everyMs`. Returns their number. */
 export async function sweepDueShards(
   db: Db,
   options: Omit<SweepOptions, 'shards'> & { readonly everyMs: number; readonly limit: number },
@@ -385,7 +374,9 @@ export async function sweepDueShards(
       .transaction({ name: 'give meter shards back', isolation }, (tx) =>
         releaseMeterShards(tx, { shards, at, everyMs }),
       )
-      .catch((problem: unknown) => log.warn({ err: problem }, 'meter shards wait for their next turn'));
+      .catch((problem: unknown) =>
+        log.warn({ err: problem }, 'releasing meter shards failed; they wait for the next sweep'),
+      );
     throw error;
   }
   return shards.length;

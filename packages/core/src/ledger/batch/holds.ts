@@ -42,7 +42,7 @@ import {
 } from './working-set.ts';
 import { addShares, replayOf } from './transfers.ts';
 
-/** Decides commands on holds: set money aside, charge a part of it, release the rest. */
+/** Decides commands on holds: hold money, charge a part of it, release the rest. */
 
 interface HoldIncrease {
   readonly more: bigint;

@@ -60,7 +60,7 @@ export interface CreditCommand extends CommandBase {
 }
 
 /**
- * What happens if the balance is insufficient. `refuse`: no transfer. `shortfall`: the operator's shortfall account
+ * The behaviour if the balance is insufficient. `refuse`: no transfer. `shortfall`: the operator's shortfall account
  * pays the rest, so that the recipient is paid in full and the balance keeps its floor.
  */
 export type OnShortfall = 'refuse' | 'shortfall';
@@ -130,7 +130,7 @@ export interface PostCommand extends CommandBase {
   readonly of?: PaidOnly;
   readonly keyId?: KeyId;
   readonly usage?: UsageQuantities;
-  /** The end of the usage. Usage before the end of a month is booked in that month while it is open. */
+  /** The end of the usage. Usage before the end of a month is recorded in that month while it is open. */
   readonly usedBy?: Date;
   readonly description: string;
 }

@@ -1,6 +1,6 @@
 /**
- * Defines the booking months, in UTC. Meters post hourly and usage arrives by a stream, so a month stays open for some
- * hours and late usage is booked at its last instant. After that, postings belong to the next month.
+ * Defines the accounting months, in UTC. Meters post hourly and usage arrives by a stream, so a month stays open for some
+ * hours and late usage is recorded at its last instant. After that, postings belong to the next month.
  */
 
 const hourMs = 3_600_000;
@@ -8,7 +8,7 @@ const hourMs = 3_600_000;
 /** How long after its end a month still accepts its usage. */
 export const MONTH_STAYS_OPEN_MS = 3 * hourMs;
 
-/** After this time nothing can be booked in a month: one more hour for clock differences and long transactions. */
+/** After this time nothing can be recorded in a month: one more hour for clock differences and long transactions. */
 export const MONTH_CLOSED_AFTER_MS = MONTH_STAYS_OPEN_MS + hourMs;
 
 /** The first instant of the month of this time. */
@@ -20,7 +20,7 @@ export function monthAfter(month: Date): Date {
   return new Date(Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1));
 }
 
-/** The booking time of usage that ended at `usedBy`: now, or the last instant of the previous month. */
+/** The recorded time of usage that ended at `usedBy`: now, or the last instant of the previous month. */
 export function bookingTimeMs(usedBy: Date | undefined, nowMs: number): number {
   const monthMs = monthOf(new Date(nowMs)).getTime();
   const isOfMonthBefore = usedBy !== undefined && usedBy.getTime() <= monthMs;
