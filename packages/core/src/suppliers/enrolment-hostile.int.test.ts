@@ -45,11 +45,11 @@ import {
 import { findEnrolment } from './enrolment/enrolment.store.ts';
 import { EnrolmentSweep } from './enrolment/enrolment.sweep.ts';
 
-/** Machines that ask to join and then lie: doubles of their daemons, and all of ours that is real. */
+/** Tests enrolment with doubles of hostile daemons; everything else is real. */
 
 const REGION = 'us-central-1';
 const MINUTE_MS = 60_000;
-/** Divides the time limits of calls where a daemon gives no answer, so that a test does not wait a quarter of a minute for each. */
+/** Divides the time limits of calls to daemons that do not respond, so that tests do not wait 15 seconds for each. */
 const TIME_DIVISOR = 25;
 
 let database: TestDatabase;
@@ -120,14 +120,14 @@ function useTimeLimits({ divisor, readTimeoutMs }: { divisor: number; readTimeou
   sync = new FleetSync({ db, clock: hybridClock(clock), log, holder: 'test', drivers, tuning });
 }
 beforeEach(() => {
-  // The product's own time limits: an honest daemon may be slow on a slow machine.
+  // The production time limits, because an honest daemon may be slow on a slow machine.
   useTimeLimits({ divisor: 1, readTimeoutMs: 60_000 });
 });
 afterEach(async () => {
   await sync.stop();
   await drivers.close();
   await Promise.all(daemons.splice(0).map((daemon) => daemon[Symbol.asyncDispose]()));
-  // Nothing of one test is due in another.
+  // No enrolment of one test must be due in another.
   await clock.advance(24 * 60 * MINUTE_MS);
   await sweep();
 });
@@ -160,7 +160,7 @@ async function newToken(orgId: OrgId): Promise<string> {
   return token;
 }
 
-/** What join.sh does and sends. */
+/** Sends the same request as join.sh. */
 function joinWith(
   daemon: HostileIncus,
   token: string,
@@ -186,10 +186,10 @@ async function sweep(): Promise<void> {
 }
 
 async function now({ orgId, id }: Enrolment): Promise<Enrolment> {
-  return (await findEnrolment(db, orgId, id)) ?? expect.fail('There is no such enrolment.');
+  return (await findEnrolment(db, orgId, id)) ?? expect.fail('The enrolment does not exist.');
 }
 
-/** Tried until its time is over. */
+/** Retries until the deadline has passed. */
 async function giveUpOn(enrolment: Enrolment): Promise<Enrolment> {
   await sweep();
   await clock.advance(16 * MINUTE_MS);
@@ -203,55 +203,58 @@ const clustersOf = async (orgId: OrgId): Promise<readonly string[]> => {
   return rows.map(({ status }) => status);
 };
 
-it('an honest double is trusted and inspected, so that what follows is about lies', async () => {
+it('an honest daemon double is trusted and inspected, so later tests fail only because of the misbehaviour', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
   await sweep();
   expect(await now(enrolment)).toMatchObject({ stage: 'inspecting', problem: null, trustToken: null });
   await sync.tick();
   const { clusterId } = await now(enrolment);
-  await sync.look(clusterId ?? expect.fail('It has no cluster.'));
+  await sync.look(clusterId ?? expect.fail('The enrolment has no cluster.'));
   await clock.advance(MINUTE_MS);
   await sweep();
   expect(await now(enrolment)).toMatchObject({ stage: 'testing' });
 });
 
-describe.each(Object.entries<Misbehaviour>(unusableResponses))('a daemon that answers with %s', (_, flaw) => {
-  it('is refused in words once its time is over, keeps no secret of its owner here, and may ask again', async () => {
-    useTimeLimits({ divisor: TIME_DIVISOR, readTimeoutMs: 600 });
-    const [orgId, daemon] = [await newSupplier(), await newDaemon()];
-    const token = await newToken(orgId);
-    const enrolment = await joinWith(daemon, token);
-    daemon.misbehaviour = flaw;
-    await sweep();
-    const waiting = await now(enrolment);
-    expect(waiting.stage).toBe('trusting');
-    expect(waiting.problem).not.toMatch(/[\u0000-\u001f]/);
-    expect((waiting.problem ?? '').length).toBeGreaterThan(0);
-    const refused = await giveUpOn(enrolment);
-    expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
-    expect((refused.problem ?? '').length).toBeLessThanOrEqual(1_000);
-    expect(await clustersOf(orgId)).toEqual([]);
-    // From here on the daemon is honest, and may be slow.
-    await drivers.close();
-    useTimeLimits({ divisor: 1, readTimeoutMs: 60_000 });
-    daemon.misbehaviour = null;
-    const again = await joinWith(daemon, token);
-    expect(again.id).not.toBe(enrolment.id);
-    await sweep();
-    expect((await now(again)).stage).toBe('inspecting');
-  });
-});
+describe.each(Object.entries<Misbehaviour>(unusableResponses))(
+  'a daemon that responds with %s',
+  (_, flaw) => {
+    it('is refused with a text after the deadline, leaves no secret stored, and can ask again', async () => {
+      useTimeLimits({ divisor: TIME_DIVISOR, readTimeoutMs: 600 });
+      const [orgId, daemon] = [await newSupplier(), await newDaemon()];
+      const token = await newToken(orgId);
+      const enrolment = await joinWith(daemon, token);
+      daemon.misbehaviour = flaw;
+      await sweep();
+      const waiting = await now(enrolment);
+      expect(waiting.stage).toBe('trusting');
+      expect(waiting.problem).not.toMatch(/[\u0000-\u001f]/);
+      expect((waiting.problem ?? '').length).toBeGreaterThan(0);
+      const refused = await giveUpOn(enrolment);
+      expect(refused).toMatchObject({ stage: 'refused', trustToken: null });
+      expect((refused.problem ?? '').length).toBeLessThanOrEqual(1_000);
+      expect(await clustersOf(orgId)).toEqual([]);
+      // From here on the daemon is honest but may be slow.
+      await drivers.close();
+      useTimeLimits({ divisor: 1, readTimeoutMs: 60_000 });
+      daemon.misbehaviour = null;
+      const again = await joinWith(daemon, token);
+      expect(again.id).not.toBe(enrolment.id);
+      await sweep();
+      expect((await now(again)).stage).toBe('inspecting');
+    });
+  },
+);
 
 it.each(Object.entries<Misbehaviour>(impossibleHardware))(
-  'a daemon that reports %s is never tested, let alone enrolled',
+  'a daemon that reports %s is neither tested nor enrolled',
   async (_, flaw) => {
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
     const enrolment = await joinWith(daemon, await newToken(orgId));
     await sweep();
     daemon.misbehaviour = flaw;
     await sync.tick();
-    await sync.look((await now(enrolment)).clusterId ?? expect.fail('It has no cluster.'));
+    await sync.look((await now(enrolment)).clusterId ?? expect.fail('The enrolment has no cluster.'));
     const refused = await giveUpOn(enrolment);
     expect(refused.stage).toBe('refused');
     expect(await clustersOf(orgId)).toEqual(['removed']);
@@ -259,7 +262,7 @@ it.each(Object.entries<Misbehaviour>(impossibleHardware))(
 );
 
 describe('a daemon that trusts us with more than one project', () => {
-  it('is refused when it says so, and is made to forget our certificate', async () => {
+  it('is refused when it reports full trust, and our certificate is removed from it', async () => {
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
     const incusToken = daemon.trustToken({ restricted: false });
     const enrolment = await joinWith(daemon, await newToken(orgId), { incusToken });
@@ -271,7 +274,7 @@ describe('a daemon that trusts us with more than one project', () => {
     expect(await clustersOf(orgId)).toEqual([]);
   });
 
-  it('is refused when it says that it does not and shows us what is not ours', async () => {
+  it('is refused when it denies full trust but shows other projects', async () => {
     const [orgId, daemon] = [await newSupplier(), await newDaemon()];
     const enrolment = await joinWith(daemon, await newToken(orgId));
     const others = [{ name: 'web', project: 'default', status: 'Running', status_code: 103 }];
@@ -284,16 +287,16 @@ describe('a daemon that trusts us with more than one project', () => {
   });
 });
 
-it('a machine of which something cannot be written down is refused when its time is over, as every other', async () => {
+it('an enrolment whose outcome cannot be stored is still refused after the deadline', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
-  // As if a text of it had come through all that checks texts.
+  // As if an invalid text had passed all checks.
   sweeper = new EnrolmentSweep({ ...deps, credentialRef: 'a\u0000b' });
   expect(await giveUpOn(enrolment)).toMatchObject({ stage: 'refused', trustToken: null });
   expect(await clustersOf(orgId)).toEqual([]);
 });
 
-it('a daemon whose owner did not ask for it is not taken: its project does not name the join token', async () => {
+it('a daemon whose project does not name the join token is refused', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
   daemon.fake.projectConfig['user.millrace.join'] = 'f'.repeat(64);
@@ -301,7 +304,7 @@ it('a daemon whose owner did not ask for it is not taken: its project does not n
   expect((await now(enrolment)).problem).toContain('does not name the join token');
 });
 
-it('a daemon that shows another certificate than the one it was announced with is told no secret', async () => {
+it('a daemon with another certificate than announced receives no request', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const enrolment = await joinWith(daemon, await newToken(orgId));
   await daemon.showOtherCertificate();
@@ -310,14 +313,14 @@ it('a daemon that shows another certificate than the one it was announced with i
   expect(await now(enrolment)).toMatchObject({ stage: 'trusting' });
 });
 
-it('a token of one daemon and the certificate of another do not go together', async () => {
+it('a trust token of one daemon with the certificate of another is refused', async () => {
   const [orgId, one, other] = [await newSupplier(), await newDaemon(), await newDaemon()];
   const token = await newToken(orgId);
   const mixed = joinWith(one, token, { serverCertificate: other.certificate.certificate });
   await expect(mixed).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
 });
 
-it('a daemon at an address of our inside is never connected to', async () => {
+it('a daemon at an internal address is never connected to', async () => {
   await drivers.close();
   deps = depsWith(createNetGuard({ allowedNetworks: [] }));
   sweeper = new EnrolmentSweep(deps);
@@ -328,7 +331,7 @@ it('a daemon at an address of our inside is never connected to', async () => {
   expect(refused.stage).toBe('refused');
 });
 
-/** Leaves nothing of the supplier for the sweeps of other tests. */
+/** Ends all enrolments of a supplier, so that later tests do not process them. */
 async function refuseAll(orgId: OrgId): Promise<void> {
   await sql`update supplier_machines set stage = 'refused', next_try_at = null, deadline_at = null, trust_token = null
     where org_id = ${toUuid(orgId)}`.execute(db.kysely);
@@ -338,7 +341,7 @@ describe(failingLoop('enrol machines'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
     'a supplier whose daemon %s delays no other supplier',
     async (how) => {
-      // Long enough for an honest daemon on a slow machine; the silent ones are waited for at the end.
+      // Long enough for an honest daemon on a slow machine; the test waits for the silent ones at the end.
       useTimeLimits({ divisor: 2, readTimeoutMs: 60_000 });
       const [hostileOrg, otherOrg] = [await newSupplier(), await newSupplier()];
       const token = await newToken(hostileOrg);
@@ -360,12 +363,12 @@ describe(failingLoop('enrol machines'), () => {
   );
 });
 
-it('a supplier has at most so many machines that are joining, however many ask at once', async () => {
+it('a supplier has at most JOINING_MACHINES_MAX joining machines under concurrent requests', async () => {
   const orgId = await newSupplier();
   const token = await newToken(orgId);
   const daemon = await newDaemon();
   const first = await joinWith(daemon, token);
-  // Rows of other daemons, as if they were waiting too.
+  // Rows of other daemons that also wait.
   await sql`
     insert into supplier_machines (id, supplier_id, org_id, join_token_id, name, cluster_name, region, endpoint,
       server_certificate, server_fingerprint, stage, next_try_at, deadline_at, joined_at)
@@ -384,10 +387,10 @@ it('a supplier has at most so many machines that are joining, however many ask a
   await refuseAll(orgId);
 });
 
-it('a daemon that strangers named first joins with its owner: an address and a certificate are no secrets', async () => {
+it('a daemon that others named first can still be joined by its owner', async () => {
   const [outsider, owner, daemon] = [await newSupplier(), await newSupplier(), await newDaemon()];
   const token = await newToken(outsider);
-  // Nothing answers there with the certificate of the owner, or with that of the stranger.
+  // Neither certificate is served at these addresses.
   const byCertificate = await joinWith(daemon, token, { endpoint: 'https://127.0.0.2:1' });
   const byAddress = await joinWith(await newDaemon(), token, { endpoint: daemon.url });
   const own = await joinWith(daemon, await newToken(owner));
@@ -395,7 +398,7 @@ it('a daemon that strangers named first joins with its owner: an address and a c
   const stages = [await now(byCertificate), await now(byAddress), await now(own)].map(({ stage }) => stage);
   expect(stages).toEqual(['trusting', 'trusting', 'inspecting']);
   await expect(joinWith(daemon, token)).rejects.toMatchObject({ reason: 'MACHINE_JOINED_ALREADY' });
-  // Also when its project names the stranger's token and it answers there: it has joined, and does so once.
+  // Even if the project names the other token and the daemon responds, a daemon joins only once.
   await sql`update supplier_machines set endpoint = 'https://127.0.0.1:' || ${daemon.port}::text
     where id = ${toUuid(byCertificate.id)}`.execute(db.kysely);
   await clock.advance(MINUTE_MS);
@@ -406,7 +409,7 @@ it('a daemon that strangers named first joins with its owner: an address and a c
   });
 });
 
-it('who runs it again with another address is asked for there', async () => {
+it('a second request with another address continues the enrolment at that address', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const token = await newToken(orgId);
   const wrong = await joinWith(daemon, token, { endpoint: 'https://127.0.0.2:1' });
@@ -418,20 +421,20 @@ it('who runs it again with another address is asked for there', async () => {
   expect(await now(right)).toMatchObject({ stage: 'inspecting', endpoint: daemon.url });
 });
 
-it('what was taken up before it was asked anew changes nothing: its trust token is not the one any more', async () => {
+it('a worker with an outdated claim records nothing after the request was repeated', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const token = await newToken(orgId);
   const first = await joinWith(daemon, token, { incusToken: daemon.trustToken() });
   daemon.fake.secrets.clear();
   const [takenUp] = await claimEnrolments(deps, { limit: 1, perSupplier: 1, busy: [] });
   await joinWith(daemon, token);
-  await advanceEnrolment(deps, takenUp ?? expect.fail('Nothing was due.'));
+  await advanceEnrolment(deps, takenUp ?? expect.fail('No enrolment was due.'));
   expect(await now(first)).toMatchObject({ stage: 'trusting' });
   await sweep();
   expect(await now(first)).toMatchObject({ stage: 'inspecting' });
 });
 
-it('a join token that was revoked does not bring an enrolment back to its begin', async () => {
+it('a request with a revoked join token does not restart an enrolment', async () => {
   const [orgId, daemon] = [await newSupplier(), await newDaemon()];
   const token = await newToken(orgId);
   await joinWith(daemon, token);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 
-/** Parts of deploy/supplier/join.sh, run by a shell against an Incus that is made up. The whole script runs in enrolment.int.test.ts. */
+/** Tests parts of deploy/supplier/join.sh in a shell with a simulated Incus. enrolment.int.test.ts runs the whole script. */
 
 const script = readFileSync(new URL('../../../../deploy/supplier/join.sh', import.meta.url), 'utf8');
 let folder: string;
@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** From one heading to the next. */
+/** The text from one heading to the next. */
 function sectionOf(heading: string): string {
   const start = script.indexOf(`# ---- ${heading}`);
   if (start < 0) throw new Error(`join.sh has no section ${heading}.`);
@@ -21,7 +21,7 @@ function sectionOf(heading: string): string {
   return script.slice(start, end < 0 ? undefined : end);
 }
 
-/** `aliases` is a file of lines as `incus image alias list --format csv` prints them; `calls` what was asked of Incus. */
+/** `aliases` is a file as `incus image alias list --format csv` prints it; `calls` records the calls of Incus. */
 const madeUp = `
 set -eu
 fail() { echo "join.sh: $*" >&2; exit 1; }
@@ -53,7 +53,7 @@ function run(text: string, files: Readonly<Record<string, string>> = {}) {
 const images = sectionOf('What machines are made from');
 const wanted = `type=virtual-machine images=ubuntu-24.04=images:ubuntu/24.04/cloud\n`;
 
-test('a second run with another type brings the image of that type, and with the same type brings none', () => {
+test('join.sh copies the image again for another machine type, and not for the same type', () => {
   const copies = (calls: readonly string[]) => calls.filter((call) => call.startsWith('image copy'));
   const first = run(wanted + images);
   expect([first.status, first.stderr, copies(first.calls).length]).toEqual([0, '', 1]);
@@ -69,7 +69,7 @@ test('a second run with another type brings the image of that type, and with the
 test.each([
   ['does not answer', 'curl() { return 7; }', 'does not answer'],
   ['refuses', "curl() { printf '{}\\n400'; }", 'refused (status 400)'],
-])('a marketplace that %s leaves no trust token behind', (_what, curl, message) => {
+])('join.sh revokes the trust token when the marketplace %s', (_what, curl, message) => {
   const result = run(`${curl}\n${sectionOf('Trust')}\n${sectionOf('Asking to join')}`);
   expect([result.status, result.stderr]).toEqual([1, expect.stringContaining(message)]);
   const lastAdd = result.calls.findLastIndex((call) => call.startsWith('config trust add'));
@@ -78,7 +78,7 @@ test.each([
   expect(lastRevoke).toBeGreaterThan(lastAdd);
 });
 
-test('a marketplace that accepts keeps the trust token for it', () => {
+test('join.sh keeps the trust token when the marketplace accepts the machine', () => {
   const result = run(`curl() { printf '{}\\n202'; }\n${sectionOf('Trust')}\n${sectionOf('Asking to join')}`);
   expect([result.status, result.stderr]).toEqual([0, '']);
   expect(result.calls.at(-2)).toMatch(/^config trust add/);

@@ -1,6 +1,6 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-/** An item is a supplier: its months are written one after the other. */
+/** An item is a supplier; its months are written in order. */
 export const statementsLoop = defineLoop({
   name: 'write statements of suppliers',
   over: 'suppliers',
@@ -9,7 +9,7 @@ export const statementsLoop = defineLoop({
 });
 export const reliabilityLoop = defineLoop({ name: 'measure machines of suppliers', over: 'suppliers' });
 export const quarantineLoop = defineLoop({ name: 'judge machines of suppliers', over: 'suppliers' });
-/** One try at one stage, within the time that it is taken up for. The row says when the next try is. */
+/** One attempt at one stage, within the time of its claim. The row says when the next attempt is due. */
 export const enrolmentLoop = defineLoop({
   name: 'enrol machines',
   over: 'suppliers',

@@ -19,18 +19,17 @@ import {
 } from './join-tokens.store.ts';
 import { requireApprovedSupplier } from './suppliers.service.ts';
 
-/** Tokens with which machines join. Locks: the organisation, its supplier, the token. */
+/** Issues, revokes and consumes join tokens. Lock order: organisation, supplier, token. */
 
-/** Each lets strangers' machines ask to join: as many as one person can still look after. */
+/** Any machine with a token can ask to join, so a supplier has only as many tokens as it can keep track of. */
 export const USABLE_TOKENS_MAX = 100;
 
 export interface IssuedToken {
   readonly token: JoinToken;
-  /** The token itself. It exists here and in the answer, and nowhere else. */
+  /** The token in clear text. It exists only here and in the response. */
   readonly text: string;
 }
 
-/** Makes a token for machines in one region of the provider that suppliers' machines belong to. */
 export async function createJoinToken(
   tx: Tx,
   call: CallContext,
@@ -63,7 +62,7 @@ async function requireRegion(tx: Tx, providerId: string, region: string): Promis
   throw invalidField(['region'], `is not one of ${regions.map((known) => known.region).join(', ')}`);
 }
 
-/** No machine joins with it any more; those that did stay. Doing it twice changes nothing the second time. */
+/** Stops further joins; machines that joined stay. Idempotent. */
 export async function revokeJoinToken(tx: Tx, call: CallContext, id: JoinTokenId): Promise<void> {
   await authorizeCaller(tx, call, 'supplier:write');
   const isRevoked = await revokeToken(tx, call.orgId, id);
@@ -75,17 +74,14 @@ export async function revokeJoinToken(tx: Tx, call: CallContext, id: JoinTokenId
   });
 }
 
-/**
- * Lets one machine join by a token, and answers whose it is. The use is counted in the caller's transaction: whoever
- * does not write the machine down rolls it back. Two at once with the last use of a token: the second is refused.
- */
+/** Counts one use in the caller's transaction, so a rollback frees it. Concurrent callers cannot exceed the limit. */
 export async function consumeJoinToken(tx: Tx, text: string): Promise<JoinToken> {
   const token = await lockUsableToken(tx, text, (found) => found);
   await incrementTokenUse(tx, token.orgId, token.id);
   return { ...token, usedMachines: token.usedMachines + 1 };
 }
 
-/** Refuses a token with which no machine could join any more, for one that was counted already and asks again. */
+/** For a repeated request whose use was counted already: the token must be valid, but need not have uses left. */
 export async function requireUsableToken(tx: Tx, text: string): Promise<void> {
   await lockUsableToken(tx, text, (found) => ({ ...found, usedMachines: 0 }));
 }

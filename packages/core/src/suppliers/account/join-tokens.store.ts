@@ -5,7 +5,7 @@ import type { JoinToken } from './join-tokens.ts';
 import type { Supplier } from './suppliers.ts';
 import type { SupplierPageRequest } from './suppliers.store.ts';
 
-/** All SQL about join tokens. Only the hash of a token comes here. */
+/** SQL of join tokens. Only the hash of a token is stored. */
 
 function toToken(row: Selectable<Tables['supplier_join_tokens']>): JoinToken {
   return {
@@ -56,7 +56,7 @@ export async function insertJoinToken(
   return toToken(row);
 }
 
-/** Newest first, also those that can no longer be used; one more than the limit, if there is one. */
+/** Newest first, also unusable ones; returns one more than the limit if there are more. */
 export async function listJoinTokens(
   reader: Reader,
   orgId: OrgId,
@@ -74,7 +74,6 @@ export async function listJoinTokens(
   return rows.map(toToken);
 }
 
-/** Those with which a machine can still join. */
 export async function countUsableTokens(reader: Reader, orgId: OrgId, now: Date): Promise<number> {
   const { tokens } = await reader.kysely
     .selectFrom('supplier_join_tokens')
@@ -87,7 +86,7 @@ export async function countUsableTokens(reader: Reader, orgId: OrgId, now: Date)
   return Number(tokens);
 }
 
-/** Marks a token revoked; false when it was before, null when the organisation has no such token. The first time stands. */
+/** Returns false when the token was revoked before (the first time stays), null when the organisation has no such token. */
 export async function revokeToken(tx: Tx, orgId: OrgId, id: JoinTokenId): Promise<boolean | null> {
   const row = await tx.kysely
     .selectFrom('supplier_join_tokens')
@@ -107,10 +106,7 @@ export async function revokeToken(tx: Tx, orgId: OrgId, id: JoinTokenId): Promis
   return true;
 }
 
-/**
- * Finds a token before it is known whose it is: the one read on tenant data without an organisation id. The hash is of
- * 256 random bits, so whoever has it has the token. Locked, so that it lets in no more machines than it was made for.
- */
+/** Reads without an organisation id, because the hash identifies the owner. The lock enforces the token's limit. */
 export async function lockTokenByHash(tx: Tx, sha256: Buffer): Promise<JoinToken | null> {
   const row = await tx.kysely
     .selectFrom('supplier_join_tokens')
@@ -121,7 +117,7 @@ export async function lockTokenByHash(tx: Tx, sha256: Buffer): Promise<JoinToken
   return row === undefined ? null : toToken(row);
 }
 
-/** The caller holds its lock and knows that it can be used. */
+/** The caller holds the lock and has checked that the token is usable. */
 export async function incrementTokenUse(tx: Tx, orgId: OrgId, id: JoinTokenId): Promise<void> {
   await tx.kysely
     .updateTable('supplier_join_tokens')

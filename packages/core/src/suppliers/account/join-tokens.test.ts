@@ -17,8 +17,8 @@ const token: JoinToken = {
   createdAt: NOW,
 };
 
-describe('a join token', () => {
-  it('is found by its hash, and nothing but a token has one', () => {
+describe('join tokens', () => {
+  it('are found by their hash, and other texts have no hash', () => {
     const { text, sha256 } = mintJoinToken();
     expect(text).toMatch(/^mrj_[0-9a-f]{64}$/);
     expect(hashJoinToken(text)).toEqual(sha256);
@@ -35,7 +35,7 @@ describe('a join token', () => {
     }
   });
 
-  it('is made of what the dice say, all of it', () => {
+  it('contain all bytes of the random source', () => {
     const bytes = Uint8Array.from({ length: 32 }, (_, index) => index);
     const { text } = mintJoinToken((count) => bytes.subarray(0, count));
     expect(text).toBe(`mrj_${Buffer.from(bytes).toString('hex')}`);
@@ -43,11 +43,23 @@ describe('a join token', () => {
   });
 
   it.each<[string, Partial<JoinToken>, RegExp | null]>([
-    ['that has uses left', {}, null],
-    ['that was revoked', { revokedAt: NOW }, /revoked/],
-    ['whose time has come this instant', { expiresAt: NOW }, /expired at 2026-01-01T12:00:00.000Z/],
-    ['that as many machines used as may', { usedMachines: 2 }, /2 machines, and is used up/],
-    ['of one machine, used', { maxMachines: 1 }, /one machine, and is used up/],
+    ['problemWithToken accepts a token with uses left', {}, null],
+    ['problemWithToken refuses a revoked token', { revokedAt: NOW }, /revoked/],
+    [
+      'problemWithToken refuses a token that expires at this instant',
+      { expiresAt: NOW },
+      /expired at 2026-01-01T12:00:00.000Z/,
+    ],
+    [
+      'problemWithToken refuses a token with all machines joined',
+      { usedMachines: 2 },
+      /2 machines, and is used up/,
+    ],
+    [
+      'problemWithToken refuses a used token for one machine',
+      { maxMachines: 1 },
+      /one machine, and is used up/,
+    ],
   ])('%s', (_what, fields, problem) => {
     const found = problemWithToken({ ...token, ...fields }, NOW);
     if (problem === null) expect(found).toBeNull();

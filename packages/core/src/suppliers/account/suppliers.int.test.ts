@@ -62,7 +62,7 @@ async function newToken(fields: { maxMachines?: number; ttlMs?: number } = {}): 
   return text;
 }
 
-/** Refused with the reason that it cannot be used; anything else is a failure of the test. */
+/** The reason of the refusal; any other error fails the test. */
 async function reasonOf(spending: Promise<unknown>): Promise<string> {
   const outcome = await spending.then(
     () => 'spent',
@@ -71,8 +71,8 @@ async function reasonOf(spending: Promise<unknown>): Promise<string> {
   return outcome instanceof Fault ? outcome.reason : String(outcome);
 }
 
-describe('a join token', () => {
-  it('lets in as many machines as it was made for, however many ask at once', async () => {
+describe('consumeJoinToken', () => {
+  it('admits exactly maxMachines machines under concurrent requests', async () => {
     const text = await newToken({ maxMachines: 3 });
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, () => reasonOf(inTx((tx) => consumeJoinToken(tx, text)))),
@@ -80,7 +80,7 @@ describe('a join token', () => {
     expect(outcomes.toSorted()).toEqual([...Array(7).fill('JOIN_TOKEN_INVALID'), ...Array(3).fill('spent')]);
   });
 
-  it('is not used up by a machine that was not written down', async () => {
+  it('counts no use when the transaction rolls back', async () => {
     const text = await newToken();
     const failed = inTx(async (tx) => {
       await consumeJoinToken(tx, text);
@@ -91,7 +91,7 @@ describe('a join token', () => {
     expect(token).toMatchObject({ orgId, clusterName: 'c1', region: 'us-central-1', usedMachines: 1 });
   });
 
-  it('of a supplier that was suspended, of an organisation that was, or expired lets nobody in', async () => {
+  it('refuses expired tokens and tokens of suspended suppliers and organisations', async () => {
     const supplierId = await insertSupplier(db, { orgId });
     const text = await newToken({ maxMachines: 9 });
     const expired = await newToken({ ttlMs: -1 });
@@ -104,7 +104,7 @@ describe('a join token', () => {
     expect(await reasonOf(inTx((tx) => consumeJoinToken(tx, text)))).toBe('SUPPLIER_NOT_APPROVED');
   });
 
-  it('is one of ours, and nothing else is', async () => {
+  it('refuses texts that are not an issued token', async () => {
     const outcome = await reasonOf(inTx((tx) => consumeJoinToken(tx, mintJoinToken().text)));
     expect(outcome).toBe('JOIN_TOKEN_INVALID');
     expect(await reasonOf(inTx((tx) => consumeJoinToken(tx, `mrj_' or true --`)))).toBe('JOIN_TOKEN_INVALID');
@@ -139,7 +139,6 @@ async function setMachine(
   });
 }
 
-/** A key of the organisation's owner, who is a supplier by now. */
 async function ownersCall(): Promise<CallContext> {
   const user = { id: ownerId, name: 'Ada Tester', email: 'ada@example.com', image: null };
   const { key } = await inTx((tx) =>
@@ -150,8 +149,8 @@ async function ownersCall(): Promise<CallContext> {
 
 const isListed = async (nodeId: NodeId) => (await readListedMachines(db, [nodeId])).has(nodeId);
 
-describe('what is for rent', () => {
-  it('tells the price, the name of the cluster, and who is paid with which fee', async () => {
+describe('readListedMachines and findListedMachine', () => {
+  it('return price, cluster name, supplier and fee', async () => {
     const { supplierId, clusterId, nodeId } = await insertSupplierMachine(db, {
       orgId,
       clusterName: 'alpine',
@@ -175,16 +174,16 @@ describe('what is for rent', () => {
   it.each([
     ['unlisted', { listed: false }],
     ['not approved', { approval: 'pending' }],
-    ['refused', { approval: 'rejected' }],
-    ['in its tests', { stage: 'testing' }],
+    ['rejected', { approval: 'rejected' }],
+    ['under test', { stage: 'testing' }],
     ['withdrawn', { stage: 'withdrawn' }],
-  ] as const)('is no machine that is %s', async (_what, fields) => {
+  ] as const)('exclude a machine that is %s', async (_what, fields) => {
     const { nodeId } = await insertSupplierMachine(db, { orgId, ...fields });
     expect(await isListed(nodeId)).toBe(false);
     expect(await inTx((tx) => findListedMachine(tx, nodeId))).toBeNull();
   });
 
-  it('ends with the approval of its supplier, of the machine, and of the organisation, and comes back with it', async () => {
+  it('exclude a machine while its supplier, itself or its organisation is not approved', async () => {
     const { supplierId, nodeId } = await insertSupplierMachine(db, { orgId });
     const review = (approval: 'approved' | 'rejected') =>
       inTx((tx) => reviewMachine(tx, cause, nodeId, { approval, reason: 'looked at' }));
@@ -204,7 +203,7 @@ describe('what is for rent', () => {
     expect(await isListed(nodeId)).toBe(true);
   });
 
-  it('is what suppliers are told that it is, whatever the stage, the approvals, the price and the wish', async () => {
+  it('agree with reasonNotForRent for every stage, approval, price and listing', async () => {
     const { nodeId, supplierId } = await insertSupplierMachine(db, { orgId });
     const shown: string[] = [];
     for (const stage of ['testing', 'enrolled', 'withdrawn'] as const) {
@@ -230,7 +229,7 @@ describe('what is for rent', () => {
     expect(shown).toEqual(['enrolled approved listed approved']);
   });
 
-  it('costs who rents it no more than what was shown in the last minute, however often it was raised or taken off', async () => {
+  it('charge a new rental at most the lowest price listed in the last minute', async () => {
     const { nodeId } = await insertSupplierMachine(db, { orgId, pricePerGpuHourNanoUsd: 1_000_000_000n });
     const call = await ownersCall();
     const offer = (change: MachineListingChange) =>
@@ -256,7 +255,7 @@ describe('what is for rent', () => {
     expect([await listed(), await paid()]).toEqual([9_000_000_000n, 9_000_000_000n]);
   });
 
-  it('are the operator’s own machines at the price of their cluster, with nobody else paid', async () => {
+  it('include the operator’s own machines at the price of their cluster, without a supplier', async () => {
     const { nodeIds, clusterId } = await insertFleet(db, { nodes: 1, offer: 'marketplace' });
     const [nodeId] = nodeIds;
     if (nodeId === undefined) throw new Error('no node');
@@ -273,7 +272,7 @@ describe('what is for rent', () => {
     });
   });
 
-  it('is nothing that is sold as something else', async () => {
+  it('exclude machines of other offers', async () => {
     const { nodeIds, clusterId } = await insertFleet(db, { nodes: 1, offer: 'virtual-machine' });
     await inTx((tx) =>
       sql`update clusters set settings = '{"pricePerGpuHourUsd": 0.99}' where id = ${toUuid(clusterId)}`.execute(
@@ -283,7 +282,7 @@ describe('what is for rent', () => {
     expect(await readListedMachines(db, nodeIds)).toEqual(new Map());
   });
 
-  it('stays so while somebody rents it: a suspension waits, and then nobody rents it any more', async () => {
+  it('let a concurrent suspension wait until the rental has committed, and exclude the machine afterwards', async () => {
     const { supplierId, nodeId } = await insertSupplierMachine(db, { orgId });
     const order: string[] = [];
     const found = Promise.withResolvers<void>();
@@ -297,7 +296,7 @@ describe('what is for rent', () => {
     const suspending = suspend(supplierId).then(() => void order.push('suspended'));
     try {
       await somebodyWaits();
-      // Another one rents at the same time and is not held up.
+      // A concurrent rental is not delayed.
       expect(await inTx((tx) => findListedMachine(tx, nodeId))).not.toBeNull();
     } finally {
       paid.resolve();
@@ -308,11 +307,11 @@ describe('what is for rent', () => {
   });
 });
 
-/** By a connection of its own: the application does not see what others wait for. */
+/** Uses its own connection, because the application cannot see lock waits of others. */
 async function somebodyWaits(): Promise<void> {
   const watcher = await database.connect();
   try {
-    await eventually({ what: 'somebody waits for a lock' }, async () => {
+    await eventually({ what: 'a session waits for a lock' }, async () => {
       const { rows } = await watcher.query(
         "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
       );

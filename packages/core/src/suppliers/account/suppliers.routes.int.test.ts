@@ -81,8 +81,8 @@ async function rentOn(nodeId: NodeId): Promise<void> {
   );
 }
 
-describe('becoming a supplier', () => {
-  it('takes an application and an approval, and then the owner’s key can make one that supplies', async () => {
+describe('supplier accounts', () => {
+  it('need an application and an approval; then owners and admins can create supplier keys', async () => {
     const org = await seedOrganisation(fixture.db);
     const { key } = org.owner;
     const admin = await org.addPerson('admin');
@@ -104,7 +104,7 @@ describe('becoming a supplier', () => {
     const id = applied.json.id as string;
     const approved = await rule('POST', `suppliers/${id}/approve`, { reason: 'known', feePercentage: 12.5 });
     expect(approved.json).toMatchObject({ status: 'approved', feePercentage: 12.5, statusReason: 'known' });
-    // What was given less than all cannot name what it was not given, and whoever only works there supplies nothing.
+    // A key with fewer scopes cannot grant scopes that it lacks, and a member has no supplier scopes.
     const narrow = await makeKey(key, ['api-keys:write', 'organisation:write']);
     expect(outcome(await makeKey(narrow.json.key as string, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
     expect(outcome(await makeKey(member.key, supplies))).toEqual([403, 'SCOPE_ESCALATION']);
@@ -116,7 +116,7 @@ describe('becoming a supplier', () => {
     expect(outcome(await send('GET', 'machines', { key }))).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('ends for a person who is no longer an admin, and not for the others', async () => {
+  it('are closed to a user whose admin role was removed, and stay open to the others', async () => {
     const admin = await supplier.addPerson('admin');
     expect((await send('GET', 'machines', { key: admin.key })).status).toBe(200);
     const path = `/v2/organisations/${supplier.organisation.id}/members/${admin.userId}`;
@@ -126,7 +126,7 @@ describe('becoming a supplier', () => {
     expect((await send('GET', 'machines')).status).toBe(200);
   });
 
-  it('can be tried again after a rejection, and a suspension is none', async () => {
+  it('can apply again after a rejection but not after a suspension', async () => {
     const body = { name: 'Once more' };
     const applied = await send('POST', 'application', { body });
     const id = applied.json.id as string;
@@ -145,7 +145,7 @@ describe('becoming a supplier', () => {
     expect(outcome(await send('POST', 'application', { body }))).toEqual([409, 'SUPPLIER_EXISTS']);
   });
 
-  it('is listed for operators by status, and each act is in the log with its reason', async () => {
+  it('are listed for operators by status, and each review is in the audit log with its reason', async () => {
     const id = await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
     await rule('POST', `suppliers/${id}/reject`, { reason: 'late with everything' });
     const ids: string[] = [];
@@ -160,7 +160,7 @@ describe('becoming a supplier', () => {
     expect(log.json.items[0]).toMatchObject({ action: 'supplier.suspended', reason: 'late with everything' });
   });
 
-  it('has a fee that is exact, or is refused', async () => {
+  it('accept only fees of at most four decimals', async () => {
     const id = await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
     const approve = (feePercentage: number) =>
       rule('POST', `suppliers/${id}/approve`, { reason: 'a better deal', feePercentage });
@@ -175,7 +175,7 @@ describe('join tokens', () => {
 
   beforeEach(() => insertSupplier(fixture.db, { orgId: supplier.organisation.id }));
 
-  it('are shown once, and neither a replay, a list nor a log shows them again', async () => {
+  it('are shown once, and not by a replay, a list or a log', async () => {
     const headers = { 'idempotency-key': uniqueId() };
     const made = await send('POST', 'join-tokens', { body: request, headers });
     expect(made.status, made.text).toBe(201);
@@ -188,7 +188,7 @@ describe('join tokens', () => {
     expect(fixture.logs()).not.toContain(token);
   });
 
-  it('are revoked once and for good', async () => {
+  it('are revoked once; a second revocation changes nothing', async () => {
     const { json } = await send('POST', 'join-tokens', { body: request });
     const revoke = () => send('DELETE', `join-tokens/${json.id as string}`);
     expect((await revoke()).status).toBe(204);
@@ -201,15 +201,15 @@ describe('join tokens', () => {
   it.each([
     ['a region that is not open', { region: 'atlantis' }, 'region'],
     ['a name that no cluster can have', { clusterName: 'Alpine!' }, 'clusterName'],
-    ['a time that is too long', { ttlSeconds: 8 * 24 * 3600 }, 'ttlSeconds'],
-  ])('are not made for %s', async (_what, fields, field) => {
+    ['a TTL that is too long', { ttlSeconds: 8 * 24 * 3600 }, 'ttlSeconds'],
+  ])('are not created for %s', async (_what, fields, field) => {
     const response = await send('POST', 'join-tokens', { body: { ...request, ...fields } });
     expect([response.status, response.json.issues[0].path]).toEqual([400, [field]]);
   });
 
-  it('are not made by a supplier that is not approved, nor more than can be looked after', async () => {
+  it('are not created for a suspended supplier or beyond the limit', async () => {
     const made: Awaited<ReturnType<typeof send>>[] = [];
-    // Some at once: of those that the limit is reached by, one is made.
+    // Concurrent requests, so that exactly one of those that reach the limit succeeds.
     while (made.length < 105) {
       const some = Array.from({ length: 3 }, () => send('POST', 'join-tokens', { body: request }));
       made.push(...(await Promise.all(some)));
@@ -226,8 +226,8 @@ describe('join tokens', () => {
   });
 });
 
-describe('machines', () => {
-  it('are their supplier’s alone: nobody else’s are listed, read or changed', async () => {
+describe('supplier machines', () => {
+  it('are visible and changeable only for their own supplier', async () => {
     const outsider = await seedOrganisation(fixture.db, { supplies: true });
     const theirs = await insertSupplierMachine(fixture.db, { orgId: outsider.organisation.id });
     const own = [await machine(), await machine()];
@@ -248,7 +248,7 @@ describe('machines', () => {
     });
   });
 
-  it('are priced within the operator’s rules, listed only with a price, and shown once approved', async () => {
+  it('are priced within the operator’s rules, listed only with a price, and shown after approval', async () => {
     const id = await machine({ approval: 'pending', listed: false, pricePerGpuHourNanoUsd: null });
     const offer = (body: object) => send('PATCH', `machines/${id}`, { body });
     const problem = async (body: object) => {
@@ -296,7 +296,7 @@ describe('machines', () => {
     );
   });
 
-  it('of a suspended supplier are taken off, drained and withdrawn, and never put on', async () => {
+  it('of a suspended supplier can be unlisted, drained and withdrawn, but not listed or priced', async () => {
     const id = await machine();
     await insertSupplier(fixture.db, { orgId: supplier.organisation.id, status: 'suspended' });
     const offer = (body: object) => send('PATCH', `machines/${id}`, { body });
@@ -312,11 +312,11 @@ describe('machines', () => {
   });
 });
 
-describe('taking a machine out of use', () => {
+describe('draining a machine', () => {
   const drain = (id: NodeId) => send('POST', `machines/${id}/drain`);
   const resume = (id: NodeId) => send('POST', `machines/${id}/resume`);
 
-  it('lets nothing new onto it until its supplier puts it back', async () => {
+  it('prevents new rentals until its supplier resumes it', async () => {
     const id = await machine();
     const drained = await drain(id);
     expect(drained.json).toMatchObject({
@@ -332,7 +332,7 @@ describe('taking a machine out of use', () => {
     expect((await send('GET', `machines/${id}`)).json.gpusRented).toBe(2);
   });
 
-  it('by an operator is not undone by its supplier', async () => {
+  it('by an operator cannot be undone by its supplier', async () => {
     const id = await machine();
     await rule('POST', `nodes/${id}/drain`, { reason: 'complaints' });
     const refused = [409, 'INVALID_STATE_TRANSITION'];
@@ -348,7 +348,7 @@ describe('taking a machine out of use', () => {
 });
 
 describe('withdrawing a machine', () => {
-  it('waits until nobody is on it, and is done once', async () => {
+  it('is refused while it has rentals, and is idempotent', async () => {
     const id = await machine();
     await rentOn(id);
     const refused = await send('DELETE', `machines/${id}`);
@@ -370,7 +370,7 @@ describe('withdrawing a machine', () => {
     ]);
   });
 
-  it('and renting it at the same time: either it is gone or it is rented, never both', async () => {
+  it('concurrently with a rental lets exactly one of them succeed', async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = await machine();
       const [withdrawn, rented] = await Promise.all([
@@ -384,14 +384,14 @@ describe('withdrawing a machine', () => {
     }
   });
 
-  it('is refused while it is being tested', async () => {
+  it('is refused while the machine is under test', async () => {
     const id = await machine({ stage: 'testing', approval: 'pending', listed: false });
     expect(outcome(await send('DELETE', `machines/${id}`))).toEqual([409, 'INVALID_STATE_TRANSITION']);
   });
 });
 
-describe('acts on one machine at the same time', () => {
-  it('are all answered, and leave it in a state that its record and the marketplace agree about', async () => {
+describe('concurrent actions on one machine', () => {
+  it('all respond and leave its record and the marketplace consistent', async () => {
     const id = await machine();
     const supplierId = await insertSupplier(fixture.db, { orgId: supplier.organisation.id });
     const actions = [

@@ -22,13 +22,11 @@ export interface SupplierRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  /** Tells the caches of keys that an organisation has become a supplier. */
+  /** Invalidates cached keys after an organisation became a supplier. */
   readonly announce: PublishKeyChange;
-  /** The provider that suppliers' machines belong to. */
   readonly providerId: string;
 }
 
-/** Suppliers: their account, and the tokens with which their machines join. Operators: who is let in. */
 export function serveSuppliers(routes: SupplierRoutes): void {
   serveAccount(routes);
   serveJoinTokens(routes);

@@ -22,9 +22,8 @@ import {
   type SupplierApplication,
 } from './suppliers.store.ts';
 
-/** Who may supply. Locks: the organisation, then its supplier. */
+/** Applications and reviews of suppliers. Lock order: organisation, supplier. */
 
-/** An organisation applies, or applies again after a rejection. */
 export async function applyAsSupplier(
   tx: Tx,
   call: CallContext,
@@ -33,7 +32,9 @@ export async function applyAsSupplier(
   await authorizeCaller(tx, call, 'organisation:write');
   const known = await lockSupplierOf(tx, call.orgId);
   if (known !== null && known.status !== 'rejected') {
-    throw new Fault('SUPPLIER_EXISTS', { message: `This organisation is a supplier: ${known.status}.` });
+    throw new Fault('SUPPLIER_EXISTS', {
+      message: `This organisation has already applied to be a supplier. Its status is ${known.status}.`,
+    });
   }
   const supplier =
     known === null
@@ -49,14 +50,13 @@ export async function applyAsSupplier(
 
 export interface SupplierReview {
   readonly reason: string;
-  /** What the operator keeps of each charge from now on; null for a rejection, which leaves it as it is. */
+  /** The operator's part of each charge from now on; null for a rejection, which keeps the present fee. */
   readonly feePpm: Ppm | null;
 }
 
 /**
- * The operator's word on a supplier. An approval lets the organisation's owners and admins act as suppliers; it is
- * never taken back, because a suspended supplier must still see its machines and its money. What a suspension ends is
- * the listing: nothing of it is for rent from the moment of the commit.
+ * An approval gives the organisation's owners and admins supplier scopes permanently: a suspended supplier must still
+ * see its machines and money. A suspension ends the listing: from its commit on, none of its machines is for rent.
  */
 export async function reviewSupplier(
   tx: Tx,
@@ -88,11 +88,13 @@ export async function reviewSupplier(
   return after;
 }
 
-/** The supplier that the organisation is, approved until the transaction ends. */
+/** The organisation's supplier, which stays approved until the transaction ends. */
 export async function requireApprovedSupplier(tx: Tx, orgId: OrgId): Promise<Supplier> {
   const supplier = await shareLockSupplierOf(tx, orgId);
   if (supplier?.status === 'approved') return supplier;
   throw new Fault('SUPPLIER_NOT_APPROVED', {
-    ...(supplier === null ? {} : { message: `This supplier is ${supplier.status}, not approved.` }),
+    ...(supplier === null
+      ? {}
+      : { message: `This supplier account is ${supplier.status}. Only an approved supplier can do this.` }),
   });
 }

@@ -4,9 +4,6 @@ import { ppm, type Ppm } from '@millrace/platform/money';
 import type { Selectable } from 'kysely';
 import type { Supplier, SupplierStatus } from './suppliers.ts';
 
-/** All SQL about suppliers themselves. */
-
-/** Where a page of a list begins, and how much it holds. */
 export interface SupplierPageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;
@@ -32,20 +29,16 @@ const found = (row: Selectable<Tables['suppliers']> | undefined): Supplier | nul
 const supplierOf = (reader: Reader, orgId: OrgId) =>
   reader.kysely.selectFrom('suppliers').selectAll().where('org_id', '=', toUuid(orgId));
 
-/** The supplier that an organisation is, whatever its status; null where it never applied. */
 export async function findSupplierOf(reader: Reader, orgId: OrgId): Promise<Supplier | null> {
   return found(await supplierOf(reader, orgId).executeTakeFirst());
 }
 
-/**
- * The same, which stays as it is until the transaction ends: an approval cannot be withdrawn meanwhile. Many can have
- * it so at once.
- */
+/** With a share lock, so that an approval cannot be withdrawn before the transaction ends. */
 export async function shareLockSupplierOf(tx: Tx, orgId: OrgId): Promise<Supplier | null> {
   return found(await supplierOf(tx, orgId).forShare().executeTakeFirst());
 }
 
-/** Any supplier by its id. For operators. */
+/** For operators: not limited to one organisation. */
 export async function findSupplier(reader: Reader, id: SupplierId): Promise<Supplier | null> {
   const row = await reader.kysely
     .selectFrom('suppliers')
@@ -55,12 +48,12 @@ export async function findSupplier(reader: Reader, id: SupplierId): Promise<Supp
   return found(row);
 }
 
-/** Locks the supplier that an organisation is. After the organisation's own lock, before any of its machines. */
+/** Take this lock after the organisation's and before those of its machines. */
 export async function lockSupplierOf(tx: Tx, orgId: OrgId): Promise<Supplier | null> {
   return found(await supplierOf(tx, orgId).forNoKeyUpdate().executeTakeFirst());
 }
 
-/** By id, so in the order of their first applications; one more than the limit, if there is one. For operators. */
+/** For operators, in order of first application; returns one more than the limit if there are more. */
 export async function listSuppliers(
   reader: Reader,
   filter: { readonly status: SupplierStatus | null },
@@ -81,7 +74,7 @@ export interface SupplierApplication {
   readonly about: string;
 }
 
-/** The caller holds the lock of the organisation, so there is no other of it. */
+/** The caller holds the lock of the organisation, which prevents a second supplier. */
 export async function insertSupplier(tx: Tx, orgId: OrgId, fields: SupplierApplication): Promise<Supplier> {
   const now = tx.clock.now();
   const row = await tx.kysely
@@ -100,7 +93,6 @@ export async function insertSupplier(tx: Tx, orgId: OrgId, fields: SupplierAppli
   return toSupplier(row);
 }
 
-/** An application that was rejected, made anew. */
 export async function renewApplication(tx: Tx, orgId: OrgId, fields: SupplierApplication): Promise<Supplier> {
   const now = tx.clock.now();
   const row = await tx.kysely
@@ -120,7 +112,7 @@ export async function renewApplication(tx: Tx, orgId: OrgId, fields: SupplierApp
   return toSupplier(row);
 }
 
-/** The caller holds the lock of the supplier. `feePpm` null leaves the fee as it is. */
+/** The caller holds the lock of the supplier. `feePpm` null keeps the fee. */
 export async function setSupplierStatus(
   tx: Tx,
   orgId: OrgId,

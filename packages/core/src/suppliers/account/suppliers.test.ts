@@ -10,9 +10,6 @@ it.each<[ReviewDecision, SupplierStatus, SupplierStatus]>([
   ['reject', 'rejected', 'rejected'],
   ['reject', 'approved', 'suspended'],
   ['reject', 'suspended', 'suspended'],
-])(
-  '%s of one that is %s makes it %s: who was approved once is never as if it had not been',
-  (decision, from, to) => {
-    expect(statusAfter(from, decision)).toBe(to);
-  },
-);
+])('statusAfter: %s of a supplier that is %s results in %s', (decision, from, to) => {
+  expect(statusAfter(from, decision)).toBe(to);
+});

@@ -1,8 +1,6 @@
 import type { OrgId, SupplierId } from '@millrace/platform/ids';
 import type { Ppm } from '@millrace/platform/money';
 
-/** Organisations that supply machines. Pure. */
-
 export type SupplierStatus = 'applied' | 'approved' | 'rejected' | 'suspended';
 export type EnrolmentStage = 'trusting' | 'inspecting' | 'testing' | 'enrolled' | 'refused' | 'withdrawn';
 
@@ -12,22 +10,20 @@ export interface Supplier {
   readonly name: string;
   readonly about: string;
   readonly status: SupplierStatus;
-  /** What the operator said when the status was last changed. */
   readonly statusReason: string | null;
-  /** The operator's part of each charge. What is rented keeps the fee that it was rented with. */
+  /** The operator's part of each charge. Rentals keep the fee of their start. */
   readonly feePpm: Ppm;
   readonly appliedAt: Date;
   readonly approvedAt: Date | null;
 }
 
-/** What an operator can say of a supplier. */
 export type ReviewDecision = 'approve' | 'reject';
 
 const statusAfterDecision: Readonly<
   Record<ReviewDecision, Readonly<Record<SupplierStatus, SupplierStatus>>>
 > = {
   approve: { applied: 'approved', rejected: 'approved', suspended: 'approved', approved: 'approved' },
-  // Who was approved before has machines, tenants and money here: it is suspended, never as if it had not been.
+  // A supplier that was approved before has machines, tenants and money here, so it is suspended instead of rejected.
   reject: { applied: 'rejected', rejected: 'rejected', suspended: 'suspended', approved: 'suspended' },
 };
 

@@ -3,8 +3,6 @@ import { toPercentage } from '@millrace/platform/money';
 import type { JoinToken } from './join-tokens.ts';
 import type { Supplier } from './suppliers.ts';
 
-/** Suppliers and their tokens as answers. */
-
 type Operations = Contract['operations'];
 type WireSupplier = ResponseBody<Operations['supplierGetAccount']>;
 type WireToken = ResponseBody<Operations['supplierListJoinTokens']>['items'][number];

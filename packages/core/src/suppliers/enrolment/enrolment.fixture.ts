@@ -27,24 +27,22 @@ import { startEnrolment, type EnrolmentDeps, type JoinRequest } from './enrolmen
 import { EnrolmentSweep } from './enrolment.sweep.ts';
 import { findEnrolment } from './enrolment.store.ts';
 
-/** A marketplace with all that enrols machines, on a database of the test's own. */
+/** Runs enrolment with all its services on a test database. */
 
 export const REGION = 'us-central-1';
 
 export interface EnrolmentHarness {
-  /** PEM. What daemons come to trust. */
+  /** PEM. The certificate that daemons trust. */
   readonly client: { readonly cert: string; readonly key: string };
-  /** Where join.sh reports to. */
   readonly url: string;
-  /** What reached it, last first. */
+  /** Newest first. */
   readonly joinRequests: readonly JoinRequest[];
   newSupplier(): Promise<OrgId>;
   newToken(orgId: OrgId, maxMachines?: number): Promise<string>;
   start(request: JoinRequest): Promise<Enrolment>;
   read(orgId: OrgId, id: EnrolmentId): Promise<Enrolment>;
-  /** Both of two workers look at once. */
+  /** Two workers sweep concurrently. */
   sweep(): Promise<void>;
-  /** Reaches a daemon as the platform does. */
   reach(daemon: { readonly endpoint: string; readonly serverCertificate: string }): Promise<IncusTrust>;
   close(): Promise<void>;
 }
@@ -103,7 +101,7 @@ export async function openEnrolmentHarness(
     start,
     read: async (orgId, id) => {
       const found = await findEnrolment(db, orgId, id);
-      if (found === null) throw new Error('There is no such enrolment.');
+      if (found === null) throw new Error('The enrolment does not exist.');
       return found;
     },
     sweep: async () => {
@@ -128,7 +126,6 @@ async function writeCredential(folder: string) {
   return { certificateFile, keyFile, serverCertificateFile: null };
 }
 
-/** The one route that join.sh needs. */
 async function listen(
   start: (request: JoinRequest) => Promise<Enrolment>,
   joinRequests: JoinRequest[],

@@ -15,8 +15,7 @@ import { afterAll, expect, test } from 'vitest';
 import { openEnrolmentHarness } from './enrolment.fixture.ts';
 import type { Enrolment } from './enrolment.ts';
 
-// Two real standalone daemons in network namespaces of their own, which know nothing of us. They are at addresses that
-// are none of the internet's, so the operator of these tests allows them.
+// Two real standalone daemons in network namespaces. Their addresses are private, so the guard allows them here.
 
 const HOSTS = '198.18.0.0/15';
 
@@ -35,7 +34,7 @@ const daemonOf = ({ url, serverCertificateFile }: SupplierHost) => ({
   serverCertificate: readFileSync(serverCertificateFile, 'utf8'),
 });
 
-/** What the owner of a host sees and does, over the daemon's own socket. */
+/** Calls the daemon over its local socket, as the owner of the host. */
 function asOwner(of: SupplierHost, method: string, path: string, body?: object): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const call = request(
@@ -51,14 +50,12 @@ function asOwner(of: SupplierHost, method: string, path: string, body?: object):
   });
 }
 
-/** Runs join.sh and answers the enrolment that came of it. */
 async function join(of: SupplierHost, orgId: OrgId, token: string, project: string): Promise<Enrolment> {
   const output = await of.join({ url: harness.url, token, name: 'box', project });
   const id = /enr_[0-9A-Z]{26}/.exec(output)?.[0] ?? expect.fail(output);
   return harness.read(orgId, id as Enrolment['id']);
 }
 
-/** Sweeps until it is enrolled or refused. */
 async function outcomeOf(orgId: OrgId, { id }: Enrolment): Promise<Enrolment> {
   return eventually({ what: 'the end of the enrolment', timeoutMs: 90_000, intervalMs: 100 }, async () => {
     await harness.sweep();
@@ -67,7 +64,7 @@ async function outcomeOf(orgId: OrgId, { id }: Enrolment): Promise<Enrolment> {
   });
 }
 
-test('two daemons join as two suppliers: trusted for one project, inspected, tested with all GPUs, enrolled', async () => {
+test('enrolment trusts two daemons of two suppliers for one project each, inspects, tests and enrols them', async () => {
   const orgs = [await harness.newSupplier(), await harness.newSupplier()];
   const enrolled = await Promise.all(
     orgs.map(async (orgId, index) => {
@@ -75,7 +72,7 @@ test('two daemons join as two suppliers: trusted for one project, inspected, tes
       const started = await join(host(index), orgId, token, 'millrace');
       expect(started.stage).toBe('trusting');
       const ended = await outcomeOf(orgId, started);
-      // Running join.sh again changes nothing, and is no second use of the token.
+      // A second run of join.sh changes nothing and does not use the token again.
       expect(await join(host(index), orgId, token, 'millrace')).toEqual(ended);
       return ended;
     }),
@@ -89,7 +86,7 @@ test('two daemons join as two suppliers: trusted for one project, inspected, tes
     }
     expect(machine.tests?.network.upMbps).toBeGreaterThan(0);
     expect(machine.tests?.network.downMbps).toBeGreaterThan(0);
-    // Nothing of the self-test is left, and the certificate that the daemon keeps is a restricted one.
+    // The test machine is deleted, and the daemon's stored certificate is restricted.
     expect(await asOwner(host(index), 'GET', '/1.0/instances?all-projects=true')).toEqual([]);
     const certificates = await asOwner(host(index), 'GET', '/1.0/certificates?recursion=1');
     expect(certificates).toMatchObject([{ name: 'millrace', restricted: true, projects: ['millrace'] }]);
@@ -117,7 +114,7 @@ async function readRows(text: string) {
   return database.query(text);
 }
 
-/** The certificate that a supplier gave us neither sees nor touches what is in other projects, nor the daemon itself. */
+/** The supplier's certificate neither sees nor changes other projects or the daemon itself. */
 async function expectNothingElseSeen(of: SupplierHost): Promise<void> {
   await asOwner(of, 'POST', '/1.0/projects', { name: 'private', config: {} });
   const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
@@ -139,13 +136,13 @@ async function expectNothingElseSeen(of: SupplierHost): Promise<void> {
   for (const [method, path, body] of questions) {
     expect((await sendTo(of, method, path, body)).type, `${method} ${path}`).toBe('error');
   }
-  // It is no refusal of everything: what is in its own project it sees.
+  // The certificate is not refused everywhere: it sees its own project.
   expect(await sendTo(of, 'GET', '/1.0/instances?project=millrace')).toMatchObject({ type: 'sync' });
   expect(await sendTo(of, 'GET', '/1.0/instances?all-projects=true')).toMatchObject({ metadata: [] });
   expect(await asOwner(of, 'GET', '/1.0/instances?project=private')).toHaveLength(1);
 }
 
-/** What the daemon answers to the certificate that it came to trust. */
+/** Calls the daemon with the certificate that it trusts. */
 function sendTo(of: SupplierHost, method: string, path: string, body?: object): Promise<{ type: string }> {
   const { hostname, port } = new URL(of.url);
   const tls = {
@@ -164,7 +161,7 @@ function sendTo(of: SupplierHost, method: string, path: string, body?: object): 
   });
 }
 
-/** Another supplier who learns where it is, and what it shows, cannot take it over. */
+/** Another supplier that knows the address and certificate of a daemon cannot take it over. */
 async function expectJoinedOnce(outsider: OrgId): Promise<void> {
   const [mine] = harness.joinRequests;
   const token = await harness.newToken(outsider);
@@ -181,9 +178,9 @@ async function expectJoinedOnce(outsider: OrgId): Promise<void> {
   expect(rows).toEqual([{ used: 2 }]);
 }
 
-test('full trust is refused with the reason, and given back', async () => {
+test('enrolment refuses full trust with the reason and removes its certificate', async () => {
   const orgId = await harness.newSupplier();
-  // Its owner runs join.sh, which asks for one project, but had trusted our certificate with everything before.
+  // The owner runs join.sh for one project, but had given our certificate full trust before.
   await freeHost(1);
   const certificate = ownCertificate();
   await asOwner(host(1), 'POST', '/1.0/certificates', { type: 'client', name: 'all', certificate });
@@ -193,11 +190,11 @@ test('full trust is refused with the reason, and given back', async () => {
   expect(await asOwner(host(1), 'GET', '/1.0/certificates')).toEqual([]);
 });
 
-test('a daemon that trusts us for one supplier cannot be joined by another that only knows its address', async () => {
+test('enrolment refuses a trusted daemon for another supplier that only knows its address', async () => {
   const [victim, attacker] = [await harness.newSupplier(), await harness.newSupplier()];
   await freeHost(1);
   const mine = await join(host(1), victim, await harness.newToken(victim), 'third');
-  // The token was redeemed and its worker died before it could write that down; meanwhile its owner withdrew it.
+  // The token was redeemed and the worker crashed before recording it; then the owner withdrew the machine.
   const trust = await harness.reach(daemonOf(host(1)));
   await trust.redeem(harness.joinRequests[0]?.incusToken ?? '', AbortSignal.timeout(300_000));
   await trust.close();
@@ -212,7 +209,7 @@ test('a daemon that trusts us for one supplier cannot be joined by another that 
   expect(mine.id).not.toBe(stolen.id);
 });
 
-test('what a supplier names is not connected to inside, and refused when its time is over', async () => {
+test('enrolment never connects to an internal address and refuses it after the deadline', async () => {
   const orgId = await harness.newSupplier();
   let connections = 0;
   const inside = createServer((socket) => {
@@ -232,7 +229,7 @@ test('what a supplier names is not connected to inside, and refused when its tim
   expect(tried).toMatchObject({ stage: 'trusting', tries: 1 });
   expect(tried.problem).toContain('is not on the public internet');
   expect(tried.trustToken).not.toContain(incusToken);
-  // Asking again is the same enrolment, and costs no second use of the token.
+  // Repeating the request continues the same enrolment and does not use the token again.
   expect((await harness.start({ ...request, endpoint: `https://LOCALHOST:${port}/` })).id).toBe(started.id);
   await readRows(`update supplier_machines set deadline_at = joined_at where stage = 'trusting'`);
   const refused = await outcomeOf(orgId, started);
@@ -242,7 +239,7 @@ test('what a supplier names is not connected to inside, and refused when its tim
   inside.close();
 });
 
-/** As its owner would: nothing of an earlier enrolment is left, here or there. */
+/** Removes all traces of an earlier enrolment here and on the host, as its owner would. */
 async function freeHost(index: number): Promise<void> {
   const urls = (await asOwner(host(index), 'GET', '/1.0/certificates')) as readonly string[];
   for (const url of urls) await asOwner(host(index), 'DELETE', url);
@@ -253,7 +250,7 @@ async function freeHost(index: number): Promise<void> {
   );
 }
 
-/** The certificate that we show, as a daemon takes it from its owner. */
+/** Our certificate in the form in which owners add it to a daemon. */
 function ownCertificate(): string {
   return harness.client.cert
     .split('\n')

@@ -17,13 +17,11 @@ export interface EnrolmentRoutes {
   readonly server: HttpServer;
   readonly operations: Operations;
   readonly db: Db;
-  /** For the trust tokens of daemons, until they are used. */
+  /** Seals trust tokens of daemons until they are used. */
   readonly sealer: Sealer;
-  /** What of that which machines name may be connected to. */
   readonly guard: NetGuard;
 }
 
-/** Machines ask to join; their suppliers see how that goes. */
 export function serveEnrolments({ server, operations, db, sealer, guard }: EnrolmentRoutes): void {
   server.serve(operations.supplierStartEnrolment, ({ body, context, transact }) => {
     refuseForbidden(guard, body.endpoint);
@@ -48,11 +46,11 @@ export function serveEnrolments({ server, operations, db, sealer, guard }: Enrol
   });
 }
 
-/** Said at once, where it can be: names are judged when they are connected to. */
+/** Early refusal of IP addresses; names are checked when they are resolved. */
 function refuseForbidden(guard: NetGuard, endpoint: string): void {
   const host = URL.canParse(endpoint) ? new URL(endpoint).hostname.replaceAll(/^\[|\]$/g, '') : '';
   const problem = isIP(host) === 0 ? null : guard.problemWith(host);
-  if (problem !== null) throw invalidField(['endpoint'], `cannot be reached from here: ${problem}`);
+  if (problem !== null) throw invalidField(['endpoint'], `cannot be used: ${problem}`);
 }
 
 function causeOfMachine({ requestId, clientIp }: RequestContext): AuditContext {

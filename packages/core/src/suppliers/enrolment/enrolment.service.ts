@@ -41,8 +41,8 @@ import { hashJoinToken } from '../account/join-tokens.ts';
 import { requireUsableToken, consumeJoinToken } from '../account/join-tokens.service.ts';
 
 /**
- * How machines join. A row says what is to be done next, and whoever takes it up does that one thing: it may die at any
- * point, run twice, or run beside another. What it found is written only if nobody else has written since.
+ * Moves machines through the stages of enrolment. A worker claims a row and runs one stage; it may crash, run twice or
+ * run beside another worker. It records the outcome only if the row has not changed since.
  */
 
 export interface JoinRequest {
@@ -61,10 +61,7 @@ const sealContext = (id: EnrolmentId) => ({
   rowId: toUuid(id),
 });
 
-/**
- * A machine asks to join. Asking again for the same daemon with the same join token is the same enrolment, with what is
- * said of the daemon now if it is not trusted yet: who lost the answer, or repaired something, simply runs it again.
- */
+/** Repeatable: the same daemon and join token continue the same enrolment, so an owner can run join.sh again. */
 export async function startEnrolment(
   tx: Tx,
   deps: { readonly sealer: Sealer; readonly cause: AuditContext },
@@ -82,7 +79,7 @@ export async function startEnrolment(
     }
     return holder;
   }
-  // Spent before it is said that somebody has the daemon: who has no token learns nothing.
+  // Consume the token before reporting that the daemon has joined: a caller without a token must learn nothing.
   const token = await consumeJoinToken(tx, request.token);
   await requireMachineQuota(tx, token.orgId);
   const id = tx.ids.next('enr');
@@ -100,7 +97,7 @@ export async function startEnrolment(
   return made;
 }
 
-/** Each machine that joins is reached, inspected and tested, which takes time from those of others. */
+/** Each joining machine is inspected and tested, which takes slots from machines of others. */
 const MACHINES_MAX = 10_000;
 export const JOINING_MACHINES_MAX = 100;
 
@@ -121,21 +118,20 @@ export interface EnrolmentDeps {
   readonly sealer: Sealer;
   readonly guard: NetGuard;
   readonly drivers: (id: ClusterId) => Promise<ComputeDriver>;
-  /** Reaches a daemon with our certificate, and believes the one given. */
+  /** Connects to a daemon with our certificate and trusts only the given server certificate. */
   readonly trust: (daemon: Pick<Enrolment, 'endpoint' | 'serverCertificate'>) => Promise<IncusTrust>;
-  /** The provider that suppliers' machines belong to, and the credential that is shown to their daemons. */
   readonly providerId: string;
   readonly credentialRef: string;
 }
 
-/** One try may take this long; what it holds is taken up by another some time after. */
+/** Time limit of one attempt. Another worker can claim the row some time after it. */
 const ATTEMPT_TIMEOUT_MS = 300_000;
 const LEASE_MS = 420_000;
-/** Until its hardware is read: whoever watches clusters looks for new ones every few seconds. */
+/** Wait for the hardware to be read: the fleet sync finds new clusters within a few seconds. */
 const RECHECK_MS = 2_000;
 const GPU_TRIES = 3;
 const PROBLEM_LENGTH_MAX = 900;
-/** What the audit keeps of it. A daemon that words its refusal at length is refused all the same. */
+/** Limit of the audit log. A longer text from a daemon is cut off. */
 const REASON_LENGTH_MAX = 500;
 
 const cause = systemAuditContext('enrolment', 'live');
@@ -143,23 +139,20 @@ const cause = systemAuditContext('enrolment', 'live');
 export interface ClaimOptions {
   readonly limit: number;
   readonly perSupplier: number;
-  /** Suppliers of whom no more is taken up now. */
   readonly busy: readonly OrgId[];
 }
 
-/** Takes up what is due, for as long as one try may take. */
 export function claimEnrolments(deps: EnrolmentDeps, options: ClaimOptions): Promise<readonly Enrolment[]> {
   return deps.db.transaction({ name: 'take up enrolments', isolation: readCommitted }, (tx) =>
     claimDueEnrolments(tx, { ...options, leaseMs: LEASE_MS }),
   );
 }
 
-/** What a try came to, with what has to be registered along with it. */
 type Outcome =
   | Exclude<EnrolmentChange, { readonly kind: 'inspect' }>
   | { readonly kind: 'trusted'; readonly settings: Readonly<Record<string, unknown>> };
 
-/** One try at the stage of an enrolment that was taken up. Never throws: what came of it is in its row. */
+/** Runs one attempt at the current stage. Never throws: the row records the outcome. */
 export async function advanceEnrolment(deps: EnrolmentDeps, enrolment: Enrolment): Promise<void> {
   const { db, clock, log } = deps;
   const facts = { enrolmentId: enrolment.id, stage: enrolment.stage };
@@ -167,19 +160,19 @@ export async function advanceEnrolment(deps: EnrolmentDeps, enrolment: Enrolment
     const outcome = await withDeadline(clock, 'Enrolling', ATTEMPT_TIMEOUT_MS, (signal) =>
       runStage(deps, enrolment, signal),
     ).catch((error: unknown): Outcome => {
-      log.warn({ ...facts, err: error }, 'a machine could not be taken a step further');
+      log.warn({ ...facts, err: error }, 'enrolment step failed');
       return retryOutcome(enrolment, textOf(error));
     });
     await writeOutcome(deps, enrolment, refuseAfterDeadline(enrolment, outcome, db.clock.now())).catch(
       (error: unknown) => {
-        log.error({ ...facts, err: error }, 'how a machine stands could not be written');
-        // A daemon may say what no row can hold: then its time is over some day all the same.
+        log.error({ ...facts, err: error }, 'outcome of an enrolment step could not be recorded');
+        // A daemon may report values that no row can store; the deadline must still apply.
         const unwritten = retryOutcome(enrolment, 'What it says of itself cannot be written down.');
         return writeOutcome(deps, enrolment, refuseAfterDeadline(enrolment, unwritten, db.clock.now()));
       },
     );
   } catch (error) {
-    log.error({ ...facts, err: error }, 'how a machine stands could not be written');
+    log.error({ ...facts, err: error }, 'outcome of an enrolment step could not be recorded');
   }
 }
 
@@ -194,7 +187,7 @@ function runStage(deps: EnrolmentDeps, enrolment: Enrolment, signal: AbortSignal
     case 'enrolled':
     case 'refused':
     case 'withdrawn':
-      throw new Error(`Nothing is to be done with a machine that is ${enrolment.stage}.`);
+      throw new Error(`A machine in stage ${enrolment.stage} has no enrolment step.`);
   }
 }
 
@@ -202,14 +195,13 @@ function retryOutcome({ tries }: Enrolment, problem: string | null, atMs = retry
   return { kind: 'again', problem, atMs };
 }
 
-/** What is not done by its deadline is refused, with what stood in the way last. */
 function refuseAfterDeadline({ deadlineAt }: Enrolment, outcome: Outcome, now: Date): Outcome {
   if (outcome.kind !== 'again' || deadlineAt === null || now < deadlineAt) return outcome;
   const problem = `It was tried for as long as is allowed. ${outcome.problem ?? 'Nothing was heard of it.'}`;
   return { kind: 'refused', problem: problem.slice(0, PROBLEM_LENGTH_MAX) };
 }
 
-/** In one line, and no longer than a person reads: part of it was said by a machine of somebody else. */
+/** One line of limited length, because part of the text comes from a supplier's machine. */
 function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').slice(0, PROBLEM_LENGTH_MAX);
@@ -224,7 +216,7 @@ async function makeTrust(deps: EnrolmentDeps, enrolment: Enrolment, signal: Abor
     const digest = await findJoinTokenHash(deps.db, enrolment.orgId, enrolment.joinTokenId);
     const problem = problemWithTrust(limits, digest);
     if (problem !== null) {
-      // What we were given too much of we do not keep. A daemon that does not let go has been told in words.
+      // Give back access that is too wide. If the daemon does not comply, the problem text tells its owner.
       if (limits.seesOthers) await trust.leave(signal).catch(() => undefined);
       return { kind: 'refused', problem };
     }
@@ -237,7 +229,7 @@ async function makeTrust(deps: EnrolmentDeps, enrolment: Enrolment, signal: Abor
   }
 }
 
-/** Why the daemon will not trust us by this token; null once it does. Who died after it was used finds that it was. */
+/** The reason why the daemon refuses our trust token; null once it trusts us, also from an earlier attempt. */
 async function redeemTrustToken(
   { sealer }: EnrolmentDeps,
   trust: IncusTrust,
@@ -304,7 +296,7 @@ async function testNode(deps: EnrolmentDeps, enrolment: Enrolment, signal: Abort
   if (look.outcome !== 'measured') return retryOutcome(enrolment, look.detail);
   const { figures } = look;
   const problem = problemWithMeasurements(figures, gpus.length);
-  // Drivers of GPUs may still load; a card that is not there does not come by waiting.
+  // GPU drivers may still load, but a missing GPU does not appear by waiting.
   if (problem !== null) {
     return enrolment.tries < GPU_TRIES ? retryOutcome(enrolment, problem) : { kind: 'refused', problem };
   }
@@ -316,7 +308,7 @@ async function testNode(deps: EnrolmentDeps, enrolment: Enrolment, signal: Abort
   return { kind: 'enrolled', tests: { ...figures, hardware } };
 }
 
-/** Thrown to undo what was registered for a row that somebody else changed meanwhile. */
+/** Rolls back the registration for a row that changed in the meantime. */
 class EnrolmentChangedError extends Error {}
 
 async function writeOutcome(deps: EnrolmentDeps, enrolment: Enrolment, outcome: Outcome): Promise<void> {

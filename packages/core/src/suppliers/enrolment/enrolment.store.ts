@@ -19,7 +19,7 @@ import {
 import type { JoinToken } from '../account/join-tokens.ts';
 import type { SupplierPageRequest } from '../account/suppliers.store.ts';
 
-/** All SQL about how machines join. Each change of a stage is guarded by the version that was read. */
+/** SQL of enrolments. Each change of a stage checks the version that was read. */
 
 function toEnrolment(row: Selectable<Tables['supplier_machines']>): Enrolment {
   return {
@@ -40,7 +40,6 @@ function toEnrolment(row: Selectable<Tables['supplier_machines']>): Enrolment {
     problem: row.problem,
     tries: row.tries,
     deadlineAt: row.deadline_at,
-    // Written below and nowhere else.
     tests: row.tests as SelfTest | null,
     joinedAt: row.joined_at,
     enrolledAt: row.enrolled_at,
@@ -48,7 +47,7 @@ function toEnrolment(row: Selectable<Tables['supplier_machines']>): Enrolment {
   };
 }
 
-/** Whoever asks to join takes turns with others that mean the same daemon. */
+/** Serialises requests for the same daemon. */
 export function lockDaemon(tx: Tx, daemon: Pick<Enrolment, 'serverFingerprint'>): Promise<void> {
   return lockText(tx, `enrolment ${daemon.serverFingerprint}`);
 }
@@ -57,16 +56,13 @@ async function lockText(tx: Tx, text: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${text}, 0))`.execute(tx.kysely);
 }
 
-/**
- * The enrolment that has this daemon now, by its certificate or by its address: one whose owner has shown that it is
- * theirs, else one that asks with the same join token. Others that only ask have nothing: anybody can name a daemon.
- */
+/** The enrolment past trusting that holds this daemon, else one with the same join token. Anybody can name a daemon. */
 export async function findEnrolmentOfDaemon(
   tx: Tx,
   daemon: Pick<Enrolment, 'endpoint' | 'serverFingerprint'>,
   joinTokenSha256: Buffer | null,
 ): Promise<Enrolment | null> {
-  // Two questions, because each has indexes of its own.
+  // Two queries, because each uses its own indexes.
   const isIt = sql<boolean>`(server_fingerprint = ${daemon.serverFingerprint} or endpoint = ${daemon.endpoint})`;
   const { rows } = await sql<Selectable<Tables['supplier_machines']>>`
     (select * from supplier_machines where ${isIt} and stage in ('inspecting', 'testing', 'enrolled') limit 1)
@@ -79,7 +75,7 @@ export async function findEnrolmentOfDaemon(
   return rows[0] === undefined ? null : toEnrolment(rows[0]);
 }
 
-/** How many machines a supplier has, and how many of them are joining. Nobody else counts them until this transaction ends. */
+/** Counts a supplier's machines, and those joining, under a lock until the transaction ends. */
 export async function countMachines(tx: Tx, orgId: OrgId) {
   await lockText(tx, `machines ${orgId}`);
   const { rows } = await sql<{ all_of_them: bigint; joining: bigint }>`
@@ -96,7 +92,7 @@ export interface NewEnrolment extends CheckedDaemon {
   readonly sealedToken: string;
 }
 
-/** Null when another has the daemon by now. */
+/** Null when another enrolment holds the daemon. */
 export async function insertEnrolment(
   tx: Tx,
   token: JoinToken,
@@ -128,7 +124,7 @@ export async function insertEnrolment(
   return row === undefined ? null : toEnrolment(row);
 }
 
-/** What its owner says of the daemon now, for one that is still to be trusted. Its time begins anew. */
+/** Replaces the data of a daemon that is not trusted yet and restarts its deadline. */
 export async function restartTrusting(
   tx: Tx,
   enrolment: Enrolment,
@@ -145,7 +141,7 @@ export async function restartTrusting(
       tries: 0,
       next_try_at: now,
       deadline_at: new Date(now.getTime() + stageTimeoutMs.trusting),
-      // Whoever has taken it up since it was read here works with what is no longer so.
+      // A worker with the old version must not record its outcome.
       version: current('version', '+', 1),
     }))
     .where('org_id', '=', toUuid(enrolment.orgId))
@@ -164,7 +160,7 @@ export async function findEnrolment(db: Reader, orgId: OrgId, id: EnrolmentId): 
   return row === undefined ? null : toEnrolment(row);
 }
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first; returns one more than the limit if there are more. */
 export async function listEnrolments(
   reader: Reader,
   orgId: OrgId,
@@ -179,18 +175,14 @@ export async function listEnrolments(
   return rows.map(toEnrolment);
 }
 
-/**
- * Takes up what is due, for so long that nobody else takes it up while it is worked on. Whoever dies with it lets it go
- * when that time is over. Across organisations: it is the worker's own list.
- */
+/** The lease lets other workers claim the rows of a crashed one. Not limited to one organisation. */
 export async function claimDueEnrolments(
   tx: Tx,
   options: {
     readonly limit: number;
     readonly leaseMs: number;
-    /** How many of one supplier are taken up at once: whose hosts are slow waits for them, and nobody else does. */
+    /** Maximum per supplier, so that slow hosts delay only their own supplier. */
     readonly perSupplier: number;
-    /** Suppliers with so many under way already. */
     readonly busy: readonly OrgId[];
   },
 ): Promise<readonly Enrolment[]> {
@@ -214,7 +206,6 @@ export async function claimDueEnrolments(
   return rows.map(toEnrolment);
 }
 
-/** The hash by which the join token of an enrolment is known, in hexadecimal. */
 export async function findJoinTokenHash(
   reader: Reader,
   orgId: OrgId,
@@ -236,7 +227,7 @@ export type EnrolmentChange =
   | { readonly kind: 'enrolled'; readonly tests: SelfTest }
   | { readonly kind: 'refused'; readonly problem: string };
 
-/** Writes down what a try came to. False when somebody else changed the row since, whose word then counts. */
+/** Returns false when the row changed since it was read; that change then wins. */
 export async function writeEnrolmentChange(
   tx: Tx,
   enrolment: Enrolment,

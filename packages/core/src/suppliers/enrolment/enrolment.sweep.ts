@@ -4,15 +4,14 @@ import { advanceEnrolment, claimEnrolments, type EnrolmentDeps } from './enrolme
 import { enrolmentLoop } from '../loops.ts';
 
 export interface EnrolmentSlots {
-  /** At once in one process: each has a machine tested, which mostly waits. */
+  /** Concurrent enrolments in one process; most of their time is waiting for a test machine. */
   readonly slots: number;
-  /** Of one supplier. Its daemons may answer as slowly as they like; the other slots are for others. */
+  /** Of one supplier. Its slow daemons cannot use the slots of others. */
   readonly perSupplier: number;
 }
 
 const defaultSlots: EnrolmentSlots = { slots: 12, perSupplier: 3 };
 
-/** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
 export class EnrolmentSweep {
   readonly #deps: EnrolmentDeps;
   readonly #options: EnrolmentSlots;
@@ -27,7 +26,7 @@ export class EnrolmentSweep {
     this.#runner = createItemRunner({ ...enrolmentLoop, atOnce: options.slots }, { clock, log });
   }
 
-  /** Begins what is due, as far as there are slots, and waits for none of it. Answers how many were begun. */
+  /** Starts due enrolments in free slots without waiting for them. Returns the number started. */
   async sweep(): Promise<number> {
     const { slots, perSupplier } = this.#options;
     const limit = slots - this.#underWay.size;
@@ -43,7 +42,6 @@ export class EnrolmentSweep {
     return due.length;
   }
 
-  /** All that is under way is over. */
   async settled(): Promise<void> {
     await Promise.all([...this.#underWay.values()].map(({ done }) => done));
   }

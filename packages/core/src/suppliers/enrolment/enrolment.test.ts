@@ -36,7 +36,7 @@ const limits: TrustLimits = {
   projects: [{ name: 'millrace', config }],
 };
 
-describe('what a machine sends of its daemon', () => {
+describe('checkDaemon', () => {
   let certificate: string;
   let fingerprint: string;
   beforeAll(async () => {
@@ -50,13 +50,13 @@ describe('what a machine sends of its daemon', () => {
     ...changes,
   });
 
-  it('is taken in one form, however it was written', () => {
+  it('normalises the endpoint', () => {
     const expected = { endpoint: 'https://barn.example.com:8443', serverFingerprint: fingerprint };
     for (const endpoint of ['https://barn.example.com:8443', 'https://BARN.example.com:8443/']) {
       expect(checkDaemon(input({ endpoint }))).toMatchObject(expected);
     }
     expect(checkDaemon(input({ endpoint: 'https://barn' }))).toMatchObject({ endpoint: 'https://barn:443' });
-    // One number has many spellings, and all of them are this one.
+    // An IP address has many spellings; all of them become this one.
     expect(checkDaemon(input({ endpoint: 'https://0x7f.1:8443' }))).toMatchObject({
       endpoint: 'https://127.0.0.1:8443',
     });
@@ -71,16 +71,16 @@ describe('what a machine sends of its daemon', () => {
     'https://barn:1?x',
     'unix:/x',
     'https://barn:1#x',
-  ])('is refused with the endpoint %j', (endpoint) => {
+  ])('refuses the endpoint %j', (endpoint) => {
     expect(checkDaemon(input({ endpoint }))).toMatchObject({ field: 'endpoint' });
   });
 
-  it('is refused if the token was made by a daemon with another certificate', () => {
+  it('refuses a token created by a daemon with another certificate', () => {
     const incusToken = tokenOf({ fingerprint: '0'.repeat(64), secret: 's' });
     expect(checkDaemon(input({ incusToken }))).toMatchObject({ field: 'incusToken' });
   });
 
-  it('is refused if the token or the certificate makes no sense, whatever they are', () => {
+  it('refuses any invalid token or certificate', () => {
     expect(checkDaemon(input({ serverCertificate: 'x' }))).toMatchObject({ field: 'serverCertificate' });
     fc.assert(
       fc.property(
@@ -97,8 +97,8 @@ describe('what a machine sends of its daemon', () => {
   });
 });
 
-describe('the trust of a daemon', () => {
-  it('is right if it is for one restricted project that names the join token', () => {
+describe('problemWithTrust', () => {
+  it('accepts one restricted project that names the join token', () => {
     expect(problemWithTrust(limits, digest)).toBeNull();
   });
 
@@ -109,31 +109,31 @@ describe('the trust of a daemon', () => {
   });
   it.each<readonly [string, TrustLimits]>([
     ['a certificate that is not restricted', { ...limits, isRestricted: false }],
-    ['a look into other projects', { ...limits, seesOthers: true }],
+    ['access to other projects', { ...limits, seesOthers: true }],
     ['a cluster', { ...limits, isClustered: true }],
     ['no project', { ...limits, projects: [] }],
     ['two projects', { ...limits, projects: [...limits.projects, { name: 'other', config }] }],
     ['the default project', { ...limits, projects: [{ name: 'default', config: project?.config ?? {} }] }],
     ['a project whose name is a path', { ...limits, projects: [{ name: '../x', config }] }],
     ['a project that restricts nothing', changed({ restricted: 'false' })],
-    ['a project with the images of others', changed({ 'features.images': 'false' })],
-    ['a project with the profiles of others', changed({ 'features.profiles': 'false' })],
+    ['a project that shares images', changed({ 'features.images': 'false' })],
+    ['a project that shares profiles', changed({ 'features.profiles': 'false' })],
     ['a project that names another join token', changed({ 'user.millrace.join': 'e'.repeat(64) })],
-    ['a project that names none', changed({ 'user.millrace.join': '' })],
-  ])('is refused in words: %s', (_title, given) => {
+    ['a project that names no join token', changed({ 'user.millrace.join': '' })],
+  ])('refuses %s with a sentence', (_title, given) => {
     expect(problemWithTrust(given, digest)).toMatch(/^[A-Z].+\.$/s);
   });
 
-  it('is not right for a join token that nobody knows', () => {
+  it('refuses an unknown join token', () => {
     expect(problemWithTrust(limits, null)).not.toBeNull();
   });
 });
 
-describe('how machines are made there', () => {
+describe('clusterSettingsOf', () => {
   const endpoint = 'https://203.0.113.7:8443';
   const daemon = { limits, images: ['ubuntu-24.04', 'debian'], endpoint, serverCertificate: 'PEM' };
 
-  it('is what its owner wrote on the project, and always guarded and pinned', () => {
+  it('reads the project config and always pins the certificate and uses the guard', () => {
     expect(clusterSettingsOf(daemon)).toEqual({
       settings: {
         project: 'millrace',
@@ -150,13 +150,13 @@ describe('how machines are made there', () => {
     });
   });
 
-  it('has ports on all addresses of the host, of its own kind', () => {
+  it('listens on all addresses of the endpoint’s IP version', () => {
     expect(clusterSettingsOf({ ...daemon, endpoint: 'https://[2001:db8::7]:8443' })).toMatchObject({
       settings: { listenAddress: '::' },
     });
   });
 
-  it('with those of its images alone that tenants can name: they are told of them', () => {
+  it('includes only images whose names tenants can type', () => {
     const images = ['ubuntu-24.04', 'a\u0000b', '\u001b[31mred', 'see https://evil.example', 'team/base:1.2'];
     expect(clusterSettingsOf({ ...daemon, images })).toMatchObject({
       settings: { images: ['ubuntu-24.04', 'team/base:1.2'] },
@@ -170,7 +170,7 @@ describe('how machines are made there', () => {
     { 'user.millrace.ssh-user': 'root; rm' },
     { 'user.millrace.default-image': 'gone' },
     { 'user.millrace.default-image': 'a\u0000b' },
-  ])('is refused with %j', (changes) => {
+  ])('refuses %j', (changes) => {
     const projects = [{ name: 'millrace', config: { ...config, ...changes } }];
     expect(clusterSettingsOf({ ...daemon, limits: { ...limits, projects } })).toHaveProperty('problem');
   });
@@ -178,8 +178,8 @@ describe('how machines are made there', () => {
 
 const node: InspectedNode = { gpuCount: 2, models: ['X', 'X'], cpuCount: 8, ramMb: 4_096, storageGb: 100 };
 
-describe('its hardware', () => {
-  it('can be rented with GPUs of one model and room for a machine', () => {
+describe('problemWithHardware and problemWithMeasurements', () => {
+  it('accept GPUs of one model with enough CPU, memory and disk', () => {
     expect(problemWithHardware(node)).toBeNull();
   });
 
@@ -189,11 +189,11 @@ describe('its hardware', () => {
     { cpuCount: null },
     { ramMb: 100 },
     { storageGb: 0 },
-  ])('cannot be rented with %j', (changes) => {
+  ])('refuse %j', (changes) => {
     expect(problemWithHardware({ ...node, ...changes })).not.toBeNull();
   });
 
-  it('is what was reported only if as many GPUs were seen', () => {
+  it('compare the reported with the measured number of GPUs', () => {
     const figures = { gpu: { count: 2 } } as MachineBenchmark;
     expect(problemWithMeasurements(figures, 2)).toBeNull();
     expect(problemWithMeasurements(figures, 8)).toContain('8');
@@ -201,14 +201,14 @@ describe('its hardware', () => {
   });
 });
 
-describe('how it stands', () => {
+describe('enrolmentSteps and retryAfterMs', () => {
   const [clusterId, nodeId] = [testIds.next('cls'), testIds.next('nod')];
   const statuses = (facts: Parameters<typeof enrolmentSteps>[0]): string =>
     enrolmentSteps(facts)
       .map(({ status }) => status)
       .join(' ');
 
-  it('is told step by step, also where it was refused', () => {
+  it('show each step, also for a refused enrolment', () => {
     const none = { clusterId: null, nodeId: null, enrolledAt: null };
     expect(statuses({ ...none, stage: 'trusting' })).toBe('under-way to-do to-do');
     expect(statuses({ ...none, stage: 'refused' })).toBe('failed to-do to-do');
@@ -220,7 +220,7 @@ describe('how it stands', () => {
     expect(statuses({ clusterId, nodeId, enrolledAt, stage: 'withdrawn' })).toBe('done done done');
   });
 
-  it('is looked at again later and later, and at least once a minute', () => {
+  it('double the wait up to one minute', () => {
     expect([0, 1, 2, 3].map(retryAfterMs)).toEqual([2_000, 4_000, 8_000, 16_000]);
     expect(retryAfterMs(1_000_000)).toBe(60_000);
   });

@@ -7,8 +7,6 @@ import { z } from 'zod';
 import type { EnrolmentStage } from '../account/suppliers.ts';
 import type { TestedHardware } from '../reliability/quarantine-decision.ts';
 
-/** How a machine joins, as far as it can be said without asking anybody. Pure. */
-
 export interface Enrolment {
   readonly id: EnrolmentId;
   readonly supplierId: SupplierId;
@@ -34,22 +32,20 @@ export interface Enrolment {
   readonly version: number;
 }
 
-/** What a self-test measured, and the hardware that was reported when it did. */
 export interface SelfTest extends MachineBenchmark {
   readonly hardware: TestedHardware;
 }
 
-/** A stage that something is still done in. */
 export type ActiveStage = 'trusting' | 'inspecting' | 'testing';
 
-/** How long each may take before the machine is refused: hosts restart, and people look for a closed port. */
+/** Time limits of the stages, long enough for a host to restart and an owner to open a port. */
 export const stageTimeoutMs: Readonly<Record<ActiveStage, number>> = {
   trusting: 900_000,
   inspecting: 900_000,
   testing: 1_800_000,
 };
 
-/** Twice as long each time, up to a minute. */
+/** Doubles with each attempt, up to a minute. */
 export function retryAfterMs(tries: number): number {
   return retryDelayMs({ firstRetryMs: 2_000, maxRetryMs: 60_000 }, tries + 1);
 }
@@ -61,7 +57,7 @@ export interface EnrolmentStep {
   readonly status: 'done' | 'under-way' | 'to-do' | 'failed';
 }
 
-/** Which steps are behind it. One that was refused failed at the step that its rows tell it had come to. */
+/** The rows of a refused enrolment show at which step it failed. */
 export function enrolmentSteps(
   enrolment: Pick<Enrolment, 'stage' | 'clusterId' | 'nodeId' | 'enrolledAt'>,
 ): readonly EnrolmentStep[] {
@@ -77,9 +73,8 @@ export function enrolmentSteps(
   return activeStages.map((name, index) => ({ name, status: status(index) }));
 }
 
-/** What a machine said of its daemon, after a look at whether it can be right. */
 export interface CheckedDaemon {
-  /** In one form, whatever it was written as. */
+  /** Normalised. */
   readonly endpoint: string;
   readonly serverCertificate: string;
   readonly serverFingerprint: string;
@@ -92,24 +87,22 @@ export interface FieldProblem {
 
 const tokenSchema = z.object({ fingerprint: z.string().regex(/^[0-9a-f]{64}$/), secret: z.string().min(1) });
 
-/**
- * Whether the three things that a machine sends about its daemon belong together: the token names the certificate by
- * its fingerprint, and whoever shows another certificate is not the daemon that made the token.
- */
+/** The token contains the fingerprint of its daemon's certificate, so all three values must belong together. */
 export function checkDaemon(request: {
   readonly endpoint: string;
   readonly incusToken: string;
   readonly serverCertificate: string;
 }): CheckedDaemon | FieldProblem {
   const endpoint = endpointOf(request.endpoint);
-  if (endpoint === null) return { field: 'endpoint', problem: 'must be https://host:port and no more' };
+  if (endpoint === null)
+    return { field: 'endpoint', problem: 'must be https://host:port without user, path or query' };
   const certificate = certificateOf(request.serverCertificate);
-  if (certificate === null) return { field: 'serverCertificate', problem: 'must be one certificate as PEM' };
+  if (certificate === null) return { field: 'serverCertificate', problem: 'must be one PEM certificate' };
   const token = tokenOf(request.incusToken);
-  if (token === null) return { field: 'incusToken', problem: 'must be a trust token of Incus' };
+  if (token === null) return { field: 'incusToken', problem: 'must be an Incus trust token' };
   const serverFingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
   if (token.fingerprint !== serverFingerprint) {
-    return { field: 'incusToken', problem: 'was made by a daemon with another certificate than this one' };
+    return { field: 'incusToken', problem: 'was created by a daemon with another certificate' };
   }
   return { endpoint, serverCertificate: certificate.toString(), serverFingerprint };
 }
@@ -141,7 +134,7 @@ function tokenOf(text: string): z.infer<typeof tokenSchema> | null {
 
 const projectName = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
-/** Why a daemon that trusts us is not worked with, in words for its owner; null if nothing speaks against it. */
+/** The reason to refuse a daemon that trusts us, for its owner; null if its trust is as required. */
 export function problemWithTrust(limits: TrustLimits, joinDigest: string | null): string | null {
   const { projects, isRestricted, seesOthers, isClustered } = limits;
   if (!isRestricted || seesOthers) {
@@ -173,7 +166,7 @@ export function problemWithTrust(limits: TrustLimits, joinDigest: string | null)
   return null;
 }
 
-/** What tenants can name, and are told of. Others that a host has are nobody's business. */
+/** Names that tenants can type and see. Other images of the host are not shown. */
 const imageName = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
 const settingName = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/);
 const settingsSchema = z.object({
@@ -184,7 +177,7 @@ const settingsSchema = z.object({
   'user.millrace.default-image': z.string().regex(imageName),
 });
 
-/** How machines are made on such a daemon, from what its owner wrote on the project; a sentence where that cannot be. */
+/** The settings of a cluster on this daemon from the project's config, or the problem with them. */
 export function clusterSettingsOf(daemon: {
   readonly limits: TrustLimits;
   readonly images: readonly string[];
@@ -209,7 +202,7 @@ export function clusterSettingsOf(daemon: {
       sshUser: written.data['user.millrace.ssh-user'],
       defaultImage: image,
       images: daemon.images.filter((name) => imageName.test(name)),
-      // Whatever the internet knows the host by, its own cards may have other addresses.
+      // The public address of a host behind NAT is not on its network card.
       listenAddress: new URL(daemon.endpoint).hostname.startsWith('[') ? '::' : '0.0.0.0',
       serverCertificate: daemon.serverCertificate,
       guarded: true,
@@ -217,7 +210,6 @@ export function clusterSettingsOf(daemon: {
   };
 }
 
-/** What of its node matters before it is tested. */
 export interface InspectedNode {
   readonly gpuCount: number;
   readonly models: readonly string[];
@@ -226,10 +218,8 @@ export interface InspectedNode {
   readonly storageGb: number | null;
 }
 
-/** What a machine needs so that one can be rented on it. */
 const minimumHardware = { cpuCount: 1, ramMb: 512, storageGb: 2 };
 
-/** Why nobody could rent this; null if nothing speaks against it. */
 export function problemWithHardware(node: InspectedNode): string | null {
   if (node.gpuCount === 0) return 'Its daemon reports no GPU.';
   const models = new Set(node.models);
@@ -243,7 +233,6 @@ export function problemWithHardware(node: InspectedNode): string | null {
     : `A machine needs ${minimumHardware.cpuCount} CPU, ${minimumHardware.ramMb} MB of memory and ${minimumHardware.storageGb} GB of disk at least.`;
 }
 
-/** Why what was measured is not what was reported; null if it is. */
 export function problemWithMeasurements(figures: MachineBenchmark, gpuCount: number): string | null {
   return figures.gpu.count === gpuCount
     ? null

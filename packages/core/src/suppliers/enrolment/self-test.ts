@@ -12,8 +12,8 @@ import type { ClusterRecord, NodeGpu, NodeRecord } from '../../fleet/index.ts';
 import type { Enrolment } from './enrolment.ts';
 
 /**
- * The self-test: a small machine with all GPUs, made, reached and measured as one of a tenant would be, then deleted. It
- * is known by the id of its enrolment, so a try that died leaves nothing that the next one does not find.
+ * Creates a small machine with all GPUs, connects to it and measures it as for a tenant, then deletes it. Its external
+ * id is the enrolment's, so the next attempt finds and deletes the machine of a crashed one.
  */
 
 interface SelfTestDeps {
@@ -31,7 +31,6 @@ interface SelfTestTarget {
 
 const SSH_PORT = 22;
 const SELF_TEST_POLL_MS = 500;
-/** From the order to power on until it lets us in and was measured. */
 const MEASURE_MS = 200_000;
 const DELETE_MS = 60_000;
 
@@ -48,13 +47,13 @@ export async function runSelfTest(
   const { clock, driver } = deps;
   const key = newReadinessKey();
   const spec = selfTestSpec(subject, key);
-  // What an earlier try left has another key in it.
+  // A machine of an earlier attempt has another key.
   await driver.terminate(spec, signal);
   try {
     await driver.create(spec, signal);
     return await measureUntilReady(deps, spec, key, signal);
   } finally {
-    // Also when the time is over: nothing of ours stays on the host.
+    // Delete it also after the time limit: no test machine must stay on the host.
     await withDeadline(clock, 'Deleting the machine of a self-test', DELETE_MS, (late) =>
       driver.terminate(spec, late),
     );
@@ -76,7 +75,7 @@ function selfTestSpec({ enrolment, cluster, node, gpus }: SelfTestTarget, key: R
     sshKeys: [key.publicKey],
     hostKey: { privateKey: key.hostKey.privateKey, publicKey: key.hostKey.publicKey },
     userData: null,
-    // Any will do: placement gives out none of them before it is enrolled.
+    // Any port is free: placement uses none before the machine is enrolled.
     ports: [{ internalPort: SSH_PORT, externalPort: cluster.ports.last, protocol: 'tcp' }],
     labels: { 'millrace.purpose': 'self-test' },
   };
