@@ -48,7 +48,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.check_invoice_counter() IS 'Keeps the counter of invoices going up by one, or over a gap that a restore has left.';
+COMMENT ON FUNCTION public.check_invoice_counter() IS 'Allows the invoice counter to grow by one only, or to skip numbers that a restore lost.';
 
 CREATE FUNCTION public.check_invoice_number() RETURNS trigger
     LANGUAGE plpgsql
@@ -62,7 +62,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.check_invoice_number() IS 'Gives an invoice no other number than the one the counter stands at.';
+COMMENT ON FUNCTION public.check_invoice_number() IS 'Allows an invoice only the number that the counter shows.';
 
 CREATE FUNCTION public.check_invoice_number_used() RETURNS trigger
     LANGUAGE plpgsql
@@ -77,7 +77,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.check_invoice_number_used() IS 'Keeps a number from being taken without its invoice, or without the gap that a restore has left.';
+COMMENT ON FUNCTION public.check_invoice_number_used() IS 'Refuses a number that has neither an invoice nor a recorded gap of a restore.';
 
 CREATE FUNCTION public.check_ledger_entries() RETURNS trigger
     LANGUAGE plpgsql
@@ -107,7 +107,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.check_ledger_entries() IS 'Refuses entries that do not sum to zero for each transfer, or that disagree with the kept balance.';
+COMMENT ON FUNCTION public.check_ledger_entries() IS 'Refuses transfers whose entries do not sum to zero, and entries that disagree with the stored balance.';
 
 CREATE FUNCTION public.collect_notices() RETURNS trigger
     LANGUAGE plpgsql
@@ -124,7 +124,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.collect_notices() IS 'Keeps the events that matter to a person, to be told by mail.';
+COMMENT ON FUNCTION public.collect_notices() IS 'Stores a notice for each event that people receive by email.';
 
 CREATE FUNCTION public.fan_out_to_webhooks() RETURNS trigger
     LANGUAGE plpgsql
@@ -150,7 +150,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.fan_out_to_webhooks() IS 'Notes each new event for the webhooks that want it, in the statement that stores it.';
+COMMENT ON FUNCTION public.fan_out_to_webhooks() IS 'Inserts a delivery of each new event for every subscribed webhook, in the statement that stores the event.';
 
 CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT
@@ -159,7 +159,7 @@ CREATE FUNCTION public.first_id_of_day(day date) RETURNS uuid
   select (lpad(to_hex((extract(epoch from day::timestamp) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid;
 $$;
 
-COMMENT ON FUNCTION public.first_id_of_day(day date) IS 'The smallest UUIDv7 of a UTC day: where its partition begins.';
+COMMENT ON FUNCTION public.first_id_of_day(day date) IS 'The smallest UUIDv7 of a UTC day: the lower bound of its partition.';
 
 CREATE FUNCTION public.hold_storage_addresses(of_rentals uuid[]) RETURNS void
     LANGUAGE sql
@@ -174,7 +174,7 @@ CREATE FUNCTION public.hold_storage_addresses(of_rentals uuid[]) RETURNS void
   on conflict do nothing
 $$;
 
-COMMENT ON FUNCTION public.hold_storage_addresses(of_rentals uuid[]) IS 'Gives each machine of rentals with volumes its private address, unless another machine of the region holds it.';
+COMMENT ON FUNCTION public.hold_storage_addresses(of_rentals uuid[]) IS 'Assigns each machine of rentals with volumes its private address, unless another machine of the region has it.';
 
 CREATE FUNCTION public.invoice_lines_total(lines jsonb) RETURNS numeric
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -182,7 +182,7 @@ CREATE FUNCTION public.invoice_lines_total(lines jsonb) RETURNS numeric
   select coalesce(sum((line ->> 'amountNanoUsd')::numeric), 0) from jsonb_array_elements(lines) as line
 $$;
 
-COMMENT ON FUNCTION public.invoice_lines_total(lines jsonb) IS 'What the lines of an invoice come to.';
+COMMENT ON FUNCTION public.invoice_lines_total(lines jsonb) IS 'The sum of the lines of an invoice.';
 
 CREATE FUNCTION public.keep_price() RETURNS trigger
     LANGUAGE plpgsql
@@ -199,7 +199,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price book append-only for everyone, the owner included: a price never changes and, once ended, never comes back.';
+COMMENT ON FUNCTION public.keep_price() IS 'Keeps the price list append-only for every role, the owner included: a price never changes, and an ended price never becomes valid again.';
 
 CREATE FUNCTION public.make_usage_partitions(first_day date, days integer) RETURNS integer
     LANGUAGE plpgsql SECURITY DEFINER
@@ -242,7 +242,7 @@ begin
   return made;
 end $$;
 
-COMMENT ON FUNCTION public.make_usage_partitions(first_day date, days integer) IS 'Makes the daily partitions of usage_charges and inference_requests ahead. The processes may do this and nothing else to the schema.';
+COMMENT ON FUNCTION public.make_usage_partitions(first_day date, days integer) IS 'Creates the daily partitions of usage_charges and inference_requests in advance. The only schema change that the processes may make.';
 
 CREATE FUNCTION public.mark_pool() RETURNS trigger
     LANGUAGE plpgsql
@@ -263,7 +263,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_changed_key() IS 'A key that was made, revoked or given an end.';
+COMMENT ON FUNCTION public.note_changed_key() IS 'Queues an API key for the key feed when it is created, revoked or given an expiry.';
 
 CREATE FUNCTION public.note_changed_model() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -277,7 +277,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_changed_model() IS 'A model, one of its names, deployments or prices has changed.';
+COMMENT ON FUNCTION public.note_changed_model() IS 'Queues a model for the key feed when the model, one of its names, deployments or prices changes.';
 
 CREATE FUNCTION public.note_changed_organisation() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -288,7 +288,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_changed_organisation() IS 'An organisation that was made, suspended, resumed or has paid in.';
+COMMENT ON FUNCTION public.note_changed_organisation() IS 'Queues an organisation for the key feed when it is created, suspended, resumed or funded.';
 
 CREATE FUNCTION public.note_keys_of_changed_budget() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -312,7 +312,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_keys_of_changed_budget() IS 'Requests of these keys now count against other budgets.';
+COMMENT ON FUNCTION public.note_keys_of_changed_budget() IS 'Queues the keys of a changed budget: their requests now count against other budgets.';
 
 CREATE FUNCTION public.note_keys_of_changed_user() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -329,7 +329,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_keys_of_changed_user() IS 'What a key may do is cut with what its user may do, in its organisation and on the platform.';
+COMMENT ON FUNCTION public.note_keys_of_changed_user() IS 'Queues the keys of a user whose roles changed: a key never has more scopes than its user.';
 
 CREATE FUNCTION public.note_listed_capacity() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -360,7 +360,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_listed_instance() IS 'What is rented on a machine is shown with its state, which is that of the rental and, while it is made, of its machine. That GPUs were sold or released is noted with the counts of the node.';
+COMMENT ON FUNCTION public.note_listed_instance() IS 'Queues a machine for the marketplace list when the state of an instance on it changes. Changes of free GPUs are queued with the counts of the node.';
 
 CREATE FUNCTION public.note_listed_machine() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -393,7 +393,7 @@ begin
   return null;
 end $$;
 
-COMMENT ON FUNCTION public.note_listed_supplier() IS 'Whether the machines of a supplier are shown depends on its own status and on that of its organisation.';
+COMMENT ON FUNCTION public.note_listed_supplier() IS 'Queues the machines of a supplier: their visibility depends on the status of the supplier and of its organisation.';
 
 CREATE FUNCTION public.note_storage_addresses() RETURNS trigger
     LANGUAGE plpgsql
@@ -413,7 +413,7 @@ CREATE FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN hashtextextended(((((((((mode || ' '::text) || offer) || ' '::text) || region) || ' '::text) || COALESCE(gpu_type, ''::text)) || ' '::text) || connection_type), (0)::bigint);
 
-COMMENT ON FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text, connection_type text) IS 'One number for what placement matches exactly.';
+COMMENT ON FUNCTION public.pool_of(mode text, offer text, region text, gpu_type text, connection_type text) IS 'One number for the columns that placement matches exactly.';
 
 CREATE FUNCTION public.recount_changed_nodes() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
@@ -510,7 +510,7 @@ begin
 end;
 $$;
 
-COMMENT ON FUNCTION public.refuse_ledger_change() IS 'Keeps the books append-only for everyone, the owner included.';
+COMMENT ON FUNCTION public.refuse_ledger_change() IS 'Keeps the ledger append-only for every role, the owner included.';
 
 CREATE FUNCTION public.uuid_of_public_id(public_id text) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -523,7 +523,7 @@ CREATE FUNCTION public.uuid_of_public_id(public_id text) RETURNS uuid
            generate_series(0, 3) as part) end
 $_$;
 
-COMMENT ON FUNCTION public.uuid_of_public_id(public_id text) IS 'The UUID that an id such as trf_01J… spells; null when it spells none.';
+COMMENT ON FUNCTION public.uuid_of_public_id(public_id text) IS 'The UUID encoded in a public id such as trf_01J…; null if the id is malformed.';
 
 CREATE FUNCTION public.webhook_delivery_id(event_id uuid, webhook_id uuid) RETURNS uuid
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -531,7 +531,7 @@ CREATE FUNCTION public.webhook_delivery_id(event_id uuid, webhook_id uuid) RETUR
   select (left(event_id::text, 24) || left(md5(webhook_id::text || event_id::text), 12))::uuid
 $$;
 
-COMMENT ON FUNCTION public.webhook_delivery_id(event_id uuid, webhook_id uuid) IS 'The id of the delivery of an event to a webhook, the same whenever it is asked for.';
+COMMENT ON FUNCTION public.webhook_delivery_id(event_id uuid, webhook_id uuid) IS 'The id of the delivery of an event to a webhook. Deterministic.';
 
 CREATE TABLE public.accounts (
     id uuid NOT NULL,
@@ -562,9 +562,9 @@ CREATE TABLE public.allocated_gpus (
     released_at timestamp with time zone
 );
 
-COMMENT ON TABLE public.allocated_gpus IS 'Which GPU is sold to whom. No GPU has two rows that are not released.';
+COMMENT ON TABLE public.allocated_gpus IS 'GPUs held by allocations. A GPU has at most one row that is not released.';
 
-COMMENT ON COLUMN public.allocated_gpus.mode IS 'That of the allocation, and of the node: the count of the node refuses another.';
+COMMENT ON COLUMN public.allocated_gpus.mode IS 'The mode of the allocation and of the node. The counting trigger refuses a difference.';
 
 CREATE TABLE public.allocated_ports (
     allocation_id uuid NOT NULL,
@@ -577,7 +577,7 @@ CREATE TABLE public.allocated_ports (
     released_at timestamp with time zone
 );
 
-COMMENT ON TABLE public.allocated_ports IS 'Ports of a node''s address that lead to machines on it.';
+COMMENT ON TABLE public.allocated_ports IS 'Ports of a node''s address that forward to machines on it.';
 
 CREATE TABLE public.allocations (
     id uuid NOT NULL,
@@ -595,13 +595,13 @@ CREATE TABLE public.allocations (
     CONSTRAINT allocations_released_when_released CHECK ((((state)::text = 'released'::text) = (released_at IS NOT NULL)))
 );
 
-COMMENT ON TABLE public.allocations IS 'GPUs set aside for one rental or instance on its nodes.';
+COMMENT ON TABLE public.allocations IS 'GPUs reserved for one rental or instance on its nodes.';
 
-COMMENT ON COLUMN public.allocations.external_id IS 'The machine''s id at the driver. It has one live allocation; one that is being released after a move may stand beside it.';
+COMMENT ON COLUMN public.allocations.external_id IS 'The machine''s id at the driver. At most one live allocation has it; another one may be releasing after a move.';
 
-COMMENT ON COLUMN public.allocations.state IS 'releasing: the engine has not yet confirmed that the machine is gone, so its GPUs are not sold again.';
+COMMENT ON COLUMN public.allocations.state IS 'releasing: the engine has not confirmed that the machine is deleted, so its GPUs cannot be sold.';
 
-COMMENT ON COLUMN public.allocations.frees_at IS 'When it is known to end, if it is.';
+COMMENT ON COLUMN public.allocations.frees_at IS 'The planned end, if there is one.';
 
 CREATE TABLE public.api_keys (
     id uuid NOT NULL,
@@ -640,25 +640,25 @@ END),
 
 COMMENT ON TABLE public.api_keys IS 'Credentials of programs. A key belongs to one user and one organisation and works in one mode.';
 
-COMMENT ON COLUMN public.api_keys.public_id IS 'The part of the key that may be shown and logged; the look-up goes by it.';
+COMMENT ON COLUMN public.api_keys.public_id IS 'The part of the key that may be shown and logged. Look-ups use it.';
 
 COMMENT ON COLUMN public.api_keys.secret_sha256 IS 'SHA-256 of the 190-bit random secret. The secret itself is shown once and stored nowhere.';
 
-COMMENT ON COLUMN public.api_keys.scopes IS 'The most this key may do; what it may do now is this cut with its user''s present role.';
+COMMENT ON COLUMN public.api_keys.scopes IS 'The greatest scopes of this key; the effective ones are the intersection with the scopes of its user''s current role.';
 
-COMMENT ON COLUMN public.api_keys.limits IS 'Spending, rate, model, region and GPU limits as the contract has them; {} means none of its own.';
+COMMENT ON COLUMN public.api_keys.limits IS 'Spending, rate, model, region and GPU limits in the contract''s format; {} means none.';
 
-COMMENT ON COLUMN public.api_keys.allowed_ips IS 'Networks the key may be used from; empty means anywhere.';
+COMMENT ON COLUMN public.api_keys.allowed_ips IS 'Networks from which the key is accepted; empty means any.';
 
-COMMENT ON COLUMN public.api_keys.expires_at IS 'From this instant the key is refused, whether or not anything has noted it as revoked.';
+COMMENT ON COLUMN public.api_keys.expires_at IS 'The key is refused from this time on, even before the expiry is recorded as a revocation.';
 
 COMMENT ON COLUMN public.api_keys.rotated_from IS 'The key this one replaces. A key is replaced at most once.';
 
-COMMENT ON COLUMN public.api_keys.last_used_at IS 'Kept to about a minute; written behind the request.';
+COMMENT ON COLUMN public.api_keys.last_used_at IS 'Accurate to about a minute; updated after the request.';
 
-COMMENT ON COLUMN public.api_keys.next_action_at IS 'When expiry must be noted and announced. Set exactly while an unrevoked key has an expiry, so a sweep can drive it if the workflow engine lost its timer.';
+COMMENT ON COLUMN public.api_keys.next_action_at IS 'When the expiry must be recorded and announced. Set if and only if an unrevoked key expires, so that a sweep can recover a timer that the workflow engine lost.';
 
-COMMENT ON COLUMN public.api_keys.kind IS 'seat: no key, but what a member does when signed in; one for each organisation, member and mode. Nobody knows its secret, and nothing lists, counts, rotates or revokes it as a key.';
+COMMENT ON COLUMN public.api_keys.kind IS 'seat: not a real key, but the identity of a signed-in member; one per organisation, member and mode. Its secret is unknown, and no operation lists, counts, rotates or revokes it.';
 
 CREATE TABLE public.audit_log (
     id uuid NOT NULL,
@@ -681,17 +681,17 @@ CREATE TABLE public.audit_log (
     CONSTRAINT audit_log_reason_check CHECK ((length(reason) <= 500))
 );
 
-COMMENT ON TABLE public.audit_log IS 'What changed, by whom, from where. Written in the transaction of the change; never updated or deleted.';
+COMMENT ON TABLE public.audit_log IS 'Every change, with its actor and origin. Written in the transaction of the change; never updated or deleted.';
 
-COMMENT ON COLUMN public.audit_log.org_id IS 'The organisation concerned; null for acts on the installation itself.';
+COMMENT ON COLUMN public.audit_log.org_id IS 'The organisation concerned; null for changes of the installation itself.';
 
-COMMENT ON COLUMN public.audit_log.actor_id IS 'Text form of the actor''s id, or the name of a part of the system.';
+COMMENT ON COLUMN public.audit_log.actor_id IS 'Text form of the actor''s id, or the name of a system component.';
 
-COMMENT ON COLUMN public.audit_log.before IS 'The fields that changed, before. Never a secret.';
+COMMENT ON COLUMN public.audit_log.before IS 'The changed fields before the change. Contains no secrets.';
 
-COMMENT ON COLUMN public.audit_log.after IS 'The fields that changed, after. Never a secret.';
+COMMENT ON COLUMN public.audit_log.after IS 'The changed fields after the change. Contains no secrets.';
 
-COMMENT ON COLUMN public.audit_log.reason IS 'What the actor gave as the reason, where the operation asks for one.';
+COMMENT ON COLUMN public.audit_log.reason IS 'The reason given by the actor, where the operation requires one.';
 
 CREATE TABLE public.audit_marks (
     account_id uuid NOT NULL,
@@ -701,7 +701,7 @@ CREATE TABLE public.audit_marks (
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE public.audit_marks IS 'Each account as the newest clean audit found it. Written in the snapshot of that audit, so that it is exactly what was judged.';
+COMMENT ON TABLE public.audit_marks IS 'The state of each account in the newest clean audit, written in that audit''s snapshot.';
 
 CREATE TABLE public.audit_runs (
     id uuid NOT NULL,
@@ -724,15 +724,15 @@ CREATE TABLE public.audit_runs (
     CONSTRAINT audit_runs_only_incremental_has_a_start CHECK (((since IS NOT NULL) = (kind = 'incremental'::text)))
 );
 
-COMMENT ON TABLE public.audit_runs IS 'Audits that were made: what was looked at and what was found. The newest clean one is where the next incremental audit begins.';
+COMMENT ON TABLE public.audit_runs IS 'Completed audits with their scope and findings. An incremental audit continues from the newest clean one.';
 
-COMMENT ON COLUMN public.audit_runs.snapshot_at IS 'By the database''s clock: everything committed before this was seen.';
+COMMENT ON COLUMN public.audit_runs.snapshot_at IS 'By the database''s clock: the audit read everything committed before this time.';
 
-COMMENT ON COLUMN public.audit_runs.since IS 'Incremental only: the instant of the clean audit it continues.';
+COMMENT ON COLUMN public.audit_runs.since IS 'Incremental audits only: the time of the clean audit that this one continues.';
 
-COMMENT ON COLUMN public.audit_runs.looked_at IS 'How many rows each check judged.';
+COMMENT ON COLUMN public.audit_runs.looked_at IS 'The number of rows that each check read.';
 
-COMMENT ON COLUMN public.audit_runs.findings IS 'The first findings of each check, errors and notices, as they were reported.';
+COMMENT ON COLUMN public.audit_runs.findings IS 'The first findings of each check, errors and notices, as reported.';
 
 CREATE TABLE public.book_changes (
     id bigint NOT NULL,
@@ -742,9 +742,9 @@ CREATE TABLE public.book_changes (
     CONSTRAINT book_changes_kind_check CHECK ((kind = ANY (ARRAY['key'::text, 'organisation'::text, 'model'::text])))
 );
 
-COMMENT ON TABLE public.book_changes IS 'Entries of the gateway book that are to be written anew. Filled by triggers, emptied by whoever has written the entry after reading it from here on.';
+COMMENT ON TABLE public.book_changes IS 'Entries of the key feed that must be published again. Triggers insert rows; the publisher reads a row first, then the entry, and deletes the row after publishing.';
 
-COMMENT ON COLUMN public.book_changes.ref IS 'The public id of a key, the id of an organisation, the name of a model.';
+COMMENT ON COLUMN public.book_changes.ref IS 'The public id of a key, the id of an organisation, or the name of a model.';
 
 ALTER TABLE public.book_changes ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.book_changes_id_seq
@@ -783,17 +783,17 @@ CREATE TABLE public.budgets (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.budgets IS 'Limits on spending for a period. The limit account with the same id holds what is left of it.';
+COMMENT ON TABLE public.budgets IS 'Spending limits per period. The limit account with the same id has the remaining amount.';
 
-COMMENT ON COLUMN public.budgets.key_ids IS 'The API keys it counts, a rotated key with its successors; null counts the whole organisation.';
+COMMENT ON COLUMN public.budgets.key_ids IS 'The API keys that count against the budget, with the keys that replaced them; null: the whole organisation.';
 
-COMMENT ON COLUMN public.budgets.period_start IS 'Of the period that the limit account now counts; moved on by the first posting or hold after its end.';
+COMMENT ON COLUMN public.budgets.period_start IS 'Start of the period that the limit account counts. The first posting or hold after the period''s end advances it.';
 
 COMMENT ON COLUMN public.budgets.notified_percent IS 'The highest threshold announced in this period.';
 
-COMMENT ON COLUMN public.budgets.on_exceeded IS 'notify only tells; stop_new_work refuses new holds; stop_everything also refuses to prolong what runs.';
+COMMENT ON COLUMN public.budgets.on_exceeded IS 'notify: only sends notices. stop_new_work: refuses new holds. stop_everything: also refuses to extend running work.';
 
-COMMENT ON COLUMN public.budgets.is_key_limit IS 'Made from limits.budget of an API key: not to be changed or deleted while one of its keys is in use.';
+COMMENT ON COLUMN public.budgets.is_key_limit IS 'Created from limits.budget of an API key. Cannot be changed or deleted while one of its keys is in use.';
 
 CREATE TABLE public.cluster_comparisons (
     cluster_id uuid NOT NULL,
@@ -813,19 +813,19 @@ CREATE TABLE public.cluster_comparisons (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.cluster_comparisons IS 'Each cluster''s comparison with its rentals: who makes it, when it was last tried, and when it last succeeded as a whole.';
+COMMENT ON TABLE public.cluster_comparisons IS 'State of the inventory comparison of each cluster: its worker, its last start and its last complete success.';
 
-COMMENT ON COLUMN public.cluster_comparisons.turn IS 'Grows with each comparison that begins. What an older one found is not written any more.';
+COMMENT ON COLUMN public.cluster_comparisons.turn IS 'Fencing token: grows with each comparison. Results of an older comparison are discarded.';
 
-COMMENT ON COLUMN public.cluster_comparisons.looked_at IS 'When a comparison last began, whether or not the engine answered.';
+COMMENT ON COLUMN public.cluster_comparisons.looked_at IS 'Start of the newest comparison, whether or not the engine responded.';
 
-COMMENT ON COLUMN public.cluster_comparisons.watching_since IS 'Since when there were comparisons without a gap: silence is counted from here at the earliest.';
+COMMENT ON COLUMN public.cluster_comparisons.watching_since IS 'Start of the present series of comparisons without a gap. An engine counts as silent from here at the earliest.';
 
-COMMENT ON COLUMN public.cluster_comparisons.whole_at IS 'When the newest comparison began that the engine answered and whose findings are all written down: the last good sign of every machine of the cluster that is not in trouble.';
+COMMENT ON COLUMN public.cluster_comparisons.whole_at IS 'Start of the newest comparison that the engine answered and whose findings are all stored: the last healthy time of every machine of the cluster without a fault.';
 
-COMMENT ON COLUMN public.cluster_comparisons.problem IS 'Why the newest comparison was not whole; null: it was.';
+COMMENT ON COLUMN public.cluster_comparisons.problem IS 'Why the newest comparison was incomplete; null if it was complete.';
 
-COMMENT ON COLUMN public.cluster_comparisons.reap_allowed_until IS 'Until when a person allows more machines that nobody knows to be removed at once than is done unasked.';
+COMMENT ON COLUMN public.cluster_comparisons.reap_allowed_until IS 'Until when an operator allows the removal of more orphans than the automatic limit.';
 
 CREATE TABLE public.cluster_observers (
     holder text NOT NULL,
@@ -833,7 +833,7 @@ CREATE TABLE public.cluster_observers (
     CONSTRAINT cluster_observers_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 200)))
 );
 
-COMMENT ON TABLE public.cluster_observers IS 'The processes that watch clusters, so that they can share them.';
+COMMENT ON TABLE public.cluster_observers IS 'The processes that observe clusters, so that they can divide the clusters among themselves.';
 
 CREATE TABLE public.clusters (
     id uuid NOT NULL,
@@ -879,25 +879,25 @@ WITH (fillfactor='70');
 
 COMMENT ON TABLE public.clusters IS 'One endpoint of one engine.';
 
-COMMENT ON COLUMN public.clusters.credential_ref IS 'The name of a secret that the installation knows, never the secret.';
+COMMENT ON COLUMN public.clusters.credential_ref IS 'The name of a configured secret, never the secret itself.';
 
-COMMENT ON COLUMN public.clusters.settings IS 'What the driver needs to know beyond the endpoint.';
+COMMENT ON COLUMN public.clusters.settings IS 'Further settings of the driver.';
 
-COMMENT ON COLUMN public.clusters.offer IS 'What its nodes are sold as.';
+COMMENT ON COLUMN public.clusters.offer IS 'The product as which its nodes are sold.';
 
-COMMENT ON COLUMN public.clusters.connection_type IS 'How its nodes are connected, unless the engine says otherwise of a node.';
+COMMENT ON COLUMN public.clusters.connection_type IS 'Network connection of its nodes, unless the engine reports another one for a node.';
 
-COMMENT ON COLUMN public.clusters.port_first IS 'With port_last: the ports of a node''s address that machines on it may be given.';
+COMMENT ON COLUMN public.clusters.port_first IS 'With port_last: the range of ports of a node''s address that machines can use.';
 
-COMMENT ON COLUMN public.clusters.configured IS 'False once the configuration that named it no longer does: it sells nothing and is still watched.';
+COMMENT ON COLUMN public.clusters.configured IS 'False after the configuration stopped naming the cluster: it sells nothing and is still observed.';
 
 COMMENT ON COLUMN public.clusters.last_seen_at IS 'When its engine last answered a full read.';
 
-COMMENT ON COLUMN public.clusters.observer IS 'The process that watches it, until observer_until unless it renews.';
+COMMENT ON COLUMN public.clusters.observer IS 'The process that observes the cluster; its claim ends at observer_until unless renewed.';
 
-COMMENT ON COLUMN public.clusters.watching_since IS 'Since when it has been watched without a gap. Silence is counted from here at the earliest.';
+COMMENT ON COLUMN public.clusters.watching_since IS 'Start of the present observation without a gap. An engine counts as silent from here at the earliest.';
 
-COMMENT ON COLUMN public.clusters.beat_at IS 'When its observer last looked, whether or not the engine answered.';
+COMMENT ON COLUMN public.clusters.beat_at IS 'When the observer last read the engine, whether or not the engine responded.';
 
 CREATE TABLE public.device_codes (
     id uuid NOT NULL,
@@ -919,13 +919,13 @@ CREATE TABLE public.device_codes (
     CONSTRAINT device_codes_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'approved'::text, 'denied'::text])))
 );
 
-COMMENT ON TABLE public.device_codes IS 'Programs that wait for a person to sign them in, such as a terminal. Gone once claimed.';
+COMMENT ON TABLE public.device_codes IS 'Programs, such as a terminal, that wait for a person to sign them in. A row is deleted when its sign-in is claimed.';
 
-COMMENT ON COLUMN public.device_codes.device_code IS 'SHA-256 of what the program holds, in hex.';
+COMMENT ON COLUMN public.device_codes.device_code IS 'SHA-256 of the program''s code, in hex.';
 
-COMMENT ON COLUMN public.device_codes.requested_ip IS 'The address that asked, shown to the person who is to approve.';
+COMMENT ON COLUMN public.device_codes.requested_ip IS 'The address of the program, shown to the person who approves.';
 
-COMMENT ON COLUMN public.device_codes.requested_agent IS 'What the program said of itself.';
+COMMENT ON COLUMN public.device_codes.requested_agent IS 'The program''s description of itself.';
 
 CREATE TABLE public.entitlements (
     id uuid NOT NULL,
@@ -945,15 +945,15 @@ CREATE TABLE public.entitlements (
     CONSTRAINT entitlements_mode_check CHECK ((mode = 'live'::text))
 );
 
-COMMENT ON TABLE public.entitlements IS 'The discounts an organisation may claim. A claim beyond the greatest that applies is refused.';
+COMMENT ON TABLE public.entitlements IS 'The discounts that an organisation may claim. A claim above the greatest matching discount is refused.';
 
-COMMENT ON COLUMN public.entitlements.mode IS 'Always live: test mode is free, so there is nothing to discount.';
+COMMENT ON COLUMN public.entitlements.mode IS 'Always live: test mode is free and needs no discount.';
 
 COMMENT ON COLUMN public.entitlements.max_discount_ppm IS 'In parts per million: 10000 is one percent.';
 
 COMMENT ON COLUMN public.entitlements.gpu_type IS 'Null: every GPU type.';
 
-COMMENT ON COLUMN public.entitlements.revoked_at IS 'Withdrawn by the operator. What was sold before keeps its frozen price.';
+COMMENT ON COLUMN public.entitlements.revoked_at IS 'Withdrawn by the operator. Existing sales keep their frozen price.';
 
 CREATE TABLE public.event_heads (
     org_id uuid NOT NULL,
@@ -965,13 +965,13 @@ CREATE TABLE public.event_heads (
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE public.event_heads IS 'One row per organisation that ever had an event. Its row lock is what makes two writers take turns.';
+COMMENT ON TABLE public.event_heads IS 'One row per organisation with events. Its row lock serialises the writers of the feed.';
 
-COMMENT ON COLUMN public.event_heads.org_id IS 'No foreign key: the row that announced the event was written in a transaction that knew the organisation.';
+COMMENT ON COLUMN public.event_heads.org_id IS 'No foreign key: the transaction that wrote the event has checked the organisation.';
 
-COMMENT ON COLUMN public.event_heads.last_seq IS 'The number of the newest event. Grows in the statement that stores the events, so it never runs ahead of them.';
+COMMENT ON COLUMN public.event_heads.last_seq IS 'Number of the newest event. Updated by the statement that stores the events, so it never exceeds them.';
 
-COMMENT ON COLUMN public.event_heads.first_seq IS 'The number of the oldest event still kept. A reader further back is told so instead of skipping silently.';
+COMMENT ON COLUMN public.event_heads.first_seq IS 'Number of the oldest stored event. A reader with an older cursor gets an error instead of a silent gap.';
 
 CREATE TABLE public.events (
     org_id uuid NOT NULL,
@@ -1006,25 +1006,25 @@ CREATE TABLE public.events (
 )
 WITH (fillfactor='85');
 
-COMMENT ON TABLE public.events IS 'The feed of every organisation, in order. Written by the relay alone; changed only to note publication; removed only by retention.';
+COMMENT ON TABLE public.events IS 'The event feed of every organisation, in order. Only the relay inserts rows; updates record publication only; only retention deletes rows.';
 
-COMMENT ON COLUMN public.events.seq IS 'Counts from 1 within the organisation, without holes. Allotted after commit of the cause, by the relay that holds the shard.';
+COMMENT ON COLUMN public.events.seq IS 'Numbers from 1 within the organisation, without gaps. Assigned after the cause has committed, by the relay that holds the shard.';
 
-COMMENT ON COLUMN public.events.id IS 'The id of the outbox row: the same event cannot be stored twice, and JetStream drops a second publication by it.';
+COMMENT ON COLUMN public.events.id IS 'The id of the outbox row, so that an event is stored once; JetStream discards duplicates by it.';
 
-COMMENT ON COLUMN public.events.mode IS 'live or test. A test key reads the test events only.';
+COMMENT ON COLUMN public.events.mode IS 'live or test. Test keys read test events only.';
 
-COMMENT ON COLUMN public.events.shard IS 'As in the outbox, so that a relay finds what it still has to publish.';
+COMMENT ON COLUMN public.events.shard IS 'As in the outbox, so that a relay finds its unpublished events.';
 
-COMMENT ON COLUMN public.events.api_version IS 'The version of the interface whose shapes the data has.';
+COMMENT ON COLUMN public.events.api_version IS 'The API version of the data''s format.';
 
-COMMENT ON COLUMN public.events.occurred_at IS 'When the cause happened, by the clock of the process that wrote it.';
+COMMENT ON COLUMN public.events.occurred_at IS 'Time of the cause, by the clock of the process that wrote it.';
 
-COMMENT ON COLUMN public.events.recorded_at IS 'When the event got its number, by the clock of the database. Retention goes by this.';
+COMMENT ON COLUMN public.events.recorded_at IS 'When the event got its number, by the database''s clock. Retention uses this time.';
 
-COMMENT ON COLUMN public.events.published_at IS 'When JetStream acknowledged it; null means the relay still has to publish it.';
+COMMENT ON COLUMN public.events.published_at IS 'When JetStream acknowledged the event; null: not yet published.';
 
-COMMENT ON COLUMN public.events.data IS 'What the event says, at most 256 KiB, which fits a NATS message with room to spare. Never a secret.';
+COMMENT ON COLUMN public.events.data IS 'The event''s data, at most 256 KiB, well below the NATS message limit. Contains no secrets.';
 
 CREATE TABLE public.fabrics (
     id uuid NOT NULL,
@@ -1033,7 +1033,7 @@ CREATE TABLE public.fabrics (
     CONSTRAINT fabrics_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)))
 );
 
-COMMENT ON TABLE public.fabrics IS 'Nodes that can be rented as one gang: those on one fast network.';
+COMMENT ON TABLE public.fabrics IS 'Groups of nodes on one fast network, which can be rented together.';
 
 CREATE TABLE public.gpus (
     id uuid NOT NULL,
@@ -1057,11 +1057,11 @@ CREATE TABLE public.gpus (
 
 COMMENT ON TABLE public.gpus IS 'Devices that can be sold, one row each.';
 
-COMMENT ON COLUMN public.gpus.device_uuid IS 'The maker''s id of the device. Another id at the same address is another GPU: the old row becomes replaced.';
+COMMENT ON COLUMN public.gpus.device_uuid IS 'The manufacturer''s id of the device. A different id at the same address is a different GPU: the old row becomes replaced.';
 
-COMMENT ON COLUMN public.gpus.gpu_type IS 'What it is sold as; null: a model that rentals do not offer.';
+COMMENT ON COLUMN public.gpus.gpu_type IS 'The type as which the GPU is sold; null: a model that rentals do not offer.';
 
-COMMENT ON COLUMN public.gpus.state IS 'Only present ones are sold. missing: the engine no longer lists it. faulty: taken out by a person or a failed check.';
+COMMENT ON COLUMN public.gpus.state IS 'Only present GPUs are sold. missing: the engine does not list it. faulty: withdrawn by an operator or a failed check.';
 
 CREATE TABLE public.id_blocks (
     kind text NOT NULL,
@@ -1076,13 +1076,13 @@ CREATE TABLE public.id_blocks (
     CONSTRAINT id_blocks_within_block CHECK (((next_id >= GREATEST((1)::bigint, ((block)::bigint * 1048576))) AND (next_id <= (((block)::bigint + 1) * 1048576))))
 );
 
-COMMENT ON TABLE public.id_blocks IS 'Blocks of 32-bit wire ids this cell has taken, each 1048576 ids long. Block n belongs to cell n mod 64 for ever, so cells need not ask each other.';
+COMMENT ON TABLE public.id_blocks IS 'Blocks of 1048576 32-bit wire ids assigned to this cell. Block n always belongs to cell n mod 64, so cells need no coordination.';
 
-COMMENT ON COLUMN public.id_blocks.kind IS 'Rentals and volumes count separately.';
+COMMENT ON COLUMN public.id_blocks.kind IS 'Rentals and volumes have separate ids.';
 
-COMMENT ON COLUMN public.id_blocks.block IS 'The block holds the ids from block * 1048576 up to the next block; id 0 is never given.';
+COMMENT ON COLUMN public.id_blocks.block IS 'The block holds the ids from block * 1048576 up to the next block; id 0 is never assigned.';
 
-COMMENT ON COLUMN public.id_blocks.next_id IS 'The first id of the block not yet handed to a process. Equal to the start of the next block when this one is used up.';
+COMMENT ON COLUMN public.id_blocks.next_id IS 'The first id of the block that no process has. Equal to the start of the next block when this one is used up.';
 
 CREATE TABLE public.idempotency_keys (
     org_id uuid NOT NULL,
@@ -1109,25 +1109,25 @@ CREATE TABLE public.idempotency_keys (
     CONSTRAINT idempotency_keys_status_check CHECK (((status >= 200) AND (status <= 299)))
 );
 
-COMMENT ON TABLE public.idempotency_keys IS 'One row for each effect made under an Idempotency-Key, in the same transaction as the effect. Refusals leave no row.';
+COMMENT ON TABLE public.idempotency_keys IS 'One row per effect made under an Idempotency-Key, in the transaction of the effect. Refused requests leave no row.';
 
 COMMENT ON COLUMN public.idempotency_keys.key IS 'As the caller sent it; unique within the organisation.';
 
-COMMENT ON COLUMN public.idempotency_keys.operation_row_id IS 'The public id (op_…) under which the caller can look this operation up.';
+COMMENT ON COLUMN public.idempotency_keys.operation_row_id IS 'The public id (op_…) of this operation.';
 
-COMMENT ON COLUMN public.idempotency_keys.operation_id IS 'Which operation of the contract it was.';
+COMMENT ON COLUMN public.idempotency_keys.operation_id IS 'The operation of the contract.';
 
 COMMENT ON COLUMN public.idempotency_keys.request_hash IS 'SHA-256 over operation, path and canonical body: the same key with another request is refused.';
 
-COMMENT ON COLUMN public.idempotency_keys.status IS 'HTTP status answered. Null only inside the transaction that is making the effect.';
+COMMENT ON COLUMN public.idempotency_keys.status IS 'HTTP status of the response. Null only inside the transaction that makes the effect.';
 
-COMMENT ON COLUMN public.idempotency_keys.body IS 'The answer to replay, without secrets that are shown once.';
+COMMENT ON COLUMN public.idempotency_keys.body IS 'The response to replay, without secrets that are shown once.';
 
-COMMENT ON COLUMN public.idempotency_keys.resource_kind IS 'What the operation made or changed.';
+COMMENT ON COLUMN public.idempotency_keys.resource_kind IS 'The kind of resource that the operation created or changed.';
 
-COMMENT ON COLUMN public.idempotency_keys.resource_id IS 'The public id of what the operation made or changed.';
+COMMENT ON COLUMN public.idempotency_keys.resource_id IS 'The public id of the resource that the operation created or changed.';
 
-COMMENT ON COLUMN public.idempotency_keys.expires_at IS 'After this the key may be forgotten and used anew.';
+COMMENT ON COLUMN public.idempotency_keys.expires_at IS 'From this time on the row may be deleted and the key reused.';
 
 CREATE TABLE public.inference_checkpoints (
     request_id uuid NOT NULL,
@@ -1143,7 +1143,7 @@ CREATE TABLE public.inference_checkpoints (
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE public.inference_checkpoints IS 'How far requests that still run had come when their gateway last said so. Gone with the final event; charged only if the gateway dies.';
+COMMENT ON TABLE public.inference_checkpoints IS 'Progress of running requests, as last reported by their gateway. Deleted by the final event; charged only if the gateway dies.';
 
 COMMENT ON COLUMN public.inference_checkpoints.event IS 'The newest checkpoint as the gateway reported it.';
 
@@ -1172,15 +1172,15 @@ CREATE TABLE public.inference_deployments (
     CONSTRAINT inference_deployments_weight_check CHECK (((weight >= 0) AND (weight <= 1000)))
 );
 
-COMMENT ON TABLE public.inference_deployments IS 'Engines that serve a model. What gateways route to; a row that goes is forgotten by them within a second.';
+COMMENT ON TABLE public.inference_deployments IS 'Engines that serve a model. Gateways stop routing to a deleted deployment within a second.';
 
-COMMENT ON COLUMN public.inference_deployments.upstream_model IS 'The name by which the engine knows the model.';
+COMMENT ON COLUMN public.inference_deployments.upstream_model IS 'The engine''s name of the model.';
 
-COMMENT ON COLUMN public.inference_deployments.sealed_api_key IS 'What the engine wants as a bearer token, sealed with the operator''s key; null when it wants none.';
+COMMENT ON COLUMN public.inference_deployments.sealed_api_key IS 'The bearer token for the engine, encrypted with the operator''s key; null if the engine needs none.';
 
-COMMENT ON COLUMN public.inference_deployments.weight IS 'Its share among the deployments of the model; 0 gets only what the others cannot take.';
+COMMENT ON COLUMN public.inference_deployments.weight IS 'Share among the deployments of the model; 0 receives only requests that the others cannot take.';
 
-COMMENT ON COLUMN public.inference_deployments.health IS 'By a worker''s probes, for people to look at. Gateways judge by their own.';
+COMMENT ON COLUMN public.inference_deployments.health IS 'Result of a worker''s probes, for operators. Gateways use their own measurements.';
 
 CREATE TABLE public.inference_model_names (
     name text NOT NULL,
@@ -1188,7 +1188,7 @@ CREATE TABLE public.inference_model_names (
     CONSTRAINT inference_model_names_name_check CHECK ((name ~ '^[A-Za-z0-9][A-Za-z0-9._/:-]{0,199}$'::text))
 );
 
-COMMENT ON TABLE public.inference_model_names IS 'Every name that means a model, its own and its aliases: one table, so that a name never means two.';
+COMMENT ON TABLE public.inference_model_names IS 'Every name and alias of a model, in one table, so that a name identifies one model.';
 
 CREATE TABLE public.inference_models (
     name text NOT NULL,
@@ -1216,17 +1216,17 @@ CREATE TABLE public.inference_models (
     CONSTRAINT inference_models_visible_to_check CHECK (((cardinality(visible_to) >= 1) AND (cardinality(visible_to) <= 1000)))
 );
 
-COMMENT ON TABLE public.inference_models IS 'The models on offer. Never deleted: requests and prices name them. One that is switched off does not exist for tenants.';
+COMMENT ON TABLE public.inference_models IS 'Models on offer. Never deleted, because requests and prices refer to them. A disabled model does not exist for tenants.';
 
-COMMENT ON COLUMN public.inference_models.mode IS 'live: sold, and mocked for test keys. test: for test keys alone.';
+COMMENT ON COLUMN public.inference_models.mode IS 'live: sold, and mocked for test keys. test: for test keys only.';
 
-COMMENT ON COLUMN public.inference_models.max_output_tokens IS 'The most that one answer may have where the request does not say; null is what the context leaves.';
+COMMENT ON COLUMN public.inference_models.max_output_tokens IS 'Output limit for requests that set none; null: the rest of the context.';
 
-COMMENT ON COLUMN public.inference_models.visible_to IS 'The organisations that may know of it; null is everyone.';
+COMMENT ON COLUMN public.inference_models.visible_to IS 'The organisations that can see the model; null: all.';
 
-COMMENT ON COLUMN public.inference_models.fallbacks IS 'Models to take instead, in this order, when no deployment of it can. Their own fallbacks do not count.';
+COMMENT ON COLUMN public.inference_models.fallbacks IS 'Models to use instead, in this order, if no deployment is available. Fallbacks of fallbacks are not used.';
 
-COMMENT ON COLUMN public.inference_models.requests_per_minute IS 'Of each organisation; null is no limit of its own.';
+COMMENT ON COLUMN public.inference_models.requests_per_minute IS 'Limit per organisation; null: no limit for this model.';
 
 CREATE TABLE public.inference_requests (
     id uuid NOT NULL,
@@ -1281,23 +1281,23 @@ CREATE TABLE public.inference_requests (
 )
 PARTITION BY RANGE (id);
 
-COMMENT ON TABLE public.inference_requests IS 'One row for each inference request that was admitted, written once by the sink. No word of a prompt or an answer. Partitioned by the day in its id; partitions are made ahead by the worker.';
+COMMENT ON TABLE public.inference_requests IS 'One row per admitted inference request, written once by the sink. Contains no text of prompts or completions. Partitioned by the day in its id; the worker creates partitions in advance.';
 
 COMMENT ON COLUMN public.inference_requests.image_pixel_steps IS 'Width x height x steps, summed over all images.';
 
-COMMENT ON COLUMN public.inference_requests.reserved_nano_usd IS 'The worst case that was set aside before it began.';
+COMMENT ON COLUMN public.inference_requests.reserved_nano_usd IS 'The greatest possible cost, reserved before the request started.';
 
-COMMENT ON COLUMN public.inference_requests.priced_nano_usd IS 'What was used, by its prices. Above the cost, the operator bears the rest.';
+COMMENT ON COLUMN public.inference_requests.priced_nano_usd IS 'The measured usage at its prices. The operator absorbs the part above the cost.';
 
-COMMENT ON COLUMN public.inference_requests.cost_nano_usd IS 'What the organisation pays for it. Never above what was reserved.';
+COMMENT ON COLUMN public.inference_requests.cost_nano_usd IS 'The charge to the organisation. Never above the reservation.';
 
-COMMENT ON COLUMN public.inference_requests.price_ids IS 'The entries of the price book that it was priced by.';
+COMMENT ON COLUMN public.inference_requests.price_ids IS 'The entries of the price list that were applied.';
 
-COMMENT ON COLUMN public.inference_requests.source IS 'checkpoint: its gateway died, and the last it had said of the request was taken for the whole.';
+COMMENT ON COLUMN public.inference_requests.source IS 'checkpoint: the gateway died, and its last checkpoint was charged as the final usage.';
 
-COMMENT ON COLUMN public.inference_requests.outcome IS 'As in usage_charges; free: in test mode nothing is charged.';
+COMMENT ON COLUMN public.inference_requests.outcome IS 'As in usage_charges; free: test mode is not charged.';
 
-COMMENT ON COLUMN public.inference_requests.late_nano_usd IS 'What the final event said that came after a checkpoint had been charged: recorded, never charged.';
+COMMENT ON COLUMN public.inference_requests.late_nano_usd IS 'Cost reported by a final event that arrived after a checkpoint had been charged: recorded, never charged.';
 
 CREATE TABLE public.inference_requests_rest (
     id uuid NOT NULL,
@@ -1351,7 +1351,7 @@ CREATE TABLE public.inference_requests_rest (
     CONSTRAINT inference_requests_ttft_ms_check CHECK ((ttft_ms >= 0))
 );
 
-COMMENT ON TABLE public.inference_requests_rest IS 'What came before the partition of its day was made: it is moved there then.';
+COMMENT ON TABLE public.inference_requests_rest IS 'Rows that arrived before the partition of their day existed. Creating the partition moves them.';
 
 CREATE TABLE public.instances (
     rental_id uuid NOT NULL,
@@ -1371,9 +1371,9 @@ CREATE TABLE public.instances (
     CONSTRAINT instances_record_check CHECK ((jsonb_typeof(record) = 'object'::text))
 );
 
-COMMENT ON TABLE public.instances IS 'What a rental of a marketplace machine has beyond a rental: its name, and the machine as it was when it was rented. Append-only: how it stands is the rental''s.';
+COMMENT ON TABLE public.instances IS 'The fields that marketplace instances have beyond a rental: the name and the machine''s record at the time of renting. Append-only: the rental has the state.';
 
-COMMENT ON COLUMN public.instances.record IS 'The machine''s record on the marketplace at that moment, without its instances.';
+COMMENT ON COLUMN public.instances.record IS 'The machine''s marketplace record at the time of renting, without its instances.';
 
 CREATE TABLE public.invitations (
     id uuid NOT NULL,
@@ -1393,15 +1393,15 @@ CREATE TABLE public.invitations (
     CONSTRAINT invitations_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'accepted'::text, 'rejected'::text, 'canceled'::text])))
 );
 
-COMMENT ON TABLE public.invitations IS 'Members to be: asked by mail, not yet answered.';
+COMMENT ON TABLE public.invitations IS 'Invitations by email to join an organisation.';
 
-COMMENT ON COLUMN public.invitations.status IS 'pending also when it has expired: that is by the clock alone. The spelling "canceled" is the sign-in library''s.';
+COMMENT ON COLUMN public.invitations.status IS 'An expired invitation stays pending; only the clock tells. The spelling "canceled" is the sign-in library''s.';
 
-COMMENT ON COLUMN public.invitations.created_at IS 'When it was first made; inviting the same mailbox again renews expires_at only.';
+COMMENT ON COLUMN public.invitations.created_at IS 'Time of the first invitation; inviting the same address again only renews expires_at.';
 
-COMMENT ON COLUMN public.invitations.notice_id IS 'The latest letter about it, to be called off with it. No foreign key: letters are forgotten in time.';
+COMMENT ON COLUMN public.invitations.notice_id IS 'The newest email of the invitation, cancelled with it. No foreign key: emails are deleted by retention.';
 
-COMMENT ON COLUMN public.invitations.answered_at IS 'When it was accepted, declined or taken back.';
+COMMENT ON COLUMN public.invitations.answered_at IS 'When the invitation was accepted, declined or withdrawn.';
 
 CREATE TABLE public.invoice_counter (
     is_only boolean DEFAULT true NOT NULL,
@@ -1410,7 +1410,7 @@ CREATE TABLE public.invoice_counter (
     CONSTRAINT invoice_counter_last_number_check CHECK ((last_number >= 0))
 );
 
-COMMENT ON TABLE public.invoice_counter IS 'The number of the newest invoice. Its one row is locked by whoever makes the next.';
+COMMENT ON TABLE public.invoice_counter IS 'The number of the newest invoice. Creating an invoice locks its only row.';
 
 CREATE TABLE public.invoice_gaps (
     first_number bigint NOT NULL,
@@ -1420,7 +1420,7 @@ CREATE TABLE public.invoice_gaps (
     CONSTRAINT invoice_gaps_first_number_check CHECK ((first_number > 0))
 );
 
-COMMENT ON TABLE public.invoice_gaps IS 'Numbers of invoices that were made after the point that the database was restored to. They were handed out, so no other invoice gets them.';
+COMMENT ON TABLE public.invoice_gaps IS 'Numbers of invoices issued after the point to which the database was restored. They are never assigned again.';
 
 CREATE TABLE public.invoice_months (
     month timestamp with time zone NOT NULL,
@@ -1429,11 +1429,11 @@ CREATE TABLE public.invoice_months (
     finished_at timestamp with time zone
 );
 
-COMMENT ON TABLE public.invoice_months IS 'How far workers have walked through the organisations for the invoices of a month. What decides is whether an invoice is there; this only saves looking again.';
+COMMENT ON TABLE public.invoice_months IS 'Progress of the invoice run of a month. Only saves work: an invoice row decides whether an organisation has its invoice.';
 
-COMMENT ON COLUMN public.invoice_months.after_org IS 'All organisations up to this one were looked at; null at the beginning.';
+COMMENT ON COLUMN public.invoice_months.after_org IS 'All organisations up to this one are done; null at the start.';
 
-COMMENT ON COLUMN public.invoice_months.has_failed IS 'Some invoice of this walk could not be made, so it begins anew at its end.';
+COMMENT ON COLUMN public.invoice_months.has_failed IS 'An invoice of this run failed, so the run starts again at its end.';
 
 CREATE TABLE public.invoices (
     id uuid NOT NULL,
@@ -1457,17 +1457,17 @@ CREATE TABLE public.invoices (
     CONSTRAINT invoices_period_is_a_month CHECK ((((period_start AT TIME ZONE 'UTC'::text) = date_trunc('month'::text, (period_start AT TIME ZONE 'UTC'::text))) AND ((period_end AT TIME ZONE 'UTC'::text) = ((period_start AT TIME ZONE 'UTC'::text) + '1 mon'::interval))))
 );
 
-COMMENT ON TABLE public.invoices IS 'What the ledger charged in a month (UTC) less what was given back. Written once, when nothing is entered in the month any more, and never changed: also not by its owner.';
+COMMENT ON TABLE public.invoices IS 'Charges of the ledger in a month (UTC) less refunds. Written once, when no more entries of the month are possible, and never changed by any role.';
 
-COMMENT ON COLUMN public.invoices.mode IS 'Test mode is free, so there is nothing to put on an invoice.';
+COMMENT ON COLUMN public.invoices.mode IS 'Always live: test mode is free and has no invoices.';
 
-COMMENT ON COLUMN public.invoices.number IS 'Counts from 1 without holes over all organisations, in the order in which invoices were made.';
+COMMENT ON COLUMN public.invoices.number IS 'Numbers from 1 without gaps over all organisations, in the order of creation.';
 
 COMMENT ON COLUMN public.invoices.lines IS '[{"description": …, "cause": {"kind": …, "id": …} | null, "quantity": "…", "unit": …, "amountNanoUsd": "…"}].';
 
-COMMENT ON COLUMN public.invoices.billed_to IS 'The name of the organisation when the invoice was made.';
+COMMENT ON COLUMN public.invoices.billed_to IS 'The organisation''s name at the time of the invoice.';
 
-COMMENT ON COLUMN public.invoices.issuer IS 'Who issued it, as the installation was configured then: a name, and an address in further lines.';
+COMMENT ON COLUMN public.invoices.issuer IS 'The issuer as configured at the time of the invoice: a name, then address lines.';
 
 CREATE TABLE public.ledger_accounts (
     id uuid NOT NULL,
@@ -1505,33 +1505,33 @@ CREATE TABLE public.ledger_accounts (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.ledger_accounts IS 'Who owns or owes what. The balance is kept, not summed; a trigger on the entries refuses one that disagrees with them.';
+COMMENT ON TABLE public.ledger_accounts IS 'Accounts with stored balances. A trigger on the entries refuses a balance that disagrees with them.';
 
-COMMENT ON COLUMN public.ledger_accounts.kind IS 'credit and promo are an organisation''s to spend; supplier_payable is what a supplier has earned; limit counts a budget down; the others belong to the operator and are sharded.';
+COMMENT ON COLUMN public.ledger_accounts.kind IS 'credit and promo: money that an organisation can spend. supplier_payable: earnings of a supplier. limit: the remaining amount of a budget. The others belong to the operator and are sharded.';
 
-COMMENT ON COLUMN public.ledger_accounts.mode IS 'live or test: the two never meet in one transfer.';
+COMMENT ON COLUMN public.ledger_accounts.mode IS 'live or test. No transfer mixes the two.';
 
-COMMENT ON COLUMN public.ledger_accounts.product IS 'Revenue only: what was sold.';
+COMMENT ON COLUMN public.ledger_accounts.product IS 'Revenue accounts only: the product sold.';
 
-COMMENT ON COLUMN public.ledger_accounts.shard IS 'Operator''s accounts only: one of 16 rows that together are the account, so that no two batches need wait for one row.';
+COMMENT ON COLUMN public.ledger_accounts.shard IS 'Operator accounts only: one of 16 rows that together form the account, so that batches do not wait for one row.';
 
-COMMENT ON COLUMN public.ledger_accounts.held_nano_usd IS 'The part of the balance that open holds have set aside: the pending side of the account.';
+COMMENT ON COLUMN public.ledger_accounts.held_nano_usd IS 'The part of the balance reserved by open holds.';
 
-COMMENT ON COLUMN public.ledger_accounts.floor_nano_usd IS 'balance less held never goes below this; null means no floor. Minus the overdraft that the operator allows.';
+COMMENT ON COLUMN public.ledger_accounts.floor_nano_usd IS 'balance minus held never falls below this; null: no floor. The negative of the overdraft that the operator allows.';
 
-COMMENT ON COLUMN public.ledger_accounts.entry_count IS 'How many entries there are; the newest entry has this number.';
+COMMENT ON COLUMN public.ledger_accounts.entry_count IS 'The number of entries, and the account_seq of the newest.';
 
-COMMENT ON COLUMN public.ledger_accounts.priority IS 'Lower is spent first; then what expires first; then the older.';
+COMMENT ON COLUMN public.ledger_accounts.priority IS 'Lower is spent first; then earlier expiry; then the older account.';
 
-COMMENT ON COLUMN public.ledger_accounts.expires_at IS 'Promotional credit only: not spendable from this instant on. What is held by then may still be posted.';
+COMMENT ON COLUMN public.ledger_accounts.expires_at IS 'Promotional credit only: cannot be spent from this time on. Amounts already held can still be posted.';
 
-COMMENT ON COLUMN public.ledger_accounts.frozen_at IS 'A disputed payment: nothing new is admitted until the operator lifts it.';
+COMMENT ON COLUMN public.ledger_accounts.frozen_at IS 'Set by a disputed payment: no new work is admitted until the operator lifts it.';
 
-COMMENT ON COLUMN public.ledger_accounts.has_companions IS 'Credit only: promotional credit or a budget was ever opened beside it. Most organisations have neither, and a batch need not look for them.';
+COMMENT ON COLUMN public.ledger_accounts.has_companions IS 'Credit only: the organisation has had promotional credit or a budget. Most have neither, and a batch then skips the look-up.';
 
-COMMENT ON COLUMN public.ledger_accounts.owed_nano_usd IS 'Credit only: what clawbacks could not take. Free credit repays it first.';
+COMMENT ON COLUMN public.ledger_accounts.owed_nano_usd IS 'Credit only: debt from clawbacks that the balance did not cover. New credit repays it first.';
 
-COMMENT ON COLUMN public.ledger_accounts.written_off_nano_usd IS 'Credit only: what clawbacks could not take and the operator does not claim: all of it from before debts were kept.';
+COMMENT ON COLUMN public.ledger_accounts.written_off_nano_usd IS 'Credit only: uncovered clawbacks that the operator does not claim, all from before debts were recorded.';
 
 CREATE TABLE public.ledger_entries (
     transfer_id uuid NOT NULL,
@@ -1543,11 +1543,11 @@ CREATE TABLE public.ledger_entries (
     CONSTRAINT ledger_entries_amount_nano_usd_check CHECK ((amount_nano_usd <> 0))
 );
 
-COMMENT ON TABLE public.ledger_entries IS 'The legs of the transfers: one account each, summing to zero. Append-only.';
+COMMENT ON TABLE public.ledger_entries IS 'The entries of transfers: one account each, summing to zero. Append-only.';
 
-COMMENT ON COLUMN public.ledger_entries.account_seq IS 'Counts the entries of the account from 1 without holes, so that a missing one shows.';
+COMMENT ON COLUMN public.ledger_entries.account_seq IS 'Numbers the entries of the account from 1 without gaps, so that a missing entry is detected.';
 
-COMMENT ON COLUMN public.ledger_entries.balance_after_nano_usd IS 'The balance of the account after this entry: the entries of an account are a chain.';
+COMMENT ON COLUMN public.ledger_entries.balance_after_nano_usd IS 'The account''s balance after this entry. The entries of an account form a chain.';
 
 CREATE TABLE public.ledger_hold_parts (
     hold_id uuid NOT NULL,
@@ -1557,7 +1557,7 @@ CREATE TABLE public.ledger_hold_parts (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.ledger_hold_parts IS 'From which accounts a hold has set money aside. Parts in credit and promo sum to the hold; a part in a limit account is as large as the hold.';
+COMMENT ON TABLE public.ledger_hold_parts IS 'The amount of a hold per account. Parts in credit and promo sum to the hold; a part in a limit account equals the hold.';
 
 CREATE TABLE public.ledger_holds (
     id uuid NOT NULL,
@@ -1582,15 +1582,15 @@ CREATE TABLE public.ledger_holds (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.ledger_holds IS 'Money set aside for something that will be charged. It never lapses by the clock: its owner posts from it, resizes it and closes it.';
+COMMENT ON TABLE public.ledger_holds IS 'Money reserved for a future charge. A hold never expires: its owner posts from it, resizes it and closes it.';
 
-COMMENT ON COLUMN public.ledger_holds.key_id IS 'The API key it was taken for; its budgets hold the same amount.';
+COMMENT ON COLUMN public.ledger_holds.key_id IS 'The API key that caused it; the budgets of the key hold the same amount.';
 
-COMMENT ON COLUMN public.ledger_holds.held_nano_usd IS 'What is set aside now.';
+COMMENT ON COLUMN public.ledger_holds.held_nano_usd IS 'The amount reserved now.';
 
-COMMENT ON COLUMN public.ledger_holds.posted_nano_usd IS 'What the organisation was charged through it so far, also beyond what was held.';
+COMMENT ON COLUMN public.ledger_holds.posted_nano_usd IS 'The amount charged through the hold so far, including charges above the hold.';
 
-COMMENT ON COLUMN public.ledger_holds.closed_at IS 'From then on nothing can be posted from it.';
+COMMENT ON COLUMN public.ledger_holds.closed_at IS 'A closed hold accepts no postings.';
 
 CREATE TABLE public.ledger_transfers (
     id uuid NOT NULL,
@@ -1621,21 +1621,21 @@ CREATE TABLE public.ledger_transfers (
 
 COMMENT ON TABLE public.ledger_transfers IS 'Every movement of money, with its cause. Append-only.';
 
-COMMENT ON COLUMN public.ledger_transfers.org_id IS 'Whose ledger shows it. No foreign key here and below: its check would lock a row of another table for each posting; the auditor looks instead.';
+COMMENT ON COLUMN public.ledger_transfers.org_id IS 'The organisation whose ledger shows the transfer. No foreign keys here: each check would lock a row of another table for each posting. The auditor checks instead.';
 
-COMMENT ON COLUMN public.ledger_transfers.idempotency_key IS 'Begins with its cause (kind:id:step), so the unique index also finds everything that a cause was charged.';
+COMMENT ON COLUMN public.ledger_transfers.idempotency_key IS 'Starts with the cause (kind:id:step), so the unique index also finds all charges of a cause.';
 
-COMMENT ON COLUMN public.ledger_transfers.amount_nano_usd IS 'What the organisation''s own money (credit and promotional credit) changed by; for a payout, what its earnings changed by.';
+COMMENT ON COLUMN public.ledger_transfers.amount_nano_usd IS 'Change of the organisation''s own money (credit and promotional credit); for a payout, change of its earnings.';
 
-COMMENT ON COLUMN public.ledger_transfers.balance_after_nano_usd IS 'The organisation''s own money after it.';
+COMMENT ON COLUMN public.ledger_transfers.balance_after_nano_usd IS 'The organisation''s own money after the transfer.';
 
-COMMENT ON COLUMN public.ledger_transfers.hold_id IS 'The hold it was paid from, if any.';
+COMMENT ON COLUMN public.ledger_transfers.hold_id IS 'The hold that paid for the transfer, if any.';
 
-COMMENT ON COLUMN public.ledger_transfers.reverses IS 'Refunds and reversals: the transfer they undo, in part or whole.';
+COMMENT ON COLUMN public.ledger_transfers.reverses IS 'Refunds and reversals: the transfer that they undo, partly or fully.';
 
-COMMENT ON COLUMN public.ledger_transfers.key_id IS 'The API key whose work is charged, where one key is the cause.';
+COMMENT ON COLUMN public.ledger_transfers.key_id IS 'The API key that caused the charge, if there is exactly one.';
 
-COMMENT ON COLUMN public.ledger_transfers.usage IS 'What was used for the money, in whole units: {"gpuMs": …} or {"requests": …, "promptTokens": …}.';
+COMMENT ON COLUMN public.ledger_transfers.usage IS 'The usage charged, in whole units: {"gpuMs": …} or {"requests": …, "promptTokens": …}.';
 
 COMMENT ON COLUMN public.ledger_transfers.occurred_at IS 'By the clock of the process that posted it.';
 
@@ -1644,9 +1644,9 @@ CREATE TABLE public.listing_changes (
     node_id uuid NOT NULL
 );
 
-COMMENT ON TABLE public.listing_changes IS 'Machines of the marketplace of which something has changed. Kept for as long as a reader may need to catch up.';
+COMMENT ON TABLE public.listing_changes IS 'Changed machines of the marketplace. Rows are stored for as long as a reader may need to catch up.';
 
-COMMENT ON COLUMN public.listing_changes.xid IS 'The transaction that changed it. A reader asks for those that its last snapshot did not see: numbers are given out in another order than transactions commit, and one that commits late is missed by whoever asks for what comes after a number.';
+COMMENT ON COLUMN public.listing_changes.xid IS 'The transaction of the change. A reader selects the transactions that its last snapshot did not include: sequence numbers do not follow the order of commits, so a late commit would be missed.';
 
 CREATE TABLE public.loop_items (
     loop text NOT NULL,
@@ -1663,21 +1663,21 @@ CREATE TABLE public.loop_items (
     CONSTRAINT loop_items_problem_check CHECK ((length(problem) <= 500))
 );
 
-COMMENT ON TABLE public.loop_items IS 'One row for each item of a loop that a worker has claimed, or that failed and waits for its next attempt. An item that succeeds has no row.';
+COMMENT ON TABLE public.loop_items IS 'Items of a loop that are claimed by a worker, or that failed and wait for a retry. A successful item has no row.';
 
 COMMENT ON COLUMN public.loop_items.loop IS 'The name of the loop, as in metrics.';
 
 COMMENT ON COLUMN public.loop_items.item IS 'The id of the item within the loop.';
 
-COMMENT ON COLUMN public.loop_items.failures IS 'Failures in a row; 0 for an item that is only claimed.';
+COMMENT ON COLUMN public.loop_items.failures IS 'Consecutive failures; 0 for an item that is only claimed.';
 
-COMMENT ON COLUMN public.loop_items.free_at IS 'From when the item may be taken: the end of the claim, or of the wait after a failure.';
+COMMENT ON COLUMN public.loop_items.free_at IS 'When the item can be claimed: the end of the claim or of the backoff.';
 
-COMMENT ON COLUMN public.loop_items.failing_since IS 'The first failure in a row.';
+COMMENT ON COLUMN public.loop_items.failing_since IS 'Time of the first consecutive failure.';
 
-COMMENT ON COLUMN public.loop_items.problem IS 'The last failure, for operators.';
+COMMENT ON COLUMN public.loop_items.problem IS 'The last error, for operators.';
 
-COMMENT ON COLUMN public.loop_items.holder IS 'The runner that has claimed the item; null: none has.';
+COMMENT ON COLUMN public.loop_items.holder IS 'The runner that has claimed the item, or null.';
 
 CREATE TABLE public.mail_refusals (
     email text NOT NULL,
@@ -1685,7 +1685,7 @@ CREATE TABLE public.mail_refusals (
     CONSTRAINT mail_refusals_email_check CHECK (((email = lower(email)) AND (length(email) <= 255)))
 );
 
-COMMENT ON TABLE public.mail_refusals IS 'Mailboxes that refuse mail about invitations. Set and unset by a link in such mail.';
+COMMENT ON TABLE public.mail_refusals IS 'Email addresses that refuse invitations. A link in the invitation sets and unsets the refusal.';
 
 CREATE TABLE public.maintenance_nodes (
     window_id uuid NOT NULL,
@@ -1694,9 +1694,9 @@ CREATE TABLE public.maintenance_nodes (
     CONSTRAINT maintenance_nodes_hold_check CHECK ((hold = ANY (ARRAY['waiting'::text, 'held'::text, 'left'::text])))
 );
 
-COMMENT ON TABLE public.maintenance_nodes IS 'The nodes of each window. Whoever changes hold has locked the node''s row before.';
+COMMENT ON TABLE public.maintenance_nodes IS 'The nodes of each maintenance window. Changing hold requires a lock on the node''s row.';
 
-COMMENT ON COLUMN public.maintenance_nodes.hold IS 'waiting: not drained yet. held: the window drained it and gives it back. left: somebody else''s word counts, or it was given back.';
+COMMENT ON COLUMN public.maintenance_nodes.hold IS 'waiting: not drained yet. held: drained by the window, which will return it. left: another decision applies, or the node was returned.';
 
 CREATE TABLE public.maintenance_notices (
     window_id uuid NOT NULL,
@@ -1709,7 +1709,7 @@ CREATE TABLE public.maintenance_notices (
     CONSTRAINT maintenance_notices_told_check CHECK ((told = ANY (ARRAY['announced'::text, 'started'::text, 'ended'::text])))
 );
 
-COMMENT ON TABLE public.maintenance_notices IS 'Which allocations a window touches, and the last that their organisation was told of it.';
+COMMENT ON TABLE public.maintenance_notices IS 'The allocations affected by a window, and the last notice sent to their organisation.';
 
 CREATE TABLE public.maintenance_windows (
     id uuid NOT NULL,
@@ -1727,13 +1727,13 @@ CREATE TABLE public.maintenance_windows (
     CONSTRAINT maintenance_windows_summary_check CHECK (((length(summary) >= 3) AND (length(summary) <= 500)))
 );
 
-COMMENT ON TABLE public.maintenance_windows IS 'Times in which nodes are away, as they were announced.';
+COMMENT ON TABLE public.maintenance_windows IS 'Announced times in which nodes are unavailable.';
 
-COMMENT ON COLUMN public.maintenance_windows.summary IS 'What is done, in words for the tenants.';
+COMMENT ON COLUMN public.maintenance_windows.summary IS 'Description of the work for tenants.';
 
-COMMENT ON COLUMN public.maintenance_windows.drains_at IS 'From then on nothing new is placed on its nodes.';
+COMMENT ON COLUMN public.maintenance_windows.drains_at IS 'From this time on nothing new is placed on the nodes.';
 
-COMMENT ON COLUMN public.maintenance_windows.ended_at IS 'When it was over: ends_at, or earlier if it was called off. Before starts_at: it never began.';
+COMMENT ON COLUMN public.maintenance_windows.ended_at IS 'The actual end: ends_at, or earlier if cancelled. Before starts_at: the window never started.';
 
 CREATE TABLE public.members (
     id uuid NOT NULL,
@@ -1744,9 +1744,9 @@ CREATE TABLE public.members (
     CONSTRAINT members_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'member'::text, 'billing'::text, 'viewer'::text])))
 );
 
-COMMENT ON TABLE public.members IS 'Who belongs to which organisation, and as what. Every organisation keeps at least one owner.';
+COMMENT ON TABLE public.members IS 'Members of organisations with their roles. Every organisation has at least one owner.';
 
-COMMENT ON COLUMN public.members.role IS 'A name for a set of scopes; the sets are in the contract.';
+COMMENT ON COLUMN public.members.role IS 'Name of a set of scopes; the contract defines the sets.';
 
 CREATE TABLE public.meter_shards (
     shard smallint NOT NULL,
@@ -1755,7 +1755,7 @@ CREATE TABLE public.meter_shards (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.meter_shards IS 'Which shard was last taken up by a sweep, so that workers share the shards out. It spares double work; it is no lock.';
+COMMENT ON TABLE public.meter_shards IS 'When each shard was last swept, so that workers share the shards. Saves duplicate work; not a lock.';
 
 CREATE TABLE public.meter_transitions (
     meter_id uuid NOT NULL,
@@ -1771,13 +1771,13 @@ CREATE TABLE public.meter_transitions (
     CONSTRAINT meter_transitions_seq_check CHECK ((seq >= 1))
 );
 
-COMMENT ON TABLE public.meter_transitions IS 'When each meter ran. Append-only: all that a meter ever cost can be derived from here and its frozen rate.';
+COMMENT ON TABLE public.meter_transitions IS 'The running intervals of each meter. Append-only: the total cost of a meter follows from these rows and its frozen rate.';
 
-COMMENT ON COLUMN public.meter_transitions.seq IS 'Counts from 1 within the meter without holes.';
+COMMENT ON COLUMN public.meter_transitions.seq IS 'Numbers from 1 within the meter without gaps.';
 
-COMMENT ON COLUMN public.meter_transitions.at IS 'From when it holds. A pause or close may name an instant before the one recorded last: an interval of running ends at the earliest instant that any later pause or close names.';
+COMMENT ON COLUMN public.meter_transitions.at IS 'The effective time. A pause or close may be earlier than the previous transition: a running interval ends at the earliest time that any later pause or close names.';
 
-COMMENT ON COLUMN public.meter_transitions.recorded_at IS 'When it was written down, by the clock of the process.';
+COMMENT ON COLUMN public.meter_transitions.recorded_at IS 'When the row was written, by the clock of the process.';
 
 CREATE TABLE public.rentals (
     id uuid NOT NULL,
@@ -1888,65 +1888,65 @@ CREATE TABLE public.rentals (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.rentals IS 'Machines sold to tenants. One mechanism for virtual machines, bare metal and marketplace instances; kind tells them apart.';
+COMMENT ON TABLE public.rentals IS 'Machines sold to tenants: virtual machines, bare metal and marketplace instances share one mechanism; kind distinguishes them.';
 
-COMMENT ON COLUMN public.rentals.id IS 'Also its externalId on the wire and, for its first machine, its name at the engine.';
+COMMENT ON COLUMN public.rentals.id IS 'Also externalId in the API and, for the first machine, the machine''s name at the engine.';
 
-COMMENT ON COLUMN public.rentals.wire_id IS 'The 32-bit id that clients know.';
+COMMENT ON COLUMN public.rentals.wire_id IS 'The 32-bit id in the API.';
 
-COMMENT ON COLUMN public.rentals.provider_id IS 'Who runs its machines now.';
+COMMENT ON COLUMN public.rentals.provider_id IS 'The provider of its current machines.';
 
-COMMENT ON COLUMN public.rentals.cuda IS 'The CUDA that its nodes must support at least, as a number: 12.8 is 1208.';
+COMMENT ON COLUMN public.rentals.cuda IS 'Minimum CUDA version of its nodes as a number: 12.8 is 1208.';
 
-COMMENT ON COLUMN public.rentals.image IS 'As it was asked for; null: the default of the cluster.';
+COMMENT ON COLUMN public.rentals.image IS 'The requested image; null: the default of the cluster.';
 
-COMMENT ON COLUMN public.rentals.user_data IS 'The tenant''s, started once after the proof and forgotten then; kept while a machine that runs has not taken it.';
+COMMENT ON COLUMN public.rentals.user_data IS 'The tenant''s start-up script. Run once after the readiness proof, then deleted; kept while a running machine has not received it.';
 
-COMMENT ON COLUMN public.rentals.ssh_keys IS 'The tenant''s public keys as they were when it was accepted, one line of authorized_keys each.';
+COMMENT ON COLUMN public.rentals.ssh_keys IS 'The tenant''s public keys at the time of the order, one line of authorized_keys each.';
 
-COMMENT ON COLUMN public.rentals.labels IS 'Handed to the engine; the mock reads its faults there. Only test mode takes them from tags.';
+COMMENT ON COLUMN public.rentals.labels IS 'Passed to the engine; the mock engine reads injected faults from them. Filled from tags in test mode only.';
 
-COMMENT ON COLUMN public.rentals.disk_price IS 'The frozen price of its disk while it is stopped and its GPUs are given back.';
+COMMENT ON COLUMN public.rentals.disk_price IS 'Frozen price of the disk while the rental is released.';
 
-COMMENT ON COLUMN public.rentals.task IS 'What is being done to it. One at a time; release overrides the others.';
+COMMENT ON COLUMN public.rentals.task IS 'The operation in progress. At most one; release overrides the others.';
 
-COMMENT ON COLUMN public.rentals.task_deadline_at IS 'When the task has failed if it is not done.';
+COMMENT ON COLUMN public.rentals.task_deadline_at IS 'The task fails if it is not done by this time.';
 
-COMMENT ON COLUMN public.rentals.gpu_held IS 'False after a stop that gave the GPUs back.';
+COMMENT ON COLUMN public.rentals.gpu_held IS 'False after a stop that released the GPUs.';
 
-COMMENT ON COLUMN public.rentals.attempt IS 'Counts the placements it ever had. Machines carry the attempt that they belong to.';
+COMMENT ON COLUMN public.rentals.attempt IS 'Number of placements so far. Each machine stores its attempt.';
 
-COMMENT ON COLUMN public.rentals.first_attempt IS 'The first attempt of the present task: one automatic move to another host is made for each task.';
+COMMENT ON COLUMN public.rentals.first_attempt IS 'First attempt of the current task: each task may move to another host once.';
 
-COMMENT ON COLUMN public.rentals.allocation_id IS 'The GPUs it holds now.';
+COMMENT ON COLUMN public.rentals.allocation_id IS 'The current allocation of GPUs.';
 
-COMMENT ON COLUMN public.rentals.trouble_since IS 'The last good sign before its engine fell silent or its machine was missing; null while all is well.';
+COMMENT ON COLUMN public.rentals.trouble_since IS 'The last healthy time before the engine became silent or the machine missing; null while healthy.';
 
-COMMENT ON COLUMN public.rentals.billing_paused_at IS 'From when its meters are paused because of that trouble.';
+COMMENT ON COLUMN public.rentals.billing_paused_at IS 'From when its meters are paused because of that fault.';
 
-COMMENT ON COLUMN public.rentals.end_accepted_at IS 'When its end was accepted: billing stopped there. Null: it failed before anyone ended it.';
+COMMENT ON COLUMN public.rentals.end_accepted_at IS 'When the termination was accepted; billing ends there. Null: it failed before a termination.';
 
-COMMENT ON COLUMN public.rentals.expires_at IS 'The end of its time to live.';
+COMMENT ON COLUMN public.rentals.expires_at IS 'The end of its TTL.';
 
-COMMENT ON COLUMN public.rentals.max_nano_usd IS 'It is ended before it costs more than this.';
+COMMENT ON COLUMN public.rentals.max_nano_usd IS 'Spending limit: the rental is terminated before it costs more.';
 
-COMMENT ON COLUMN public.rentals.told_expiring_at IS 'The instant at which the newest rental.expiring was due, so that each is told once.';
+COMMENT ON COLUMN public.rentals.told_expiring_at IS 'The due time of the newest rental.expiring event, so that each is sent once.';
 
-COMMENT ON COLUMN public.rentals.next_action_at IS 'When somebody must look at it again, whoever did so last.';
+COMMENT ON COLUMN public.rentals.next_action_at IS 'When any worker must reconcile the rental again.';
 
-COMMENT ON COLUMN public.rentals.deadline_at IS 'When that look is late: counted and alerted.';
+COMMENT ON COLUMN public.rentals.deadline_at IS 'When that reconciliation counts as late and raises an alert.';
 
 COMMENT ON COLUMN public.rentals.transitions IS 'The number of its newest transition.';
 
 COMMENT ON COLUMN public.rentals.steps IS 'The number of its newest step.';
 
-COMMENT ON COLUMN public.rentals.version IS 'Grows with each change: who decided by an older one decides again.';
+COMMENT ON COLUMN public.rentals.version IS 'Grows with each change. A decision based on an older version is made again.';
 
-COMMENT ON COLUMN public.rentals.supplier_rate_nano_usd_per_hour IS 'The supplier''s part of the rate of all of its GPUs, after the operator''s fee.';
+COMMENT ON COLUMN public.rentals.supplier_rate_nano_usd_per_hour IS 'The supplier''s share of the rate of all GPUs, after the operator''s fee.';
 
-COMMENT ON COLUMN public.rentals.told_as IS 'Of an instance: its name, its machine and its cluster, as the marketplace shows them. What its events say.';
+COMMENT ON COLUMN public.rentals.told_as IS 'Instances only: the public identity used in events (name, machine and cluster as the marketplace shows them).';
 
-COMMENT ON COLUMN public.rentals.private_cloud IS 'Of a private cloud: its nodes, how they are logged into, and the contract, as the operator told them. Null of all others.';
+COMMENT ON COLUMN public.rentals.private_cloud IS 'Private cloud only: nodes, sign-in details and contract as entered by the operator; otherwise null.';
 
 CREATE TABLE public.volumes (
     id uuid NOT NULL,
@@ -2030,55 +2030,55 @@ CREATE TABLE public.volumes (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.volumes IS 'Storage sold to tenants. One volume is one file system, one server process and one address.';
+COMMENT ON TABLE public.volumes IS 'Storage sold to tenants. A volume is one file system, one server process and one address.';
 
-COMMENT ON COLUMN public.volumes.id IS 'Also its externalId on the wire and its name at the backend.';
+COMMENT ON COLUMN public.volumes.id IS 'Also externalId in the API and the name at the storage backend.';
 
-COMMENT ON COLUMN public.volumes.wire_id IS 'The 32-bit id that clients know.';
+COMMENT ON COLUMN public.volumes.wire_id IS 'The 32-bit id in the API.';
 
-COMMENT ON COLUMN public.volumes.vip IS 'Where it is served. Unique among the volumes of its node that are not purged.';
+COMMENT ON COLUMN public.volumes.vip IS 'The address that serves the volume. Unique among the unpurged volumes of its node.';
 
-COMMENT ON COLUMN public.volumes.label IS 'Unique in the organisation among volumes that were not deleted.';
+COMMENT ON COLUMN public.volumes.label IS 'Unique in the organisation among volumes that are not deleted.';
 
-COMMENT ON COLUMN public.volumes.size_gb IS 'What it has, as the backend confirmed, and what is paid for.';
+COMMENT ON COLUMN public.volumes.size_gb IS 'The size confirmed by the backend, which is billed.';
 
 COMMENT ON COLUMN public.volumes.price IS 'Frozen for this size.';
 
-COMMENT ON COLUMN public.volumes.hold_id IS 'What was set aside when it was accepted, until its first meter takes it over.';
+COMMENT ON COLUMN public.volumes.hold_id IS 'The hold taken by the order, until the first meter takes it over.';
 
-COMMENT ON COLUMN public.volumes.grow_to_gb IS 'What it was asked to become. With its price and what was set aside for it, until the backend has confirmed.';
+COMMENT ON COLUMN public.volumes.grow_to_gb IS 'The requested larger size, with its price and hold, until the backend confirms it.';
 
-COMMENT ON COLUMN public.volumes.grow_by IS 'When the growth has failed if it is not done.';
+COMMENT ON COLUMN public.volumes.grow_by IS 'The growth fails if it is not done by this time.';
 
-COMMENT ON COLUMN public.volumes.max_nano_usd IS 'It is ended, its retention included, before it costs more than this.';
+COMMENT ON COLUMN public.volumes.max_nano_usd IS 'Spending limit: the volume is deleted before it costs more, retention included.';
 
-COMMENT ON COLUMN public.volumes.phase IS 'provisioning: being made. live: usable. frozen: kept for want of money, may go on. leaving: deleted, kept for its retention. purging: its data is being deleted. purged: gone.';
+COMMENT ON COLUMN public.volumes.phase IS 'provisioning: being created. live: usable. frozen: retained without money, can become live again. leaving: deleted, data retained. purging: data is being deleted. purged: data deleted.';
 
-COMMENT ON COLUMN public.volumes.status IS 'As the contract shows it. unknown: the backend of a volume that was active is silent; what became of it meanwhile shows when it answers.';
+COMMENT ON COLUMN public.volumes.status IS 'The status in the contract. unknown: the backend of an active volume is silent.';
 
-COMMENT ON COLUMN public.volumes.started_at IS 'When it was first usable: from here it is billed.';
+COMMENT ON COLUMN public.volumes.started_at IS 'When the volume first became usable; billing starts here.';
 
-COMMENT ON COLUMN public.volumes.end_accepted_at IS 'When its deletion was accepted.';
+COMMENT ON COLUMN public.volumes.end_accepted_at IS 'When the deletion was accepted.';
 
-COMMENT ON COLUMN public.volumes.purge_at IS 'When its data is deleted. Nothing is billed after it.';
+COMMENT ON COLUMN public.volumes.purge_at IS 'When the data is deleted. Billing ends here.';
 
-COMMENT ON COLUMN public.volumes.wish_seq IS 'Grows with each change of what the backend has to serve.';
+COMMENT ON COLUMN public.volumes.wish_seq IS 'Version of the spec that the backend must serve.';
 
-COMMENT ON COLUMN public.volumes.served_seq IS 'The wish that the backend confirmed last.';
+COMMENT ON COLUMN public.volumes.served_seq IS 'The newest spec version that the backend confirmed.';
 
-COMMENT ON COLUMN public.volumes.served_clients IS 'Addresses that the backend may be letting in. Written before it is asked to, and shortened only once it has confirmed.';
+COMMENT ON COLUMN public.volumes.served_clients IS 'Addresses that may have access at the backend. Extended before the backend is asked, shortened after it has confirmed.';
 
-COMMENT ON COLUMN public.volumes.trouble_since IS 'Since when the backend has not confirmed what is wished, though it was asked.';
+COMMENT ON COLUMN public.volumes.trouble_since IS 'Since when the backend has failed to confirm the spec.';
 
-COMMENT ON COLUMN public.volumes.version IS 'Grows with each change: who decided by an older one decides again.';
+COMMENT ON COLUMN public.volumes.version IS 'Grows with each change. A decision based on an older version is made again.';
 
-COMMENT ON COLUMN public.volumes.restore_id IS 'Of the restore into this volume that the backend has still to confirm. The backend remembers it, so that it is done once.';
+COMMENT ON COLUMN public.volumes.restore_id IS 'The restore into this volume that the backend has not yet confirmed. The backend stores the id, so that a restore happens once.';
 
-COMMENT ON COLUMN public.volumes.restore_snapshot_id IS 'What is restored.';
+COMMENT ON COLUMN public.volumes.restore_snapshot_id IS 'The snapshot to restore.';
 
-COMMENT ON COLUMN public.volumes.restore_volume_id IS 'The volume that the snapshot was taken of; this one itself where it is restored in place.';
+COMMENT ON COLUMN public.volumes.restore_volume_id IS 'The volume of the snapshot; the same volume for a restore in place.';
 
-COMMENT ON COLUMN public.volumes.restore_by IS 'From then on the backend is no longer asked for the restore, only whether it was done.';
+COMMENT ON COLUMN public.volumes.restore_by IS 'After this time the backend is only asked whether the restore was done.';
 
 CREATE VIEW public.metered_things AS
  SELECT
@@ -2099,7 +2099,7 @@ UNION ALL
    FROM public.volumes
   WHERE (volumes.phase = ANY (ARRAY['live'::text, 'frozen'::text, 'leaving'::text]));
 
-COMMENT ON VIEW public.metered_things IS 'What should have an open or paused meter now. Empty until there are things to sell; each kind adds its rows.';
+COMMENT ON VIEW public.metered_things IS 'Resources that must have an open or paused meter now. Each kind of resource adds its rows.';
 
 CREATE TABLE public.meters (
     id uuid NOT NULL,
@@ -2171,57 +2171,57 @@ CREATE TABLE public.meters (
 )
 WITH (fillfactor='85');
 
-COMMENT ON TABLE public.meters IS 'Things that cost by the hour. What one has cost = rate x elapsed, rounded down once; a charge is that less what was posted.';
+COMMENT ON TABLE public.meters IS 'Resources billed by the hour. Cost = rate x elapsed time, rounded down once; a charge is the cost less the amount already posted.';
 
 COMMENT ON COLUMN public.meters.mode IS 'live or test. Test mode is free.';
 
-COMMENT ON COLUMN public.meters.shard IS 'The shard of the organisation, as in the outbox. Sweeps go by it.';
+COMMENT ON COLUMN public.meters.shard IS 'The shard of the organisation, as in the outbox. Sweeps use it.';
 
-COMMENT ON COLUMN public.meters.cause_kind IS 'With cause_id: the rental, volume or instance that is metered. Its charges carry the same cause.';
+COMMENT ON COLUMN public.meters.cause_kind IS 'With cause_id: the metered rental, volume or instance. Its charges have the same cause.';
 
-COMMENT ON COLUMN public.meters.name IS 'Which of its thing''s meters this is (gpu, disk, gpu-2). Opening the same name twice is opening it once.';
+COMMENT ON COLUMN public.meters.name IS 'The meter within its resource (gpu, disk, gpu-2). Opening the same name twice opens one meter.';
 
 COMMENT ON COLUMN public.meters.rate_nano_usd_per_hour IS 'For the whole quantity. Frozen when the meter was opened.';
 
-COMMENT ON COLUMN public.meters.quantity IS 'How many units run, for usage reports; the price is in the rate already.';
+COMMENT ON COLUMN public.meters.quantity IS 'Number of units, for usage reports; the rate already includes it.';
 
-COMMENT ON COLUMN public.meters.unit IS 'gpu, gb: a charge says how many milliseconds of how many of them it is for.';
+COMMENT ON COLUMN public.meters.unit IS 'gpu or gb: a charge names its milliseconds and number of units.';
 
-COMMENT ON COLUMN public.meters.supplier_rate_nano_usd_per_hour IS 'The supplier''s part of the rate. Its share is a total of its own, so it is exact; the platform has the rest.';
+COMMENT ON COLUMN public.meters.supplier_rate_nano_usd_per_hour IS 'The supplier''s share of the rate, totalled separately so that it is exact. The platform receives the remainder.';
 
-COMMENT ON COLUMN public.meters.supplier_posted_nano_usd IS 'What the supplier was credited, less what was taken back.';
+COMMENT ON COLUMN public.meters.supplier_posted_nano_usd IS 'Amount credited to the supplier, less amounts taken back.';
 
-COMMENT ON COLUMN public.meters.funding IS 'ahead: holds the next stretch of time and renews it. committed: the price of the whole term is held from the start.';
+COMMENT ON COLUMN public.meters.funding IS 'ahead: holds the next period and renews the hold. committed: holds the price of the whole term from the start.';
 
-COMMENT ON COLUMN public.meters.term_ends_at IS 'Committed only: time after this instant costs nothing here.';
+COMMENT ON COLUMN public.meters.term_ends_at IS 'Committed only: time after this costs nothing on this meter.';
 
-COMMENT ON COLUMN public.meters.refund_ppm IS 'Committed only: what an early end gives back of the rest of the term, in parts per million.';
+COMMENT ON COLUMN public.meters.refund_ppm IS 'Committed only: refund of the remaining term at an early end, in parts per million.';
 
-COMMENT ON COLUMN public.meters.retention_ms IS 'The hold covers this much more time, so that data can be kept after all other money has gone. 0 for what is merely stopped.';
+COMMENT ON COLUMN public.meters.retention_ms IS 'The hold also covers this time, so that data can be retained after other money has ended. 0 if nothing is retained.';
 
-COMMENT ON COLUMN public.meters.running_since IS 'The start of the present running interval.';
+COMMENT ON COLUMN public.meters.running_since IS 'The start of the current running interval.';
 
-COMMENT ON COLUMN public.meters.elapsed_before_ms IS 'Metered time before the present running interval.';
+COMMENT ON COLUMN public.meters.elapsed_before_ms IS 'Metered time before the current running interval.';
 
 COMMENT ON COLUMN public.meters.posted_ms IS 'The metered time that posted_nano_usd pays for.';
 
-COMMENT ON COLUMN public.meters.posted_nano_usd IS 'What was charged, less what was given back, for metered time; what the operator bore included.';
+COMMENT ON COLUMN public.meters.posted_nano_usd IS 'Charges less refunds for metered time, including the amount absorbed by the operator.';
 
-COMMENT ON COLUMN public.meters.shortfall_nano_usd IS 'The part of the postings that neither hold nor balance reached for: the operator bore it.';
+COMMENT ON COLUMN public.meters.shortfall_nano_usd IS 'The part of the charges that neither hold nor balance covered; absorbed by the operator.';
 
-COMMENT ON COLUMN public.meters.rest_of_term_nano_usd IS 'What an early end of a committed term was charged for the rest of it.';
+COMMENT ON COLUMN public.meters.rest_of_term_nano_usd IS 'Charge for the remaining term at the early end of a committed term.';
 
-COMMENT ON COLUMN public.meters.held_nano_usd IS 'What the hold sets aside since the last posting. Only the meter changes its hold.';
+COMMENT ON COLUMN public.meters.held_nano_usd IS 'The amount of the hold since the last posting. Only the meter changes its hold.';
 
-COMMENT ON COLUMN public.meters.covered_until IS 'Until when the hold pays for it, retention included. Null when nothing needs paying.';
+COMMENT ON COLUMN public.meters.covered_until IS 'Until when the hold pays, retention included. Null if nothing has to be paid.';
 
-COMMENT ON COLUMN public.meters.next_post_at IS 'When a sweep posts it next and renews its hold. Null when it neither runs nor costs.';
+COMMENT ON COLUMN public.meters.next_post_at IS 'When a sweep next posts the meter and renews its hold. Null if it neither runs nor costs.';
 
-COMMENT ON COLUMN public.meters.postings IS 'How often it was settled; numbers the steps of its charges.';
+COMMENT ON COLUMN public.meters.postings IS 'Number of settlements; numbers the steps of its charges.';
 
 COMMENT ON COLUMN public.meters.transitions IS 'The number of its newest transition.';
 
-COMMENT ON COLUMN public.meters.kept_nano_usd_per_hour IS 'What an hour of retention costs: the rate of what is kept, at which retention_ms is set aside.';
+COMMENT ON COLUMN public.meters.kept_nano_usd_per_hour IS 'Price of an hour of retention, at which retention_ms is held.';
 
 CREATE TABLE public.mock_machines (
     cluster text NOT NULL,
@@ -2239,15 +2239,15 @@ CREATE TABLE public.mock_machines (
     CONSTRAINT mock_machines_what_check CHECK (((length(what) >= 1) AND (length(what) <= 50)))
 );
 
-COMMENT ON TABLE public.mock_machines IS 'Machines of the mock engine, by cluster. The engine of a cluster is these rows and nothing else.';
+COMMENT ON TABLE public.mock_machines IS 'Machines of the mock engine, by cluster. These rows are the whole state of the engine.';
 
 COMMENT ON COLUMN public.mock_machines.mode IS 'live or test. Only test keys reach the mock in production.';
 
-COMMENT ON COLUMN public.mock_machines.machine IS 'The whole record; null for a machine that was deleted, whose row stays for an hour so that its end is told.';
+COMMENT ON COLUMN public.mock_machines.machine IS 'The whole record; null for a deleted machine, whose row stays for an hour so that listeners learn of the deletion.';
 
-COMMENT ON COLUMN public.mock_machines.what IS 'What changed last, as listeners are told; null when nobody is.';
+COMMENT ON COLUMN public.mock_machines.what IS 'The last change as sent to listeners; null if none is sent.';
 
-COMMENT ON COLUMN public.mock_machines.change_seq IS 'Drawn anew with each change. It is the version that a change must name; and listeners remember the highest that they saw, which may skip one that commits late: they are told hints.';
+COMMENT ON COLUMN public.mock_machines.change_seq IS 'A new number for each change: the version that an update must name. Listeners store the highest number and may miss a late commit; they receive hints only.';
 
 CREATE SEQUENCE public.mock_machine_changes
     START WITH 1
@@ -2282,31 +2282,31 @@ CREATE TABLE public.node_capacity (
 )
 WITH (fillfactor='60');
 
-COMMENT ON TABLE public.node_capacity IS 'What placement asks about a node, and nothing else: narrow, because every placement writes it. Whoever changes what is sold of a node holds this row''s lock.';
+COMMENT ON TABLE public.node_capacity IS 'The columns of a node that placement reads. Narrow, because every placement writes it. Changing the sold GPUs of a node requires a lock on this row.';
 
-COMMENT ON COLUMN public.node_capacity.gpu_type IS 'What its GPUs are sold as. other: all of one model that rentals do not offer; only the marketplace sells those.';
+COMMENT ON COLUMN public.node_capacity.gpu_type IS 'The type as which its GPUs are sold. other: one model that rentals do not offer; only the marketplace sells it.';
 
-COMMENT ON COLUMN public.node_capacity.cuda IS 'The newest CUDA of its driver as a number: 12.8 is 1208.';
+COMMENT ON COLUMN public.node_capacity.cuda IS 'The newest CUDA version of its driver as a number: 12.8 is 1208.';
 
 COMMENT ON COLUMN public.node_capacity.ready IS 'The node is node_ready.';
 
-COMMENT ON COLUMN public.node_capacity.open IS 'Its provider, region and cluster sell.';
+COMMENT ON COLUMN public.node_capacity.open IS 'Its provider, region and cluster are on sale.';
 
-COMMENT ON COLUMN public.node_capacity.placeable IS 'Ready, open and of a type that is sold. Set by trigger.';
+COMMENT ON COLUMN public.node_capacity.placeable IS 'Ready, open and of a type on sale. Set by trigger.';
 
-COMMENT ON COLUMN public.node_capacity.pool IS 'pool_of what placement matches exactly. Two pools may have one number, so those columns are asked too. Set by trigger.';
+COMMENT ON COLUMN public.node_capacity.pool IS 'Hash of the columns that placement matches exactly (pool_of). Hashes can collide, so queries compare the columns too. Set by trigger.';
 
 COMMENT ON COLUMN public.node_capacity.gpus_total IS 'GPUs that are present. Counted by trigger.';
 
-COMMENT ON COLUMN public.node_capacity.gpus_free IS 'Of these, how many are not allocated. Counted by trigger.';
+COMMENT ON COLUMN public.node_capacity.gpus_free IS 'Present GPUs that are not allocated. Counted by trigger.';
 
-COMMENT ON COLUMN public.node_capacity.gpus_allocated IS 'GPUs with a live allocation, also those that went missing. Counted by trigger.';
+COMMENT ON COLUMN public.node_capacity.gpus_allocated IS 'GPUs with a live allocation, including missing ones. Counted by trigger.';
 
-COMMENT ON COLUMN public.node_capacity.largest_numa_free IS 'The most free GPUs that share a NUMA node. Counted by trigger.';
+COMMENT ON COLUMN public.node_capacity.largest_numa_free IS 'The greatest number of free GPUs on one NUMA node. Counted by trigger.';
 
-COMMENT ON COLUMN public.node_capacity.idle IS 'Nothing of it is sold or missing: it can join a gang. Set by trigger, with the counts.';
+COMMENT ON COLUMN public.node_capacity.idle IS 'No GPU is allocated or missing, so the node can join a multi-node rental. Set by trigger, with the counts.';
 
-COMMENT ON COLUMN public.node_capacity.spread IS 'A random number. Placements that find many equal nodes start at different ones and do not queue for the same.';
+COMMENT ON COLUMN public.node_capacity.spread IS 'A random number. Placements that find many equal nodes start at different ones and do not wait for the same row.';
 
 CREATE TABLE public.node_faults (
     node_id uuid NOT NULL,
@@ -2318,11 +2318,11 @@ CREATE TABLE public.node_faults (
     CONSTRAINT node_faults_reason_check CHECK (((length(reason) >= 1) AND (length(reason) <= 1000)))
 );
 
-COMMENT ON TABLE public.node_faults IS 'What went wrong for tenants by a fault of the host. Append-only; written with the end of the attempt or of the rental, and only then, so it costs nothing where all is well.';
+COMMENT ON TABLE public.node_faults IS 'Faults of hosts that affected tenants. Append-only; written with the end of the attempt or of the rental.';
 
-COMMENT ON COLUMN public.node_faults.kind IS 'start: a machine did not come up. loss: one that ran is lost.';
+COMMENT ON COLUMN public.node_faults.kind IS 'start: a machine did not start. loss: a running machine was lost.';
 
-COMMENT ON COLUMN public.node_faults.reason IS 'For people. Names no tenant: the owner of the node reads it.';
+COMMENT ON COLUMN public.node_faults.reason IS 'For the owner of the node. Names no tenant.';
 
 CREATE TABLE public.node_transitions (
     node_id uuid NOT NULL,
@@ -2338,7 +2338,7 @@ CREATE TABLE public.node_transitions (
     CONSTRAINT node_transitions_seq_check CHECK ((seq >= 1))
 );
 
-COMMENT ON TABLE public.node_transitions IS 'What happened to each node, by whom and why. Append-only.';
+COMMENT ON TABLE public.node_transitions IS 'State changes of each node, with actor and reason. Append-only.';
 
 CREATE TABLE public.nodes (
     id uuid NOT NULL,
@@ -2380,21 +2380,21 @@ WITH (fillfactor='85');
 
 COMMENT ON TABLE public.nodes IS 'Machines of the clusters, as their engines report them.';
 
-COMMENT ON COLUMN public.nodes.name IS 'The engine''s own name of it.';
+COMMENT ON COLUMN public.nodes.name IS 'The engine''s name of the node.';
 
-COMMENT ON COLUMN public.nodes.back_to IS 'What an offline node is again when it is back.';
+COMMENT ON COLUMN public.nodes.back_to IS 'The state to which an offline node returns.';
 
-COMMENT ON COLUMN public.nodes.address IS 'Where ports of machines on it are opened.';
+COMMENT ON COLUMN public.nodes.address IS 'The address on which ports of its machines are opened.';
 
-COMMENT ON COLUMN public.nodes.cuda_version IS 'The newest CUDA that its driver supports.';
+COMMENT ON COLUMN public.nodes.cuda_version IS 'The newest CUDA version that its driver supports.';
 
-COMMENT ON COLUMN public.nodes.hardware_digest IS 'Of the hardware as it was last applied: a read that finds the same writes nothing.';
+COMMENT ON COLUMN public.nodes.hardware_digest IS 'Digest of the hardware last stored. A read with the same digest writes nothing.';
 
-COMMENT ON COLUMN public.nodes.last_seen_at IS 'When its engine last said that it can be reached, before unreachable_since; while that is null the cluster''s counts.';
+COMMENT ON COLUMN public.nodes.last_seen_at IS 'When its engine last reported the node as reachable, before unreachable_since; while that is null, the cluster''s time applies.';
 
-COMMENT ON COLUMN public.nodes.unreachable_since IS 'The first of the reads in a row in which its engine did not reach it or did not list it; null while it is reached.';
+COMMENT ON COLUMN public.nodes.unreachable_since IS 'The first of the consecutive reads in which the engine did not reach or list the node; null while it is reachable.';
 
-COMMENT ON COLUMN public.nodes.forgotten_at IS 'When its engine stopped listing a removed node. Before that its name is not taken for a new one.';
+COMMENT ON COLUMN public.nodes.forgotten_at IS 'When its engine stopped listing a removed node. Until then its name is not used for a new node.';
 
 COMMENT ON COLUMN public.nodes.transitions IS 'The number of its newest transition.';
 
@@ -2429,27 +2429,27 @@ CREATE TABLE public.notice_mails (
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE public.notice_mails IS 'One letter: a notice and somebody who gets it.';
+COMMENT ON TABLE public.notice_mails IS 'One email: a notice and its recipient.';
 
-COMMENT ON COLUMN public.notice_mails.category IS 'What people switch on and off, and what is counted so that nobody is flooded.';
+COMMENT ON COLUMN public.notice_mails.category IS 'The category that people subscribe to, and that the limit on emails counts.';
 
-COMMENT ON COLUMN public.notice_mails.state IS 'refused: the server will never take it. given_up: it was tried for long enough. skipped: it was not tried.';
+COMMENT ON COLUMN public.notice_mails.state IS 'refused: the server rejected it permanently. given_up: the retries ended. skipped: it was never tried.';
 
-COMMENT ON COLUMN public.notice_mails.attempts IS 'How often the server put this letter off. Outages of the server do not count.';
+COMMENT ON COLUMN public.notice_mails.attempts IS 'How often the server deferred this email. Outages of the server do not count.';
 
 COMMENT ON COLUMN public.notice_mails.next_attempt_at IS 'Not tried before this instant.';
 
-COMMENT ON COLUMN public.notice_mails.claim IS 'The worker that is sending it now. Only it may write what became of it.';
+COMMENT ON COLUMN public.notice_mails.claim IS 'The worker that is sending it. Only this worker may write the result.';
 
-COMMENT ON COLUMN public.notice_mails.claimed_until IS 'From then on another may take it, by the clock of the database.';
+COMMENT ON COLUMN public.notice_mails.claimed_until IS 'When another worker may claim it, by the database''s clock.';
 
 COMMENT ON COLUMN public.notice_mails.last_error IS 'Why the latest attempt failed, or why there was none.';
 
-COMMENT ON COLUMN public.notice_mails.email IS 'The mailbox of somebody who is no member; null: it goes to whatever mailbox the person has.';
+COMMENT ON COLUMN public.notice_mails.email IS 'Address of a recipient who is not a member; null: the member''s current address.';
 
-COMMENT ON COLUMN public.notice_mails.recipient IS 'The person, or else the mailbox: each gets a notice once.';
+COMMENT ON COLUMN public.notice_mails.recipient IS 'The user id, or else the address: each recipient gets a notice once.';
 
-COMMENT ON COLUMN public.notice_mails.in_digest IS 'Sent together with the others of its person, category and mode, in one email.';
+COMMENT ON COLUMN public.notice_mails.in_digest IS 'Sent in one email with the others of its person, category and mode.';
 
 CREATE TABLE public.notice_preferences (
     org_id uuid NOT NULL,
@@ -2462,7 +2462,7 @@ CREATE TABLE public.notice_preferences (
     CONSTRAINT notice_preferences_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
 );
 
-COMMENT ON TABLE public.notice_preferences IS 'What somebody chose other than by role: one organisation, one mode, one category. Gone with the membership.';
+COMMENT ON TABLE public.notice_preferences IS 'Subscriptions that differ from the role''s default: one organisation, mode and category. Deleted with the membership.';
 
 CREATE TABLE public.notices (
     id uuid NOT NULL,
@@ -2479,21 +2479,21 @@ CREATE TABLE public.notices (
 )
 WITH (fillfactor='85');
 
-COMMENT ON TABLE public.notices IS 'What people are to be told. Removed by retention alone.';
+COMMENT ON TABLE public.notices IS 'Notices to people. Only retention deletes them.';
 
-COMMENT ON COLUMN public.notices.id IS 'The id of its event where it comes from one: the same event is told once.';
+COMMENT ON COLUMN public.notices.id IS 'The id of the event, if there is one, so that an event causes one notice.';
 
-COMMENT ON COLUMN public.notices.org_id IS 'No foreign key: a notice must never keep an event from getting its number.';
+COMMENT ON COLUMN public.notices.org_id IS 'No foreign key: a notice must never prevent an event from getting its number.';
 
-COMMENT ON COLUMN public.notices.type IS 'A type of event, or of what has none because it is about the tenant''s own settings.';
+COMMENT ON COLUMN public.notices.type IS 'A type of event, or of a notice without an event, about the tenant''s own settings.';
 
-COMMENT ON COLUMN public.notices.data IS 'What the event says. Never a secret.';
+COMMENT ON COLUMN public.notices.data IS 'The data of the event. Contains no secrets.';
 
-COMMENT ON COLUMN public.notices.occurred_at IS 'When the cause happened, by the clock of the process that wrote it.';
+COMMENT ON COLUMN public.notices.occurred_at IS 'Time of the cause, by the clock of the process that wrote it.';
 
-COMMENT ON COLUMN public.notices.recorded_at IS 'By the clock of the database. Retention goes by this.';
+COMMENT ON COLUMN public.notices.recorded_at IS 'By the database''s clock. Retention uses this time.';
 
-COMMENT ON COLUMN public.notices.addressed_at IS 'When its letters were written down; null while nobody has looked who gets it.';
+COMMENT ON COLUMN public.notices.addressed_at IS 'When its emails were inserted; null until the recipients are known.';
 
 CREATE TABLE public.organisations (
     id uuid NOT NULL,
@@ -2519,15 +2519,15 @@ CREATE TABLE public.organisations (
 
 COMMENT ON TABLE public.organisations IS 'Tenants. Money, keys and machines belong to an organisation, never to a person.';
 
-COMMENT ON COLUMN public.organisations.metadata IS 'Free JSON text of the sign-in library; Millrace decides nothing by it.';
+COMMENT ON COLUMN public.organisations.metadata IS 'Free JSON text of the sign-in library; Millrace does not use it.';
 
-COMMENT ON COLUMN public.organisations.home_cell IS 'The cell that keeps this organisation''s money; other cells lease from it.';
+COMMENT ON COLUMN public.organisations.home_cell IS 'The cell that has this organisation''s ledger; other cells lease credit from it.';
 
 COMMENT ON COLUMN public.organisations.status IS 'suspended: every key of the organisation is refused within one second.';
 
-COMMENT ON COLUMN public.organisations.funded_at IS 'When its deposits first reached the sum that lifts its rate limit; null before. Never taken back.';
+COMMENT ON COLUMN public.organisations.funded_at IS 'When its deposits first reached the sum that raises its rate limit; null before. Permanent.';
 
-COMMENT ON COLUMN public.organisations.supplier_since IS 'Since when its owners and admins act as suppliers; null: it supplies nothing. Never taken back: who supplied once has money and machines here.';
+COMMENT ON COLUMN public.organisations.supplier_since IS 'When its owners and admins became suppliers; null: not a supplier. Permanent, because a supplier has earnings and machines.';
 
 CREATE TABLE public.outbox (
     id uuid NOT NULL,
@@ -2575,23 +2575,23 @@ CREATE TABLE public.outbox (
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='5000', autovacuum_vacuum_cost_delay='0');
 
-COMMENT ON TABLE public.outbox IS 'What a transaction wants the world to know or to do. Written with the cause, delivered at least once by the relay, deleted after delivery.';
+COMMENT ON TABLE public.outbox IS 'Events and commands of transactions. Inserted with their cause, delivered at least once by the relay, deleted after delivery.';
 
 COMMENT ON COLUMN public.outbox.id IS 'Also the id of the event in the feed, and the idempotency key of the command.';
 
 COMMENT ON COLUMN public.outbox.seq IS 'Order of insertion. Not the order of commit, and with gaps: readers must not treat it as a watermark.';
 
-COMMENT ON COLUMN public.outbox.kind IS 'An event goes to JetStream and the feed; a command calls a Restate handler.';
+COMMENT ON COLUMN public.outbox.kind IS 'event: published to JetStream and the feed. command: calls a Restate handler.';
 
 COMMENT ON COLUMN public.outbox.cell IS 'The cell whose transaction wrote this row.';
 
-COMMENT ON COLUMN public.outbox.shard IS 'Low six bits of org_id. One relay at a time works a shard, so an organisation has one writer.';
+COMMENT ON COLUMN public.outbox.shard IS 'Low six bits of org_id. One relay at a time processes a shard, so an organisation has one writer.';
 
-COMMENT ON COLUMN public.outbox.type IS 'Events only: what happened, such as key.created.';
+COMMENT ON COLUMN public.outbox.type IS 'Events only: the event type, such as key.created.';
 
-COMMENT ON COLUMN public.outbox.resource_kind IS 'Events only: what it happened to.';
+COMMENT ON COLUMN public.outbox.resource_kind IS 'Events only: the kind of resource concerned.';
 
-COMMENT ON COLUMN public.outbox.resource_id IS 'Events only: the public id of what it happened to.';
+COMMENT ON COLUMN public.outbox.resource_id IS 'Events only: the public id of the resource concerned.';
 
 COMMENT ON COLUMN public.outbox.service IS 'Commands only: the Restate service to call.';
 
@@ -2599,27 +2599,27 @@ COMMENT ON COLUMN public.outbox.object_key IS 'Commands only: the key of the Res
 
 COMMENT ON COLUMN public.outbox.handler IS 'Commands only: the handler to call.';
 
-COMMENT ON COLUMN public.outbox.not_before IS 'Commands only: the instant before which the handler must not run. An instant and not a delay, so that an outage adds nothing to it.';
+COMMENT ON COLUMN public.outbox.not_before IS 'Commands only: the handler must not run before this time. A time and not a delay, so that an outage does not extend it.';
 
-COMMENT ON COLUMN public.outbox.payload IS 'The data of the event or the argument of the command; its shape is named by schema_version.';
+COMMENT ON COLUMN public.outbox.payload IS 'The data of the event or the argument of the command; schema_version identifies its format.';
 
-COMMENT ON COLUMN public.outbox.actor IS 'Who caused it: {"kind": "key" | "user" | "operator" | "system", "id": "…"}.';
+COMMENT ON COLUMN public.outbox.actor IS 'The actor: {"kind": "key" | "user" | "operator" | "system", "id": "…"}.';
 
 COMMENT ON COLUMN public.outbox.traceparent IS 'W3C trace context of the cause, so that one trace spans request, relay and handler.';
 
-COMMENT ON COLUMN public.outbox.schema_version IS 'Version of the payload''s shape.';
+COMMENT ON COLUMN public.outbox.schema_version IS 'Version of the payload''s format.';
 
-COMMENT ON COLUMN public.outbox.occurred_at IS 'When the cause happened, by the clock of the process.';
+COMMENT ON COLUMN public.outbox.occurred_at IS 'Time of the cause, by the clock of the process.';
 
-COMMENT ON COLUMN public.outbox.created_at IS 'When the transaction that wrote the row began, by the clock of the database.';
+COMMENT ON COLUMN public.outbox.created_at IS 'Start of the transaction that wrote the row, by the database''s clock.';
 
-COMMENT ON COLUMN public.outbox.attempts IS 'How often delivery of this row was refused. Outages of the other side do not count.';
+COMMENT ON COLUMN public.outbox.attempts IS 'How often the receiver refused this row. Outages of the receiver do not count.';
 
-COMMENT ON COLUMN public.outbox.next_attempt_at IS 'Not tried again before this instant, by the clock of the database.';
+COMMENT ON COLUMN public.outbox.next_attempt_at IS 'No retry before this time, by the database''s clock.';
 
-COMMENT ON COLUMN public.outbox.last_error IS 'Why the latest attempt was refused.';
+COMMENT ON COLUMN public.outbox.last_error IS 'The error of the newest refused attempt.';
 
-COMMENT ON COLUMN public.outbox.parked_at IS 'Since when the relay leaves this row alone. Clearing parked_at and attempts tries it again.';
+COMMENT ON COLUMN public.outbox.parked_at IS 'When the relay stopped retrying this row. Clearing parked_at and attempts retries it.';
 
 ALTER TABLE public.outbox ALTER COLUMN seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.outbox_seq_seq
@@ -2646,9 +2646,9 @@ CREATE TABLE public.passkeys (
     CONSTRAINT passkeys_name_check CHECK ((length(name) <= 200))
 );
 
-COMMENT ON TABLE public.passkeys IS 'Public halves of passkeys; the private half never leaves the person''s device.';
+COMMENT ON TABLE public.passkeys IS 'Public keys of passkeys; the private key never leaves the person''s device.';
 
-COMMENT ON COLUMN public.passkeys.counter IS 'Counts up with each use, up to 32 bits; a float because the library wants a number, which a bigint is not.';
+COMMENT ON COLUMN public.passkeys.counter IS 'Grows with each use, up to 32 bits; a float because the library expects a JavaScript number.';
 
 CREATE TABLE public.payment_disputes (
     provider text NOT NULL,
@@ -2667,11 +2667,11 @@ CREATE TABLE public.payment_disputes (
     CONSTRAINT payment_disputes_standing_check CHECK ((standing = ANY (ARRAY['inquiry'::text, 'open'::text, 'won'::text, 'lost'::text])))
 );
 
-COMMENT ON TABLE public.payment_disputes IS 'Payments whose payers asked their bank for the money back.';
+COMMENT ON TABLE public.payment_disputes IS 'Payments that payers have disputed at their bank.';
 
-COMMENT ON COLUMN public.payment_disputes.standing IS 'inquiry: the bank asks, no money has moved; open and lost: the money is gone; won: it is back, or never went.';
+COMMENT ON COLUMN public.payment_disputes.standing IS 'inquiry: a question of the bank, no money has moved. open, lost: the money was withdrawn. won: it was returned or never withdrawn.';
 
-COMMENT ON COLUMN public.payment_disputes.told_at IS 'By the provider''s clock: the newest report that is kept here.';
+COMMENT ON COLUMN public.payment_disputes.told_at IS 'Time of the newest report stored here, by the provider''s clock.';
 
 CREATE TABLE public.payment_events (
     provider text NOT NULL,
@@ -2692,15 +2692,15 @@ CREATE TABLE public.payment_events (
     CONSTRAINT payment_events_type_check CHECK ((length(type) <= 200))
 );
 
-COMMENT ON TABLE public.payment_events IS 'Every report of a provider, once, with what it came to. Its row commits with its effect.';
+COMMENT ON TABLE public.payment_events IS 'Every report of a provider, once, with its outcome. The row commits with its effect.';
 
-COMMENT ON COLUMN public.payment_events.intent_ref IS 'The provider''s payment that it names.';
+COMMENT ON COLUMN public.payment_events.intent_ref IS 'The provider''s payment that the report names.';
 
-COMMENT ON COLUMN public.payment_events.payment_id IS 'Our payment, found by our own rows. Null when we know none: then it may be another product''s, or early.';
+COMMENT ON COLUMN public.payment_events.payment_id IS 'The payment found in our rows. Null: the report may belong to another product, or be early.';
 
-COMMENT ON COLUMN public.payment_events.outcome IS 'applied changed something; unchanged was known; unmatched names no payment of ours, yet; mismatch contradicts our payment and waits for the operator.';
+COMMENT ON COLUMN public.payment_events.outcome IS 'applied: changed something. unchanged: already known. unmatched: names no known payment yet. mismatch: contradicts the payment and needs an operator.';
 
-COMMENT ON COLUMN public.payment_events.fact IS 'What was read of it: ids, amounts and standing. Nothing about the payer.';
+COMMENT ON COLUMN public.payment_events.fact IS 'The parsed report: ids, amounts and state. Contains no data about the payer.';
 
 COMMENT ON COLUMN public.payment_events.occurred_at IS 'By the provider''s clock.';
 
@@ -2753,41 +2753,41 @@ CREATE TABLE public.payments (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.payments IS 'Money that an organisation pays in through a provider. Its movements are ledger transfers with the cause payment and this id.';
+COMMENT ON TABLE public.payments IS 'Deposits through a payment provider. Their ledger transfers have the cause payment and this id.';
 
-COMMENT ON COLUMN public.payments.mode IS 'Whose money it becomes. Test keys cannot pay, so it is live.';
+COMMENT ON COLUMN public.payments.mode IS 'Always live: test keys cannot pay.';
 
-COMMENT ON COLUMN public.payments.provider_live IS 'Asked for on the provider''s live side, where money is real. A report of its other side never touches it.';
+COMMENT ON COLUMN public.payments.provider_live IS 'Created in the provider''s live mode, with real money. Reports of the provider''s test mode never affect it.';
 
-COMMENT ON COLUMN public.payments.provider_ref IS 'The provider''s payment page: the id of a Stripe Checkout Session. Null until it was made and its id stored.';
+COMMENT ON COLUMN public.payments.provider_ref IS 'The id of the Stripe Checkout Session. Null until it was created and stored.';
 
-COMMENT ON COLUMN public.payments.provider_intent IS 'The provider''s payment: the id of a Stripe PaymentIntent, by which refunds and disputes name it.';
+COMMENT ON COLUMN public.payments.provider_intent IS 'The id of the Stripe PaymentIntent, which refunds and disputes refer to.';
 
-COMMENT ON COLUMN public.payments.amount_nano_usd IS 'What was asked for, in whole cents. What the provider says was paid must equal it.';
+COMMENT ON COLUMN public.payments.amount_nano_usd IS 'The requested amount, in whole cents. The amount paid must equal it.';
 
-COMMENT ON COLUMN public.payments.state IS 'created, open, processing are undecided; paid, refunded, disputed, charged_back were credited; expired and failed were not; mismatch was paid otherwise than asked and waits for the operator.';
+COMMENT ON COLUMN public.payments.state IS 'created, open, processing: undecided. paid, refunded, disputed, charged_back: credited. expired, failed: not credited. mismatch: a different amount was paid; needs an operator.';
 
-COMMENT ON COLUMN public.payments.success_url IS 'Kept with cancel_url because asking the provider again must ask for exactly the same.';
+COMMENT ON COLUMN public.payments.success_url IS 'Stored with cancel_url because a repeated request to the provider must be identical.';
 
-COMMENT ON COLUMN public.payments.credited_nano_usd IS 'What the organisation was credited: nothing, or all of it once.';
+COMMENT ON COLUMN public.payments.credited_nano_usd IS 'Amount credited to the organisation: nothing, or the whole amount once.';
 
-COMMENT ON COLUMN public.payments.refunded_nano_usd IS 'What the provider says was paid back to the card so far, in all.';
+COMMENT ON COLUMN public.payments.refunded_nano_usd IS 'Total amount refunded to the card, as reported by the provider.';
 
-COMMENT ON COLUMN public.payments.clawed_back_nano_usd IS 'What of the credit is taken back at present, for refunds and for disputes that are open or lost.';
+COMMENT ON COLUMN public.payments.clawed_back_nano_usd IS 'Credit currently taken back for refunds and for open or lost disputes.';
 
-COMMENT ON COLUMN public.payments.shortfall_nano_usd IS 'The part of it that the organisation no longer had, and the operator bears.';
+COMMENT ON COLUMN public.payments.shortfall_nano_usd IS 'The part of the clawback that the organisation no longer had; absorbed by the operator.';
 
-COMMENT ON COLUMN public.payments.clawback_transfers IS 'The ledger transfers that took it and were not undone.';
+COMMENT ON COLUMN public.payments.clawback_transfers IS 'The ledger transfers of the clawback that were not reversed.';
 
-COMMENT ON COLUMN public.payments.money_steps IS 'Counts the ledger commands after the credit; each step has its number.';
+COMMENT ON COLUMN public.payments.money_steps IS 'Counts the ledger commands after the credit; numbers each step.';
 
-COMMENT ON COLUMN public.payments.next_check_at IS 'When to ask the provider about it, in case its report was lost.';
+COMMENT ON COLUMN public.payments.next_check_at IS 'When to query the provider, in case a report was lost.';
 
-COMMENT ON COLUMN public.payments.refund_total_nano_usd IS 'Refunded in all, by the newest report of the provider. Rows that older processes wrote may have less here than in refunded_nano_usd, which counts then.';
+COMMENT ON COLUMN public.payments.refund_total_nano_usd IS 'Total refunds in the newest report of the provider. Older processes may have written a smaller value than refunded_nano_usd, which then applies.';
 
-COMMENT ON COLUMN public.payments.refund_told_at IS 'When that report was made, by the clock of the provider; null: before this was recorded.';
+COMMENT ON COLUMN public.payments.refund_told_at IS 'Time of that report, by the provider''s clock; null: from before this was recorded.';
 
-COMMENT ON COLUMN public.payments.failed_refunds IS 'Refunds that the bank did not carry out: ref, nanoUsd and at. Those since the newest report reduce its total to refunded_nano_usd.';
+COMMENT ON COLUMN public.payments.failed_refunds IS 'Refunds that the bank did not execute: ref, nanoUsd and at. Those after the newest report reduce its total to refunded_nano_usd.';
 
 CREATE TABLE public.platform_roles (
     user_id uuid NOT NULL,
@@ -2796,7 +2796,7 @@ CREATE TABLE public.platform_roles (
     CONSTRAINT platform_roles_role_check CHECK ((role = ANY (ARRAY['operator'::text, 'supplier'::text])))
 );
 
-COMMENT ON TABLE public.platform_roles IS 'What a person may do on the installation itself, beyond any organisation.';
+COMMENT ON TABLE public.platform_roles IS 'Roles of people on the installation itself, beyond any organisation.';
 
 CREATE TABLE public.pot_gateways (
     gateway_id text NOT NULL,
@@ -2806,7 +2806,7 @@ CREATE TABLE public.pot_gateways (
     CONSTRAINT pot_gateways_gateway_id_check CHECK ((gateway_id ~ '^[A-Za-z0-9._-]{1,100}$'::text))
 );
 
-COMMENT ON TABLE public.pot_gateways IS 'The gateway processes that have asked for leases. An id is one run of a process and never used again.';
+COMMENT ON TABLE public.pot_gateways IS 'Gateway processes that have requested credit leases. An id is one run of a process and is never reused.';
 
 CREATE TABLE public.pot_lease_budgets (
     lease_id uuid NOT NULL,
@@ -2826,7 +2826,7 @@ CREATE TABLE public.pot_lease_budgets (
     CONSTRAINT pot_lease_budgets_settled_nano_usd_check CHECK ((settled_nano_usd >= 0))
 );
 
-COMMENT ON TABLE public.pot_lease_budgets IS 'The part of a budget lent with a lease, in the same shape: absolute amounts and a hold of its own.';
+COMMENT ON TABLE public.pot_lease_budgets IS 'The part of a budget granted with a lease: absolute amounts and a hold, as for the lease itself.';
 
 CREATE TABLE public.pot_lease_gateways (
     lease_id uuid NOT NULL,
@@ -2847,15 +2847,15 @@ CREATE TABLE public.pot_lease_gateways (
     CONSTRAINT pot_lease_gateways_settled_before_given_back CHECK (((given_back_at IS NULL) OR (settled_at IS NOT NULL)))
 );
 
-COMMENT ON TABLE public.pot_lease_gateways IS 'Who was told of a lease. Written before it is told, so whoever can spend from a lease stands here.';
+COMMENT ON TABLE public.pot_lease_gateways IS 'The holders of each lease. Inserted before the lease is sent, so every gateway that can spend from it has a row.';
 
-COMMENT ON COLUMN public.pot_lease_gateways.declared_dead_at IS 'Silent for too long: its end was published on its behalf.';
+COMMENT ON COLUMN public.pot_lease_gateways.declared_dead_at IS 'Silent for too long: a worker published its end marker.';
 
-COMMENT ON COLUMN public.pot_lease_gateways.ended_at_seq IS 'Where its end-of-epoch marker stands in the usage stream: all its usage of the lease stands before.';
+COMMENT ON COLUMN public.pot_lease_gateways.ended_at_seq IS 'Position of its end-of-epoch marker in the usage stream. All its usage of the lease is before it.';
 
-COMMENT ON COLUMN public.pot_lease_gateways.settled_at IS 'Usage that comes after this is recorded and not charged, so that what is still reserved can be given back.';
+COMMENT ON COLUMN public.pot_lease_gateways.settled_at IS 'Later usage is recorded and not charged, so that the remaining reservations can be released.';
 
-COMMENT ON COLUMN public.pot_lease_gateways.given_back_at IS 'What it had left reserved in the pot was given back, save what had been charged; or the whole lease was closed.';
+COMMENT ON COLUMN public.pot_lease_gateways.given_back_at IS 'When its unused reservations were released, or the whole lease was closed.';
 
 CREATE TABLE public.pot_leases (
     id uuid NOT NULL,
@@ -2891,21 +2891,21 @@ CREATE TABLE public.pot_leases (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.pot_leases IS 'Credit lent to a pot: a hold with an epoch. Closed only when nobody can have spent from it unseen.';
+COMMENT ON TABLE public.pot_leases IS 'Credit leases: a ledger hold with an epoch. A lease closes only after every holder has ended.';
 
-COMMENT ON COLUMN public.pot_leases.generation IS 'The incarnation of the pot Valkey that it was lent to; it is good there and nowhere else.';
+COMMENT ON COLUMN public.pot_leases.generation IS 'The incarnation of the Valkey server that received the lease; it is valid only there.';
 
-COMMENT ON COLUMN public.pot_leases.granted_nano_usd IS 'All that was ever lent. Written here before Valkey hears of it.';
+COMMENT ON COLUMN public.pot_leases.granted_nano_usd IS 'Total amount granted. Written here before it is written to Valkey.';
 
-COMMENT ON COLUMN public.pot_leases.recalled_nano_usd IS 'All that was ever taken back. Taken from Valkey before it is written here.';
+COMMENT ON COLUMN public.pot_leases.recalled_nano_usd IS 'Total amount recalled. Taken from Valkey before it is written here.';
 
-COMMENT ON COLUMN public.pot_leases.settled_nano_usd IS 'All usage charged to it, also what went beyond it.';
+COMMENT ON COLUMN public.pot_leases.settled_nano_usd IS 'Total usage charged to the lease, including usage above it.';
 
-COMMENT ON COLUMN public.pot_leases.changes IS 'Counts changes of the hold; names each of them in the ledger.';
+COMMENT ON COLUMN public.pot_leases.changes IS 'Counts changes of the hold; numbers each change in the ledger.';
 
-COMMENT ON COLUMN public.pot_leases.used_nano_usd IS 'What had been used, reservations included, when the lease was last enlarged: with used_at, the recent burn.';
+COMMENT ON COLUMN public.pot_leases.used_nano_usd IS 'Usage, reservations included, when the lease was last enlarged: with used_at, the recent burn rate.';
 
-COMMENT ON COLUMN public.pot_leases.expires_at IS 'Prolonged with each request for it. After this it is called in; it is not closed by time alone.';
+COMMENT ON COLUMN public.pot_leases.expires_at IS 'Extended by each request. An expired lease is recalled; time alone does not close it.';
 
 CREATE TABLE public.pot_servers (
     cell smallint NOT NULL,
@@ -2921,15 +2921,15 @@ CREATE TABLE public.pot_servers (
     CONSTRAINT pot_servers_namespace_check CHECK ((namespace ~ '^[0-9a-f]{12}$'::text))
 );
 
-COMMENT ON TABLE public.pot_servers IS 'Which incarnation of a cell''s pot Valkey is the present one. Leases of an earlier generation are never lent on.';
+COMMENT ON TABLE public.pot_servers IS 'The current incarnation of a cell''s Valkey server for credit leases. Leases of earlier generations grant nothing more.';
 
-COMMENT ON COLUMN public.pot_servers.namespace IS 'Part of every key and script on the server, so that installations that share one leave each other alone.';
+COMMENT ON COLUMN public.pot_servers.namespace IS 'Part of every key and script on the server, so that installations can share one.';
 
-COMMENT ON COLUMN public.pot_servers.generation IS 'Grows each time a server is made ready: after a restart, a restore, a promotion or a wipe.';
+COMMENT ON COLUMN public.pot_servers.generation IS 'Grows each time a server is prepared: after a restart, a restore, a promotion or a wipe.';
 
-COMMENT ON COLUMN public.pot_servers.incarnation IS 'The replication id that the server had then. It changes when a server takes over the data of another.';
+COMMENT ON COLUMN public.pot_servers.incarnation IS 'The server''s replication id at that time. It changes when a server takes over the data of another.';
 
-COMMENT ON COLUMN public.pot_servers.epoch_floor IS 'New leases get epochs above this: a confirmed restore raises it above every epoch that was used before.';
+COMMENT ON COLUMN public.pot_servers.epoch_floor IS 'New leases get greater epochs. A confirmed restore raises it above every epoch used before.';
 
 CREATE TABLE public.pots (
     org_id uuid NOT NULL,
@@ -2943,13 +2943,13 @@ CREATE TABLE public.pots (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.pots IS 'One row for each pot. Its row lock makes everything that is done to the leases of a pot take turns.';
+COMMENT ON TABLE public.pots IS 'One row per series of credit leases. Its row lock serialises all changes of the leases of the series.';
 
-COMMENT ON COLUMN public.pots.cell IS 'Whose Valkey holds it.';
+COMMENT ON COLUMN public.pots.cell IS 'The cell whose Valkey server has the series.';
 
-COMMENT ON COLUMN public.pots.last_epoch IS 'The newest epoch given out. Never given out again: a pot that shows another one is not to be trusted.';
+COMMENT ON COLUMN public.pots.last_epoch IS 'The newest epoch. Never assigned again: a lease with another epoch is invalid.';
 
-COMMENT ON COLUMN public.pots.calm_until IS 'After a recall: until then the pot takes no more than its requests need, so that the money reaches what it was recalled for.';
+COMMENT ON COLUMN public.pots.calm_until IS 'After a recall: until then the lease grows only as its requests need, so that the recalled money reaches its purpose.';
 
 CREATE TABLE public.prices (
     id uuid NOT NULL,
@@ -2989,21 +2989,21 @@ CASE
 END)
 );
 
-COMMENT ON TABLE public.prices IS 'The price book, every version of every price. Which one counts at an instant: the most specific subject, and of its versions the one that began last and has not ended.';
+COMMENT ON TABLE public.prices IS 'The price list: every version of every price. The price at a time is the most specific subject''s newest version that has started and not ended.';
 
-COMMENT ON COLUMN public.prices.org_id IS 'A contract price for this organisation alone, which beats every list price; null is a list price.';
+COMMENT ON COLUMN public.prices.org_id IS 'Contract price of this organisation, which precedes every list price; null: a list price.';
 
-COMMENT ON COLUMN public.prices.mode IS 'Always live: test mode is free, so nothing is priced there.';
+COMMENT ON COLUMN public.prices.mode IS 'Always live: test mode is free.';
 
 COMMENT ON COLUMN public.prices.subject_kind IS 'gpu: a GPU of a running rental; volume: a storage volume; disk: the local disk of a stopped rental; model: inference.';
 
-COMMENT ON COLUMN public.prices.region IS 'Null: every region that has no price of its own.';
+COMMENT ON COLUMN public.prices.region IS 'Null: every region without a price of its own.';
 
-COMMENT ON COLUMN public.prices.network_type IS 'Null: every network that has no price of its own.';
+COMMENT ON COLUMN public.prices.network_type IS 'Null: every network type without a price of its own.';
 
-COMMENT ON COLUMN public.prices.price_nano_usd IS 'For one unit; at most a million dollars, and a dollar for one token, so that a slip of the keyboard is refused.';
+COMMENT ON COLUMN public.prices.price_nano_usd IS 'Per unit; at most a million dollars, and one dollar per token, so that typing errors are refused.';
 
-COMMENT ON COLUMN public.prices.valid_until IS 'Nothing new is sold by it from this instant on; null has no end. Ended before it began, it never counts.';
+COMMENT ON COLUMN public.prices.valid_until IS 'Not used for new sales from this time on; null: no end. A price that ended before it started never applies.';
 
 CREATE TABLE public.provider_regions (
     provider_id text NOT NULL,
@@ -3015,9 +3015,9 @@ CREATE TABLE public.provider_regions (
     CONSTRAINT provider_regions_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64)))
 );
 
-COMMENT ON TABLE public.provider_regions IS 'Where a provider has machines.';
+COMMENT ON TABLE public.provider_regions IS 'Regions in which a provider has machines.';
 
-COMMENT ON COLUMN public.provider_regions.custom_ports IS 'Whether a rental there may open ports of its own choice.';
+COMMENT ON COLUMN public.provider_regions.custom_ports IS 'Whether a rental there may open custom ports.';
 
 CREATE TABLE public.providers (
     id text NOT NULL,
@@ -3033,15 +3033,15 @@ CREATE TABLE public.providers (
     CONSTRAINT providers_only_mock_is_test CHECK (((variant = 'mock'::text) = (mode = 'test'::text)))
 );
 
-COMMENT ON TABLE public.providers IS 'Who runs machines for us. Written from the configuration at start; only enabled is the operator''s to change.';
+COMMENT ON TABLE public.providers IS 'Operators of machines. Written from the configuration at start; an operator may change only enabled.';
 
-COMMENT ON COLUMN public.providers.variant IS 'Decides the shape of providerData in rental records.';
+COMMENT ON COLUMN public.providers.variant IS 'Decides the format of providerData in rental records.';
 
-COMMENT ON COLUMN public.providers.mode IS 'test for the mock provider, which is all that test keys reach; live for every other.';
+COMMENT ON COLUMN public.providers.mode IS 'test for the mock provider, the only one that test keys reach; live for all others.';
 
-COMMENT ON COLUMN public.providers.enabled IS 'The operator''s switch. Off: nothing new is placed; what runs stays.';
+COMMENT ON COLUMN public.providers.enabled IS 'Set by the operator. False: nothing new is placed; running machines stay.';
 
-COMMENT ON COLUMN public.providers.configured IS 'False once the configuration no longer names it: it sells nothing and its rows stay for the record.';
+COMMENT ON COLUMN public.providers.configured IS 'False after the configuration stopped naming the provider: it sells nothing and its rows stay for the record.';
 
 CREATE TABLE public.relay_leases (
     shard smallint NOT NULL,
@@ -3053,13 +3053,13 @@ CREATE TABLE public.relay_leases (
     CONSTRAINT relay_leases_shard_check CHECK (((shard >= 0) AND (shard <= 63)))
 );
 
-COMMENT ON TABLE public.relay_leases IS 'Which process relays a shard of the outbox. Losing the lease is harmless: the fence refuses the late writer.';
+COMMENT ON TABLE public.relay_leases IS 'The process that relays each shard of the outbox. Losing the lease is harmless: the fencing token refuses the late writer.';
 
-COMMENT ON COLUMN public.relay_leases.holder IS 'Names the process, for operators.';
+COMMENT ON COLUMN public.relay_leases.holder IS 'The name of the process, for operators.';
 
-COMMENT ON COLUMN public.relay_leases.fence IS 'Grows with every change of holder. Whatever the holder writes is guarded by it.';
+COMMENT ON COLUMN public.relay_leases.fence IS 'Fencing token: grows with every change of holder. Every write of the holder checks it.';
 
-COMMENT ON COLUMN public.relay_leases.expires_at IS 'By the clock of the database, which all relays share.';
+COMMENT ON COLUMN public.relay_leases.expires_at IS 'By the database''s clock, which all relays share.';
 
 CREATE TABLE public.relays (
     holder text NOT NULL,
@@ -3067,9 +3067,9 @@ CREATE TABLE public.relays (
     CONSTRAINT relays_holder_check CHECK (((length(holder) >= 1) AND (length(holder) <= 200)))
 );
 
-COMMENT ON TABLE public.relays IS 'The relay processes alive now. Each takes its share of the shards, so a new one must be visible before it holds any.';
+COMMENT ON TABLE public.relays IS 'The running relay processes. Each takes its share of the shards, so a new process must have a row before it holds any.';
 
-COMMENT ON COLUMN public.relays.expires_at IS 'Kept ahead by the process while it lives, by the clock of the database.';
+COMMENT ON COLUMN public.relays.expires_at IS 'Renewed by the process while it runs, by the database''s clock.';
 
 CREATE TABLE public.rental_consoles (
     rental_id uuid NOT NULL,
@@ -3085,13 +3085,13 @@ CREATE TABLE public.rental_consoles (
     CONSTRAINT rental_consoles_output_check CHECK ((octet_length(output) <= 1048576))
 );
 
-COMMENT ON TABLE public.rental_consoles IS 'What was read from the consoles of machines. Engines hand out what a running machine wrote once and no more; the second reader is shown this.';
+COMMENT ON TABLE public.rental_consoles IS 'Console output of machines. Engines return output of a running machine only once; later readers get this copy.';
 
-COMMENT ON COLUMN public.rental_consoles.output IS 'The newest mebibyte at most, without control characters.';
+COMMENT ON COLUMN public.rental_consoles.output IS 'At most the newest mebibyte, without control characters.';
 
-COMMENT ON COLUMN public.rental_consoles.dropped IS 'Whether older output was left out.';
+COMMENT ON COLUMN public.rental_consoles.dropped IS 'Whether older output was discarded.';
 
-COMMENT ON COLUMN public.rental_consoles.reading_until IS 'Somebody is reading from the engine; the others wait, since what it gets must be kept in its order.';
+COMMENT ON COLUMN public.rental_consoles.reading_until IS 'A process is reading from the engine; others wait, because the output must be stored in order.';
 
 CREATE TABLE public.rental_idleness (
     rental_id uuid NOT NULL,
@@ -3106,11 +3106,11 @@ CREATE TABLE public.rental_idleness (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.rental_idleness IS 'Since when rentals with an idle rule have been seen to do nothing. One row for each, since a rule may be longer than samples are kept.';
+COMMENT ON TABLE public.rental_idleness IS 'Since when rentals with an idle rule have been idle. A separate row, because a rule may be longer than the retention of samples.';
 
-COMMENT ON COLUMN public.rental_idleness.idle_since IS 'When it was last seen busy, or when watching began anew after a gap.';
+COMMENT ON COLUMN public.rental_idleness.idle_since IS 'When the rental was last busy, or when sampling restarted after a gap.';
 
-COMMENT ON COLUMN public.rental_idleness.counters IS 'What each of its machines had counted at sampled_at; the next sample is compared with it.';
+COMMENT ON COLUMN public.rental_idleness.counters IS 'Counters of each machine at sampled_at; the next sample is compared with them.';
 
 CREATE TABLE public.rental_machines (
     rental_id uuid NOT NULL,
@@ -3159,25 +3159,25 @@ CREATE TABLE public.rental_machines (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.rental_machines IS 'The machines of rentals at their engines: one for each node, and new ones for each attempt. Written before the engine is asked, so nothing is made that nobody knows of.';
+COMMENT ON TABLE public.rental_machines IS 'Machines of rentals at their engines: one per node and attempt. Inserted before the engine is called, so that every created machine is known.';
 
-COMMENT ON COLUMN public.rental_machines.external_id IS 'Its name at the engine: the rental''s id, with attempt and position added where they are not the first.';
+COMMENT ON COLUMN public.rental_machines.external_id IS 'Name at the engine: the rental''s id, with attempt and position added unless they are the first.';
 
-COMMENT ON COLUMN public.rental_machines.allocation_id IS 'The GPUs it holds. Null while it is stopped and has given them back.';
+COMMENT ON COLUMN public.rental_machines.allocation_id IS 'The allocation of its GPUs. Null after a stop that released them.';
 
-COMMENT ON COLUMN public.rental_machines.state IS 'wanted: the engine may or may not have it. made: it exists with the platform''s key. proven: seen to be as sold. open: the tenant can get in, and that key is refused. doomed: to be removed. gone: the engine said so twice.';
+COMMENT ON COLUMN public.rental_machines.state IS 'wanted: the engine has perhaps created it. made: exists with the platform''s key. proven: verified as sold. open: the tenant has access, and the platform''s key is revoked. doomed: marked for deletion. gone: the engine confirmed the deletion twice.';
 
-COMMENT ON COLUMN public.rental_machines.proof_key IS 'The private half of the one-time platform key, sealed; forgotten when it is refused.';
+COMMENT ON COLUMN public.rental_machines.proof_key IS 'The private half of the one-time platform key, encrypted; deleted when the key is revoked.';
 
-COMMENT ON COLUMN public.rental_machines.host_key IS 'The SSH host key seen in the proof, as SHA256 fingerprint. Later logins must show the same.';
+COMMENT ON COLUMN public.rental_machines.host_key IS 'The SSH host key seen in the readiness proof, as SHA256 fingerprint. Later sign-ins must show the same key.';
 
-COMMENT ON COLUMN public.rental_machines.starting IS 'It let us in before its engine had ended its start: whether that ends well is still to be seen.';
+COMMENT ON COLUMN public.rental_machines.starting IS 'SSH worked before the engine finished the start, so the result of the start is still unknown.';
 
-COMMENT ON COLUMN public.rental_machines.cut_at IS 'When the engine had ended all access.';
+COMMENT ON COLUMN public.rental_machines.cut_at IS 'When the engine had removed all network access.';
 
-COMMENT ON COLUMN public.rental_machines.absent_seen IS 'How often the engine has said that it has no such machine.';
+COMMENT ON COLUMN public.rental_machines.absent_seen IS 'How often the engine has reported the machine as absent.';
 
-COMMENT ON COLUMN public.rental_machines.next_try_at IS 'When what failed or was not ready yet is tried again.';
+COMMENT ON COLUMN public.rental_machines.next_try_at IS 'When a failed or unfinished step is retried.';
 
 CREATE TABLE public.rental_samples (
     slot smallint NOT NULL,
@@ -3204,13 +3204,13 @@ CREATE TABLE public.rental_samples (
 )
 PARTITION BY LIST (slot);
 
-COMMENT ON TABLE public.rental_samples IS 'What engines measured of the machines of rentals, every 30 seconds where monitoring is on or an idle rule is set, for seven days. No key ties it to rentals: rows are made from theirs, in numbers in which a look at each would cost more than the row.';
+COMMENT ON TABLE public.rental_samples IS 'Metrics of machines of rentals, every 30 seconds where monitoring is on or an idle rule is set, kept for seven days. No foreign key: a check per row would cost more than the row.';
 
-COMMENT ON COLUMN public.rental_samples.slot IS 'The number of its day since 1970 in UTC, modulo nine: which part of the ring it lies in.';
+COMMENT ON COLUMN public.rental_samples.slot IS 'Days since 1970 in UTC, modulo nine: the partition of the ring.';
 
-COMMENT ON COLUMN public.rental_samples.cpu_seconds IS 'A counter since the machine was switched on, as are those of the network. Null: not measured, never 0.';
+COMMENT ON COLUMN public.rental_samples.cpu_seconds IS 'A counter since the machine started, like those of the network. Null: not measured, never 0.';
 
-COMMENT ON COLUMN public.rental_samples.gpu_percents IS 'The utilisation of each GPU in the order of gpu_addresses; both null where the engine does not report it.';
+COMMENT ON COLUMN public.rental_samples.gpu_percents IS 'Utilisation of each GPU in the order of gpu_addresses; both null if the engine does not report it.';
 
 CREATE TABLE public.rental_samples_0 (
     slot smallint NOT NULL,
@@ -3466,9 +3466,9 @@ CREATE TABLE public.rental_steps (
     CONSTRAINT rental_steps_status_check CHECK ((status = ANY (ARRAY['running'::text, 'done'::text, 'failed'::text, 'undone'::text])))
 );
 
-COMMENT ON TABLE public.rental_steps IS 'What was done to bring a rental up or down, with times, as the tenant sees it.';
+COMMENT ON TABLE public.rental_steps IS 'Provisioning and deletion steps of a rental with their times, as shown to the tenant.';
 
-COMMENT ON COLUMN public.rental_steps.message IS 'For people, nothing secret.';
+COMMENT ON COLUMN public.rental_steps.message IS 'Text for the tenant. Contains no secrets.';
 
 CREATE TABLE public.rental_terms (
     rental_id uuid NOT NULL,
@@ -3491,11 +3491,11 @@ CREATE TABLE public.rental_terms (
     CONSTRAINT rental_terms_term_type_check CHECK ((term_type = ANY (ARRAY['on-demand'::text, 'reserved'::text, 'private-cloud'::text])))
 );
 
-COMMENT ON TABLE public.rental_terms IS 'What a rental is paid by, one row for each term in its order: the first, each extension, and what follows on demand. The price is frozen.';
+COMMENT ON TABLE public.rental_terms IS 'Terms of a rental in order: the first, each extension, and on demand afterwards. The price is frozen.';
 
-COMMENT ON COLUMN public.rental_terms.hold_id IS 'What was set aside for it when it was accepted, until its meter takes it over.';
+COMMENT ON COLUMN public.rental_terms.hold_id IS 'The hold taken when the term was accepted, until its meter takes it over.';
 
-COMMENT ON COLUMN public.rental_terms.meter_name IS 'The meter of the rental that charges it.';
+COMMENT ON COLUMN public.rental_terms.meter_name IS 'The rental''s meter that charges the term.';
 
 COMMENT ON COLUMN public.rental_terms.effective_at IS 'Null until the machine is proven usable: nothing is owed before.';
 
@@ -3518,7 +3518,7 @@ CREATE TABLE public.rental_transitions (
     CONSTRAINT rental_transitions_seq_check CHECK ((seq >= 1))
 );
 
-COMMENT ON TABLE public.rental_transitions IS 'What became of each rental, by whom and why. Append-only.';
+COMMENT ON TABLE public.rental_transitions IS 'Status changes of each rental, with actor and reason. Append-only.';
 
 CREATE TABLE public.required_actions (
     id bigint NOT NULL,
@@ -3546,17 +3546,17 @@ CREATE TABLE public.required_actions (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.required_actions IS 'What the owner of a thing must do to it because its money has ended, or because its organisation was suspended. Metering keeps the list; rentals, volumes and instances carry it out.';
+COMMENT ON TABLE public.required_actions IS 'Stops and deletions that owners of resources must carry out because money ended or the organisation was suspended. Metering inserts them; rentals and volumes execute them.';
 
-COMMENT ON COLUMN public.required_actions.action IS 'stop: it may not run on. delete: the time for which its data was paid has ended.';
+COMMENT ON COLUMN public.required_actions.action IS 'stop: must not continue to run. delete: the paid retention has ended.';
 
-COMMENT ON COLUMN public.required_actions.reason IS 'balance: the wallet is empty. budget: a budget that stops everything refused to prolong it. suspension: the operator suspended the organisation and what it runs.';
+COMMENT ON COLUMN public.required_actions.reason IS 'balance: the wallet is empty. budget: a budget with stop_everything refused to extend it. suspension: the operator suspended the organisation and its running work.';
 
 COMMENT ON COLUMN public.required_actions.due_at IS 'Not before this instant.';
 
-COMMENT ON COLUMN public.required_actions.state IS 'cancelled: money came in before anyone had begun, the suspension was lifted, or an end that is to be at once took its place.';
+COMMENT ON COLUMN public.required_actions.state IS 'cancelled: money arrived before the action started, the suspension was lifted, or an immediate action replaced it.';
 
-COMMENT ON COLUMN public.required_actions.claimed_until IS 'A claim that is not completed by then can be claimed by another.';
+COMMENT ON COLUMN public.required_actions.claimed_until IS 'Another worker can claim an unfinished action from this time on.';
 
 ALTER TABLE public.required_actions ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.required_actions_id_seq
@@ -3578,9 +3578,9 @@ CREATE TABLE public.reservation_requests (
     CONSTRAINT reservation_requests_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
 );
 
-COMMENT ON TABLE public.reservation_requests IS 'Who asked for a large reservation, and for how much. Append-only: the answer is given by people.';
+COMMENT ON TABLE public.reservation_requests IS 'Requests for large reservations. Append-only: people answer them.';
 
-COMMENT ON COLUMN public.reservation_requests.user_id IS 'The person whose key asked.';
+COMMENT ON COLUMN public.reservation_requests.user_id IS 'The user of the requesting key.';
 
 CREATE TABLE public.reserve_options (
     id uuid NOT NULL,
@@ -3599,13 +3599,13 @@ CREATE TABLE public.reserve_options (
     CONSTRAINT reserve_options_term_period_days_check CHECK (((term_period_days >= 1) AND (term_period_days <= 3650)))
 );
 
-COMMENT ON TABLE public.reserve_options IS 'The terms that can be reserved. Append-only: of several for the same machine, GPU, region and term, the newest is on offer.';
+COMMENT ON TABLE public.reserve_options IS 'Terms that can be reserved. Append-only: the newest of several for the same machine, GPU, region and term is on offer.';
 
-COMMENT ON COLUMN public.reserve_options.region IS 'Null: every region that has no option of its own for the term.';
+COMMENT ON COLUMN public.reserve_options.region IS 'Null: every region without an option of its own for the term.';
 
 COMMENT ON COLUMN public.reserve_options.discount_ppm IS 'Off the on-demand price, in parts per million: 10000 is one percent.';
 
-COMMENT ON COLUMN public.reserve_options.refund_ppm IS 'What is given back of the rest of the term when it is ended early, in parts per million.';
+COMMENT ON COLUMN public.reserve_options.refund_ppm IS 'Refund of the remaining term at an early end, in parts per million.';
 
 CREATE TABLE public.restore_state (
     is_only boolean DEFAULT true NOT NULL,
@@ -3630,23 +3630,23 @@ WITH (fillfactor='50');
 
 COMMENT ON TABLE public.restore_state IS 'Whether this database is the newest state of the installation. One row.';
 
-COMMENT ON COLUMN public.restore_state.installation IS 'Names the database in NATS and Valkey. A backup of it has the same name; a new database has another.';
+COMMENT ON COLUMN public.restore_state.installation IS 'Identifies the database in NATS and Valkey. A backup has the same id; a new database has another.';
 
-COMMENT ON COLUMN public.restore_state.generation IS 'Grows each time an operator confirms a restore. It counts before the mark.';
+COMMENT ON COLUMN public.restore_state.generation IS 'Grows each time an operator confirms a restore. Compared before the mark.';
 
-COMMENT ON COLUMN public.restore_state.mark IS 'Advanced by workers about every second while the state is normal, and copied outside after the commit.';
+COMMENT ON COLUMN public.restore_state.mark IS 'Advanced by workers about every second while the state is normal, and copied to NATS and Valkey after the commit.';
 
-COMMENT ON COLUMN public.restore_state.marked_at IS 'When the mark was last advanced: in a restored database, about the point that it was restored to.';
+COMMENT ON COLUMN public.restore_state.marked_at IS 'When the mark was last advanced: in a restored database, about the point of the backup.';
 
-COMMENT ON COLUMN public.restore_state.state IS 'restored: a copy outside is ahead, so nothing is lent or removed. confirming: an operator has confirmed, and a worker is carrying it out.';
+COMMENT ON COLUMN public.restore_state.state IS 'restored: a copy outside the database is ahead, so no credit is granted and no machine deleted. confirming: an operator has confirmed, and a worker is executing it.';
 
-COMMENT ON COLUMN public.restore_state.outside IS 'The newest mark that was found outside, with the counters that stood in the database then.';
+COMMENT ON COLUMN public.restore_state.outside IS 'The newest mark found outside the database, with the database''s counters at that time.';
 
-COMMENT ON COLUMN public.restore_state.report IS 'What workers have found outside that is newer than this database.';
+COMMENT ON COLUMN public.restore_state.report IS 'Objects found outside that are newer than this database.';
 
-COMMENT ON COLUMN public.restore_state.confirmed_at IS 'When the last restore was confirmed. Machines without rows that were seen before wait for a person.';
+COMMENT ON COLUMN public.restore_state.confirmed_at IS 'When the last restore was confirmed. Machines without rows that were seen before need an operator''s decision.';
 
-COMMENT ON COLUMN public.restore_state.lost_from IS 'The earliest point that this database was restored to. Rows that were written between it and confirmed_at may be lost.';
+COMMENT ON COLUMN public.restore_state.lost_from IS 'The earliest point to which this database was restored. Rows written between it and confirmed_at may be lost.';
 
 CREATE TABLE public.sample_shards (
     shard smallint NOT NULL,
@@ -3655,7 +3655,7 @@ CREATE TABLE public.sample_shards (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.sample_shards IS 'Which shard of rentals was last taken up for sampling, so that workers share them out. It spares double work; it is no lock.';
+COMMENT ON TABLE public.sample_shards IS 'When each shard of rentals was last sampled, so that workers share the shards. Saves duplicate work; not a lock.';
 
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
@@ -3664,7 +3664,7 @@ CREATE TABLE public.schema_migrations (
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-COMMENT ON TABLE public.schema_migrations IS 'Which migrations this database has had. Written by the migrator only.';
+COMMENT ON TABLE public.schema_migrations IS 'The migrations applied to this database. Only the migrator writes here.';
 
 COMMENT ON COLUMN public.schema_migrations.sha256 IS 'Digest of the file as it was applied; a changed file is refused.';
 
@@ -3681,11 +3681,11 @@ CREATE TABLE public.sessions (
     CONSTRAINT sessions_token_is_hashed CHECK ((token ~ '^[0-9a-f]{64}$'::text))
 );
 
-COMMENT ON TABLE public.sessions IS 'Where people are signed in. Begun by the sign-in library, ended by it or by our own operations.';
+COMMENT ON TABLE public.sessions IS 'Sign-in sessions of people. The sign-in library creates them; it or our own operations end them.';
 
-COMMENT ON COLUMN public.sessions.token IS 'SHA-256 of the token, in hex: who reads this table can sign in as nobody.';
+COMMENT ON COLUMN public.sessions.token IS 'SHA-256 of the token, in hex, so that a reader of this table cannot sign in.';
 
-COMMENT ON COLUMN public.sessions.active_org_id IS 'The organisation the person is looking at; a preference, never a permission.';
+COMMENT ON COLUMN public.sessions.active_org_id IS 'The organisation that the person has selected; a preference, never a permission.';
 
 CREATE TABLE public.ssh_public_keys (
     id uuid NOT NULL,
@@ -3705,7 +3705,7 @@ CREATE TABLE public.ssh_public_keys (
     CONSTRAINT ssh_public_keys_public_key_check CHECK (((length(public_key) <= 16384) AND (public_key !~ '[\r\n]'::text)))
 );
 
-COMMENT ON TABLE public.ssh_public_keys IS 'Public keys that machines are given. Normalised on the way in: one line, no options.';
+COMMENT ON TABLE public.ssh_public_keys IS 'Public keys installed on machines. Normalised on input: one line, no options.';
 
 COMMENT ON COLUMN public.ssh_public_keys.public_key IS 'The OpenSSH form "algorithm base64", without options and without the comment.';
 
@@ -3721,7 +3721,7 @@ CREATE TABLE public.storage_addresses (
     CONSTRAINT storage_addresses_region_check CHECK (((length(region) >= 1) AND (length(region) <= 64)))
 );
 
-COMMENT ON TABLE public.storage_addresses IS 'The machine that storage servers of a region know by a private address. In live mode only. Held from when its rental has a volume until the machine is gone.';
+COMMENT ON TABLE public.storage_addresses IS 'The machine to which each private storage address of a region is assigned. Live mode only. Held from the rental''s first volume until the machine is deleted.';
 
 CREATE TABLE public.storage_nodes (
     id uuid NOT NULL,
@@ -3761,25 +3761,25 @@ CREATE TABLE public.storage_nodes (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.storage_nodes IS 'Where volumes are kept: from the configuration of the workers. One node is one storage agent.';
+COMMENT ON TABLE public.storage_nodes IS 'Hosts of volumes, from the workers'' configuration. One node is one storage agent.';
 
-COMMENT ON COLUMN public.storage_nodes.mode IS 'What is kept for test keys is never kept beside what live ones pay for.';
+COMMENT ON COLUMN public.storage_nodes.mode IS 'Data of test keys is never on the same node as live data.';
 
-COMMENT ON COLUMN public.storage_nodes.credential_ref IS 'The name of a credential of the installation. No secret is here.';
+COMMENT ON COLUMN public.storage_nodes.credential_ref IS 'The name of a configured credential, never the secret itself.';
 
-COMMENT ON COLUMN public.storage_nodes.vip_first IS 'With vip_last: the addresses that volumes of this node are served on, one each.';
+COMMENT ON COLUMN public.storage_nodes.vip_first IS 'With vip_last: the range of addresses that serve volumes of this node, one each.';
 
-COMMENT ON COLUMN public.storage_nodes.capacity_gb IS 'What may be sold of it, by the sizes of its volumes and snapshots.';
+COMMENT ON COLUMN public.storage_nodes.capacity_gb IS 'Capacity on sale, counted by the sizes of volumes and snapshots.';
 
-COMMENT ON COLUMN public.storage_nodes.configured IS 'False: the configuration names it no longer. It takes no new volumes and goes on with those it has.';
+COMMENT ON COLUMN public.storage_nodes.configured IS 'False: the configuration does not name the node. It takes no new volumes and continues to serve existing ones.';
 
-COMMENT ON COLUMN public.storage_nodes.beat_at IS 'When a worker last tried to look at it.';
+COMMENT ON COLUMN public.storage_nodes.beat_at IS 'When a worker last tried to check the node.';
 
-COMMENT ON COLUMN public.storage_nodes.watch_since IS 'Since when it is looked at without a gap: silence before that is nobody''s but ours.';
+COMMENT ON COLUMN public.storage_nodes.watch_since IS 'Start of the present checks without a gap. Earlier silence was a gap in our checks.';
 
-COMMENT ON COLUMN public.storage_nodes.seen_at IS 'When it last answered.';
+COMMENT ON COLUMN public.storage_nodes.seen_at IS 'When the node last responded.';
 
-COMMENT ON COLUMN public.storage_nodes.next_look_at IS 'Whoever looks moves this on first, so one worker looks at a time.';
+COMMENT ON COLUMN public.storage_nodes.next_look_at IS 'A worker advances this before it checks the node, so that one worker checks at a time.';
 
 CREATE TABLE public.stray_machines (
     cluster_id uuid NOT NULL,
@@ -3796,11 +3796,11 @@ CREATE TABLE public.stray_machines (
     CONSTRAINT stray_machines_node_name_check CHECK (((length(node_name) >= 1) AND (length(node_name) <= 255)))
 );
 
-COMMENT ON TABLE public.stray_machines IS 'Machines of ours at engines that no rental knows. Removed once two comparisons far enough apart have seen them; the row goes when the engine lists it no more.';
+COMMENT ON TABLE public.stray_machines IS 'Orphans: machines of this installation that no rental refers to. Removed after two comparisons some time apart; the row is deleted when the engine stops listing the machine.';
 
-COMMENT ON COLUMN public.stray_machines.org_id IS 'As the engine says; the organisation need not be known.';
+COMMENT ON COLUMN public.stray_machines.org_id IS 'As reported by the engine; the organisation may be unknown.';
 
-COMMENT ON COLUMN public.stray_machines.reap_begun_at IS 'When its removal was first tried.';
+COMMENT ON COLUMN public.stray_machines.reap_begun_at IS 'When the removal was first tried.';
 
 CREATE TABLE public.supplier_join_tokens (
     id uuid NOT NULL,
@@ -3824,9 +3824,9 @@ CREATE TABLE public.supplier_join_tokens (
     CONSTRAINT supplier_join_tokens_used_within_bounds CHECK (((used_machines >= 0) AND (used_machines <= max_machines)))
 );
 
-COMMENT ON TABLE public.supplier_join_tokens IS 'With one of these a machine joins, without a key of the supplier being on it. Only the hash of the token is kept.';
+COMMENT ON TABLE public.supplier_join_tokens IS 'Tokens with which a machine joins, so that it needs no key of the supplier. Only the hash is stored.';
 
-COMMENT ON COLUMN public.supplier_join_tokens.cluster_name IS 'What the marketplace shows as the cluster of the machines that join with it.';
+COMMENT ON COLUMN public.supplier_join_tokens.cluster_name IS 'The cluster name that the marketplace shows for machines that join with the token.';
 
 CREATE TABLE public.supplier_machine_days (
     machine_id uuid NOT NULL,
@@ -3844,7 +3844,7 @@ CREATE TABLE public.supplier_machine_days (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.supplier_machine_days IS 'What was measured of a machine on each day: how long somebody watched it, how much of that it was there, what came up on it and what did not. Kept for 90 days.';
+COMMENT ON TABLE public.supplier_machine_days IS 'Daily measurements of a machine: observed time, available time, successful and failed starts. Kept for 90 days.';
 
 CREATE TABLE public.supplier_machine_trust (
     machine_id uuid NOT NULL,
@@ -3860,11 +3860,11 @@ CREATE TABLE public.supplier_machine_trust (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.supplier_machine_trust IS 'Of each machine that was enrolled how reliable it is, by what was measured of it over the last 30 days.';
+COMMENT ON TABLE public.supplier_machine_trust IS 'Reliability of each enrolled machine, from the measurements of the last 30 days.';
 
-COMMENT ON COLUMN public.supplier_machine_trust.measured_until IS 'All before this is in supplier_machine_days, once.';
+COMMENT ON COLUMN public.supplier_machine_trust.measured_until IS 'Everything before this time is in supplier_machine_days, once.';
 
-COMMENT ON COLUMN public.supplier_machine_trust.quarantines IS 'How often it was taken out of sale for what it did.';
+COMMENT ON COLUMN public.supplier_machine_trust.quarantines IS 'How often the machine was quarantined for its own faults.';
 
 CREATE TABLE public.supplier_machines (
     id uuid NOT NULL,
@@ -3924,25 +3924,25 @@ CREATE TABLE public.supplier_machines (
     CONSTRAINT supplier_machines_withdrawn_when_withdrawn CHECK (((stage = 'withdrawn'::text) = (withdrawn_at IS NOT NULL)))
 );
 
-COMMENT ON TABLE public.supplier_machines IS 'Machines of suppliers, from the moment that they ask to join. What they consist of is in nodes and gpus, as of every machine.';
+COMMENT ON TABLE public.supplier_machines IS 'Machines of suppliers, from the request to join. Their hardware is in nodes and gpus, as for every machine.';
 
-COMMENT ON COLUMN public.supplier_machines.endpoint IS 'Where its daemon is reached: https, a host and a port.';
+COMMENT ON COLUMN public.supplier_machines.endpoint IS 'Address of its daemon: https, a host and a port.';
 
-COMMENT ON COLUMN public.supplier_machines.server_certificate IS 'The only certificate that is believed there. Public.';
+COMMENT ON COLUMN public.supplier_machines.server_certificate IS 'The only certificate accepted from the daemon. Public.';
 
-COMMENT ON COLUMN public.supplier_machines.server_fingerprint IS 'The SHA-256 of that certificate: one daemon has one, by whatever names it is reached.';
+COMMENT ON COLUMN public.supplier_machines.server_fingerprint IS 'SHA-256 of that certificate. It identifies the daemon under any of its host names.';
 
-COMMENT ON COLUMN public.supplier_machines.trust_token IS 'What the daemon takes once in exchange for trust in our certificate, sealed. Gone as soon as it was used.';
+COMMENT ON COLUMN public.supplier_machines.trust_token IS 'One-time token that makes the daemon trust our certificate, encrypted. Deleted after use.';
 
-COMMENT ON COLUMN public.supplier_machines.stage IS 'trusting: our certificate is being made known, for one project only. inspecting: its hardware is read. testing: it must show what it can. Only what is enrolled can be sold.';
+COMMENT ON COLUMN public.supplier_machines.stage IS 'trusting: registering our certificate, for one project only. inspecting: reading the hardware. testing: running the self-test. Only enrolled machines can be sold.';
 
-COMMENT ON COLUMN public.supplier_machines.tests IS 'What the self-test measured, and what a person needs to know of it.';
+COMMENT ON COLUMN public.supplier_machines.tests IS 'Results of the self-test, with notes for people.';
 
-COMMENT ON COLUMN public.supplier_machines.listed IS 'The supplier wants it shown. It is shown if the operator approved it too.';
+COMMENT ON COLUMN public.supplier_machines.listed IS 'The supplier wants the machine listed. It is listed if the operator has also approved it.';
 
-COMMENT ON COLUMN public.supplier_machines.drained_at IS 'Since when its supplier has taken it out of use, and may put it back; null: the supplier has not.';
+COMMENT ON COLUMN public.supplier_machines.drained_at IS 'When the supplier drained the machine and may resume it; null: the supplier has not.';
 
-COMMENT ON COLUMN public.supplier_machines.recent_price_nano_usd_per_gpu_hour IS 'The least that was asked shortly before its price was raised or it was taken off the list. Who rents it until recent_price_until pays no more: it may be the price that was seen.';
+COMMENT ON COLUMN public.supplier_machines.recent_price_nano_usd_per_gpu_hour IS 'The lowest price shortly before a price rise or an unlisting. Renters pay at most this until recent_price_until, because they may have seen it.';
 
 CREATE TABLE public.supplier_payouts (
     id uuid NOT NULL,
@@ -3965,13 +3965,13 @@ CREATE TABLE public.supplier_payouts (
     CONSTRAINT supplier_payouts_status_check CHECK ((status = ANY (ARRAY['requested'::text, 'paid'::text, 'rejected'::text])))
 );
 
-COMMENT ON TABLE public.supplier_payouts IS 'What suppliers asked to be paid, and what became of it. Money leaves the ledger when an operator says that it was paid.';
+COMMENT ON TABLE public.supplier_payouts IS 'Payouts requested by suppliers, with their results. Money leaves the ledger when an operator confirms the payment.';
 
-COMMENT ON COLUMN public.supplier_payouts.reference IS 'By which the money can be found, such as the number of a bank transfer.';
+COMMENT ON COLUMN public.supplier_payouts.reference IS 'Reference of the payment, such as the number of a bank transfer.';
 
-COMMENT ON COLUMN public.supplier_payouts.reason IS 'What the operator said; shown to the supplier where it was rejected.';
+COMMENT ON COLUMN public.supplier_payouts.reason IS 'The operator''s reason; shown to the supplier after a rejection.';
 
-COMMENT ON COLUMN public.supplier_payouts.hold_id IS 'What sets the amount aside in the ledger from the moment it was asked for, so that nothing is asked for twice. Closed when it is settled.';
+COMMENT ON COLUMN public.supplier_payouts.hold_id IS 'The hold of the amount since the request, so that no amount is requested twice. Closed by the settlement.';
 
 CREATE TABLE public.supplier_statements (
     id uuid NOT NULL,
@@ -3989,9 +3989,9 @@ CREATE TABLE public.supplier_statements (
     CONSTRAINT supplier_statements_period_is_one CHECK ((period_start < period_end))
 );
 
-COMMENT ON TABLE public.supplier_statements IS 'What the ledger posted in a month (UTC) for a supplier''s machines, by machine, less what was given back. Written once, when the month is over.';
+COMMENT ON TABLE public.supplier_statements IS 'Ledger postings of a month (UTC) for a supplier''s machines, by machine, less refunds. Written once, when the month is over.';
 
-COMMENT ON COLUMN public.supplier_statements.lines IS 'By machine: [{"machineId": …, "gpuSeconds": …, "grossNanoUsd": "…", "feeNanoUsd": "…"}]. They add up to the statement.';
+COMMENT ON COLUMN public.supplier_statements.lines IS 'By machine: [{"machineId": …, "gpuSeconds": …, "grossNanoUsd": "…", "feeNanoUsd": "…"}]. They sum to the statement.';
 
 CREATE TABLE public.suppliers (
     id uuid NOT NULL,
@@ -4014,7 +4014,7 @@ CREATE TABLE public.suppliers (
 
 COMMENT ON TABLE public.suppliers IS 'Organisations that applied to supply machines. One row each, also after a rejection.';
 
-COMMENT ON COLUMN public.suppliers.fee_ppm IS 'The operator''s part of each charge, in millionths. What is rented keeps the fee it was rented with.';
+COMMENT ON COLUMN public.suppliers.fee_ppm IS 'The operator''s share of each charge, in parts per million. Running rentals keep the fee at which they were rented.';
 
 CREATE TABLE public.two_factors (
     id uuid NOT NULL,
@@ -4026,15 +4026,15 @@ CREATE TABLE public.two_factors (
     locked_until timestamp with time zone
 );
 
-COMMENT ON TABLE public.two_factors IS 'The second factor of a person: codes by time, and codes to write down.';
+COMMENT ON TABLE public.two_factors IS 'Second factors of people: time-based codes and backup codes.';
 
-COMMENT ON COLUMN public.two_factors.secret IS 'Encrypted with the secret of the sign-in, MILLRACE_AUTH_SECRET.';
+COMMENT ON COLUMN public.two_factors.secret IS 'Encrypted with MILLRACE_AUTH_SECRET.';
 
-COMMENT ON COLUMN public.two_factors.backup_codes IS 'Encrypted with the secret of the sign-in; each is gone once it was used.';
+COMMENT ON COLUMN public.two_factors.backup_codes IS 'Encrypted with MILLRACE_AUTH_SECRET; each code is deleted after use.';
 
-COMMENT ON COLUMN public.two_factors.verified IS 'False until the person has shown a first code; until then nobody is asked for one.';
+COMMENT ON COLUMN public.two_factors.verified IS 'False until the person has entered a first code; until then sign-in does not ask for one.';
 
-COMMENT ON COLUMN public.two_factors.failed_verification_count IS 'Wrong codes in a row; after too many the factor is locked for a while.';
+COMMENT ON COLUMN public.two_factors.failed_verification_count IS 'Consecutive wrong codes; too many lock the factor for some time.';
 
 CREATE TABLE public.usage_charges (
     request_id uuid NOT NULL,
@@ -4059,17 +4059,17 @@ CREATE TABLE public.usage_charges (
 )
 PARTITION BY RANGE (request_id);
 
-COMMENT ON TABLE public.usage_charges IS 'One row for each request that was ever used, so that none is charged twice. Append-only. Partitioned by the day in the request id, which is a UUIDv7; partitions are made ahead by the worker.';
+COMMENT ON TABLE public.usage_charges IS 'One row per request that reported usage, so that none is charged twice. Append-only. Partitioned by the day in the request id, a UUIDv7; the worker creates partitions in advance.';
 
-COMMENT ON COLUMN public.usage_charges.product IS 'The model or other thing that was used: requests of one product, key and lease in a batch share a transfer.';
+COMMENT ON COLUMN public.usage_charges.product IS 'The model or other product used. Requests of one product, key and lease in a batch share a transfer.';
 
-COMMENT ON COLUMN public.usage_charges.amount_nano_usd IS 'What the request cost; charged only when the outcome says so.';
+COMMENT ON COLUMN public.usage_charges.amount_nano_usd IS 'Cost of the request; charged only if the outcome says so.';
 
-COMMENT ON COLUMN public.usage_charges.borne_nano_usd IS 'What its price said beyond what had been reserved for it: posted to the operator''s shortfall account.';
+COMMENT ON COLUMN public.usage_charges.borne_nano_usd IS 'Cost above the reservation, posted to the operator''s shortfall account.';
 
-COMMENT ON COLUMN public.usage_charges.transfer_id IS 'The transfer it was charged with; null for a charge of nothing.';
+COMMENT ON COLUMN public.usage_charges.transfer_id IS 'The transfer that charged it; null if nothing was charged.';
 
-COMMENT ON COLUMN public.usage_charges.outcome IS 'late: the lease was closed, or its gateway settled, before this came. unknown_lease: no such lease of this organisation. overpriced: its reported cost exceeds the highest possible cost of its model. None of these is charged.';
+COMMENT ON COLUMN public.usage_charges.outcome IS 'late: the lease was closed, or its gateway settled, before the usage arrived. unknown_lease: the organisation has no such lease. overpriced: the reported cost exceeds the highest possible cost of the model. None of these is charged.';
 
 CREATE TABLE public.usage_charges_rest (
     request_id uuid NOT NULL,
@@ -4093,7 +4093,7 @@ CREATE TABLE public.usage_charges_rest (
     CONSTRAINT usage_charges_product_check CHECK (((length(product) >= 1) AND (length(product) <= 200)))
 );
 
-COMMENT ON TABLE public.usage_charges_rest IS 'What came before the partition of its day was made: it is moved there then.';
+COMMENT ON TABLE public.usage_charges_rest IS 'Rows that arrived before the partition of their day existed. Creating the partition moves them.';
 
 CREATE TABLE public.usage_deferred (
     stream text NOT NULL,
@@ -4114,15 +4114,15 @@ CREATE TABLE public.usage_deferred (
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE public.usage_deferred IS 'Usage of organisations whose charge was refused by the ledger or ran out of time. Charged by a worker, once for each request, and deleted then. A lease with rows here is not closed.';
+COMMENT ON TABLE public.usage_deferred IS 'Usage whose charge the ledger refused or that timed out. A worker charges each request once and deletes the row. A lease with rows here is not closed.';
 
-COMMENT ON COLUMN public.usage_deferred."position" IS 'Which event of the message, from 0.';
+COMMENT ON COLUMN public.usage_deferred."position" IS 'Index of the event in the message, from 0.';
 
-COMMENT ON COLUMN public.usage_deferred.lane IS 'Rows of one organisation and lane are charged apart from all others: those of one lease, or those without one.';
+COMMENT ON COLUMN public.usage_deferred.lane IS 'Rows of one organisation and lane are charged separately from all others: those of one lease, or those without a lease.';
 
-COMMENT ON COLUMN public.usage_deferred.kind IS 'end: the end of a gateway''s epochs, which stands behind its usage in the stream.';
+COMMENT ON COLUMN public.usage_deferred.kind IS 'end: the end marker of a gateway''s epochs, which follows its usage in the stream.';
 
-COMMENT ON COLUMN public.usage_deferred.attempts IS 'Failed attempts at this row alone. Rows with fewer come first.';
+COMMENT ON COLUMN public.usage_deferred.attempts IS 'Failed attempts of this row. Rows with fewer are tried first.';
 
 CREATE TABLE public.usage_sinks (
     stream text NOT NULL,
@@ -4132,7 +4132,7 @@ CREATE TABLE public.usage_sinks (
     CONSTRAINT usage_sinks_stream_check CHECK (((length(stream) >= 1) AND (length(stream) <= 200)))
 );
 
-COMMENT ON TABLE public.usage_sinks IS 'Which worker works through which usage stream. Only saves work: two that do it at once are told apart by the row of the stream in usage_watermarks.';
+COMMENT ON TABLE public.usage_sinks IS 'The worker that processes each usage stream. Only saves work: concurrent workers are serialised by the stream''s row in usage_watermarks.';
 
 CREATE TABLE public.usage_unreadable (
     stream text NOT NULL,
@@ -4146,9 +4146,9 @@ CREATE TABLE public.usage_unreadable (
     CONSTRAINT usage_unreadable_seq_check CHECK ((seq > 0))
 );
 
-COMMENT ON TABLE public.usage_unreadable IS 'What stood in a usage stream and could not be read or written. Kept for a person: the stream goes on without it, and nobody is charged for it.';
+COMMENT ON TABLE public.usage_unreadable IS 'Messages of a usage stream that could not be parsed or stored, kept for an operator. The stream continues without them, and they are not charged.';
 
-COMMENT ON COLUMN public.usage_unreadable."position" IS 'Which event of the message, from 0; 0 with the whole message as payload when nothing in it could be told apart.';
+COMMENT ON COLUMN public.usage_unreadable."position" IS 'Index of the event in the message, from 0; 0 with the whole message as payload if no event could be parsed.';
 
 CREATE TABLE public.usage_watermarks (
     stream text NOT NULL,
@@ -4157,7 +4157,7 @@ CREATE TABLE public.usage_watermarks (
     CONSTRAINT usage_watermarks_stream_check CHECK (((length(stream) >= 1) AND (length(stream) <= 200)))
 );
 
-COMMENT ON TABLE public.usage_watermarks IS 'How far the sink has worked through each usage stream: everything up to passed_seq is charged or recorded.';
+COMMENT ON TABLE public.usage_watermarks IS 'Progress of the sink in each usage stream: everything up to passed_seq is charged or recorded.';
 
 CREATE TABLE public.users (
     id uuid NOT NULL,
@@ -4172,13 +4172,13 @@ CREATE TABLE public.users (
     CONSTRAINT users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 255)))
 );
 
-COMMENT ON TABLE public.users IS 'People. A person exists once, however many organisations they belong to.';
+COMMENT ON TABLE public.users IS 'People. A person has one row, however many organisations they belong to.';
 
-COMMENT ON COLUMN public.users.email IS 'Always lower case, so that one mailbox is one user.';
+COMMENT ON COLUMN public.users.email IS 'Always lower case, so that one address is one user.';
 
-COMMENT ON COLUMN public.users.email_verified IS 'True once the person has shown they read this mailbox; sign-in maintains it.';
+COMMENT ON COLUMN public.users.email_verified IS 'True after the person confirmed the address; sign-in maintains it.';
 
-COMMENT ON COLUMN public.users.two_factor_enabled IS 'True once the person has confirmed a second factor; a password alone then signs nobody in.';
+COMMENT ON COLUMN public.users.two_factor_enabled IS 'True after the person confirmed a second factor; a password alone is then not enough to sign in.';
 
 CREATE TABLE public.verifications (
     id uuid NOT NULL,
@@ -4189,7 +4189,7 @@ CREATE TABLE public.verifications (
     updated_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
-COMMENT ON TABLE public.verifications IS 'Short-lived proofs in progress (mail confirmation, password reset).';
+COMMENT ON TABLE public.verifications IS 'Short-lived confirmations in progress (email address, password reset).';
 
 CREATE TABLE public.volume_attachments (
     id bigint NOT NULL,
@@ -4203,7 +4203,7 @@ CREATE TABLE public.volume_attachments (
     CONSTRAINT volume_attachments_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
 );
 
-COMMENT ON TABLE public.volume_attachments IS 'Which rentals may use which volume, and which could. A volume may have several at once.';
+COMMENT ON TABLE public.volume_attachments IS 'Rentals that may use a volume, now or in the past. A volume may have several at once.';
 
 ALTER TABLE public.volume_attachments ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME public.volume_attachments_id_seq
@@ -4244,15 +4244,15 @@ CREATE TABLE public.volume_snapshots (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.volume_snapshots IS 'What a volume held at an instant. Kept, and paid for, beside it; gone when it is purged.';
+COMMENT ON TABLE public.volume_snapshots IS 'Snapshots of volumes. Billed like the volume; deleted when the volume is purged.';
 
-COMMENT ON COLUMN public.volume_snapshots.size_gb IS 'At most the size of the volume while it is made; what it takes once it is ready.';
+COMMENT ON COLUMN public.volume_snapshots.size_gb IS 'The volume''s size while it is created; the space used once it is ready.';
 
 COMMENT ON COLUMN public.volume_snapshots.price IS 'Frozen for this size.';
 
-COMMENT ON COLUMN public.volume_snapshots.make_by IS 'When it has failed if it is not ready.';
+COMMENT ON COLUMN public.volume_snapshots.make_by IS 'The snapshot fails if it is not ready by this time.';
 
-COMMENT ON COLUMN public.volume_snapshots.volume_gb IS 'The size of the file system in it: a volume that it is restored into is at least as large.';
+COMMENT ON COLUMN public.volume_snapshots.volume_gb IS 'Size of the file system in the snapshot; a volume that it is restored into must be at least as large.';
 
 CREATE TABLE public.volume_transitions (
     volume_id uuid NOT NULL,
@@ -4271,9 +4271,9 @@ CREATE TABLE public.volume_transitions (
     CONSTRAINT volume_transitions_seq_check CHECK ((seq >= 1))
 );
 
-COMMENT ON TABLE public.volume_transitions IS 'What became of each volume, by whom and why. Append-only.';
+COMMENT ON TABLE public.volume_transitions IS 'Status changes of each volume, with actor and reason. Append-only.';
 
-COMMENT ON COLUMN public.volume_transitions.to_status IS 'Null: it is gone.';
+COMMENT ON COLUMN public.volume_transitions.to_status IS 'Null: the volume was deleted.';
 
 CREATE TABLE public.wallet_ladders (
     org_id uuid NOT NULL,
@@ -4287,13 +4287,13 @@ CREATE TABLE public.wallet_ladders (
 )
 WITH (fillfactor='80');
 
-COMMENT ON TABLE public.wallet_ladders IS 'How near the end of its money a wallet is. No row means that it never came near.';
+COMMENT ON TABLE public.wallet_ladders IS 'The dunning level of each wallet. No row: the wallet never came near its end.';
 
 COMMENT ON COLUMN public.wallet_ladders.shard IS 'The shard of the organisation.';
 
-COMMENT ON COLUMN public.wallet_ladders.step IS 'The lowest step that was announced: a day, an hour, a quarter of an hour of runway, or none left.';
+COMMENT ON COLUMN public.wallet_ladders.step IS 'The lowest level announced: a day, an hour or a quarter of an hour of runway, or none.';
 
-COMMENT ON COLUMN public.wallet_ladders.since IS 'Since when it stands there.';
+COMMENT ON COLUMN public.wallet_ladders.since IS 'When the wallet reached this level.';
 
 CREATE TABLE public.webhook_deliveries (
     webhook_id uuid NOT NULL,
@@ -4319,21 +4319,21 @@ CREATE TABLE public.webhook_deliveries (
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE public.webhook_deliveries IS 'One event on its way to one webhook. No foreign keys and no copied checks: the statement that numbers events writes here, and must not be able to fail for it.';
+COMMENT ON TABLE public.webhook_deliveries IS 'Deliveries of events to webhooks. No foreign keys and no checks: the statement that numbers events inserts here and must not fail because of it.';
 
-COMMENT ON COLUMN public.webhook_deliveries.seq IS 'The number of the event: deliveries about one thing go in this order, one after the other.';
+COMMENT ON COLUMN public.webhook_deliveries.seq IS 'The number of the event. Deliveries about one resource are sent in this order, one at a time.';
 
-COMMENT ON COLUMN public.webhook_deliveries.id IS 'The name tenants call it by: the first bits of the event''s id, with its time and cell, then a digest of event and webhook.';
+COMMENT ON COLUMN public.webhook_deliveries.id IS 'The public id: the first bits of the event''s id, with its time and cell, then a digest of event and webhook.';
 
-COMMENT ON COLUMN public.webhook_deliveries.status IS 'pending is tried until it succeeds; failed was given up after the last attempt; abandoned was not tried to the end because the webhook was switched off.';
+COMMENT ON COLUMN public.webhook_deliveries.status IS 'pending: retried until it succeeds. failed: the last attempt failed. abandoned: not retried further because the webhook was disabled.';
 
-COMMENT ON COLUMN public.webhook_deliveries.failures IS 'How many attempts have failed since it was last asked for: its place on the ladder of waits.';
+COMMENT ON COLUMN public.webhook_deliveries.failures IS 'Failed attempts since it was last requested: its position in the retry schedule.';
 
 COMMENT ON COLUMN public.webhook_deliveries.attempts IS 'The newest attempts, oldest first: at, httpStatus, error, durationMs.';
 
-COMMENT ON COLUMN public.webhook_deliveries.next_attempt_at IS 'Not tried before this instant, by the clock of the workers; nor before an earlier one about the same thing is done with.';
+COMMENT ON COLUMN public.webhook_deliveries.next_attempt_at IS 'Not tried before this time, by the workers'' clock, nor before earlier deliveries about the same resource are done.';
 
-COMMENT ON COLUMN public.webhook_deliveries.created_at IS 'By the clock of the database. Retention goes by this.';
+COMMENT ON COLUMN public.webhook_deliveries.created_at IS 'By the database''s clock. Retention uses this time.';
 
 CREATE TABLE public.webhook_queues (
     webhook_id uuid NOT NULL,
@@ -4353,17 +4353,17 @@ CREATE TABLE public.webhook_queues (
 )
 WITH (fillfactor='50');
 
-COMMENT ON TABLE public.webhook_queues IS 'Which webhooks have something to send, and which worker is sending it: one worker at a time for each webhook.';
+COMMENT ON TABLE public.webhook_queues IS 'Webhooks with pending deliveries, and the worker that sends them: one worker at a time per webhook.';
 
-COMMENT ON COLUMN public.webhook_queues.next_due_at IS 'When there is something to do, by the clock of the workers; null while nothing waits.';
+COMMENT ON COLUMN public.webhook_queues.next_due_at IS 'When the next delivery is due, by the workers'' clock; null if none is pending.';
 
-COMMENT ON COLUMN public.webhook_queues.wakes IS 'Grows with everything that is added, so that a worker which found nothing knows whether something came while it looked.';
+COMMENT ON COLUMN public.webhook_queues.wakes IS 'Grows with every addition, so that a worker that found nothing can detect deliveries added meanwhile.';
 
-COMMENT ON COLUMN public.webhook_queues.failing IS 'The last attempt failed. Such webhooks share a part of the workers'' places, so that they keep the others from nothing.';
+COMMENT ON COLUMN public.webhook_queues.failing IS 'The last attempt failed. Failing webhooks share a limited part of the workers'' slots, so that they do not delay the others.';
 
-COMMENT ON COLUMN public.webhook_queues.fence IS 'Grows at each change of hands: what a worker writes after it lost the webhook finds nothing to change.';
+COMMENT ON COLUMN public.webhook_queues.fence IS 'Fencing token: grows with each change of worker. Writes of a worker that lost the webhook change nothing.';
 
-COMMENT ON COLUMN public.webhook_queues.lease_until IS 'By the clock of the database.';
+COMMENT ON COLUMN public.webhook_queues.lease_until IS 'By the database''s clock.';
 
 CREATE TABLE public.webhooks (
     id uuid NOT NULL,
@@ -4402,29 +4402,29 @@ CREATE TABLE public.webhooks (
 )
 WITH (fillfactor='70');
 
-COMMENT ON TABLE public.webhooks IS 'Where an organisation wants its events sent.';
+COMMENT ON TABLE public.webhooks IS 'Addresses to which organisations have their events sent.';
 
-COMMENT ON COLUMN public.webhooks.mode IS 'live or test. Events of its own mode are sent, no others.';
+COMMENT ON COLUMN public.webhooks.mode IS 'live or test. Only events of the same mode are sent.';
 
-COMMENT ON COLUMN public.webhooks.event_types IS 'The types that are sent; * is every type, also those that come later.';
+COMMENT ON COLUMN public.webhooks.event_types IS 'The types sent; * means every type, including future ones.';
 
-COMMENT ON COLUMN public.webhooks.disabled_by IS 'person: switched off by its owner, or deleted; failures: given up because nothing was accepted for days. Notices to people go by this.';
+COMMENT ON COLUMN public.webhooks.disabled_by IS 'person: disabled or deleted by its owner. failures: disabled after days without a success. Notices depend on it.';
 
-COMMENT ON COLUMN public.webhooks.secret_sealed IS 'What deliveries are signed with; sealed for this row and column.';
+COMMENT ON COLUMN public.webhooks.secret_sealed IS 'The signing secret, encrypted for this row and column.';
 
-COMMENT ON COLUMN public.webhooks.previous_secret_sealed IS 'Signs as well until previous_secret_until, so that receivers can change over.';
+COMMENT ON COLUMN public.webhooks.previous_secret_sealed IS 'Also signs until previous_secret_until, so that receivers can change over.';
 
-COMMENT ON COLUMN public.webhooks.failing_since IS 'When the first attempt failed of which none after it succeeded; null while it works.';
+COMMENT ON COLUMN public.webhooks.failing_since IS 'First failed attempt since the last success; null while deliveries succeed.';
 
-COMMENT ON COLUMN public.webhooks.last_error IS 'Why the newest attempt failed, while it fails.';
+COMMENT ON COLUMN public.webhooks.last_error IS 'Error of the newest attempt, if it failed.';
 
-COMMENT ON COLUMN public.webhooks.deleted_at IS 'Gone for its owner. The row stays until its deliveries are forgotten.';
+COMMENT ON COLUMN public.webhooks.deleted_at IS 'Deleted by its owner. The row stays until its deliveries are deleted.';
 
 CREATE TABLE public.written_off_clawbacks (
     transfer_id uuid NOT NULL
 );
 
-COMMENT ON TABLE public.written_off_clawbacks IS 'Clawbacks whose missing part the operator does not claim: those from before debts were kept.';
+COMMENT ON TABLE public.written_off_clawbacks IS 'Clawbacks whose uncovered part the operator does not claim, from before debts were recorded.';
 
 CREATE TABLE public.written_off_machines (
     org_id uuid NOT NULL,
@@ -4438,9 +4438,9 @@ CREATE TABLE public.written_off_machines (
     CONSTRAINT written_off_machines_mode_check CHECK ((mode = ANY (ARRAY['live'::text, 'test'::text])))
 );
 
-COMMENT ON TABLE public.written_off_machines IS 'Machines that an operator wrote off because their host never returned. A node with one that may still exist is not put back into use.';
+COMMENT ON TABLE public.written_off_machines IS 'Machines that an operator wrote off because their host never returned. A node with one that may still exist stays out of service.';
 
-COMMENT ON COLUMN public.written_off_machines.absent_at IS 'When the engine, asked again, was seen to have no such machine. Null: nobody knows.';
+COMMENT ON COLUMN public.written_off_machines.absent_at IS 'When the engine later reported that it has no such machine. Null: unknown.';
 
 ALTER TABLE ONLY public.inference_requests ATTACH PARTITION public.inference_requests_rest DEFAULT;
 
@@ -5143,7 +5143,7 @@ CREATE INDEX outbox_commands_idx ON public.outbox USING btree (shard, seq) WHERE
 
 CREATE INDEX outbox_events_idx ON public.outbox USING btree (shard, seq) WHERE ((kind = 'event'::text) AND (parked_at IS NULL));
 
-COMMENT ON INDEX public.outbox_events_idx IS 'Events and commands queue apart: commands that wait for an engine that is down must not be waded through to find events.';
+COMMENT ON INDEX public.outbox_events_idx IS 'Separates events from commands: finding events must not scan commands that wait for an unavailable engine.';
 
 CREATE INDEX outbox_parked_idx ON public.outbox USING btree (parked_at) WHERE (parked_at IS NOT NULL);
 
@@ -5185,7 +5185,7 @@ CREATE INDEX prices_model_idx ON public.prices USING btree (model, org_id) WHERE
 
 CREATE UNIQUE INDEX prices_one_from_an_instant_idx ON public.prices USING btree (subject_kind, gpu_type, machine_type, model, model_unit, region, network_type, org_id, valid_from) NULLS NOT DISTINCT WHERE ((valid_until IS NULL) OR (valid_until > valid_from));
 
-COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Two prices for the same thing from the same instant: the second is refused, so that which one counts is never a matter of luck.';
+COMMENT ON INDEX public.prices_one_from_an_instant_idx IS 'Refuses a second price for the same subject from the same time, so that the applicable price is always unique.';
 
 CREATE INDEX prices_org_idx ON public.prices USING btree (org_id) WHERE (org_id IS NOT NULL);
 
