@@ -50,7 +50,7 @@ async function insertStuckRentals(database: TestDatabase, clusterId: ClusterId):
   );
   await client.query(
     `update rental_machines as machine
-        set state = 'doomed', doomed_at = now() - interval '3 hours', tries = 12, last_error = 'Its cluster does not answer.',
+        set state = 'doomed', doomed_at = now() - interval '3 hours', tries = 12, last_error = 'The cluster is unreachable.',
             next_try_at = rental.next_action_at
        from rentals as rental where rental.id = machine.rental_id and machine.cluster_id = $1`,
     [toUuid(clusterId)],

@@ -16,7 +16,7 @@ import { compareAll, advanceComparing, createInventoryReconciler } from '../inve
 import { createRentalHarness, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-/** Ending at any moment, with anything failing on the way out. */
+/** Tests termination at any point, with faults injected during the deletion. */
 
 const harness = await createRentalHarness();
 afterAll(() => harness.drop());
@@ -45,14 +45,14 @@ async function expectNothingLeft(tenant: Tenant, rental: Rental): Promise<void> 
   expect(live).toEqual([]);
 }
 
-describe.each(kinds)('a rental of the kind $kind that is ended while it comes up', ({ kind, machines }) => {
-  // Every call to the engine and every transaction of an undisturbed start, in order.
+describe.each(kinds)('terminating a $kind rental during provisioning', ({ kind, machines }) => {
+  // All engine calls and transactions of a start without faults, in order.
   const points = 12 * machines;
 
-  // The kinds share their steps: one is ended at all of them, the others at every second.
+  // All kinds share these steps, so only one kind is terminated at every point.
   const every = kind === 'virtual-machine' ? 1 : 2;
   it.each(Array.from({ length: points }, (_, nth) => nth).filter((nth) => nth % every === 0))(
-    'just before point %i leaves nothing, and costs nothing unless it ran',
+    'before point %i leaves nothing behind and charges nothing unless the rental ran',
     async (nth) => {
       const tenant = await harness.tenant();
       const faultyDriver = createFaultyDriver(harness);
@@ -67,7 +67,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
         faultyDriver,
         rounds: 60,
       }).catch((error: unknown) => {
-        // The start has fewer points than that: it runs, and nobody ended it.
+        // The start has fewer points, so the rental runs and was not terminated.
         if (ended) throw error;
         return null;
       });
@@ -83,7 +83,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended while it comes up
   );
 });
 
-describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine }) => {
+describe.each(kinds)('terminating a $kind rental', ({ kind, engine }) => {
   const failures: readonly InjectedFault[] = [
     ...['cutAccess', 'terminate', 'describe'].flatMap((at) => [
       { at, when: 'before' as const },
@@ -96,7 +96,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
     ]),
   ];
 
-  it.each(failures)('goes all the same after a failure $when $at', async (sabotage) => {
+  it.each(failures)('completes after a failure $when $at', async (sabotage) => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' });
     const receipt = await end(tenant, rental);
@@ -108,7 +108,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
   });
 
-  it('by several at once, and worked on by several at once, is ended once', async () => {
+  it('happens once with concurrent requests and workers', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' });
     await harness.advance(90_000);
@@ -119,7 +119,7 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipts[0]?.finalCost);
   });
 
-  it('is not gone because the engine is silent: its GPUs stay sold until it answers twice', async () => {
+  it('keeps the GPUs allocated while the engine is unreachable, until it reports the absence twice', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await rentAs(harness, kind, tenant), { until: 'Running' });
     const { controls } = harness.engines[engine];
@@ -136,8 +136,8 @@ describe.each(kinds)('a rental of the kind $kind that is ended', ({ kind, engine
   });
 });
 
-describe('a machine that comes after its rental has ended', () => {
-  /** Whoever makes it is held up on the way to the engine until its rental is over, and goes on then. */
+describe('machine that is created after its rental has ended', () => {
+  /** The worker that creates the machine is delayed until its rental is Terminated, then continues. */
   async function comesLate(tenant: Tenant, more: { readonly dies: boolean }) {
     const accepted = await harness.rent(tenant, 'live', { customPorts: [8080] });
     let made: MachineSpec | undefined;
@@ -147,25 +147,25 @@ describe('a machine that comes after its rental has ended', () => {
         await reconcileUntil(harness, accepted, { until: 'Terminated' });
         await driver.create(spec, never);
         made = spec;
-        if (more.dies) throw new SimulatedCrash('with the machine made');
+        if (more.dies) throw new SimulatedCrash('after the machine was created');
       },
     }));
     await reconcileRental(reconcileDepsOf(late), accepted.orgId, accepted.id, never);
-    return { rental: accepted, spec: made ?? expect.fail('Nothing was made.') };
+    return { rental: accepted, spec: made ?? expect.fail('No machine was created.') };
   }
 
-  it('is taken back by whoever made it', async () => {
+  it('is deleted by the worker that created it', async () => {
     const tenant = await harness.tenant();
     const { rental } = await comesLate(tenant, { dies: false });
     await expectNothingLeft(tenant, rental);
   });
 
-  it('is taken back by the reconciler if that one died, and until then nobody has a way in', async () => {
+  it('is deleted by the inventory reconciler if that worker crashed, and is inaccessible until then', async () => {
     const tenant = await harness.tenant();
     const { rental, spec } = await comesLate(tenant, { dies: true });
     const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
     expect(machine).toMatchObject({ state: 'gone', proofKey: null });
-    // It has the key of a proof that will never be made, and no other.
+    // The machine has only a readiness key that no longer exists anywhere else.
     expect(spec).toMatchObject({ userData: null, ports: [{ internalPort: 22 }] });
     expect(spec.sshKeys).toHaveLength(1);
     expect(spec.sshKeys).not.toContain(tenant.ssh.publicKey);
@@ -179,8 +179,8 @@ describe('a machine that comes after its rental has ended', () => {
   });
 });
 
-describe('a machine that does not go', () => {
-  it('has its node quarantined after ten minutes, and is gone in the end', async () => {
+describe('stuck machine deletion', () => {
+  it('quarantines the node after ten minutes and completes in the end', async () => {
     const tenant = await harness.tenant();
     const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': '900000' };
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'test', { tags }), {

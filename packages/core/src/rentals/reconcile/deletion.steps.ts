@@ -29,36 +29,38 @@ import { toWireAmount } from '../model/wire-amount.ts';
 import { lockView } from '../model/rental-view.ts';
 import { isAdmittedByVolumes } from '../model/rental-volumes.ts';
 
-/** How machines go: access first, then the machine, and the GPUs only when the engine has said twice that it is gone. */
+/**
+ * Deletes machines: first disconnects the tenant, then deletes the machine, and releases its GPUs after two reports of absence.
+ */
 
 const disconnectLateCounter = counter(
   'millrace_rentals_cut_late_total',
-  'Ends after which access was cut later than promised',
+  'Terminations after which the tenant was disconnected later than promised',
 );
 const uncleanNodeCounter = counter(
   'millrace_rentals_unclean_nodes_total',
-  'Nodes that were quarantined because their engine could not wipe them',
+  'Nodes quarantined because their engine could not wipe them',
 );
 const stuckDeletionCounter = counter(
   'millrace_rentals_stuck_removals_total',
-  'Removals that took so long that their node was quarantined',
+  'Deletions that took so long that their node was quarantined',
 );
 
-/** One probe per cluster decides: while the fleet's observer finds the cluster silent, no machine of it is tried. */
+/** While the fleet's observer finds a cluster silent, none of its machines is tried. */
 async function isClusterSilent({ db }: ReconcileDeps, { clusterId }: RentalMachine): Promise<boolean> {
   return (await findCluster(db, clusterId))?.status === 'silent';
 }
 
-const clusterSilentError = (): DriverError => new DriverError('unavailable', 'Its cluster does not answer.');
+const clusterSilentError = (): DriverError => new DriverError('unavailable', 'The cluster is unreachable.');
 
-/** What the engine is told to forget. Nothing the tenant could do with the machine is left when it resolves. */
+/** After this step the tenant has no access to the machine. */
 export const disconnectMachine: RunMachineStep = async (deps, view, machine, signal) => {
   const { rental } = view;
   if (await isClusterSilent(deps, machine))
     return retryDeletion(deps, view, machine, clusterSilentError(), { silent: true });
   try {
     const driver = await deps.drivers(machine.clusterId);
-    const options = { what: 'Cutting access', timeoutMs: deps.policy.callTimeoutMs, signal };
+    const options = { what: 'Disconnecting a machine', timeoutMs: deps.policy.callTimeoutMs, signal };
     await callEngine(deps, rental, options, (end) => driver.cutAccess(machine, end));
   } catch (error) {
     return retryDeletion(deps, view, machine, error);
@@ -67,18 +69,17 @@ export const disconnectMachine: RunMachineStep = async (deps, view, machine, sig
   await deps.db.transaction({ name: 'note access cut', isolation: 'read committed' }, async (tx) => {
     await saveMachine(tx, machine, { cutAt, tries: 0, nextTryAt: null, lastError: null });
   });
-  // From when the end was accepted, which may be later than the instant up to which is billed.
+  // Measured from the accepted termination, which can be later than the end of billing.
   const lateMs = cutAt.getTime() - (machine.terminatingSince ?? cutAt).getTime();
   if (lateMs > deps.policy.cutWithinMs) {
     disconnectLateCounter.add(1);
-    deps.log.error({ rentalId: rental.id, lateMs }, 'access was cut later than promised');
+    deps.log.error({ rentalId: rental.id, lateMs }, 'tenant was disconnected later than promised');
   }
 };
 
-/** Deletes the machine, and once the engine has said twice that it is not there, gives its GPUs back. */
 export const deleteMachine: RunMachineStep = async (deps, view, machine, signal) => {
   const { policy } = deps;
-  const options = { what: 'Removing a machine', timeoutMs: policy.createTimeoutMs, signal };
+  const options = { what: 'Deleting a machine', timeoutMs: policy.createTimeoutMs, signal };
   if (await isClusterSilent(deps, machine))
     return retryDeletion(deps, view, machine, clusterSilentError(), { silent: true });
   let isThere: boolean;
@@ -89,7 +90,7 @@ export const deleteMachine: RunMachineStep = async (deps, view, machine, signal)
       return (await driver.describe(machine, end)) !== null;
     });
   } catch (error) {
-    // Somebody may wipe the node by hand and offer it again: not while its address is let in.
+    // An operator may wipe the node and return it to use, which must wait while volumes still admit its address.
     if (isDriverError(error, 'unclean') && !(await isAdmittedByVolumes(deps.db, view.rental))) {
       return finishUncleanDeletion(deps, view, machine, error.message);
     }
@@ -101,7 +102,12 @@ export const deleteMachine: RunMachineStep = async (deps, view, machine, signal)
     });
   }
   if (machine.absentSeen > 0 && (await isAdmittedByVolumes(deps.db, view.rental))) {
-    return retryDeletion(deps, view, machine, new Error('A volume still lets the machine in.'));
+    return retryDeletion(
+      deps,
+      view,
+      machine,
+      new Error('A storage node still admits the address of the machine.'),
+    );
   }
   await recordAbsenceOf(deps, view, machine);
 };
@@ -123,7 +129,7 @@ async function recordAbsenceOf(deps: ReconcileDeps, view: RentalView, machine: R
   });
 }
 
-/** The machine is gone. With the last one of its placement the GPUs of all its nodes can be sold again. */
+/** Records the confirmed deletion. The last machine of a placement releases the GPUs of all its nodes. */
 export async function finishMachineDeletion(
   tx: Tx,
   { rental, machines }: RentalView,
@@ -144,8 +150,8 @@ export async function finishMachineDeletion(
 }
 
 /**
- * The engine has taken the machine from its tenant and could not wipe its node. The tenant has nothing more to do with it; the
- * node is not sold for a moment, since it is quarantined where its machine is said to be gone.
+ * Ends a deletion whose engine took the machine from the tenant but could not wipe its node. The same transaction quarantines the
+ * node, so that it cannot be sold in between.
  */
 async function finishUncleanDeletion(
   deps: ReconcileDeps,
@@ -157,7 +163,7 @@ async function finishUncleanDeletion(
   await deps.db.transaction({ name: 'free unclean machine', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, rental);
     if (current === null || findUnchangedMachine(current, machine) === null) return;
-    // All that the release may write, in the order in which everybody locks them.
+    // Locks everything that the release may write, in the common lock order.
     const all = await listMachines(tx, rental.orgId, rental.id, 'all');
     const placed = all.filter(({ allocationId }) => allocationId === machine.allocationId);
     await lockCapacity(tx, [...new Set(placed.map(({ nodeId }) => nodeId))]);
@@ -167,7 +173,7 @@ async function finishUncleanDeletion(
   uncleanNodeCounter.add(1);
   deps.log.error(
     { rentalId: rental.id, nodeId: machine.nodeId, externalId: machine.externalId, why },
-    'a node could not be wiped and is quarantined',
+    'node could not be wiped and is quarantined',
   );
 }
 
@@ -179,12 +185,12 @@ async function retryDeletion(
   options: { readonly seenAgain?: boolean; readonly silent?: boolean } = {},
 ): Promise<void> {
   const { rental } = view;
-  // Held while it was under way: it counts as neither tried nor late, and the next round waits.
+  // Paused during the call: this try does not count, and the deletion is not late.
   if (deps.hold?.isHeld() === true) return;
   const failure = engineFailureOf(error);
   deps.log.warn(
     { rentalId: rental.id, externalId: machine.externalId, err: error, tries: machine.tries },
-    'a machine could not be removed yet',
+    'machine deletion failed; it will be retried',
   );
   if (options.seenAgain === true && machine.absentSeen > 0) {
     await deps.db.transaction({ name: 'machine is back', isolation: 'read committed' }, async (tx) => {
@@ -199,7 +205,7 @@ async function retryDeletion(
   await scheduleRetry(deps, machine, failure, { afterMs: deletionRetryMs(wholeMs, rental.wireId, lateInMs) });
 }
 
-/** How long the removal could have been tried. */
+/** How long the deletion could have been tried. */
 function deletionTriedForMs({ db, hold }: ReconcileDeps, { terminatingSince }: RentalMachine): number {
   if (terminatingSince === null) return 0;
   const heldUntilMs = hold?.heldUntil()?.getTime() ?? 0;
@@ -207,18 +213,19 @@ function deletionTriedForMs({ db, hold }: ReconcileDeps, { terminatingSince }: R
 }
 
 /**
- * Removals that failed together are spread over a quarter of the whole interval, and one try falls on the instant at which the removal counts as late, so that its node is quarantined then.
+ * Spreads deletions that failed together over a quarter of the interval. One retry is at the instant at which the deletion counts
+ * as late, so that the node is quarantined then.
  */
 function deletionRetryMs(wholeMs: number, wireId: number, lateInMs: number): number {
   const delayMs = wholeMs - ((wholeMs * (wireId % SPREAD)) >> SPREAD_SHIFT);
   return lateInMs > 0 ? Math.min(delayMs, lateInMs) : delayMs;
 }
 
-/** Sixty-four places within a quarter of the interval. */
+/** 64 steps within a quarter of the interval. */
 const SPREAD = 64;
 const SPREAD_SHIFT = 8;
 
-/** Whatever keeps the machine from going may keep the next one from coming: nothing new is put there. */
+/** A host that cannot delete this machine might not be able to create the next one. */
 async function quarantineNodeAfterStuckDeletion(
   deps: ReconcileDeps,
   { rental }: RentalView,
@@ -229,7 +236,7 @@ async function quarantineNodeAfterStuckDeletion(
     { name: 'quarantine node', isolation: 'read committed' },
     async (tx) =>
       transitionNode(tx, machine.nodeId, 'node_quarantined', {
-        reason: `A machine of rental ${rental.wireId} cannot be removed: ${why}`,
+        reason: `A machine of rental ${rental.wireId} cannot be deleted: ${why}`,
         actor: rentalsActor,
       }),
   );
@@ -237,11 +244,10 @@ async function quarantineNodeAfterStuckDeletion(
   stuckDeletionCounter.add(1);
   deps.log.error(
     { rentalId: rental.id, nodeId: machine.nodeId, externalId: machine.externalId },
-    'a machine cannot be removed; its node is quarantined',
+    'machine deletion is stuck; its node is quarantined',
   );
 }
 
-/** Nothing of it is left. */
 export async function finishTermination(deps: ReconcileDeps, view: RentalView): Promise<void> {
   await deps.db.transaction({ name: 'end rental', isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
@@ -249,7 +255,7 @@ export async function finishTermination(deps: ReconcileDeps, view: RentalView): 
   });
 }
 
-/** The same for a view whose lock is held. Null: it has machines, or nobody ended it. */
+/** Returns null if the rental still has machines or is not ending. The caller holds its lock. */
 export async function terminateIfEmpty(tx: Tx, { rental, machines }: RentalView): Promise<Rental | null> {
   if (machines.length > 0 || (rental.status !== 'Terminating' && rental.status !== 'Failed')) return null;
   const now = tx.clock.now();

@@ -27,30 +27,26 @@ import { onDemandPrice, nextTerm } from '../money/terms.ts';
 import { insertTerm } from '../model/terms.store.ts';
 import { lockView } from '../model/rental-view.ts';
 
-/** What the clock asks of rentals, carried out: each in one transaction, and once however often it is asked for. */
+/** Executes due actions of rentals, each in one transaction and once even if called repeatedly. */
 
 export type { DueAction } from '../money/due-actions.ts';
 
-/** The next thing that its terms, its time to live or its limits ask for. */
 export async function readDueAction(reader: Reader, view: RentalView, now: Date): Promise<DueAction | null> {
   return nextDueAction(view, await metersOf(reader, view.rental), now);
 }
 
 const terminationReasons: Readonly<Record<TerminationCause, string>> = {
   term: 'The reserved term ended.',
-  ttl: 'Its time to live ended.',
+  ttl: 'The TTL expired.',
   cap: 'The spending limit was reached.',
 };
 
-/** What happens if the money is missing: the rental ends, or the transaction is rolled back and the refusal thrown. */
+/** If money is missing: terminate the rental, or roll back and throw the ledger's fault. */
 type WhenUnfunded = 'end' | 'refuse';
 
 type DueDeps = Pick<ReconcileDeps, 'db' | 'policy' | 'recallMoney' | 'unfundedSince'>;
 
-/**
- * Carries out what was due when the view was read, if it is still due. Returns when to try again if it lacks money that may
- * still come back from inference, and null when it is done.
- */
+/** Executes the due action if it is still due. Returns when to retry if money may still be recalled from inference, else null. */
 export async function runDueAction(deps: DueDeps, seen: RentalView, due: DueAction): Promise<Date | null> {
   const { rental } = seen;
   const { recallMoney } = deps;
@@ -82,9 +78,9 @@ function tryDueAction(db: Db, seen: RentalView, due: DueAction, without: WhenUnf
 }
 
 /**
- * Returns when to try the recall again; null if too little is lent even for the shortest hold, or if the time for recalls is
- * over. That time begins with the first try of this process, not with the end of the term: after an outage or a restore, lent
- * money may still be on its way back.
+ * When to retry the recall. Null if the leased credit does not even cover the shortest hold, or if the time for recalls is over.
+ * That time starts with the first try of this process, not with the end of the term: after an outage or a restore, credit may
+ * still be returning.
  */
 async function nextRecallAt(
   { db, policy, unfundedSince }: DueDeps,
@@ -106,7 +102,7 @@ async function nextRecallAt(
 
 const ENTRY_MAX_AGE_MS = 24 * 3_600_000;
 
-/** Forgets old entries: another worker may have completed the conversion. */
+/** Another worker may have completed the conversion. */
 function deleteOldEntries(unfundedSince: Map<RentalId, number>, nowMs: number): void {
   for (const [id, sinceMs] of unfundedSince) {
     if (nowMs - sinceMs > ENTRY_MAX_AGE_MS) unfundedSince.delete(id);
@@ -128,7 +124,7 @@ async function applyDue(tx: Tx, view: RentalView, due: DueAction, without: WhenU
   }
 }
 
-/** Money may have come in since the rental was stopped: then it is kept, and there is nothing to tell. */
+/** If money has come in since the stop, the disk is kept and no notice is needed. */
 async function emitExpiryNotice(
   tx: Tx,
   view: RentalView,
@@ -146,21 +142,21 @@ async function emitExpiryNotice(
   });
 }
 
-/** The term that was paid for in advance begins where the last one ended, however late anyone looks. */
+/** The prepaid term starts at the end of the last one, even if this runs late. */
 async function startExtension(tx: Tx, view: RentalView, at: Date): Promise<void> {
   const rental = await updateRentalAndEnqueue(tx, view.rental, {}, rentalsActor);
   await closeMeters(tx, rental, { at, rest: 'waived' });
   await startNextTerm(tx, { ...view, rental }, at);
 }
 
-/** The rental goes on, on demand, from the end of its term. Without the money for it, it ends there. */
+/** Continues the rental on demand from the end of its term, or terminates it there if the balance is insufficient. */
 async function convertToOnDemand(tx: Tx, view: RentalView, at: Date, without: WhenUnfunded): Promise<void> {
   const { rental, terms } = view;
   const seq = (terms.at(-1)?.seq ?? 0) + 1;
   const price = onDemandPrice(terms);
   const term = nextTerm('on-demand', price, seq);
   try {
-    // A refusal releases the ledger's locks: the end below takes locks that come before them.
+    // A refusal releases the ledger's locks, because the termination below takes locks that come before them.
     await inSavepoint(tx, async () => {
       await insertTerm(tx, rental.orgId, rental, term);
       await closeMeters(tx, rental, { at, rest: 'waived' });
@@ -184,8 +180,8 @@ async function convertToOnDemand(tx: Tx, view: RentalView, at: Date, without: Wh
 }
 
 /**
- * Asks for the longest hold that a meter may need, since the hold depends on the meter's id, which is new in each attempt. Also
- * asks for the money that retains the disk after the balance has run out, since the meter sets it aside only when it opens.
+ * Requests the longest hold that a meter may need, because the hold depends on the meter's id, which is new in each attempt.
+ * Includes the retention of the disk, which the meter holds only when it opens.
  */
 async function unfundedFault(tx: Tx, rental: Rental, price: FrozenPrice, missing: bigint): Promise<Fault> {
   const { available } = await readBalance(tx, rental.orgId, rental.mode, tx.clock.now());
@@ -195,7 +191,7 @@ async function unfundedFault(tx: Tx, rental: Rental, price: FrozenPrice, missing
   });
 }
 
-/** What was set aside for its disk is used up: with money it is kept on, without it the rental ends. */
+/** Keeps the disk if the balance allows it, else terminates the rental. */
 async function endDiskRetention(tx: Tx, view: RentalView): Promise<void> {
   if (await resumeDiskBilling(tx, view)) {
     await updateRentalAndEnqueue(tx, view.rental, {}, rentalsActor);

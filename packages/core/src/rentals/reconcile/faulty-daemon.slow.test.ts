@@ -19,8 +19,8 @@ import { createRentalHarness, quiet, type RentalHarness, type Tenant } from '../
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
 /**
- * Instances on a daemon that lies: the real driver, a double of the daemon, and the real ledger. What the machine is made of
- * is what an honest look had found.
+ * Instances on a faulty Incus daemon: the real driver and ledger, and a double of the daemon. The hardware of the machine is
+ * taken from an earlier valid inventory.
  */
 
 let own: TestCertificate;
@@ -35,12 +35,12 @@ beforeAll(async () => {
 });
 afterAll(() => harness.drop());
 
-/** The instance, and its machine's host, which is the double. */
+/** Rents an instance whose host is the double. */
 async function rentOnDouble(): Promise<Rental> {
   await harness.watch();
   const rental = await harness.rentInstance(tenant);
   const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
-  daemon = await startHostileIncus({ name: machine?.nodeName ?? expect.fail('There is no machine.') });
+  daemon = await startHostileIncus({ name: machine?.nodeName ?? expect.fail('The rental has no machine.') });
   daemon.trust(own.fingerprint);
   driver = createIncusDriver({
     ...daemon.settingsFor(own),
@@ -59,12 +59,12 @@ afterEach(async () => {
   expect(await harness.violations()).toEqual([]);
 });
 
-/** A lie must not hold anybody up for longer. */
+/** A faulty response must not block a call for longer. */
 const CALL_MS = 400;
-/** What may pass is tried a few times until the attempt is over. */
+/** Transient failures are tried a few times within the attempt. */
 const policy = { firstRetryMs: 60_000, maxRetryMs: 120_000 };
 
-/** Deadlines of calls are those of our clock; those of rentals the test's. */
+/** Timeouts of calls use real time; deadlines of rentals use the simulated clock. */
 function throughDouble(): RentalHarness {
   const bounded = new Proxy(driver, {
     get(target, name) {
@@ -88,12 +88,12 @@ function throughDouble(): RentalHarness {
 const ways: readonly (readonly [string, Misbehaviour])[] = [
   ...Object.entries<Misbehaviour>(createFailures),
   ...Object.entries<Misbehaviour>(unusableResponseKinds).map(
-    ([name, flaw]) => [`answers with ${name}`, flaw] as const,
+    ([name, flaw]) => [`responds with ${name}`, flaw] as const,
   ),
 ];
 
-describe.each(ways)('a daemon that, asked for an instance, %s', (_, flaw) => {
-  it('bills nobody, and gives all back once it can be spoken to', async () => {
+describe.each(ways)('instance on a daemon that %s', (_, flaw) => {
+  it('is not billed, and its machine is deleted when the daemon recovers', async () => {
     const rental = await rentOnDouble();
     daemon.misbehaviour = flaw;
     const doubled = throughDouble();
@@ -107,7 +107,7 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, flaw) => {
         `select count(*)::int as live from allocations where state <> 'released' and external_id in
            (select id from rentals where wire_id = ${rental.wireId})`,
       );
-    // What is not known to be gone is not sold again.
+    // GPUs are not sold again until the deletion is confirmed.
     expect(await sold()).toEqual([{ live: 1 }]);
     daemon.misbehaviour = null;
     await daemon.comeBack();
@@ -118,7 +118,7 @@ describe.each(ways)('a daemon that, asked for an instance, %s', (_, flaw) => {
   });
 });
 
-it('a host of a supplier that says nothing takes seconds from those who compare, not minutes', async () => {
+it('an unresponsive supplier host delays a comparison by seconds, not minutes', async () => {
   await rentOnDouble();
   await harness.database.query(
     'update clusters set supplier_org_id = (select id from organisations limit 1) where name = $1',

@@ -19,7 +19,7 @@ import { createRentalHarness, SECOND_MS, type Tenant } from '../model/rental.fix
 import { causeOfRental, type Rental, type RentalMachine, rentalsActor } from '../model/rental.ts';
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 
-/** What a tenant can do before a rental is Running, which is from when on it is paid for: nothing. */
+/** Tests that a tenant has no access before Running, when billing starts. */
 
 const harness = await createRentalHarness();
 afterAll(() => harness.drop());
@@ -30,16 +30,17 @@ const program = '#!/bin/sh\nsystemctl stop ssh\n';
 
 const machineOf = async (rental: Rental): Promise<RentalMachine> => {
   const machine = (await listMachines(harness.db, rental.orgId, rental.id, 'all')).at(-1);
-  return machine ?? expect.fail('There is no machine.');
+  return machine ?? expect.fail('The rental has no machine.');
 };
 
-/** As the platform itself would log in, while it still could. */
+/** The platform's login while the readiness key still works. */
 async function platformTarget(rental: Rental): Promise<SshTarget> {
   const machine = await machineOf(rental);
-  const key = unsealKey(reconcileDepsOf(harness), machine) ?? expect.fail('Its key is forgotten already.');
+  const key =
+    unsealKey(reconcileDepsOf(harness), machine) ?? expect.fail('The readiness key was already deleted.');
   const { address, sshUser, hostKey } = machine;
   return {
-    host: address ?? expect.fail('It has no address.'),
+    host: address ?? expect.fail('The machine has no address.'),
     port: sshPortOf(machine) ?? 0,
     user: sshUser ?? '',
     privateKey: key.privateKey,
@@ -47,7 +48,7 @@ async function platformTarget(rental: Rental): Promise<SshTarget> {
   };
 }
 
-/** Its system lets nobody in any more. */
+/** Makes the machine unreachable. */
 const closePorts = (driver: ComputeDriver, machine: MachineRef) => driver.setPorts(machine, [], never);
 
 const started = async (rental: Rental): Promise<readonly string[]> =>
@@ -56,8 +57,8 @@ const started = async (rental: Rental): Promise<readonly string[]> =>
 const rent = (tenant: Tenant, userData: string | null = program): Promise<Rental> =>
   harness.rent(tenant, 'live', { customPorts: [8080], ...(userData === null ? {} : { userData }) });
 
-describe('until it is proven', () => {
-  it('a machine has the platform’s key and nothing of its tenant’s: no key, no port, no user data', async () => {
+describe('before the readiness check has passed', () => {
+  it('a machine has only the readiness key, and no key, port or user data of its tenant', async () => {
     const tenant = await harness.tenant();
     const accepted = await rent(tenant);
     const seen: string[] = [];
@@ -90,11 +91,11 @@ describe('until it is proven', () => {
     );
   });
 
-  it('a machine that runs with closed ports has them opened again', async () => {
+  it('closed ports of a running machine are opened again', async () => {
     const accepted = await rent(await harness.tenant(), null);
     let isOpen = false;
-    // Incus was killed after it had started the container and before it listened at the ports: to open what counts as open
-    // changes nothing.
+    // Incus was killed after it started the container and before it listened at the ports. Opening ports that Incus considers
+    // open has no effect.
     const interrupted = withDriver(harness, (driver) => ({
       create: async (spec, signal) => {
         await driver.create(spec, signal);
@@ -110,19 +111,19 @@ describe('until it is proven', () => {
   });
 });
 
-describe('a server that shows another host key than the platform put into the machine', () => {
-  it('fails the proof: no key of the tenant, no user data, no host key on record, nothing to pay', async () => {
+describe('server with an unexpected host key', () => {
+  it('fails the readiness check, gets no tenant keys or user data, and costs nothing', async () => {
     const accepted = await rent(await harness.tenant());
     const answering: MachineRef[] = [];
     const untrusted = withDriver(harness, (driver) => ({
-      // Everything else is right: address, port, the platform's login key, and the GPUs that were sold.
+      // Everything else is correct: address, port, readiness key and GPUs.
       create: async ({ hostKey, ...spec }, signal) => {
         expect(hostKey?.publicKey).toMatch(/^ssh-ed25519 /);
         answering.push(spec);
         await driver.create(spec, signal);
       },
-      runUserData: async () => expect.fail('User data was handed to another machine.'),
-      setKeys: async () => expect.fail('The keys of the tenant were handed to another machine.'),
+      runUserData: async () => expect.fail('User data was sent to another machine.'),
+      setKeys: async () => expect.fail("The tenant's keys were sent to another machine."),
     }));
     const failed = await reconcileUntil(untrusted, accepted, { until: 'Failed' });
     for (const machine of await listMachines(harness.db, failed.orgId, failed.id, 'all')) {
@@ -136,13 +137,13 @@ describe('a server that shows another host key than the platform put into the ma
     expect(steps.filter(({ name }) => name === 'open')).toEqual([]);
     expect(steps.find(({ name }) => name === 'prove')).toMatchObject({
       status: 'failed',
-      message: 'The machine shows another host key.',
+      message: 'The machine presented an unexpected host key.',
     });
     const ended = await reconcileUntil(untrusted, failed, { until: 'Terminated' });
     expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 
-  it('the private host key is stored sealed until the tenant is let in, and then not at all', async () => {
+  it('cannot learn the private host key, which is stored sealed and deleted at the hand-over', async () => {
     const accepted = await rent(await harness.tenant(), null);
     let privateKey = '';
     const watched = withDriver(harness, (driver) => ({
@@ -165,13 +166,13 @@ describe('a server that shows another host key than the platform put into the ma
   });
 });
 
-describe('a server that does not know the key yet', () => {
-  it('is left alone for some seconds after each login that it refused', async () => {
+describe('server that does not know the readiness key yet', () => {
+  it('is retried only several seconds after each refused login', async () => {
     const accepted = await rent(await harness.tenant(), null);
     const logins: number[] = [];
     let key = '';
     const slow = withDriver(harness, (driver) => ({
-      // As where a first boot installs the keys after its server is up.
+      // For example, a first boot that installs keys after its SSH server has started.
       create: async (spec, signal) => {
         key = spec.sshKeys[0] ?? '';
         await driver.create({ ...spec, sshKeys: [] }, signal);
@@ -183,14 +184,14 @@ describe('a server that does not know the key yet', () => {
       },
     }));
     await reconcileUntil(slow, accepted, { until: 'Running' });
-    // The last of those that met nobody may be followed soon; every one that was refused is not.
+    // Only a connection failure may be retried sooner.
     const gaps = logins.slice(-5).map((ms, index, all) => ms - (all[index - 1] ?? ms - 6_000));
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(6_000);
   });
 });
 
-describe('once it is Running', () => {
-  it('the platform’s key is refused and forgotten, and was refused before anything of the tenant’s ran', async () => {
+describe('when the rental is Running', () => {
+  it('the readiness key is deleted, and was refused before anything of the tenant ran', async () => {
     const accepted = await rent(await harness.tenant());
     let target: SshTarget | undefined;
     const results: string[] = [];
@@ -211,16 +212,16 @@ describe('once it is Running', () => {
     expect(await machineOf(rental)).toMatchObject({ state: 'open', proofKey: null });
   });
 
-  it('its user data was started once, and is forgotten', async () => {
+  it('its user data was started once and is deleted', async () => {
     const rental = await reconcileUntil(harness, await rent(await harness.tenant()), { until: 'Running' });
     expect(rental.userData).toBeNull();
     expect(await started(rental)).toHaveLength(1);
   });
 });
 
-describe('user data that shuts everybody out', () => {
+describe('user data that locks the platform out', () => {
   it.each(['note let in', 'enter running'])(
-    'does not hold Running up, though the process dies around %s',
+    'does not delay Running if the process crashes around %s',
     async (at) => {
       const accepted = await rent(await harness.tenant());
       const hostile = withDriver(harness, (driver) => ({
@@ -240,7 +241,7 @@ describe('user data that shuts everybody out', () => {
   );
 
   it.each<DriverErrorKind>(['unavailable', 'busy', 'failed', 'refused'])(
-    'and answers that it is %s is paid for from its first try on',
+    'and fails as %s is billed from its first try',
     async (kind) => {
       const accepted = await rent(await harness.tenant());
       let calls = 0;
@@ -248,7 +249,7 @@ describe('user data that shuts everybody out', () => {
         runUserData: async (machine, text, signal) => {
           calls += 1;
           if (calls === 1) await driver.runUserData(machine, text, signal);
-          throw new DriverError(kind, 'Its shell does not answer.');
+          throw new DriverError(kind, 'The shell does not respond.');
         },
       }));
       const rental = await reconcileUntil(hostile, accepted, { until: 'Running' });
@@ -258,12 +259,12 @@ describe('user data that shuts everybody out', () => {
       expect(settled).toMatchObject({
         status: 'Running',
         userData: null,
-        statusReason: 'The machine did not take its user data.',
+        statusReason: 'The user data could not be started.',
       });
     },
   );
 
-  it('but was only lost on the way is started after Running', async () => {
+  it('that was lost before the start is started after Running', async () => {
     const accepted = await rent(await harness.tenant());
     let calls = 0;
     const lossy = withDriver(harness, (driver) => ({
@@ -279,23 +280,23 @@ describe('user data that shuts everybody out', () => {
     expect(await started(rental)).toHaveLength(1);
   });
 
-  it('on an engine that starts nothing inside is left to our session, and where that has no shell the tenant is told', async () => {
+  it('is started over SSH if the engine cannot, and the status reason says so if both fail', async () => {
     const accepted = await rent(await harness.tenant());
     const without = withDriver(harness, (driver) => ({
       can: { ...driver.can, runUserData: false },
       runUserData: async () => {
-        throw new DriverError('unsupported', 'This engine starts nothing inside.');
+        throw new DriverError('unsupported', 'This engine cannot run user data.');
       },
     }));
     const rental = await reconcileUntil(without, accepted, { until: 'Running' });
     expect(await meters(harness, rental)).toMatchObject([{ state: 'open', openedAt: rental.startedAt }]);
     expect(await reconcileToIdle(without, rental)).toMatchObject({
       userData: null,
-      statusReason: 'The machine did not take its user data.',
+      statusReason: 'The user data could not be started.',
     });
   });
 
-  it('in an image that cannot start it at all leaves a rental that failed and costs nothing', async () => {
+  it('that the image cannot run fails the rental without cost', async () => {
     const accepted = await rent(await harness.tenant());
     const without = withDriver(harness, () => ({
       runUserData: async () => {
@@ -303,25 +304,27 @@ describe('user data that shuts everybody out', () => {
       },
     }));
     const failed = await reconcileUntil(without, accepted, { until: 'Failed' });
-    expect(failed.statusReason).toBe('The image cannot carry out this user data.');
+    expect(failed.statusReason).toBe(
+      'The image cannot run this user data. Choose another image or other user data.',
+    );
     const ended = await reconcileUntil(without, failed, { until: 'Terminated' });
     expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
   });
 });
 
-describe('a tenant who is in before it was written down', () => {
-  it('and shuts the platform out is left in there for seconds, not until the attempt is over', async () => {
+describe('tenant with access that is not recorded yet', () => {
+  it('loses the machine within seconds if it locks the platform out, not at the end of the attempt', async () => {
     const accepted = await rent(await harness.tenant(), null);
     let isClosed = false;
     const hostile = withDriver(harness, (driver) => ({
       setKeys: async (machine, keys, signal) => {
-        if (isClosed) throw new DriverError('unavailable', 'Its tenant does not let us.');
+        if (isClosed) throw new DriverError('unavailable', 'The tenant refuses the login.');
         await driver.setKeys(machine, keys, signal);
         isClosed = true;
         await closePorts(driver, machine);
-        throw new SimulatedCrash('after the keys were in');
+        throw new SimulatedCrash('after the keys were set');
       },
-      // Of the other host nothing is wrong.
+      // The other host works.
       create: async (spec, signal) => {
         isClosed = false;
         await driver.create(spec, signal);
@@ -339,8 +342,8 @@ describe('a tenant who is in before it was written down', () => {
   });
 });
 
-describe('a machine that lets us in before its engine has ended its start', () => {
-  /** Its engine is at work on it until it runs; what it says then is for the test. */
+describe('machine that accepts logins before its engine has completed the start', () => {
+  /** The engine reports `changing` until Running; the test defines its later reports. */
   const starting = (after: (driver: ComputeDriver) => Partial<ComputeDriver>) => {
     let isRunning = false;
     const wrapped = withDriver(harness, (driver) => ({
@@ -364,7 +367,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
     return { wrapped, run };
   };
 
-  it('runs and is paid for at once, and its address is written down when the start has ended', async () => {
+  it('becomes Running and billed at once, and its address is stored when the start completes', async () => {
     const { wrapped, run } = starting(() => ({}));
     const rental = await reconcileToIdle(wrapped, await run());
     expect(rental).toMatchObject({ status: 'Running', power: 'on', task: null });
@@ -373,7 +376,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
     expect(machine.privateIp).not.toBeNull();
   });
 
-  it('is handed over only after the deploy has ended if it is a whole node', async () => {
+  it('is handed over only after the deploy if it is a whole node', async () => {
     const rented = await rent(await harness.tenant(), null);
     const tries: number[] = [];
     const wrapped = withDriver(harness, (driver) => ({
@@ -385,12 +388,12 @@ describe('a machine that lets us in before its engine has ended its start', () =
       },
     }));
     const rental = await reconcileUntil(wrapped, rented, { until: 'Running' });
-    // Checks during the deploy are not counted: GPUs may still be missing for a while after it.
+    // Checks during the deploy are not counted, because GPUs may be missing for a while after it.
     expect(tries.slice(0, 4)).toEqual([0, 0, 0, 0]);
     expect(await machineOf(rental)).toMatchObject({ starting: false });
   });
 
-  it('is started once more if that came to nothing', async () => {
+  it('is started again if the start failed', async () => {
     const { wrapped, run } = starting(() => ({}));
     const rental = await run();
     await harness.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
@@ -399,7 +402,7 @@ describe('a machine that lets us in before its engine has ended its start', () =
     expect((await harness.engines.live.driver.describe(await machineOf(rental), never))?.power).toBe('on');
   });
 
-  it('fails and costs nothing if its host cannot start it', async () => {
+  it('fails without cost if its host cannot start it', async () => {
     const { wrapped, run } = starting(() => ({
       start: async () => {
         throw new DriverError('no_capacity', 'No such device.');
@@ -409,13 +412,13 @@ describe('a machine that lets us in before its engine has ended its start', () =
     await harness.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
     await harness.advance(5 * SECOND_MS);
     const failed = await reconcileUntil(wrapped, rental, { until: 'Failed' });
-    expect(failed.statusReason).toBe('The host could not start the machine to the end.');
+    expect(failed.statusReason).toBe('The host could not complete the start of the machine.');
     const ended = await reconcileUntil(wrapped, failed, { until: 'Terminated' });
     expect(await harness.paid(ended.orgId, causeOfRental(ended))).toBe(0n);
     expect((await harness.balance(ended.orgId)).held).toBe(0n);
   });
 
-  it('and is switched off by its tenant before that was seen stays off', async () => {
+  it('stays off if its tenant stops it before the start was confirmed', async () => {
     const { wrapped, run } = starting(() => ({}));
     const rental = await run();
     await harness.run(async (tx) =>
@@ -429,8 +432,8 @@ describe('a machine that lets us in before its engine has ended its start', () =
   });
 });
 
-describe('keys', () => {
-  it('are in again though whoever put them in died before anybody knew', async () => {
+describe('tenant keys', () => {
+  it('are set again if the process crashed before it stored that they were set', async () => {
     const tenant = await harness.tenant();
     const accepted = await rent(tenant, null);
     const faultyDriver = createFaultyDriver(harness);

@@ -23,9 +23,9 @@ import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts
 import { refreshVolumeClients } from '../model/rental-volumes.ts';
 
 /**
- * How a proven rental is handed to its tenant: ports, keys, user data, and Running. A tenant that has been let in must not
- * be able to hold Running up, for it pays only from then on: that it is in is written down before anything of it runs, and
- * user data is offered once before Running and again after it.
+ * Hands a verified rental over to its tenant: ports, keys, user data, then Running. Billing starts with Running, so a tenant with
+ * access must not be able to delay it: granted access is recorded before user data runs, and user data is offered once before
+ * Running and again after it.
  */
 export async function handOverRental(
   deps: ReconcileDeps,
@@ -34,7 +34,7 @@ export async function handOverRental(
 ): Promise<void> {
   const { rental } = view;
   const machines = currentMachinesOf(view).filter(({ state }) => state === 'proven');
-  const options = { what: 'Letting the tenant in', timeoutMs: deps.policy.createTimeoutMs, signal };
+  const options = { what: 'Handing a machine over', timeoutMs: deps.policy.createTimeoutMs, signal };
   const outcomes = await Promise.allSettled(
     machines.map((machine) =>
       callEngine(deps, rental, options, (end) => grantAccess(deps, view, machine, end)),
@@ -53,14 +53,14 @@ export async function handOverRental(
     return outcome?.status === 'fulfilled' && outcome.value.hasStarted;
   });
   const offered = rental.userData === null ? null : await runUserDataOnMachines(deps, view, signal, started);
-  // One that ran before is not lost for a text that it never took.
+  // A rental that ran before does not fail because of user data that never started.
   if (offered?.isImpossible === true && rental.startedAt === null) {
     return handleMachineFailure(
       deps,
       view,
       offered.machine,
       offered.error,
-      'The image cannot carry out this user data.',
+      'The image cannot run this user data. Choose another image or other user data.',
     );
   }
   await withSameTask(deps, view, 'enter running', async (tx, current) => {
@@ -68,19 +68,19 @@ export async function handOverRental(
   });
 }
 
-/** A tenant that is in already could keep us out: it is not left in there for long without paying. */
+/** Limited tries: a tenant with access could keep the platform out and use the machine unbilled. */
 async function handOverFailed(
   deps: ReconcileDeps,
   view: RentalView,
   machine: RentalMachine,
   error: unknown,
 ): Promise<void> {
-  const why = 'The machine could not be opened to its tenant.';
+  const why = 'The machine could not be handed over.';
   const isTooOften = machine.tries >= deps.policy.openTries;
   return handleMachineFailure(deps, view, machine, isTooOften ? new MachineNotUsable(why, true) : error, why);
 }
 
-/** `hasStarted`: its user data is running already. */
+/** `hasStarted`: its user data is already running. */
 async function grantAccess(
   deps: ReconcileDeps,
   view: RentalView,
@@ -99,7 +99,7 @@ async function grantAccess(
   return { hasStarted: false };
 }
 
-/** Of an engine that starts nothing inside: the platform's session does, before it is gone for good. True: it has. */
+/** For engines that cannot run user data: the platform's last SSH session starts it. Returns whether it started. */
 async function replaceKeysWithUserData(
   deps: ReconcileDeps,
   view: RentalView,
@@ -113,15 +113,14 @@ async function replaceKeysWithUserData(
   };
   const handed = await handOverOverSsh(target, { keys: view.rental.sshKeys, userData, first }, signal);
   if (handed.outcome === 'unsupported') {
-    throw new DriverError('unsupported', 'The image has no cloud-init, for which this user data is.');
+    throw new DriverError('unsupported', 'This user data needs cloud-init, which the image does not have.');
   }
   return handed.outcome === 'replaced' && handed.hasStarted;
 }
 
 /**
- * The tenant's keys take the place of the platform's, and the platform sees that its own is refused. It does so over its
- * own session: that works on every engine, and also while the engine is still busy with the start. Where nothing inside
- * takes them the engine puts them in, if it can.
+ * Replaces the readiness key by the tenant's keys and checks that it is refused. Uses SSH, which works on every engine and during
+ * the start. If SSH cannot replace the keys, the engine does, if it can.
  */
 async function replaceKeys(
   deps: ReconcileDeps,
@@ -141,19 +140,19 @@ function sshTargetOf(deps: ReconcileDeps, { guard }: ComputeDriver, machine: Ren
   const port = sshPortOf(machine);
   const { address, sshUser, hostKey } = machine;
   if (key === null || port === null || address === null || sshUser === null || hostKey === null) {
-    throw new MachineNotUsable('It was not proven.', true);
+    throw new MachineNotUsable('The machine has not passed its readiness check.', true);
   }
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey };
   return guard === undefined ? target : { ...target, guard };
 }
 
-/** Where an earlier try got as far as to replace the keys, ours is refused already. */
+/** If an earlier try already replaced the keys, the readiness key is refused here too. */
 async function requirePlatformKeyRefused(target: SshTarget, signal: AbortSignal): Promise<void> {
   if ((await isKeyRejected(target, signal)) === 'refused') return;
-  throw new MachineNotUsable('The platform key could not be taken away yet.', false);
+  throw new MachineNotUsable('The removal of the readiness key could not be confirmed.', false);
 }
 
-/** They are open to their tenant, whatever becomes of the others. */
+/** Recorded per machine, whatever happens to the other machines. */
 async function recordAccessGranted(
   deps: ReconcileDeps,
   view: RentalView,
@@ -167,14 +166,13 @@ async function recordAccessGranted(
 
 const openedFields = { state: 'open', proofKey: null, tries: 0, nextTryAt: null, lastError: null } as const;
 
-/** Nothing in the machine could ever start the text. */
 class UnsupportedUserData extends DriverError {
   constructor(cause: DriverError) {
     super('unsupported', cause.message, { cause });
   }
 }
 
-/** An engine that starts nothing inside says nothing about what could be started there. */
+/** Only an engine that runs user data inside machines can tell that an image does not support it. */
 async function runUserData(
   driver: ComputeDriver,
   machine: RentalMachine,
@@ -192,11 +190,11 @@ async function runUserData(
 interface UserDataFailure {
   readonly machine: RentalMachine;
   readonly error: unknown;
-  /** Nothing in it could ever start such a text, and nothing of it is in any machine. */
+  /** No machine has started the user data, and none ever can. */
   readonly isImpossible: boolean;
 }
 
-/** Null: every machine has started it. */
+/** Null if every machine has started its user data. */
 async function runUserDataOnMachines(
   deps: ReconcileDeps,
   view: RentalView,
@@ -228,7 +226,7 @@ async function runUserDataOnMachines(
   return null;
 }
 
-/** From this instant it costs. */
+/** Billing starts here. */
 async function startRunning(
   tx: Tx,
   view: RentalView,
@@ -258,7 +256,7 @@ async function startRunning(
   await startBilling(tx, { ...view, rental: running }, now);
 }
 
-/** User data that a machine did not take before Running. It is tried again for a while, and then the tenant is told. */
+/** Retries user data that did not start before Running. When the tries are used up, the status reason tells the tenant. */
 export async function runPendingUserData(
   deps: ReconcileDeps,
   view: RentalView,
@@ -270,7 +268,7 @@ export async function runPendingUserData(
     const { machine, error } = unstarted;
     deps.log.warn(
       { rentalId: rental.id, externalId: machine.externalId, err: error, tries: machine.tries },
-      'user data was not started yet',
+      'user data could not be started; it will be retried',
     );
     const isOver = engineFailureOf(error).isFinal || machine.tries >= deps.policy.userDataTries;
     if (!isOver) return scheduleRetry(deps, machine, engineFailureOf(error));
@@ -280,7 +278,7 @@ export async function runPendingUserData(
       await saveMachine(tx, machine, { tries: 0, nextTryAt: null, lastError: null });
     }
     const statusReason =
-      unstarted === null ? current.rental.statusReason : 'The machine did not take its user data.';
+      unstarted === null ? current.rental.statusReason : 'The user data could not be started.';
     await updateRentalAndEnqueue(tx, current.rental, { userData: null, statusReason }, rentalsActor);
   });
 }

@@ -12,7 +12,7 @@ import {
 import { createRentalHarness, MINUTE_MS, SECOND_MS, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-/** What is held against a host, and what is not; and that its tenants do not pay for it. */
+/** Tests which failures are recorded as faults of a host, and that tenants do not pay for them. */
 
 let tenant: Tenant;
 const harness = await createRentalHarness();
@@ -36,8 +36,8 @@ const faultsOf = (rental: Rental) =>
       where rental.wire_id = ${rental.wireId} order by at`,
   );
 
-describe('a start that fails', () => {
-  it('is held against the host that failed, once, and costs nothing', async () => {
+describe('failed start', () => {
+  it('is recorded once as a fault of its host, and costs nothing', async () => {
     const faultyDriver = createFaultyDriver(harness);
     faultyDriver.plan({ at: 'create', when: 'before', kind: 'failed' });
     const rental = await reconcileUntil(harness, await harness.rentInstance(tenant), {
@@ -45,13 +45,13 @@ describe('a start that fails', () => {
       faultyDriver,
     });
     expect(await faultsOf(rental)).toEqual([
-      { kind: 'start', reason: 'The host could not make the machine.', is_its_node: true },
+      { kind: 'start', reason: 'The host could not create the machine.', is_its_node: true },
     ]);
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
-  it('is held against it once, also if whoever wrote that down died and it is done again', async () => {
+  it('is recorded once if the worker crashes after the write and repeats it', async () => {
     const faultyDriver = createFaultyDriver(harness);
     const failing = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('failed', 'no')),
@@ -62,7 +62,7 @@ describe('a start that fails', () => {
     expect(await faultsOf(rental)).toHaveLength(1);
   });
 
-  it('is held against it when the machine is never ready in time', async () => {
+  it('is recorded if the machine is not ready in time', async () => {
     const silent = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('unavailable', 'no answer')),
     }));
@@ -73,14 +73,14 @@ describe('a start that fails', () => {
     expect((await faultsOf(rental)).map(({ kind }) => kind)).toEqual(['start']);
   });
 
-  it('is held against nobody when nobody tried', async () => {
+  it('is not recorded if the machine was never tried', async () => {
     const rental = await harness.rentInstance(tenant);
     await harness.advance(60 * MINUTE_MS);
     await reconcileUntil(harness, rental, { until: 'Failed' });
     expect(await faultsOf(rental)).toEqual([]);
   });
 
-  it('is held against nobody when the tenant ended it first', async () => {
+  it('is not recorded if the tenant terminated the rental first', async () => {
     const rental = await harness.rentInstance(tenant);
     const actor = tenant.call('live').cause.actor;
     await harness.run((tx) =>
@@ -91,7 +91,7 @@ describe('a start that fails', () => {
   });
 });
 
-it('a machine that its supplier deleted is a loss, paid for up to the last good sign and no further', async () => {
+it('a machine that its supplier deleted is recorded as a loss and billed to its last healthy time', async () => {
   const reconciler = createInventoryReconciler(harness);
   await advanceComparing(harness, reconciler, 10 * SECOND_MS);
   const rental = await reconcileUntil(harness, await harness.rentInstance(tenant), { until: 'Running' });
@@ -101,9 +101,9 @@ it('a machine that its supplier deleted is a loss, paid for up to the last good 
   const [machine] = (await harness.engines.market.driver.listOwned(never)).machines.filter(
     ({ orgId }) => orgId === tenant.orgId,
   );
-  await harness.engines.market.driver.terminate(machine ?? expect.fail('There is no machine.'), never);
+  await harness.engines.market.driver.terminate(machine ?? expect.fail('The tenant has no machine.'), never);
   await compareAll(reconciler);
-  const startedMs = rental.startedAt?.getTime() ?? expect.fail('It never ran.');
+  const startedMs = rental.startedAt?.getTime() ?? expect.fail('The rental never ran.');
   const lastGoodMs = harness.clock.nowMs();
   await advanceComparing(harness, reconciler, 10 * MINUTE_MS);
   await harness.sweepMeters();
@@ -111,7 +111,7 @@ it('a machine that its supplier deleted is a loss, paid for up to the last good 
   const [price] = await harness.rows<{ rate: bigint }>(
     `select rate_nano_usd_per_hour as rate from meters where cause_id = '${cause.id}'`,
   );
-  const rate = price?.rate ?? expect.fail('It was never metered.');
+  const rate = price?.rate ?? expect.fail('The rental has no meter.');
   const most = (rate * BigInt(lastGoodMs - startedMs)) / 3_600_000n;
   const paid = await harness.paid(tenant.orgId, cause);
   expect(paid).toBeGreaterThan(0n);

@@ -6,7 +6,7 @@ import { transitionRental } from '../model/rental-transitions.ts';
 import { currentMachinesOf, type Rental, type RentalView } from '../model/rental.ts';
 import { failRental } from '../money/rental-billing.service.ts';
 
-/** Marks a rental Unknown while its host is silent, and Failed once its machine is lost. */
+/** Marks a rental Unknown while its host is unreachable, and Failed when its machine is lost. */
 
 export const reconcilerActor: Actor = { kind: 'system', id: 'reconciler' };
 
@@ -24,7 +24,7 @@ export function markUnknown(
   });
 }
 
-/** Its machine is lost, and nothing after `at` is paid for. No rental fails that was not Unknown first. */
+/** Charges nothing after `at`. Every rental becomes Unknown before it fails. */
 export async function failLostRental(
   tx: Tx,
   view: RentalView,

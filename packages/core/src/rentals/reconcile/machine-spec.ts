@@ -3,25 +3,24 @@ import type { ReadinessKey } from '@millrace/compute/readiness';
 import { imageForCuda, defaultImageName, tenantImages, type ClusterRecord } from '../../fleet/index.ts';
 import { type Rental, type RentalMachine, SSH_PORT } from '../model/rental.ts';
 
-/** What is asked of the engine for a machine. */
+/** Builds the spec of a machine for its engine. */
 
-/** Throws where the tenant names an image that the cluster does not offer to tenants. Of instances the marketplace has judged. */
+/** Throws if the cluster does not offer the image to tenants. The marketplace has already checked images of instances. */
 export function imageOf(
   { kind, image, cuda }: Pick<Rental, 'kind' | 'image' | 'cuda'>,
   { settings }: Pick<ClusterRecord, 'settings'>,
 ): string {
   if (image !== null && kind !== 'instance' && !tenantImages(settings).includes(image))
-    throw new DriverError('unsupported', `The cluster offers no image ${image}.`);
+    throw new DriverError('unsupported', `The cluster does not offer the image ${image}.`);
   const withCuda = cuda === null ? null : imageForCuda(settings, cuda);
   return image ?? withCuda ?? defaultImageName(settings);
 }
 
-/** Only SSH is open during the proof. */
+/** Only SSH is open during the readiness check. */
 export function verificationPorts(machine: RentalMachine): MachineSpec['ports'] {
   return machine.ports.filter(({ internalPort }) => internalPort === SSH_PORT);
 }
 
-/** Where the platform and the tenant log in. */
 export function sshPortOf(machine: RentalMachine): number | null {
   return verificationPorts(machine)[0]?.externalPort ?? null;
 }
@@ -31,7 +30,7 @@ function hostnameOf({ publicIdentity, wireId, nodeCount }: Rental, { position }:
   return nodeCount === 1 ? `rental-${wireId}` : `rental-${wireId}-${position}`;
 }
 
-/** With the platform's key and nothing of the tenant's: that comes after the proof. */
+/** Contains the readiness key and nothing of the tenant, whose keys and user data follow with the hand-over. */
 export function machineSpecOf(
   rental: Rental,
   machine: RentalMachine,

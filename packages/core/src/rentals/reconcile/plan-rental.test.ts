@@ -12,31 +12,31 @@ const plan = (view: RentalView, due: { at: Date } | null = null): RentalPlan =>
 const doings = (view: RentalView, due: { at: Date } | null = null): string[] =>
   plan(view, due).steps.map((step) => step.do);
 
-describe('a rental that is being made', () => {
+describe('planRental for a Pending rental', () => {
   it.each<[string, Partial<RentalMachine>, string[]]>([
-    ['is asked of the engine', { state: 'wanted' }, ['create']],
-    ['is given GPUs again if it was proven before', { state: 'wanted', hostKey: 'SHA256:x' }, ['revive']],
-    ['is proven once it is made', { state: 'made' }, ['prove']],
-    ['is opened once it is proven', { state: 'proven' }, ['open']],
+    ['creates a wanted machine', { state: 'wanted' }, ['create']],
+    ['revives a machine that was verified before', { state: 'wanted', hostKey: 'SHA256:x' }, ['revive']],
+    ['verifies a created machine', { state: 'made' }, ['prove']],
+    ['hands over a verified machine', { state: 'proven' }, ['open']],
   ])('%s', (_, machine, steps) => {
     expect(doings(viewOf(rentalWith(), machineWith(machine)))).toEqual(steps);
   });
 
-  it('waits for the turn of a machine after a failure, and never past its deadline', () => {
+  it('waits for the retry of a machine, but not past the deadline', () => {
     const waiting = machineWith({ state: 'made', nextTryAt: at(2_000) });
     expect(plan(viewOf(rentalWith(), waiting))).toEqual({ steps: [], wait: at(2_000) });
     const soon = rentalWith({ taskDeadlineAt: at(1_500) });
     expect(plan(viewOf(soon, waiting)).wait).toEqual(at(1_500));
   });
 
-  it('is given up at its deadline, whatever its machines do', () => {
+  it('abandons the attempt at its deadline in any machine state', () => {
     const late = rentalWith({ taskDeadlineAt: now });
     for (const state of ['wanted', 'made', 'proven'] as const) {
       expect(doings(viewOf(late, machineWith({ state })))).toEqual(['give up']);
     }
   });
 
-  it('is opened only when the volume that it was ordered with is usable', () => {
+  it('waits for an ordered volume before the hand-over', () => {
     const around = { now, policy: defaultRentalPolicy, due: null };
     const pending = { ...around, storage: { state: 'pending' } } as const;
     const view = viewOf(rentalWith({ kind: 'bare-metal' }), machineWith({ state: 'proven' }));
@@ -55,7 +55,7 @@ describe('a rental that is being made', () => {
     expect(planRental(unproven, failed).steps).toEqual([{ do: 'fail', why: 'No room.' }]);
   });
 
-  it('of a private cloud waits for its day alone, and is handed over then', () => {
+  it('waits for the start date of a private cloud and then hands it over', () => {
     const cloudFrom = (startsAt: Date) =>
       rentalWith({
         kind: 'bare-metal',
@@ -74,39 +74,39 @@ describe('a rental that is being made', () => {
     expect(doings(viewOf(cloudFrom(now)))).toEqual(['hand over']);
   });
 
-  it('ends when its time to live does', () => {
+  it('executes an expired TTL', () => {
     expect(doings(viewOf(rentalWith(), machineWith()), { at: now })).toEqual(['carry out']);
   });
 
-  it('of several machines is opened only when all of them are proven', () => {
+  it('hands over only when all machines are verified', () => {
     const two = [machineWith({ state: 'proven' }), machineWith({ position: 2, state: 'made' })];
     expect(doings(viewOf(rentalWith({ nodeCount: 2 }), ...two))).toEqual(['prove']);
     const ready = two.map((machine) => ({ ...machine, state: 'proven' as const }));
     expect(doings(viewOf(rentalWith({ nodeCount: 2 }), ...ready))).toEqual(['open']);
   });
 
-  it('after a move is made on the other host while the first machine is removed', () => {
+  it('creates the machine on the new host while the first one is deleted', () => {
     const moved = rentalWith({ attempt: 2 });
     const left = machineWith({ state: 'doomed', terminatingSince: at(0) });
     expect(doings(viewOf(moved, left, machineWith({ attempt: 2 })))).toEqual(['create', 'cut']);
   });
 });
 
-describe('a rental that ends', () => {
+describe('planRental for an ending rental', () => {
   const ending = rentalWith({ status: 'Terminating', task: 'release', endAcceptedAt: at(0) });
-  it('has its access cut before anything else, then its machine removed, then ends', () => {
+  it('disconnects first, then deletes the machine, then ends', () => {
     const terminating = machineWith({ state: 'doomed', terminatingSince: at(0) });
     expect(doings(viewOf(ending, terminating))).toEqual(['cut']);
     expect(doings(viewOf(ending, { ...terminating, cutAt: at(10) }))).toEqual(['remove']);
     expect(doings(viewOf(ending))).toEqual(['end']);
   });
 
-  it('has nothing else done, also when something was due', () => {
+  it('ignores due actions', () => {
     expect(doings(viewOf(ending), { at: at(0) })).toEqual(['end']);
     expect(doings(viewOf({ ...ending, status: 'Failed' }), { at: at(0) })).toEqual(['end']);
   });
 
-  it('has ended for ever', () => {
+  it('plans nothing after Terminated', () => {
     expect(plan(viewOf(rentalWith({ status: 'Terminated', task: null })), { at: at(0) })).toEqual({
       steps: [],
       wait: null,
@@ -114,16 +114,16 @@ describe('a rental that ends', () => {
   });
 });
 
-describe('a rental that runs', () => {
+describe('planRental for a Running rental', () => {
   const open = machineWith({ state: 'open', hostKey: 'SHA256:x' });
-  it('is looked at when something is due, and once in a while', () => {
+  it('waits for the next due action or the periodic check', () => {
     const checkUp = new Date(now.getTime() + defaultRentalPolicy.checkUpMs);
     expect(plan(viewOf(running(), open))).toEqual({ steps: [], wait: checkUp });
     expect(plan(viewOf(running(), open), { at: at(5_000) }).wait).toEqual(at(5_000));
     expect(doings(viewOf(running(), open), { at: now })).toEqual(['carry out']);
   });
 
-  it('is switched as it was asked, unless something else is due', () => {
+  it('executes the requested task unless an action is due', () => {
     const stopping = running({ task: 'stop', taskDeadlineAt: at(9_000) });
     expect(doings(viewOf(stopping, open))).toEqual(['stop']);
     expect(doings(viewOf(stopping, open), { at: now })).toEqual(['carry out']);
@@ -131,7 +131,7 @@ describe('a rental that runs', () => {
     expect(plan(viewOf(stopping, waiting))).toMatchObject({ steps: [], wait: at(3_000) });
   });
 
-  it('is offered its user data again while it is on and nothing else is done to it', () => {
+  it('retries user data while the machine is on and no task is in progress', () => {
     const left = { userData: '#!/bin/sh\n', power: 'on' } as const;
     expect(doings(viewOf(running(left), open))).toEqual(['user data']);
     expect(doings(viewOf(running(left), open), { at: now })).toEqual(['carry out']);
@@ -141,7 +141,7 @@ describe('a rental that runs', () => {
     expect(doings(viewOf(stopping, open))).toEqual(['stop']);
   });
 
-  it('whose start had not ended when it was sold is looked at until it has, unless it is switched', () => {
+  it('confirms an unfinished start unless a power task is in progress', () => {
     const starting = { ...open, starting: true };
     const on = { power: 'on' } as const;
     expect(doings(viewOf(running(on), starting))).toEqual(['settle']);
@@ -153,7 +153,7 @@ describe('a rental that runs', () => {
     expect(doings(viewOf(running({ power: 'off' }), starting))).toEqual([]);
   });
 
-  it('whose engine is silent is not switched, and still ends when it must', () => {
+  it('executes no power task while Unknown, but executes due actions', () => {
     const unknown = running({
       status: 'Unknown',
       unhealthySince: at(0),
@@ -165,7 +165,7 @@ describe('a rental that runs', () => {
   });
 });
 
-describe('whatever the rows say', () => {
+describe('planRental for any rows', () => {
   const stages: readonly MachineStage[] = ['wanted', 'made', 'proven', 'open', 'doomed'];
   const statuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
   const anyView = fc
@@ -199,7 +199,7 @@ describe('whatever the rows say', () => {
       return viewOf(rental, ...rows);
     });
 
-  it('there is something to do, or an instant to look again, until it has ended', () => {
+  it('returns a step or a later check until the rental has ended', () => {
     fc.assert(
       fc.property(anyView, fc.option(fc.integer({ min: 0, max: 5_000 })), (view, dueMs) => {
         const { steps, wait } = plan(view, dueMs === null ? null : { at: at(dueMs) });
@@ -209,7 +209,7 @@ describe('whatever the rows say', () => {
     );
   });
 
-  it('a doomed machine is never brought up or opened, and nobody is removed who is not doomed', () => {
+  it('disconnects and deletes exactly the machines that are marked for deletion', () => {
     fc.assert(
       fc.property(anyView, (view) => {
         for (const step of plan(view).steps) {

@@ -8,12 +8,9 @@ import {
   type RentalView,
 } from '../model/rental.ts';
 
-/**
- * What is to be done about a rental now. Pure: the same rows at the same instant give the same plan, whoever asks and
- * however often, so that the work can be taken up by anyone after anything.
- */
+/** Plans the next steps of one rental from its rows and the time. Pure, so any worker can resume after any crash. */
 
-/** Something to be done to one machine. Acts of one plan do not depend on each other. */
+/** A step on one machine. The steps of a plan are independent of each other. */
 export type MachineStep = {
   readonly do: 'create' | 'revive' | 'prove' | 'settle' | 'cut' | 'remove';
   readonly machine: RentalMachine;
@@ -21,36 +18,36 @@ export type MachineStep = {
 
 export type PlanStep =
   | MachineStep
-  /** Every machine is proven: let the tenant in, and Running begins. */
+  /** All machines are verified: hand over, set Running, start billing. */
   | { readonly do: 'open' }
-  /** A private cloud begins. */
+  /** The start date of a private cloud has come. */
   | { readonly do: 'hand over' }
-  /** It runs, and its user data was not taken before. */
+  /** Retry user data that did not start before Running. */
   | { readonly do: 'user data' }
-  /** The attempt took too long. */
+  /** The attempt timed out. */
   | { readonly do: 'give up'; readonly why: string }
-  /** Another host would not help: its volume is not available. */
+  /** Another host would not help, because the volume is not available. */
   | { readonly do: 'fail'; readonly why: string }
-  /** Everything is gone: the rental has ended. */
+  /** All machines are deleted. */
   | { readonly do: 'end' }
   | { readonly do: 'stop' | 'start' | 'reboot' }
-  /** A term, a time to live or a limit has come. */
+  /** Execute the due action. */
   | { readonly do: 'carry out' };
 
 export interface RentalPlan {
-  /** All can be done at once. None: nothing before `wait`. */
+  /** May run concurrently. Empty: nothing to do before `wait`. */
   readonly steps: readonly PlanStep[];
-  /** When to look again if nothing was to be done. Null: never, it has ended. */
+  /** When to check again if there are no steps. Null after the end. */
   readonly wait: Date | null;
 }
 
-/** What the rows alone do not tell. */
+/** Inputs besides the rental's rows. */
 export interface PlanContext {
   readonly now: Date;
   readonly policy: RentalPolicy;
-  /** The next thing that its terms, its time to live or its limits ask for; null: nothing that is known of. */
+  /** The next due action; null if there is none. */
   readonly due: { readonly at: Date } | null;
-  /** The storage that it was ordered with. */
+  /** Storage that was ordered with the rental. */
   readonly storage: OrderedStorage;
 }
 
@@ -86,7 +83,6 @@ function mergePlans(one: RentalPlan, other: RentalPlan): RentalPlan {
   };
 }
 
-/** The plan of each machine by itself. */
 function planEachMachine(
   machines: readonly RentalMachine[],
   planOf: (machine: RentalMachine) => RentalPlan,
@@ -94,7 +90,7 @@ function planEachMachine(
   return machines.map(planOf).reduce(mergePlans, emptyPlan);
 }
 
-/** A machine's act now, or when its turn comes again after a failure. */
+/** The step now, or a wait until the machine's retry is due. */
 function whenRetryIsDue(machine: RentalMachine, now: Date, step: MachineStep['do']): RentalPlan {
   const { nextTryAt } = machine;
   if (nextTryAt !== null && nextTryAt > now) return waitUntil(nextTryAt);
@@ -108,7 +104,7 @@ function planDeletions(view: RentalView, { now }: PlanContext): RentalPlan {
   );
 }
 
-/** Its time to live may come to an end while it is made. */
+/** The TTL can expire during provisioning. */
 function planProvisioning(view: RentalView, around: PlanContext): RentalPlan {
   const due = planDueAction(around);
   return due.steps.length > 0 ? due : mergePlans(planAttempt(view, around), due);
@@ -119,13 +115,22 @@ function planAttempt(view: RentalView, { now, policy, storage }: PlanContext): R
   if (privateCloud !== null) return planPrivateCloudStart(privateCloud, now);
   if (storage.state === 'failed') return { steps: [{ do: 'fail', why: storage.why }], wait: null };
   const machines = currentMachinesOf(view);
-  if (machines.length === 0) return { steps: [{ do: 'give up', why: 'It has no machines.' }], wait: null };
+  if (machines.length === 0)
+    return { steps: [{ do: 'give up', why: 'The rental has no machines.' }], wait: null };
   const unproven = machines.filter((machine) => machine.state === 'wanted' || machine.state === 'made');
   const waitsForStorage = unproven.length === 0 && storage.state === 'pending';
   if (taskDeadlineAt !== null && taskDeadlineAt <= now) {
     return waitsForStorage
-      ? { steps: [{ do: 'fail', why: 'Its volume was not available in time.' }], wait: null }
-      : { steps: [{ do: 'give up', why: 'The machine was not usable in time.' }], wait: null };
+      ? {
+          steps: [
+            { do: 'fail', why: 'Provisioning timed out: the volume ordered with the rental was not ready.' },
+          ],
+          wait: null,
+        }
+      : {
+          steps: [{ do: 'give up', why: 'Provisioning timed out: the machine was not ready in time.' }],
+          wait: null,
+        };
   }
   const deadline = taskDeadlineAt === null ? emptyPlan : waitUntil(taskDeadlineAt);
   if (waitsForStorage) return mergePlans(waitUntil(new Date(now.getTime() + policy.storageLookMs)), deadline);
@@ -136,13 +141,13 @@ function planAttempt(view: RentalView, { now, policy, storage }: PlanContext): R
   );
 }
 
-/** Its machines are there already: all that is to be done is to wait for the day. */
+/** The operator has already set the machines up, so only the start date matters. */
 function planPrivateCloudStart({ startsAt }: PrivateCloud, now: Date): RentalPlan {
   const begins = new Date(startsAt);
   return begins > now ? waitUntil(begins) : { steps: [{ do: 'hand over' }], wait: null };
 }
 
-/** A machine that was proven before has its disk already: it is not made again but given GPUs and switched on. */
+/** A machine that was verified before has its disk: it gets GPUs and is switched on. */
 function provisioningStepOf(machine: RentalMachine): MachineStep['do'] {
   if (machine.state === 'made') return 'prove';
   return machine.hostKey === null ? 'create' : 'revive';
@@ -157,26 +162,25 @@ function planRunning(view: RentalView, around: PlanContext): RentalPlan {
   return [work, planStartChecks(view, now), due].reduce(mergePlans);
 }
 
-/** Those whose start had not ended when they were sold. */
+/** Machines whose engine start was still in progress when the rental became Running. */
 function planStartChecks(view: RentalView, now: Date): RentalPlan {
   if (view.rental.task !== null || view.rental.power !== 'on') return emptyPlan;
   const starting = currentMachinesOf(view).filter((machine) => machine.starting);
   return planEachMachine(starting, (machine) => whenRetryIsDue(machine, now, 'settle'));
 }
 
-/** What is to be done to a rental that runs, besides what falls due. */
 function taskStepOf({ task, power, userData }: Rental): PlanStep | null {
   if (task === 'stop' || task === 'start' || task === 'reboot') return { do: task };
   return task === null && power === 'on' && userData !== null ? { do: 'user data' } : null;
 }
 
-/** An act on all machines at once, when the turn of the last of them has come. */
+/** A step on all machines waits for the latest of their retries. */
 function whenAllRetriesAreDue(machines: readonly RentalMachine[], now: Date, step: PlanStep): RentalPlan {
   const turnMs = Math.max(0, ...machines.map(({ nextTryAt }) => nextTryAt?.getTime() ?? 0));
   return turnMs > now.getTime() ? waitUntil(new Date(turnMs)) : { steps: [step], wait: null };
 }
 
-/** What is due by the clock comes before what was asked for: an end makes the rest pointless. */
+/** Due actions come before requested tasks, because a termination makes the tasks pointless. */
 function planDueAction({ now, due, policy }: PlanContext): RentalPlan {
   const checkUp = waitUntil(new Date(now.getTime() + policy.checkUpMs));
   if (due === null) return checkUp;

@@ -12,7 +12,7 @@ import { updateRentalAndEnqueue } from '../model/rental-transitions.ts';
 import { currentMachinesOf, type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { lockView } from '../model/rental-view.ts';
 
-/** Switching machines off and on, and what follows in the books once the engine has done it. */
+/** Executes stop, start and reboot at the engine and stores the result. */
 
 type PowerTask = 'stop' | 'start' | 'reboot';
 
@@ -30,14 +30,14 @@ async function applyPowerTask(
     case 'stop':
       await driver.stop(machine, { graceMs }, signal);
       if (!release) return;
-      // They are sold to others next, so nothing of this machine may hold on to them.
+      // The GPUs are sold to others next, so this machine must not keep them.
       await driver.setPorts(machine, [], signal);
       return driver.setGpus(machine, [], signal);
     case 'start':
-      // A stop that could not take the GPUs out had closed the ports by then.
+      // A stop that failed to detach the GPUs has already closed the ports.
       await driver.setPorts(machine, machine.ports, signal);
       await driver.start(machine, signal);
-      // The engine may have died during an earlier attempt, when the machine was on and its ports were not open yet.
+      // The engine may have crashed in an earlier try, after it started the machine and before it opened the ports.
       if (machine.tries > 0) await reopenPorts(driver, machine, machine.ports, signal);
       return;
     case 'reboot':
@@ -72,9 +72,12 @@ export async function runPowerTask(
   );
   if (failure?.machine === undefined) return finishPowerTask(deps, view, task);
   const { error, machine } = failure;
-  deps.log.warn({ rentalId: rental.id, externalId: machine.externalId, task, err: error }, 'a switch failed');
+  deps.log.warn(
+    { rentalId: rental.id, externalId: machine.externalId, task, err: error },
+    'power task failed',
+  );
   const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= deps.db.clock.now();
-  // What a failed start took is given back whatever it takes: nobody pays for it.
+  // GPUs allocated for a failed start must be released, because nobody pays for them.
   const mustSucceed = task === 'stop' && !rental.gpuHeld;
   if (!mustSucceed && (engineFailureOf(error).isFinal || isLate)) return abandonPowerTask(deps, view, task);
   await scheduleRetry(deps, machine, engineFailureOf(error));
@@ -89,7 +92,7 @@ async function finishPowerTask(deps: ReconcileDeps, view: RentalView, task: Powe
   });
 }
 
-/** It stays as it was, and the tenant sees why. What the machine really is now the reconciler finds out. */
+/** Keeps the previous power state and shows the reason to the tenant. The inventory reconciler finds the real state. */
 async function abandonPowerTask(deps: ReconcileDeps, view: RentalView, task: PowerTask): Promise<void> {
   await deps.db.transaction({ name: `give up ${task}`, isolation: 'read committed' }, async (tx) => {
     const current = await lockView(tx, view.rental);
@@ -102,7 +105,7 @@ async function abandonPowerTask(deps: ReconcileDeps, view: RentalView, task: Pow
         taskOptions: {},
         taskDeadlineAt: null,
         power: task === 'start' ? 'off' : 'on',
-        statusReason: `The ${task} did not succeed; the host did not carry it out.`,
+        statusReason: `The ${task} failed on the host. Try again.`,
       },
       rentalsActor,
     );

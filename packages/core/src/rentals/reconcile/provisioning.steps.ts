@@ -47,9 +47,9 @@ import { endRunningProvisioningStep } from '../model/provisioning-steps.store.ts
 import { lockView } from '../model/rental-view.ts';
 import { hasSharedAddress, refreshVolumeClients } from '../model/rental-volumes.ts';
 
-/** How a machine comes up at its engine, and what becomes of an attempt that fails. */
+/** Creates and starts machines at their engine, and handles failed attempts. */
 
-/** What keeps a machine from being sold, beside what its engine says. */
+/** A machine that cannot be sold for a reason other than an engine error. */
 export class MachineNotUsable extends Error {
   readonly isFinal: boolean;
   constructor(message: string, isFinal: boolean) {
@@ -61,7 +61,7 @@ export class MachineNotUsable extends Error {
 const keySeal = (machine: RentalMachine) =>
   ({ table: 'rental_machines', column: 'proof_key', rowId: machine.externalId }) as const;
 
-/** Machines that were under way before the platform made host keys have none in it. */
+/** Machines created before the platform generated host keys have none. */
 type StoredKey = Omit<ReadinessKey, 'hostKey'> & Partial<Pick<ReadinessKey, 'hostKey'>>;
 
 export function unsealKey(deps: ReconcileDeps, machine: RentalMachine): StoredKey | null {
@@ -70,8 +70,8 @@ export function unsealKey(deps: ReconcileDeps, machine: RentalMachine): StoredKe
 }
 
 /**
- * The one-time key of this machine, written down before the engine hears of it: whoever goes on after a crash proves
- * with the same one. Null: the rental has moved on.
+ * The one-time readiness key of the machine. It is stored before the engine is called, so that a worker that resumes after a
+ * crash uses the same key. Null if the rental has changed meanwhile.
  */
 async function ensureVerificationKey(
   deps: ReconcileDeps,
@@ -91,12 +91,12 @@ async function ensureVerificationKey(
   });
 }
 
-/** The machine has a volume, and another machine of the region holds its private address. */
+/** The machine has a volume, and another machine of the region has its private address. */
 export class PrivateAddressTaken extends Error {}
 
 /**
- * Writes down that a machine has come further, and begins the next step once all have. False: it is wanted no more. Throws
- * `PrivateAddressTaken`, with nothing written.
+ * Stores a machine's progress and starts the next provisioning step when all machines have reached it. Returns false if the
+ * machine is no longer needed. Throws `PrivateAddressTaken` without changes.
  */
 export async function advanceMachine(
   deps: ReconcileDeps,
@@ -128,7 +128,7 @@ export const createMachine: RunMachineStep = async (deps, view, machine, signal)
   if (key === null) return;
   try {
     const cluster = await findCluster(deps.db, machine.clusterId);
-    if (cluster === null) throw new Error(`Cluster ${machine.clusterId} is not there.`);
+    if (cluster === null) throw new Error(`Cluster ${machine.clusterId} does not exist.`);
     const spec = machineSpecOf(rental, machine, { image: imageOf(rental, cluster), key });
     const driver = await deps.drivers(machine.clusterId);
     const options = { what: 'Creating a machine', timeoutMs: deps.policy.createTimeoutMs, signal };
@@ -136,7 +136,7 @@ export const createMachine: RunMachineStep = async (deps, view, machine, signal)
   } catch (error) {
     if (rental.kind === 'bare-metal' && isNodeInUse(error))
       await quarantineNodeOf(deps, view, machine, error);
-    return handleMachineFailure(deps, view, machine, error, 'The host could not make the machine.');
+    return handleMachineFailure(deps, view, machine, error, 'The host could not create the machine.');
   }
   if (!(await advanceMachine(deps, view, machine, { state: 'made' }, 'prove'))) {
     await deleteLateMachine(deps, machine);
@@ -144,8 +144,8 @@ export const createMachine: RunMachineStep = async (deps, view, machine, signal)
 };
 
 /**
- * A bare machine is its node: if the engine has another use for that, it has one for whoever comes next. Written before another
- * node is looked for, and by itself: whoever places holds no locks of nodes.
+ * An engine that uses the node for something else would refuse the next tenant too. Runs before the new placement and in its own
+ * transaction, because placing must not hold node locks.
  */
 async function quarantineNodeOf(
   deps: ReconcileDeps,
@@ -162,9 +162,9 @@ async function quarantineNodeOf(
 }
 
 /**
- * The rental ended while its machine was made. Where its removal has begun, that goes on until the engine has none. If it
- * was over before the engine heard of the machine at all, nobody knows of it but us: it has a key that is forgotten
- * everywhere and GPUs that may be sold again. What fails here the reconciler does later.
+ * Deletes a machine that was created after its rental ended. If the deletion has started, it continues by itself. If it was
+ * complete before the engine created the machine, no row refers to the machine and its GPUs may be sold again. On failure the
+ * inventory reconciler deletes the machine.
  */
 async function deleteLateMachine(deps: ReconcileDeps, machine: RentalMachine): Promise<void> {
   const { orgId, rentalId, externalId, clusterId } = machine;
@@ -173,31 +173,33 @@ async function deleteLateMachine(deps: ReconcileDeps, machine: RentalMachine): P
   const about = { rentalId, externalId };
   try {
     const driver = await deps.drivers(clusterId);
-    await withDeadline(deps.clock, 'Taking a machine back', deps.policy.callTimeoutMs, async (signal) => {
+    await withDeadline(deps.clock, 'Deleting a late machine', deps.policy.callTimeoutMs, async (signal) => {
       await driver.cutAccess(machine, signal);
       await driver.terminate(machine, signal);
     });
-    deps.log.warn(about, 'a machine that came too late was removed');
+    deps.log.warn(about, 'deleted a machine that was created after its rental ended');
   } catch (error) {
     if (isDriverError(error, 'unclean')) {
       const node = { clusterId, nodeName: machine.nodeName };
       await quarantineUncleanNodeByName(deps.db, node, { why: error.message, actor: rentalsActor });
     }
-    deps.log.warn({ ...about, err: error }, 'a machine that came too late could not be removed');
+    deps.log.warn(
+      { ...about, err: error },
+      'could not delete a machine that was created after its rental ended',
+    );
   }
 }
 
 /**
- * A machine that was stopped and had given its GPUs back gets others and is switched on. The system inside is its
- * tenant's by now, who could have it refuse us or lie to us while it works for nothing. So nobody logs in: what counts is
- * its engine's word that it is on and has these GPUs, and from then on it costs.
+ * Gives a released machine new GPUs and switches it on. The tenant controls its system, which could refuse the platform's login
+ * and run unbilled. So the engine's report that it is on with these GPUs is sufficient, and billing starts then.
  */
 export const resumeReleasedMachine: RunMachineStep = async (deps, view, machine, signal) => {
   await startProvisioningStep(deps, view, 'start');
   let revived: MachineView;
   try {
     const driver = await deps.drivers(machine.clusterId);
-    const options = { what: 'Reviving a machine', timeoutMs: deps.policy.createTimeoutMs, signal };
+    const options = { what: 'Starting a released machine', timeoutMs: deps.policy.createTimeoutMs, signal };
     revived = await callEngine(deps, view.rental, options, (end) => resumeOnEngine(driver, machine, end));
   } catch (error) {
     return handleMachineFailure(deps, view, machine, error, 'The host could not start the machine.');
@@ -217,11 +219,11 @@ async function resumeOnEngine(
   await driver.setPorts(machine, machine.ports, signal);
   await driver.start(machine, signal);
   const after = await driver.describe(machine, signal);
-  if (after === null) throw new MachineNotUsable('The machine is gone.', true);
+  if (after === null) throw new MachineNotUsable('The engine does not have the machine.', true);
   if (after.power === 'error') throw new MachineNotUsable('The machine did not boot.', true);
   const has = after.gpuPciAddresses.toSorted().join();
   if (has === machine.gpuAddresses.toSorted().join()) return after;
-  throw new MachineNotUsable(`The machine has the GPUs ${has} and not those that were sold.`, true);
+  throw new MachineNotUsable(`The machine has other GPUs than those sold: ${has}.`, true);
 }
 
 async function startProvisioningStep(
@@ -234,7 +236,7 @@ async function startProvisioningStep(
   );
 }
 
-/** What may pass is tried again; what will not ends the attempt. */
+/** Retries transient failures; a permanent failure ends the attempt. */
 export async function handleMachineFailure(
   deps: ReconcileDeps,
   view: RentalView,
@@ -246,16 +248,16 @@ export async function handleMachineFailure(
   const isFinal = error instanceof MachineNotUsable ? error.isFinal : failure.isFinal;
   deps.log.warn(
     { rentalId: view.rental.id, externalId: machine.externalId, nodeId: machine.nodeId, err: error, isFinal },
-    'a machine is not usable yet',
+    'provisioning of a machine failed',
   );
   if (!isFinal) return scheduleRetry(deps, machine, failure);
-  // What no image can do on any host is nobody's fault there.
+  // An image that no host supports is not a fault of this host.
   await abandonAttempt(deps, view, why, { atFault: isDriverError(error, 'unsupported') ? [] : [machine] });
 }
 
 /**
- * The attempt has failed. Its machines are removed whatever comes next; one other host is tried, and if there is none,
- * it was tried already, or no other will do, the rental has failed and costs nothing.
+ * Ends a failed attempt and marks its machines for deletion. Moves once to another host; if that is not possible, the rental
+ * fails and costs nothing.
  */
 export async function abandonAttempt(
   deps: ReconcileDeps,
@@ -270,7 +272,7 @@ export async function abandonAttempt(
     const hosts = atFault.map(({ nodeId }) => nodeId);
     await recordNodeFaults(tx, hosts, { kind: 'start', rentalId: rental.id, reason: why });
     if (rental.startedAt !== null) return failStart(tx, current, why);
-    // Whatever comes next, these machines have no volume any more. Their locks come before those of hosts.
+    // These machines lose their volumes in any case. Volume locks come before host locks.
     await refreshVolumeClients(tx, rental);
     await markMachinesTerminating(tx, rental.orgId, rental.id, {
       now: tx.clock.now(),
@@ -285,14 +287,14 @@ export async function abandonAttempt(
   });
 }
 
-/** Those that were not ready in time. One that nobody has asked for even once says nothing about its host. */
+/** Machines that were not ready in time. A machine that was never tried is not a fault of its host. */
 function unfinishedMachines(view: RentalView): readonly RentalMachine[] {
   return currentMachinesOf(view).filter(
     ({ state, tries }) => (state === 'wanted' || state === 'made') && tries > 0,
   );
 }
 
-/** Null: no other host has room. */
+/** Null if no other host has capacity. */
 async function placeOnOtherHost(tx: Tx, view: RentalView): Promise<Placement | null> {
   const except = currentMachinesOf(view).map(({ nodeId }) => nodeId);
   const freesAt = view.terms.findLast(({ endsAt }) => endsAt !== null)?.endsAt ?? view.rental.expiresAt;

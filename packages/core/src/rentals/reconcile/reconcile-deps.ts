@@ -12,33 +12,32 @@ import type { Rental, RentalMachine, RentalView } from '../model/rental.ts';
 import { lockView } from '../model/rental-view.ts';
 import { findRental } from '../model/rentals.store.ts';
 
-/** What all acts on a rental share: what they need, how they speak to engines, and how they write down what came of it. */
+/** Shared by all steps: dependencies, calls to engines, retries and transactions. */
 
 export interface ReconcileDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
+  /** Returns the driver of a cluster. Rejects while its engine is unreachable. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
-  /** Seals the one-time keys of proofs. */
+  /** Seals readiness keys. */
   readonly sealer: Sealer;
   readonly policy: RentalPolicy;
-  /** Absent: nothing is ever held. */
+  /** Absent: never paused. */
   readonly hold?: ReconcilePause;
-  /** Takes back money that was lent for inference, before a rental ends for lack of money. Absent: no money is lent. */
+  /** Recalls credit from inference before a rental ends for lack of money. Absent: there are no credit leases. */
   readonly recallMoney?: RecallCredit | undefined;
-  /** When this process first found too little money to convert a rental to on-demand, by the rental's id (ms). */
+  /** When this process first found too little money to convert a rental to on-demand (ms), by rental id. */
   readonly unfundedSince: Map<RentalId, number>;
 }
 
-/** Work on rentals that this process holds back, because the database is not known to be the newest state. */
+/** Pauses reconciling in this process while the database might not be the newest state. */
 export interface ReconcilePause {
   readonly isHeld: () => boolean;
-  /** When work was last possible again; null: it was never held. What could not be tried before is not late. */
+  /** When the last pause ended; null if there was none. Deletions during a pause are not late. */
   readonly heldUntil: () => Date | null;
 }
 
-/** Carries out a step on one machine. */
 export type RunMachineStep = (
   deps: ReconcileDeps,
   view: RentalView,
@@ -46,14 +45,14 @@ export type RunMachineStep = (
   signal: AbortSignal,
 ) => Promise<void>;
 
-/** How often a long call looks whether its rental is still wanted. */
+/** Interval at which a long call checks whether its rental has changed. */
 const STATUS_POLL_MS = 1_000;
-/** The same for a rental that is being removed: only an operator's write-off ends it sooner. */
+/** The same for rentals that are being deleted, which only a write-off can end sooner. */
 const DELETION_STATUS_POLL_MS = 10_000;
 
 /**
- * A call to an engine with an end: by its own time, by the caller, or because the rental has moved on to another status
- * meanwhile. A tenant who ends a rental does not wait for its boot.
+ * Calls an engine until its timeout, until the caller aborts, or until the rental's status changes: a termination does not wait
+ * for a boot.
  */
 export async function callEngine<T>(
   deps: ReconcileDeps,
@@ -70,10 +69,13 @@ export async function callEngine<T>(
       const look = findRental(deps.db, rental.orgId, rental.id);
       void look
         .then((now) => now?.status === rental.status)
-        // A look that fails says nothing; the call has its own end.
+        // A failed check is ignored; the call has its own timeout.
         .catch(() => true)
         .then((isWanted) => {
-          if (!isWanted) overtaken.abort(new DriverError('unavailable', 'No longer wanted.'));
+          if (!isWanted)
+            overtaken.abort(
+              new DriverError('unavailable', 'The status of the rental changed during the call.'),
+            );
           if (!overtaken.signal.aborted) watch();
         });
     });
@@ -90,19 +92,18 @@ export async function callEngine<T>(
 }
 
 export interface EngineFailure {
-  /** Asking again would give the same answer. */
+  /** Repeating the call would fail again. */
   readonly isFinal: boolean;
   readonly message: string;
 }
 
-/** What went wrong with an engine. Whatever is not the engine's own word may pass. */
+/** Only errors that the engine reported as final are permanent. */
 export function engineFailureOf(error: unknown): EngineFailure {
   if (isDriverError(error)) return { isFinal: error.isFinal, message: error.message };
-  // A machine that is logged into, or its host, may have worded this.
+  // The text may come from the machine or its host, so it is not trusted.
   return { isFinal: false, message: plainText(error instanceof Error ? error.message : String(error)) };
 }
 
-/** The failure is noted on the machine, and its turn comes again later. */
 export async function scheduleRetry(
   deps: ReconcileDeps,
   machine: RentalMachine,
@@ -119,7 +120,7 @@ export async function scheduleRetry(
   });
 }
 
-/** The machine as it is now, if it still is where it was when it was acted on. */
+/** The machine's current row, if its state has not changed since it was read. */
 export function findUnchangedMachine(view: RentalView, seen: RentalMachine): RentalMachine | null {
   const { attempt, position, state } = seen;
   return (
@@ -129,7 +130,7 @@ export function findUnchangedMachine(view: RentalView, seen: RentalMachine): Ren
   );
 }
 
-/** Works on the rental under its lock, if it still does what it was doing when it was read. */
+/** Runs `work` under the rental's lock if status, task and attempt are unchanged. */
 export function withSameTask(
   { db }: ReconcileDeps,
   { rental }: RentalView,
@@ -142,7 +143,6 @@ export function withSameTask(
   });
 }
 
-/** Whether the rental is still doing what it was doing when an act on it began. */
 export function isSameTask(now: Rental, seen: Rental): boolean {
   return now.status === seen.status && now.task === seen.task && now.attempt === seen.attempt;
 }

@@ -13,7 +13,7 @@ import { causeOfRental, rentalResourceOf, type Rental } from '../model/rental.ts
 import { listProvisioningSteps } from '../model/provisioning-steps.store.ts';
 import { terminateRental } from '../actions/termination.service.ts';
 
-// What comes up here stays, and a gang of two takes two nodes.
+// Rentals stay after each test, and a gang of two takes two nodes.
 const harness = await createRentalHarness({ metalFabrics: 12 });
 afterAll(() => harness.drop());
 afterEach(async () => {
@@ -24,10 +24,10 @@ const never = new AbortController().signal;
 
 const machineOf = async (rental: Rental) => {
   const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
-  return machine ?? expect.fail('There is no machine.');
+  return machine ?? expect.fail('The rental has no machine.');
 };
 
-/** What the engines still have of this organisation. */
+/** Machines of the organisation that engines still have. */
 const left = async (tenant: Tenant): Promise<number> => {
   const lists = await Promise.all(
     Object.values(harness.engines).map(({ driver }) => driver.listOwned(never)),
@@ -35,7 +35,6 @@ const left = async (tenant: Tenant): Promise<number> => {
   return lists.flatMap(({ machines }) => machines).filter(({ orgId }) => orgId === tenant.orgId).length;
 };
 
-/** Nothing is left anywhere, and nothing was paid. */
 async function expectCleanSlate(tenant: Tenant, rental: Rental): Promise<void> {
   expect(await left(tenant)).toBe(0);
   expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
@@ -69,8 +68,8 @@ const expectedEvents: Readonly<Record<Kind, readonly string[]>> = {
   ],
 };
 
-describe.each(kinds)('a rental of the kind $kind', ({ kind }) => {
-  it('comes up, is proven, lets its tenant in and nobody else, and goes without a trace', async () => {
+describe.each(kinds)('a $kind rental', ({ kind }) => {
+  it('is provisioned, verified, open only to its tenant, and deleted completely', async () => {
     const tenant = await harness.tenant();
     const accepted = await rentAs(harness, kind, tenant, { gpuCount: 2 });
     const rental = await reconcileUntil(harness, accepted, { until: 'Running' });
@@ -111,13 +110,13 @@ const commits = ['take proof key', 'advance machine', 'enter running'];
 const placesOf = ({ opensPorts }: (typeof kinds)[number]): readonly InjectedFault['at'][] =>
   opensPorts ? ['create', 'describe', 'setKeys', 'setPorts'] : ['create', 'describe', 'setKeys'];
 
-describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
+describe.each(kinds)('provisioning a $kind rental', (how) => {
   const { kind, attempts, machines: machineCount } = how;
   const places = placesOf(how);
 
   it.each(
     [...places, ...commits].flatMap((at) => (['before', 'after'] as const).map((when) => ({ at, when }))),
-  )('goes on after a failure $when $at', async (sabotage) => {
+  )('continues after a failure $when $at', async (sabotage) => {
     const tenant = await harness.tenant();
     const faultyDriver = createFaultyDriver(harness);
     const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
@@ -128,11 +127,11 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
     expect(await machineOf(rental)).toMatchObject({ state: 'open', attempt: 1 });
   });
 
-  it.each(places)('ends as Failed and costs nothing when %s fails on every host it may have', async (at) => {
+  it.each(places)('ends as Failed without cost if %s fails on every allowed host', async (at) => {
     const tenant = await harness.tenant();
     const faultyDriver = createFaultyDriver(harness);
     const accepted = await rentAs(harness, kind, tenant, { customPorts: [8080] });
-    // Of each attempt every machine may be struck; whatever is left of it holds up the way out.
+    // Each machine of each attempt may fail; remaining faults would delay the deletion.
     faultyDriver.plan({ at, when: 'before', kind: 'failed', times: attempts * machineCount });
     const failed = await reconcileUntil(harness, accepted, { until: 'Failed', faultyDriver });
     expect(failed.statusReason).not.toBeNull();
@@ -142,7 +141,7 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
     await expectCleanSlate(tenant, ended);
   });
 
-  it('is done once however many work on it at once', async () => {
+  it('happens once with concurrent workers', async () => {
     const tenant = await harness.tenant();
     const accepted = await rentAs(harness, kind, tenant, { gpuCount: 4 });
     const rental = await reconcileUntil(harness, accepted, { until: 'Running', workers: 4 });
@@ -157,9 +156,9 @@ describe.each(kinds)('bringing up a rental of the kind $kind', (how) => {
 
 const movable = kinds.filter(({ attempts }) => attempts > 1);
 
-describe.each(movable)('bringing up a rental of the kind $kind, for which any host will do', (how) => {
+describe.each(movable)('provisioning a $kind rental that may move', (how) => {
   it.each(placesOf(how))(
-    'moves to other hosts once when %s fails for good, and is clean of the first',
+    'moves once to other hosts if %s fails permanently, and deletes the first machines',
     async (at) => {
       const tenant = await harness.tenant();
       const faultyDriver = createFaultyDriver(harness);

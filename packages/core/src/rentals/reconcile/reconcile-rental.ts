@@ -14,18 +14,18 @@ import { rescheduleRental } from '../model/rentals.store.ts';
 import { readView } from '../model/rental-view.ts';
 import { readOrderedStorageOf } from '../model/rental-volumes.ts';
 
-/** `again`: something was done, look at once. `wait`: nothing before then. `ended`: nothing ever. */
+/** `again`: steps were executed, plan again. `wait`: nothing to do before then. `ended`: nothing to do ever. */
 export type ReconcileResult =
   | { readonly kind: 'again' }
   | { readonly kind: 'ended' }
   | { readonly kind: 'wait'; readonly until: Date; readonly forMs: number };
 
-/** A rental that is held is left to the sweep, which waits as well. */
+/** While paused, rentals are left to the sweep, which is paused as well. */
 const PAUSED_WAIT_MS = 15_000;
 
 /**
- * One look at a rental and whatever is to be done about it now. It may be called by anyone at any time, by two at once,
- * and again after dying anywhere inside: what was done shows in the rows or at the engine, and the rest follows.
+ * Plans and executes the next steps of one rental. Idempotent: any worker may call it, concurrently and after a crash at any
+ * point, because all progress is in the rows or at the engine.
  */
 export async function reconcileRental(
   deps: ReconcileDeps,
@@ -45,14 +45,14 @@ export async function reconcileRental(
   if (plan.steps.length === 0) return scheduleNextCheck(deps, view, plan.wait);
   const [again] = await executeSteps(deps, view, plan, { signal, due });
   if (again === undefined || plan.steps.length > 1) return { kind: 'again' };
-  // The due act waits for money. Meanwhile the other acts of the rental are carried out.
+  // The due action waits for money. Execute the other steps meanwhile.
   const others = planRental(view, { ...around, due: { at: again } });
   if (others.steps.length === 0) return scheduleNextCheck(deps, view, others.wait);
   await executeSteps(deps, view, others, { signal, due });
   return { kind: 'again' };
 }
 
-/** Returns when to try again the acts that could not be done yet. */
+/** Returns the retry times of steps that could not be executed yet. */
 async function executeSteps(
   deps: ReconcileDeps,
   view: RentalView,
@@ -106,7 +106,7 @@ async function executeStep(
 /** Shorter waits sleep inside the handler; longer ones are stored in `next_action_at` and resumed by the sweep. */
 export const SHORT_WAIT_MS = 10_000;
 
-/** Nothing is to be done before `wait`: that is written down, unless the rental has changed since it was looked at. */
+/** Stores the next check, unless the rental has changed since it was read. */
 async function scheduleNextCheck(
   deps: ReconcileDeps,
   view: RentalView,
@@ -119,7 +119,7 @@ async function scheduleNextCheck(
   const { rental } = view;
   const due = forMs < SHORT_WAIT_MS ? new Date(wait.getTime() + workingMs) : wait;
   const knownMs = rental.nextActionAt?.getTime() ?? 0;
-  // A rental that is polled every moment is not written every moment: what matters is that it does not look abandoned.
+  // A rental that is polled often is not written each time, but often enough not to be overdue.
   const isGoodEnough =
     forMs < SHORT_WAIT_MS ? knownMs > wait.getTime() && knownMs <= due.getTime() : knownMs === due.getTime();
   if (!isGoodEnough) await rescheduleRental(deps.db, rental, scheduleAt(due));
@@ -130,18 +130,18 @@ async function scheduleNextCheck(
 const ROUNDS_MAX = 2_000;
 
 /**
- * A call for the same rental waits until the running handler returns or looks at the rows again, so an accepted end is seen
- * within this time.
+ * A command for the same rental waits for the running handler, which reads the rows again within this time. So an accepted
+ * termination is seen within it.
  */
 const MAX_SLEEP_MS = 1_000;
 
-/** The steps that a durable handler records. Each call is an entry in its journal. */
+/** The steps that the Restate handler records in its journal. */
 export interface ReconcileJournal {
   round(name: string): PromiseLike<ReconcileResult>;
   sleep(ms: number): PromiseLike<void>;
 }
 
-/** Drives one rental until it has ended or its next wait is too long to sleep inside the handler. */
+/** Reconciles until the rental has ended or its next wait is too long to sleep inside the handler. */
 export async function reconcileUntilIdle(journal: ReconcileJournal): Promise<string> {
   for (let round = 1; round <= ROUNDS_MAX; round += 1) {
     const came = await journal.round(`round ${String(round)}`);

@@ -9,16 +9,16 @@ import { quiet, type RentalHarness } from '../model/rental.fixture.ts';
 import type { Rental, RentalState } from '../model/rental.ts';
 import { findRental } from '../model/rentals.store.ts';
 
-/** Works on rentals as the workflow does, on a clock that the test moves, with whatever fails that the test wants. */
+/** Reconciles rentals like the workflow, on a simulated clock and with injected faults. */
 
-/** What is to go wrong, once: a call to an engine or a transaction, before it is done or after. */
+/** A fault before or after a call to an engine or a transaction. */
 export interface InjectedFault {
-  /** The name of a driver's method, or of a transaction. */
+  /** Name of a driver method or of a transaction. */
   readonly at: string;
   readonly when: 'before' | 'after';
-  /** Of an engine's call: what it says. A transaction dies with its process. */
+  /** The engine's error. A transaction fails as if its process crashed. */
   readonly kind?: DriverErrorKind;
-  /** How often; once if not said. */
+  /** Default: once. */
   readonly times?: number;
 }
 
@@ -26,15 +26,15 @@ export interface FaultyDriver {
   readonly drivers: ReconcileDeps['drivers'];
   readonly db: Db;
   plan(sabotage: InjectedFault): void;
-  /** Has something happen just before the so-manieth call or transaction, counted from 0. */
+  /** Runs `work` just before the nth call or transaction, counted from 0. */
   interrupt(nth: number, work: () => Promise<unknown>): void;
-  /** Everything that was called so far, in order. */
+  /** All calls so far, in order. */
   readonly seen: string[];
-  /** Whether all that was planned has happened. */
+  /** Whether all planned faults have occurred. */
   spent(): boolean;
 }
 
-/** A process that died: nothing of ours catches it. */
+/** A crash of the process; product code must not catch it. */
 export class SimulatedCrash extends Error {}
 
 export function createFaultyDriver(harness: Pick<RentalHarness, 'db' | 'drivers'>): FaultyDriver {
@@ -69,7 +69,7 @@ export function createFaultyDriver(harness: Pick<RentalHarness, 'db' | 'drivers'
           around(
             name,
             () => (value as (...given: unknown[]) => Promise<unknown>).apply(target, args),
-            ({ kind = 'unavailable' }) => new DriverError(kind, `sabotaged: ${name}`),
+            ({ kind = 'unavailable' }) => new DriverError(kind, `injected fault: ${name}`),
           );
       },
     });
@@ -93,7 +93,7 @@ export function createFaultyDriver(harness: Pick<RentalHarness, 'db' | 'drivers'
   };
 }
 
-/** The same world with some methods of its engines exchanged. */
+/** The same harness with some driver methods replaced. */
 export function withDriver<Harness extends Pick<RentalHarness, 'drivers'>>(
   harness: Harness,
   change: (driver: ComputeDriver) => Partial<ComputeDriver>,
@@ -112,16 +112,15 @@ export function withDriver<Harness extends Pick<RentalHarness, 'drivers'>>(
 }
 
 export interface ReconcileOptions {
-  /** Until it has this status. */
   readonly until: RentalState;
   readonly faultyDriver?: FaultyDriver;
   readonly policy?: Partial<RentalPolicy>;
   readonly recallMoney?: ReconcileDeps['recallMoney'];
-  /** So many work on it at once. */
+  /** Number of concurrent workers. */
   readonly workers?: number;
-  /** More rounds than this, and it never ends. */
+  /** Fails after this many rounds. */
   readonly rounds?: number;
-  /** Time passes while a round is under way too: for calls that themselves wait for it. */
+  /** The clock also advances during a round, for calls that wait for it. */
   readonly ticking?: boolean;
 }
 
@@ -144,14 +143,13 @@ export function reconcileDepsOf(
     recallMoney: options.recallMoney,
     unfundedSince: options.unfundedSince ?? new Map(),
     sealer: harness.sealer,
-    // Within a look no time of the test's clock passes, and a boot of seconds takes few looks.
+    // One check per step, and a long poll interval, keep the number of rounds small.
     policy: { ...defaultRentalPolicy, lookForMs: 0, pollMs: 2_000, ...options.policy },
   };
 }
 
 /**
- * Rounds until the rental has the status, as several workers at once if asked for. A round that dies is begun again. The
- * clock moves only when there is nothing to do, and a little with each look at a machine that boots in real time.
+ * Runs rounds until the rental has the status. A crashed round is repeated. The clock advances only when there is nothing to do.
  */
 export async function reconcileUntil(
   harness: ReconcileHarness,
@@ -162,7 +160,7 @@ export async function reconcileUntil(
   const never = new AbortController().signal;
   const once = () =>
     reconcileRental(deps, rental.orgId, rental.id, never).catch((error: unknown) => {
-      // The workflow repeats a round that waited too long for a lock, as on a slow machine.
+      // The workflow also repeats a round that waited too long for a lock.
       if (error instanceof SimulatedCrash || isContended(error)) return { kind: 'again' } as const;
       throw error;
     });
@@ -178,7 +176,7 @@ export async function reconcileUntil(
   throw new Error(`The rental is ${end?.status} (${end?.statusReason}) and never became ${options.until}.`);
 }
 
-/** A second of the test's clock for every few milliseconds of ours. */
+/** Advances the simulated clock one second per 20 ms of real time. */
 async function whileTimePasses<T>(harness: Pick<ReconcileHarness, 'clock'>, work: Promise<T>): Promise<T> {
   let isDone = false;
   const done = work.finally(() => (isDone = true));
@@ -189,10 +187,10 @@ async function whileTimePasses<T>(harness: Pick<ReconcileHarness, 'clock'>, work
   return done;
 }
 
-/** A wait this long counts as nothing to do. */
+/** A wait this long counts as idle. */
 const IDLE_WAIT_MS = 60_000;
 
-/** Rounds until nothing is to be done for a while, whatever its status. */
+/** Runs rounds until the rental is idle, in any status. */
 export async function reconcileToIdle(
   harness: ReconcileHarness,
   rental: Rental,
@@ -206,5 +204,5 @@ export async function reconcileToIdle(
     if (isIdle && now !== null) return now;
     if (came.kind === 'wait') await harness.advance(Math.max(1, came.forMs));
   }
-  throw new Error('There is always something to be done.');
+  throw new Error('The rental never became idle.');
 }

@@ -11,7 +11,7 @@ import type { Rental } from '../model/rental.ts';
 import { listMachines } from '../model/machines.store.ts';
 import { findRental } from '../model/rentals.store.ts';
 
-/** Nobody answers the calls of this world: what happens is what the sweeps do. */
+/** No handler runs in this harness, so only the sweeps make progress. */
 
 const harness = await createRentalHarness();
 afterAll(() => harness.drop());
@@ -35,14 +35,14 @@ const end = (tenant: Tenant, rental: Rental) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
-/** Ended, with its access cut: what is left is not urgent. */
+/** Terminated and disconnected, so that the rest is not urgent. */
 async function cutByHand(tenant: Tenant, rental: Rental): Promise<void> {
   await end(tenant, rental);
   await reconcileRental(reconcileDepsOf(harness), rental.orgId, rental.id, never);
 }
 
-describe('a rental that nobody works on', () => {
-  it('is called for again once in a while, by one of those who sweep', async () => {
+describe('rental without a running handler', () => {
+  it('is enqueued again after a while by one of the concurrent sweeps', async () => {
     const tenant = await harness.tenant();
     const rental = await harness.rent(tenant, 'live');
     expect(await calls(rental)).toBe(1);
@@ -55,7 +55,7 @@ describe('a rental that nobody works on', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('is driven by a worker itself when it was called for in vain, and is not touched before', async () => {
+  it('is reconciled directly only after its commands had no effect', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const recover = recovery();
@@ -77,33 +77,36 @@ describe('a rental that nobody works on', () => {
   });
 
   describe(failingLoop('call for due rentals'), () => {
-    it.each<Poison>(['throws', 'times out'])('whose call %s stops no call for others', async (how) => {
-      const [bad, good] = [await harness.tenant(), await harness.tenant()];
-      const rentals = [await harness.rent(bad, 'live'), await harness.rent(good, 'live')] as const;
-      await harness.advance(21_000);
-      const removeFault = await poisonRows(harness.database, {
-        table: 'outbox',
-        when: `new.org_id = '${toUuid(bad.orgId)}'`,
-        how,
-      });
-      await enqueueDueRentals(harness.db, 100, { log: quiet });
-      await removeFault();
-      expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
-      await harness.advance(60_000);
-      await enqueueDueRentals(harness.db, 100, { log: quiet });
-      expect(await calls(rentals[0])).toBe(2);
-      for (const [tenant, rental] of [
-        [bad, rentals[0]],
-        [good, rentals[1]],
-      ] as const) {
-        await end(tenant, rental);
-        await reconcileUntil(harness, rental, { until: 'Terminated' });
-      }
-    });
+    it.each<Poison>(['throws', 'times out'])(
+      'whose command %s does not block commands for others',
+      async (how) => {
+        const [bad, good] = [await harness.tenant(), await harness.tenant()];
+        const rentals = [await harness.rent(bad, 'live'), await harness.rent(good, 'live')] as const;
+        await harness.advance(21_000);
+        const removeFault = await poisonRows(harness.database, {
+          table: 'outbox',
+          when: `new.org_id = '${toUuid(bad.orgId)}'`,
+          how,
+        });
+        await enqueueDueRentals(harness.db, 100, { log: quiet });
+        await removeFault();
+        expect([await calls(rentals[0]), await calls(rentals[1])]).toEqual([1, 2]);
+        await harness.advance(60_000);
+        await enqueueDueRentals(harness.db, 100, { log: quiet });
+        expect(await calls(rentals[0])).toBe(2);
+        for (const [tenant, rental] of [
+          [bad, rentals[0]],
+          [good, rentals[1]],
+        ] as const) {
+          await end(tenant, rental);
+          await reconcileUntil(harness, rental, { until: 'Terminated' });
+        }
+      },
+    );
   });
 
   describe(failingLoop('repair late rentals'), () => {
-    it('is called for when it is late though another rental cannot be read', async () => {
+    it('is enqueued when late although another rental is unreadable', async () => {
       const tenant = await harness.tenant();
       const rentals = [await harness.rent(tenant, 'live'), await harness.rent(tenant, 'live')] as const;
       const late = `deadline_at = '${new Date(harness.clock.nowMs() - 1).toISOString()}'`;
@@ -124,7 +127,7 @@ describe('a rental that nobody works on', () => {
     });
 
     it.each<Poison>(['throws', 'times out'])(
-      'whose call %s stops no call for another late rental',
+      'whose command %s does not block another late rental',
       async (how) => {
         const [bad, good] = [await harness.tenant(), await harness.tenant()];
         const rentals = [await harness.rent(bad, 'live'), await harness.rent(good, 'live')] as const;
@@ -148,7 +151,7 @@ describe('a rental that nobody works on', () => {
     );
   });
 
-  it('has its access cut within the promised time though the first attempt to cut it fails', async () => {
+  it('is disconnected within the promised time although the first try fails', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const recover = recovery();
@@ -176,7 +179,7 @@ describe('a rental that nobody works on', () => {
 
   describe(failingLoop('recover stuck rentals'), () => {
     it.each<Poison>(['throws', 'times out'])(
-      'whose write %s does not delay the cut of access to another rental, and is cut off after the cause is gone',
+      'whose write %s does not delay the disconnection of another rental, and is disconnected when the fault ends',
       async (how) => {
         const tenant = await harness.tenant();
         const [bad, good] = [
@@ -205,7 +208,7 @@ describe('a rental that nobody works on', () => {
       },
     );
 
-    it('has its access cut within seconds while eight others cannot be worked on at all', async () => {
+    it('is disconnected within seconds while eight others are unreadable', async () => {
       const tenant = await harness.tenant();
       const broken: Rental[] = [];
       for (let nth = 0; nth < 8; nth += 1) {

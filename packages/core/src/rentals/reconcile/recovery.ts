@@ -8,16 +8,13 @@ import { enqueueReconcile, scheduleSoon, RENTAL_OVERDUE_MS } from '../model/rent
 import { type Rental, rentalsActor } from '../model/rental.ts';
 import { listDueRentals, listStuckRentals, claimDueRentals } from '../model/rentals.store.ts';
 
-const enqueuedCounter = counter(
-  'millrace_rentals_redriven_total',
-  'Rentals that were due, and were called for by the sweep',
-);
+const enqueuedCounter = counter('millrace_rentals_redriven_total', 'Due rentals that the sweep enqueued');
 
 const dueLoop = defineLoop({ name: 'call for due rentals', over: 'organisations' });
 
 /**
- * Calls for whatever is due: terms and times to live that have come, waits that were too long to sleep through, and all
- * that was forgotten elsewhere. Several may sweep at once; each rental is called for by one of them.
+ * Enqueues due rentals: due actions, waits too long for a handler, and lost commands. Several workers may sweep at once; each
+ * rental is enqueued by one of them.
  */
 export async function enqueueDueRentals(
   db: Db,
@@ -31,7 +28,7 @@ export async function enqueueDueRentals(
     together: async (some) => {
       count += await db.transaction({ name: 'redrive rentals', isolation: 'read committed' }, async (tx) => {
         const now = tx.clock.now();
-        // A call is no sign of work on the rental: the time from which it is late stays.
+        // A command is not progress, so the deadline stays unchanged.
         const due = await claimDueRentals(tx, { now, ids: some, ...scheduleSoon(now) });
         for (const rental of due) await enqueueReconcile(tx, rental, rentalsActor);
         return due.length;
@@ -44,12 +41,12 @@ export async function enqueueDueRentals(
 
 const recoveredCounter = counter(
   'millrace_rentals_forsaken_total',
-  'Rentals that nobody worked on though they were called for, and that a worker drove by itself',
+  'Rentals without a running handler that a worker reconciled directly',
 );
 
-/** A rental whose handler has not run for this long is no longer left to Restate. */
+/** A rental whose handler has not run for this long is reconciled directly. */
 const STUCK_MS = 60_000;
-/** The same for a rental whose access must be cut, which is promised within seconds. */
+/** The same for rentals to be disconnected, which is promised within seconds. */
 const DISCONNECT_LATE_MS = 2_000;
 const ROUNDS_MAX = 50;
 
@@ -58,20 +55,20 @@ const recoveryLoop = defineLoop({
   over: 'organisations',
   timeoutMs: 45_000,
   atOnce: 32,
-  // Access is cut within five seconds, also if the first attempt fails.
+  // Disconnection is promised within five seconds, also if the first try fails.
   firstRetryMs: 1_000,
   maxRetryMs: 10 * 60_000,
 });
 
 export interface RentalRecovery {
-  /** Takes up stuck rentals as far as there is room, and answers how many it has begun. */
+  /** Starts stuck rentals while slots are free, and returns their number. */
   recover(signal: AbortSignal): Promise<number>;
 }
 
 /**
- * Works on rentals whose handlers were called repeatedly and did not run: Restate may be away, or a call may be
- * stuck behind one that was pinned to a worker which never returns. A rental is claimed by one worker, has its own deadline,
- * and is postponed after a failure, so that failing rentals do not hold back the others.
+ * Reconciles rentals whose commands were sent repeatedly without effect: Restate may be down, or a handler may be pinned to a
+ * worker that never returns. A rental is claimed by one worker, has its own deadline, and is postponed after a failure, so that
+ * it does not block the others.
  */
 export function createRentalRecovery(deps: ReconcileDeps): RentalRecovery {
   const { db, clock, log } = deps;
@@ -97,7 +94,7 @@ export function createRentalRecovery(deps: ReconcileDeps): RentalRecovery {
         key: ({ id }) => toUuid(id),
         work: (rental, ends) => reconcileRounds(deps, rental, ends),
         signal,
-        // Slow rentals keep their slots; the next round runs beside them.
+        // Slow rentals keep their slots while the next run starts beside them.
         maxWaitMs: 1_000,
       });
       return found.length;
@@ -110,7 +107,7 @@ async function reconcileRounds(
   { orgId, id }: Pick<Rental, 'orgId' | 'id'>,
   signal: AbortSignal,
 ): Promise<void> {
-  deps.log.warn({ rentalId: id }, 'no handler works on a rental, so this worker does');
+  deps.log.warn({ rentalId: id }, 'no handler runs for this rental; reconciling it directly');
   for (let round = 0; round < ROUNDS_MAX && !signal.aborted; round += 1) {
     const { kind } = await reconcileRental(deps, orgId, id, signal);
     if (kind !== 'again') return;

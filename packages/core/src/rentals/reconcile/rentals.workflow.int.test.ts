@@ -11,7 +11,7 @@ import { createRentalHarness, quiet, SECOND_MS } from '../model/rental.fixture.t
 import type { Rental } from '../model/rental.ts';
 import { createRentalWorkflow } from './rentals.workflow.ts';
 
-/** The durable object on a real Restate. What its rounds do is tried without one. */
+/** Tests the object on a real Restate; its rounds are tested without one. */
 
 const { restate } = testEndpoints();
 const names = testNames();
@@ -33,7 +33,7 @@ afterAll(async () => {
   await harness.drop();
 });
 
-/** Half of what it would take without anybody looking: a machine that does much else has time for it too. */
+/** Half of the time that it takes without a command, so that slow machines pass too. */
 const timeoutMs = 30 * SECOND_MS;
 
 let calls = 0;
@@ -53,12 +53,12 @@ const reconcile = (rental: Rental): Promise<unknown> =>
     },
   });
 
-it('an end is carried out at once, also while the next thing that is due is waited for', async () => {
+it('a termination is executed at once while the handler waits for the next due action', async () => {
   const tenant = await harness.tenant();
   const rental = await startRunningRental(harness, tenant, { ttlSeconds: 60 });
   const { nextActionAt } = (await viewOf(harness, rental)).rental;
   await reconcile(rental);
-  await eventually({ what: 'somebody to wait for its end', timeoutMs }, async () => {
+  await eventually({ what: 'the handler to wait for the expiry', timeoutMs }, async () => {
     const { rental: now } = await viewOf(harness, rental);
     return now.nextActionAt?.getTime() !== nextActionAt?.getTime();
   });
@@ -69,7 +69,7 @@ it('an end is carried out at once, also while the next thing that is due is wait
     }),
   );
   await reconcile(rental);
-  await eventually({ what: 'its access to be cut', timeoutMs }, async () => {
+  await eventually({ what: 'the tenant to be disconnected', timeoutMs }, async () => {
     const [machine] = await listMachines(harness.db, tenant.orgId, rental.id, 'all');
     return machine !== undefined && machine.cutAt !== null;
   });

@@ -5,22 +5,21 @@ import { reconcileRental, reconcileUntilIdle } from './reconcile-rental.ts';
 import type { ReconcileDeps } from './reconcile-deps.ts';
 import { rentalObject } from '../model/rental-transitions.ts';
 
-/** What the outbox hands over: which rental to work on. */
 export interface ReconcileCommand {
   readonly orgId: string;
   readonly rentalId: string;
 }
 
-/** A round ends by itself; one that does not is begun again by whoever comes next. */
+/** Rounds have their own timeouts; a round that hangs is repeated. */
 const stepLimits = { maxAttempts: 5, timeoutMs: 180_000, firstRetryMs: 500, longestRetryMs: 5_000 };
 
 /**
- * Works on rentals, one object for each, so that two do not work on the same one. Restate makes it prompt and takes it up
- * again at once after a crash. All that is to be done follows from PostgreSQL: if Restate forgets, the sweep calls again.
+ * Restate object per rental, so that two handlers do not reconcile the same one. Restate makes it prompt and resumes it after a
+ * crash. All state is in PostgreSQL: if Restate loses its state, the sweep enqueues the rentals again.
  */
 export function createRentalWorkflow(
   deps: ReconcileDeps & {
-    /** Another name, so that tests can share one Restate. */
+    /** Lets tests share one Restate. */
     readonly service?: string;
   },
 ) {
@@ -29,7 +28,8 @@ export function createRentalWorkflow(
     handlers: {
       [rentalObject.handler]: async (ctx: ObjectContext, command: ReconcileCommand): Promise<string> => {
         const [orgId, id] = [parseId('org', command.orgId), parseId('rnt', command.rentalId)];
-        if (orgId === null || id === null) throw new TerminalError('The command names no rental.');
+        if (orgId === null || id === null)
+          throw new TerminalError('The command contains no valid rental id.');
         return reconcileUntilIdle({
           round: (name) => step(ctx, name, stepLimits, (signal) => reconcileRental(deps, orgId, id, signal)),
           sleep: (ms) => ctx.sleep(ms),

@@ -21,7 +21,7 @@ import {
 import type { Rental } from '../model/rental.ts';
 import { findRental } from '../model/rentals.store.ts';
 
-/** Removals whose engine does not answer, driven as a worker and Restate do it, on a clock that the test moves. */
+/** Tests deletions whose engine does not respond, with sweep and handlers on a simulated clock. */
 
 const harness = await createRentalHarness({ lookEveryMs: DAY_MS });
 afterAll(() => harness.drop());
@@ -37,7 +37,7 @@ interface Work {
   statements: number;
 }
 
-/** Runs the sweep every `stepMs` and one handler for each command, for `forMs` of the test's clock. */
+/** Runs the sweep every `stepMs`, and one handler for each command, for `forMs` of simulated time. */
 async function work(forMs: number, stepMs = 5 * SECOND_MS, deps = reconcileDepsOf(harness)): Promise<Work> {
   const done: Work = { rounds: 0, sleeps: 0, statements: 0 };
   const untilMs = harness.clock.nowMs() + forMs;
@@ -48,7 +48,7 @@ async function work(forMs: number, stepMs = 5 * SECOND_MS, deps = reconcileDepsO
         return reconcileRental(deps, orgId, id, never);
       },
       sleep: async (ms) => {
-        if (harness.clock.nowMs() >= untilMs) throw new Error('The time of the measurement is over.');
+        if (harness.clock.nowMs() >= untilMs) throw new Error('The measurement has ended.');
         done.sleeps += 1;
         await harness.clock.advance(ms);
       },
@@ -69,7 +69,7 @@ async function work(forMs: number, stepMs = 5 * SECOND_MS, deps = reconcileDepsO
   return done;
 }
 
-/** Looks as the fleet's observer does, until it has found the engine silent. */
+/** Polls like the fleet's observer, until the engine counts as silent. */
 async function watchFor(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 10 * SECOND_MS) {
     await harness.clock.advance(10 * SECOND_MS);
@@ -82,7 +82,7 @@ const end = (tenant: Tenant, rental: Rental) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
-/** Engines whose removals are refused while the database is not known to be the newest state, as in a worker. */
+/** Engines that refuse deletions while reconciling is paused, as in a worker. */
 function heldDeps() {
   const held = { is: true, until: null as Date | null };
   const refuse = async (): Promise<never> => {
@@ -104,8 +104,8 @@ function heldDeps() {
 
 const statusOf = async (rental: Rental) => (await findRental(harness.db, rental.orgId, rental.id))?.status;
 
-describe('a removal on a cluster that does not answer', () => {
-  it('costs a handful of statements a minute, calls no engine, and resumes when the cluster answers', async () => {
+describe('deletion on an unreachable cluster', () => {
+  it('costs few statements per minute, calls no engine, and resumes when the cluster responds', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const reconciler = createInventoryReconciler(harness);
@@ -130,8 +130,8 @@ describe('a removal on a cluster that does not answer', () => {
   });
 });
 
-describe('a removal that its engine refuses', () => {
-  it('is retried with a growing interval that reaches ten minutes', async () => {
+describe('deletion that the engine refuses', () => {
+  it('is retried with a backoff of up to ten minutes', async () => {
     const tenant = await harness.tenant();
     await harness.watch();
     const tags = { 'millrace.fault': 'stuck-terminate', 'millrace.fault.for_ms': String(DAY_MS) };
@@ -157,14 +157,14 @@ describe('a removal that its engine refuses', () => {
   });
 });
 
-describe('a removal that is held because the database is not known to be the newest state', () => {
-  it('counts as neither tried nor late, and its node is not quarantined when it is tried afterwards', async () => {
+describe('deletion while reconciling is paused', () => {
+  it('counts as neither tried nor late, and does not quarantine the node afterwards', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const { held, deps } = heldDeps();
     const machine = async () => {
       const [found] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
-      return found ?? expect.fail('There is no machine.');
+      return found ?? expect.fail('The rental has no machine.');
     };
     const nodeStatus = async () => (await findNode(harness.db, (await machine()).nodeId))?.status;
     await end(tenant, rental);

@@ -24,7 +24,7 @@ import { failLostRental } from './lost-rental.ts';
 import { type RentalMachine, type RentalView, rentalsActor } from '../model/rental.ts';
 import { lockView } from '../model/rental-view.ts';
 
-/** How a machine is proven usable: the platform logs in with a key of this machine alone and counts what was sold. */
+/** Runs the readiness check: logs in with the machine's one-time key and counts its GPUs. */
 
 interface VerifiedAccess {
   readonly address: string;
@@ -34,23 +34,23 @@ interface VerifiedAccess {
   readonly starting: boolean;
 }
 
-/** Most machines are up within so many looks; those that take longer are looked at less often. */
+/** Most machines are ready within these checks; the later ones are less frequent. */
 const FIRST_CHECKS = 3;
 const FREQUENT_CHECKS = 40;
 /** After this many failed checks of a machine that is on, its ports are opened again. */
 const REOPEN_PORTS_EVERY = 20;
 
-/** Somebody is there, and does not know the key yet. */
+/** An SSH server responds but does not know the key yet. */
 class LoginRefused extends MachineNotUsable {
   constructor(message: string) {
     super(message, false);
   }
 }
 
-/** Such checks are not counted: the machine could not be checked at all. */
+/** Not counted as a try, because the machine could not be checked. */
 class DeployRunning extends MachineNotUsable {
   constructor() {
-    super('The deploy has not ended yet.', false);
+    super('The deploy is still in progress.', false);
   }
 }
 
@@ -64,7 +64,7 @@ export const verifyMachine: RunMachineStep = async (deps, view, machine, signal)
   let proof: VerifiedAccess;
   try {
     const driver = await deps.drivers(machine.clusterId);
-    const options = { what: 'Proving a machine', timeoutMs: deps.policy.callTimeoutMs, signal };
+    const options = { what: 'The readiness check', timeoutMs: deps.policy.callTimeoutMs, signal };
     proof = await callEngine(deps, view.rental, options, (end) => verifyAccess(deps, machine, driver, end));
   } catch (error) {
     if (error instanceof MachineNotUsable && !error.isFinal) {
@@ -72,17 +72,20 @@ export const verifyMachine: RunMachineStep = async (deps, view, machine, signal)
       const isCounted = !(error instanceof DeployRunning);
       return scheduleRetry(deps, machine, engineFailureOf(error), { afterMs, isCounted });
     }
-    const why = error instanceof MachineNotUsable ? error.message : 'The machine could not be proven usable.';
+    const why = error instanceof MachineNotUsable ? error.message : 'The readiness check failed.';
     return handleMachineFailure(deps, view, machine, error, why);
   }
   try {
     await advanceMachine(deps, view, machine, { state: 'proven', ...proof }, 'open');
   } catch (error) {
     if (!(error instanceof PrivateAddressTaken)) throw error;
-    // The address may be free soon: the machine that has it may be on its way out. If not, the attempt ends at its deadline.
+    // The machine that has the address may be about to be deleted. Otherwise the attempt ends at its deadline.
     const { rentalId, externalId, nodeId } = machine;
     const { privateIp } = proof;
-    deps.log.error({ rentalId, externalId, nodeId, privateIp }, 'two machines have one private address');
+    deps.log.error(
+      { rentalId, externalId, nodeId, privateIp },
+      'private address is in use by another machine',
+    );
     await scheduleRetry(deps, machine, { isFinal: false, message: error.message });
   }
 };
@@ -96,21 +99,21 @@ async function verifyAccess(
   const key = unsealKey(deps, machine);
   const port = sshPortOf(machine);
   if (key === null || port === null) {
-    throw new MachineNotUsable('It cannot be proven: it has no key or no port.', true);
+    throw new MachineNotUsable('The machine has no readiness key or no SSH port.', true);
   }
   const { address, privateIps, sshUser, power } = await describeStarted(driver, machine, signal);
-  // Until the deploy of a whole node has ended, its installer may answer at the address, and the deploy may still fail.
+  // During the deploy of a whole node its installer may respond at the address, and the deploy can still fail.
   if (power !== 'on' && !driver.can.sharesNodes) throw new DeployRunning();
   if (address === null) throw new MachineNotUsable('The machine has no address yet.', false);
-  // The platform put this key into the machine: any other belongs to someone who answers in its place.
+  // The platform installed this host key: another one belongs to a different server.
   const hostKey = machine.hostKey ?? key.hostKey?.fingerprint;
   if (hostKey === undefined)
-    throw new MachineNotUsable('It was made before host keys were known beforehand.', true);
+    throw new MachineNotUsable('The machine was created without a known host key.', true);
   const guard = driver.guard === undefined ? {} : { guard: driver.guard };
   const target = { host: address, port, user: sshUser, privateKey: key.privateKey, hostKey, ...guard };
   const look = await loginUntilDeadline(deps, machine, target, signal);
   if (look.outcome === 'wrong-host-key')
-    throw new MachineNotUsable('The machine shows another host key.', true);
+    throw new MachineNotUsable('The machine presented an unexpected host key.', true);
   if (look.outcome === 'refused') throw new LoginRefused(look.detail);
   if (look.outcome !== 'in') {
     const isDue = power === 'on' && machine.tries > 0 && machine.tries % REOPEN_PORTS_EVERY === 0;
@@ -119,17 +122,17 @@ async function verifyAccess(
   }
   const sold = machine.gpuAddresses.length;
   if (look.gpuCount !== sold) {
-    // Fewer may be drivers that are still loading.
+    // With fewer GPUs the drivers may still be loading.
     const isFinal = look.gpuCount > sold || machine.tries >= deps.policy.gpuLooks;
-    throw new MachineNotUsable(`The machine has ${look.gpuCount} GPUs where ${sold} were sold.`, isFinal);
+    throw new MachineNotUsable(`The machine has ${look.gpuCount} GPUs instead of ${sold}.`, isFinal);
   }
   const privateIp = privateIps[0] ?? null;
   return { address, sshUser, privateIp, hostKey: look.hostKey, starting: power !== 'on' };
 }
 
 /**
- * Opens the ports again. An engine that dies during a start may leave a machine that runs while nothing listens at its
- * ports, and after its return the engine does not notice that.
+ * Opens the ports again. An engine that crashes during a start may leave a running machine without port listeners, and does not
+ * notice after its restart.
  */
 export async function reopenPorts(
   driver: ComputeDriver,
@@ -142,7 +145,7 @@ export async function reopenPorts(
   await driver.setPorts(machine, ports, signal);
 }
 
-/** One that is off was not started to the end, or not at all: started once more, it is on or its engine says why not. */
+/** A machine that is off did not complete its start. Starting it again succeeds or makes the engine report the cause. */
 async function describeStarted(
   driver: ComputeDriver,
   machine: RentalMachine,
@@ -153,12 +156,12 @@ async function describeStarted(
     await driver.start(machine, signal);
     seen = await driver.describe(machine, signal);
   }
-  if (seen === null) throw new MachineNotUsable('The machine is gone.', true);
+  if (seen === null) throw new MachineNotUsable('The engine does not have the machine.', true);
   if (seen.power === 'error') throw new MachineNotUsable('The machine did not boot.', true);
   return seen;
 }
 
-/** Some let somebody in sooner than their engine calls them on, so at first they are asked for a while, and often. */
+/** Some machines accept logins before their engine reports them on, so the first checks retry for a while. */
 async function loginUntilDeadline(
   deps: ReconcileDeps,
   machine: RentalMachine,
@@ -176,26 +179,26 @@ async function loginUntilDeadline(
 }
 
 /**
- * A machine that let us in before its engine had ended its start, and runs. That the start comes to nothing after all is
- * rare; then it was its host's fault, and nothing usable was delivered. What else may befall it the reconciler sees.
+ * Checks a Running machine whose engine start was still in progress. If the start fails after all, the host is at fault and
+ * nothing usable was delivered. The inventory reconciler handles all later failures.
  */
 export const confirmStart: RunMachineStep = async (deps, view, machine, signal) => {
   let seen: MachineView;
   try {
     const driver = await deps.drivers(machine.clusterId);
-    const options = { what: 'Seeing a start end', timeoutMs: deps.policy.callTimeoutMs, signal };
+    const options = { what: 'Confirming a start', timeoutMs: deps.policy.callTimeoutMs, signal };
     seen = await callEngine(deps, view.rental, options, (end) => describeStarted(driver, machine, end));
   } catch (error) {
     const failure = engineFailureOf(error);
     if (!failure.isFinal) return scheduleRetry(deps, machine, failure);
     deps.log.warn(
       { rentalId: view.rental.id, externalId: machine.externalId, err: error },
-      'a start came to nothing',
+      'start failed after the hand-over',
     );
     return failUnfinishedStart(deps, view, machine);
   }
   if (seen.power !== 'on') {
-    const failure = { isFinal: false, message: 'Its start has not ended yet.' };
+    const failure = { isFinal: false, message: 'The start is still in progress.' };
     const isSoon = machine.tries < FREQUENT_CHECKS;
     return scheduleRetry(deps, machine, failure, isSoon ? { afterMs: deps.policy.pollMs } : {});
   }
@@ -219,7 +222,7 @@ async function failUnfinishedStart(
     if (findUnchangedMachine(current, machine)?.starting !== true) return;
     await failLostRental(tx, current, {
       at: current.rental.startedAt ?? tx.clock.now(),
-      why: 'The host could not start the machine to the end.',
+      why: 'The host could not complete the start of the machine.',
       actor: rentalsActor,
     });
   });

@@ -111,7 +111,7 @@ async function fault(kind: 'start' | 'loss', agoMs = 0, nth = 0): Promise<void> 
   const at = new Date(clock.nowMs() - agoMs);
   const rental = rentals[nth] ?? expect.fail('There are not so many rentals.');
   await sql`insert into node_faults (node_id, at, rental_id, kind, reason)
-    values (${toUuid(machine.nodeId)}, ${at}, ${toUuid(rental.id)}, ${kind}, 'The host could not make the machine.')`.execute(
+    values (${toUuid(machine.nodeId)}, ${at}, ${toUuid(rental.id)}, ${kind}, 'The host could not create the machine.')`.execute(
     db.kysely,
   );
 }
