@@ -28,8 +28,8 @@ const explained = {
   nodesConsidered: 12,
   nodesFitting: 0,
   obstacles: [
-    { code: 'NODE_DRAINING', message: 'They take nothing new.', nodeCount: 1 },
-    { code: 'NO_FREE_GPUS', message: 'They are not wholly free.', nodeCount: 11 },
+    { code: 'NODE_DRAINING', message: 'These hosts accept no new rentals.', nodeCount: 1 },
+    { code: 'NO_FREE_GPUS', message: 'These hosts are not completely free.', nodeCount: 11 },
   ],
   costPerHour: 15.92,
   capacityExpectedAt: '2026-08-01T12:30:00.000Z',
@@ -199,7 +199,7 @@ describe('an order', () => {
       const late = await create(['--yes'], routes);
       expect(late).toMatchObject({ code: 7 });
       expect(late.stderr).toContain(
-        'Of 12 hosts 11 come nearest. They are not wholly free. Expected again at 2026-08-01T12:30',
+        'Of 12 hosts 11 come nearest. These hosts are not completely free. Expected again at 2026-08-01T12:30',
       );
       expect(late.stderr).toContain('millrace rental create --gpu h200 --count 8 --region us-east-1');
     }

@@ -176,7 +176,7 @@ describe('refusals', () => {
 
   it('of placement are told by the obstacle that the nearest hosts met', () => {
     const obstacles = [
-      { code: 'NODE_DRAINING', message: 'They take nothing new.', nodeCount: 1 },
+      { code: 'NODE_DRAINING', message: 'These hosts accept no new rentals.', nodeCount: 1 },
       { code: 'NO_FREE_GPUS', message: 'Their GPUs are taken.', nodeCount: 11 },
     ];
     expect(mainObstacle({ placeable: false, nodesConsidered: 12, obstacles })).toBe(

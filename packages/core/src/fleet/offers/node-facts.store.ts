@@ -2,9 +2,8 @@ import type { Reader } from '@millrace/platform/db';
 import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 
-/** What the marketplace shows of nodes. */
+/** SQL about nodes for the marketplace listing, so that only fleet names its tables. */
 
-/** Nodes that could be on the marketplace, page by page. */
 export async function listMarketplaceNodeIds(
   reader: Reader,
   page: { readonly after: NodeId | null; readonly limit: number },
@@ -19,17 +18,17 @@ export async function listMarketplaceNodeIds(
 
 const zeroUuid = '00000000-0000-0000-0000-000000000000';
 
-/** Relations of features that the fleet does not know, as text of the statement. */
+/** SQL of relations of other features, which fleet must not name. */
 export interface NodeFactsRelations {
-  /** Lateral over `allocation`: id, status and state of the rental that it was made for. */
+  /** Lateral over `allocation`: id, status and state of its rental. */
   readonly occupant: string;
-  /** node_id and tests, what a self-test measured. */
+  /** Columns: node_id, and tests, the results of the self-test. */
   readonly selfTests: string;
 }
 
 /**
- * The text of a prepared statement about the nodes in `$1`. Nodes whose GPUs are of several kinds are left out. Lists within a row
- * are text, one line each: as JSON they would take longer to read than all of the rest.
+ * The text of a prepared statement about the nodes in `$1`, without nodes of mixed GPU types. Lists are text lines,
+ * because parsing JSON would take longer than everything else.
  */
 export function nodeFactsText({ occupant, selfTests }: NodeFactsRelations): string {
   return `

@@ -63,7 +63,7 @@ async function run(text: string, values: readonly unknown[] = []): Promise<void>
   await database.query(text, [...values]);
 }
 
-/** Each test and each random fleet begins with nothing. */
+/** Each test and each random fleet starts with an empty fleet. */
 beforeEach(() => clearFleet());
 const clearFleet = () =>
   run(`truncate maintenance_notices, maintenance_nodes, maintenance_windows, allocated_ports, allocated_gpus,
@@ -107,7 +107,7 @@ function placementOf(wanted: Wanted, fields: Partial<PlacementRequest> = {}): Pl
 
 const rolledBack = new Error('rolled back');
 
-/** How many placements succeed in a row; none of them stays. */
+/** Counts consecutive successful placements, then rolls them back. */
 async function countPlaced(wanted: Wanted): Promise<{ readonly placed: number; readonly reason: string }> {
   let placed = 0;
   let reason = '';
@@ -140,7 +140,7 @@ const requestOf = (wanted: Wanted): PlacementBody => ({
 
 const regions = ['us-central-1', 'eu-west-3', 'us-east-1'] as const;
 
-/** Some clusters with some nodes, some of them sold, broken, switched off or unwatched. */
+/** Random clusters and nodes, some of them allocated, faulty, closed or unobserved. */
 async function insertRandomFleet(random: Random): Promise<void> {
   for (let cluster = random.int(1, 4); cluster > 0; cluster -= 1) {
     const offer = random.pick(['virtual-machine', 'bare-metal', 'bare-metal', 'marketplace'] as const);
@@ -189,23 +189,20 @@ async function disturb(random: Random, nodeId: NodeId): Promise<void> {
 
 const seeds = Array.from({ length: 12 }, (_, index) => 4_100 + index);
 
-describe('what is shown', () => {
-  it.each(seeds)(
-    'of every offer is exactly what can be placed one after the other (seed %i)',
-    async (seed) => {
-      await insertRandomFleet(createRandom(seed));
-      const offers = await createOffers().rentalOffers(live(), {});
-      for (const offer of offers) {
-        const { placed, reason } = await countPlaced(offer);
-        expect({ ...offer, totalAvailable: placed }).toEqual(offer);
-        expect(['INSUFFICIENT_CAPACITY', 'SERVICE_UNAVAILABLE']).toContain(reason);
-        if (!offer.enabled) expect(offer.totalAvailable).toBe(0);
-      }
-    },
-  );
+describe('OfferService', () => {
+  it.each(seeds)('shows for every offer exactly the number that can be placed (seed %i)', async (seed) => {
+    await insertRandomFleet(createRandom(seed));
+    const offers = await createOffers().rentalOffers(live(), {});
+    for (const offer of offers) {
+      const { placed, reason } = await countPlaced(offer);
+      expect({ ...offer, totalAvailable: placed }).toEqual(offer);
+      expect(['INSUFFICIENT_CAPACITY', 'SERVICE_UNAVAILABLE']).toContain(reason);
+      if (!offer.enabled) expect(offer.totalAvailable).toBe(0);
+    }
+  });
 
   it.each(seeds)(
-    'as placeable is placed, and what is not is refused; its counts add up (seed %i)',
+    'explains as placeable exactly what can be placed, with counts that add up (seed %i)',
     async (seed) => {
       const random = createRandom(seed);
       await insertRandomFleet(random);
@@ -238,7 +235,7 @@ describe('what is shown', () => {
     },
   );
 
-  it('is at most a second old, and a crowd costs the database one look in that time', async () => {
+  it('shows data at most a second old, with one database read for concurrent callers in that time', async () => {
     const wanted = { machineType: 'virtual-machine', region: 'us-central-1', gpuType: 'h100' } as const;
     const one = { ...wanted, connectionType: 'ethernet', gpuCount: 8 } as const;
     await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
@@ -253,7 +250,7 @@ describe('what is shown', () => {
     expect(await eights()).toBe(0);
   });
 
-  it('knows machines that are new within that second, whenever it last read the hardware', async () => {
+  it('shows new machines within a second, whenever it last read the hardware', async () => {
     const offers = createOffers();
     expect(await offers.rentalOffers(live(), {})).toEqual([]);
     await insertFleet(db, { nodes: 2, gpusPerNode: 4, watchedAt: clock.now() });
@@ -266,7 +263,7 @@ describe('what is shown', () => {
     ]);
   });
 
-  it('is disabled and none where the region is closed, or nobody looked for longer than placement allows', async () => {
+  it('disables offers of closed regions and of clusters without a recent heartbeat', async () => {
     const { clusterId } = await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     const look = async () => (await createOffers().rentalOffers(live(), {}))[0];
     await clock.advance(OBSERVATION_MAX_AGE_MS);
@@ -278,7 +275,7 @@ describe('what is shown', () => {
     expect(await look()).toMatchObject({ enabled: false, totalAvailable: 0 });
   });
 
-  it('is of the asker’s mode only: test keys see the mock region for nothing, live keys never do', async () => {
+  it('shows only the caller’s mode: test keys see the free mock region, live keys never do', async () => {
     await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     await insertFleet(db, { nodes: 1, mode: 'test', watchedAt: clock.now() });
     const offers = createOffers();
@@ -302,7 +299,7 @@ describe('what is shown', () => {
   });
 });
 
-describe('when capacity is known to come free', () => {
+describe('capacityExpectedAt', () => {
   const wanted: Wanted = {
     machineType: 'virtual-machine',
     region: 'us-central-1',
@@ -315,7 +312,7 @@ describe('when capacity is known to come free', () => {
     (await createOffers().explain(live(), requestOf({ ...wanted, ...fields }))).capacityExpectedAt;
   const upToMinute = (at: Date) => new Date(Math.ceil(at.getTime() / 60_000) * 60_000);
 
-  it('is when the last of what stands in the way ends, up to the minute; unknown while one end is', async () => {
+  it('is the end of the last blocking allocation, rounded up to the minute; null while one end is unknown', async () => {
     await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     expect(await expectedAt()).toBeNull();
     await placeOne({ ...wanted, gpuCount: 3 }, { freesAt: inMinutes(30) });
@@ -334,7 +331,7 @@ describe('when capacity is known to come free', () => {
     expect(await expectedAt()).toBeNull();
   });
 
-  it('of a gang is when enough whole nodes of one fabric are free', async () => {
+  it('is the time at which enough nodes of one fabric are idle for a gang', async () => {
     await insertFleet(db, { nodes: 4, fabricSize: 2, offer: 'bare-metal', watchedAt: clock.now() });
     const metal = { ...wanted, machineType: 'bare-metal' } as const;
     for (const minutes of [40, 10, 20, 30]) await placeOne(metal, { freesAt: inMinutes(minutes) });
@@ -344,10 +341,10 @@ describe('when capacity is known to come free', () => {
     expect(await expectedAt({ ...metal, gpuCount: 24 })).toBeNull();
   });
 
-  it('is when the maintenance of a node ends, if that is what keeps it from new work', async () => {
+  it('is the end of the maintenance if only maintenance keeps the node from new rentals', async () => {
     const { nodeIds } = await insertFleet(db, { nodes: 1, watchedAt: clock.now() });
     const [nodeId] = nodeIds;
-    if (nodeId === undefined) throw new Error('A planted fleet has nodes.');
+    if (nodeId === undefined) throw new Error('An inserted fleet has nodes.');
     await run(`update nodes set status = 'node_draining'`);
     await run('update node_capacity set ready = false');
     expect(await expectedAt()).toBeNull();

@@ -82,7 +82,7 @@ const reserveOption = (fields: object) =>
   });
 
 describe('GET rental-options', () => {
-  it('shows each size with its price, its share of a node and how many can be had, on both paths', async () => {
+  it('shows each size with price, share of a node and availability, on both paths', async () => {
     const { status, json } = await get('rental-options?region=us-central-1&machineType=virtual-machine');
     expect(status).toBe(200);
     expect(json.nextCursor).toBeNull();
@@ -109,7 +109,7 @@ describe('GET rental-options', () => {
     expect(stable.json).toEqual(json);
   });
 
-  it('shows bare metal by whole nodes of one fabric', async () => {
+  it('shows bare metal as whole nodes of one fabric', async () => {
     const { json } = await get('rental-options?machineType=bare-metal');
     expect(
       json.items.map((item: { gpuCount: number; totalAvailable: number; nodes: unknown[] }) => [
@@ -123,7 +123,7 @@ describe('GET rental-options', () => {
     ]);
   });
 
-  it('asks each organisation its own price, and offers nothing that has none', async () => {
+  it('shows each organisation its own price, and nothing without a price', async () => {
     const cost = async (key: string) =>
       (await get('rental-options?gpuType=h100&machineType=virtual-machine', key)).json.items[0].costPerHour;
     expect(await cost(own.owner.key)).toBe(2.000000001);
@@ -138,7 +138,7 @@ describe('GET rental-options', () => {
     expect(json).toMatchObject({ placeable: true, costPerHour: null });
   });
 
-  it('shows test keys the mock region for nothing, and live keys everything else', async () => {
+  it('shows test keys the free mock region, and live keys all other regions', async () => {
     const regionsOf = async (key: string) =>
       new Set((await get('rental-options', key)).json.items.map((item: { region: string }) => item.region));
     expect(await regionsOf(testKey)).toEqual(new Set(['mock-region']));
@@ -147,7 +147,7 @@ describe('GET rental-options', () => {
     expect(first).toMatchObject({ costPerHour: 0, costPerHourCents: 0, totalAvailable: 8 });
   });
 
-  it('shows the same on pages of any size', async () => {
+  it('returns the same items on pages of any size', async () => {
     const all = (await get('rental-options')).json.items;
     const seen: unknown[] = [];
     let cursor = '';
@@ -174,7 +174,7 @@ describe('GET rental-options', () => {
 });
 
 describe('GET reserve-options', () => {
-  it('shows the terms that apply to something with a price, newest first, each with its discounted price', async () => {
+  it('shows the options that apply to pools with a price, newest first, with discounted prices', async () => {
     const { status, json } = await get('reserve-options');
     expect(status).toBe(200);
     expect(
@@ -193,7 +193,7 @@ describe('GET reserve-options', () => {
     expect(json.items[0]).toMatchObject({ discountPercentage: 25, earlyTerminationRefundPercentage: 50 });
   });
 
-  it('can be narrowed, and its pages go on where they ended', async () => {
+  it('can be filtered, and pages continue after the cursor', async () => {
     expect((await get('reserve-options?region=us-central-1')).json.items).toHaveLength(1);
     const first = (await get('reserve-options?limit=1')).json;
     const second = (await get(`reserve-options?limit=1&cursor=${first.nextCursor}`)).json;
@@ -206,7 +206,7 @@ describe('GET reserve-options', () => {
 });
 
 describe('POST placement/explain', () => {
-  it('says that it fits, and takes nothing', async () => {
+  it('reports a placeable request without allocating anything', async () => {
     const request = { rentalType: 'virtual-machine', gpuCount: 8 };
     for (let round = 0; round < 3; round += 1) {
       expect((await explain(request)).json).toEqual({
@@ -224,18 +224,18 @@ describe('POST placement/explain', () => {
   it.each([
     [{ rentalType: 'bare-metal', gpuCount: 8, region: 'mock-region' }, 'The mock region is for test keys'],
     [{ rentalType: 'bare-metal', gpuCount: 8, region: 'private-cloud' }, 'Bare metal cannot be rented in'],
-  ])('says of what is not offered at all why, and where to look', async (request, why) => {
+  ])('explains why %j is not offered', async (request, why) => {
     const { json } = await explain(request);
     expect(json.obstacles).toEqual([
       { code: 'REGION_NOT_OFFERED', message: expect.stringContaining(why) as string, nodeCount: 0 },
     ]);
   });
 
-  it('says what is in the way, and what could be had instead at which price', async () => {
+  it('reports obstacles and alternatives with their prices', async () => {
     const { json } = await explain({ rentalType: 'virtual-machine', gpuCount: 8, gpuType: 'h200' });
     expect(json).toMatchObject({ placeable: false, nodesConsidered: 2, nodesFitting: 0, costPerHour: 24 });
     expect(json.obstacles).toEqual([
-      { code: 'WRONG_GPU_TYPE', message: 'Their GPUs are not h200.', nodeCount: 2 },
+      { code: 'WRONG_GPU_TYPE', message: 'The GPUs of these hosts are not h200.', nodeCount: 2 },
     ]);
     expect(json.alternatives).toEqual([
       {
@@ -265,7 +265,7 @@ describe('POST placement/explain', () => {
     expect(text).not.toMatch(/node-\d|nod_|cls_|fab_|org_|c-[0-9a-f]{8}|provider-v1|127\.0\.0\.1/);
   });
 
-  it('keeps the modes apart', async () => {
+  it('separates test and live mode', async () => {
     const request = { rentalType: 'virtual-machine', gpuCount: 1 };
     const asTest = (await explain(request, testKey)).json;
     expect(asTest).toMatchObject({ placeable: false, nodesConsidered: 0, costPerHour: 0 });

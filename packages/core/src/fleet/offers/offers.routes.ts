@@ -22,10 +22,10 @@ type WireRentalOption = ResponseBody<Operations['listRentalOptions']>['items'][n
 type WireReserveOption = ResponseBody<Operations['listReserveOptions']>['items'][number];
 type WireExplanation = ResponseBody<Operations['explainPlacement']>;
 
-/** The offers change while somebody turns the pages, so a cursor says after which offer to go on, not at which number. */
+/** Offers change between pages, so a cursor names the last offer instead of a number. */
 const cursorShape = z.object({ offer: z.string().min(1).max(200) });
 
-/** Tenants: what can be had, for how much, and why something cannot. */
+/** Routes of tenants: rental options, reserve options and the explanation of a placement. */
 export function serveOffers({ server, operations, db, clock }: OfferRoutes): void {
   const offers = new OfferService({ db, clock });
   server.serve(operations.listRentalOptions, async ({ query, context }) => {
@@ -57,7 +57,7 @@ export function serveOffers({ server, operations, db, clock }: OfferRoutes): voi
   });
 }
 
-/** As the list of offers shows them. */
+/** Sorted by the position that the cursors use. */
 export function sortOffers(
   offers: readonly PricedOffer[],
 ): readonly { readonly offer: PricedOffer; readonly position: string }[] {
@@ -93,7 +93,7 @@ export function toWireReserveOption({
   return {
     id: option.id,
     machineType: option.machineType,
-    // The contract lets operators name no others.
+    // The contract allows operators no other values.
     gpuType: option.gpuType as WireReserveOption['gpuType'],
     region: option.region as WireReserveOption['region'],
     termPeriodDays: option.termPeriodDays,
@@ -133,33 +133,35 @@ function obstacleMessage({ code }: Obstacle, body: PlacementBody, mode: Mode): s
   const isMetal = body.rentalType === 'bare-metal';
   const messages: Readonly<Record<PlacementBlocker, string>> = {
     REGION_NOT_OFFERED: notOfferedMessage(body, mode),
-    GPU_COUNT_NOT_OFFERED: 'Bare metal is rented by whole hosts of 8 GPUs: ask for 8, 16, 24 and so on.',
-    NO_NODES_IN_REGION: `There are no hosts for ${isMetal ? 'bare metal' : 'virtual machines'} in ${body.region}: rental-options lists where there are.`,
-    REGION_DISABLED: 'The operator takes no new work there at the moment.',
-    CLUSTER_SILENT: 'What runs them does not answer, or has not yet, so none is rented out.',
-    CLUSTER_UNWATCHED: 'Nobody has looked at them for five minutes, so none is rented out.',
-    NODE_REGISTERING: 'They are new, and their hardware is not known yet.',
-    NODE_OFFLINE: 'They cannot be reached.',
-    NODE_DRAINING: 'They take nothing new, before maintenance or removal.',
-    NODE_QUARANTINED: 'They were taken out of use, after a failure or by the operator.',
-    WRONG_GPU_TYPE: `Their GPUs are not ${body.gpuType}.`,
-    WRONG_NETWORK: `They are not connected by ${body.networkType}.`,
-    CUDA_TOO_OLD: `Their driver does not support ${body.cudaVersion ?? 'this CUDA'}.`,
+    GPU_COUNT_NOT_OFFERED: 'Bare metal is rented by whole hosts of 8 GPUs. Request 8, 16, 24 and so on.',
+    NO_NODES_IN_REGION: `${body.region} has no hosts for ${isMetal ? 'bare metal' : 'virtual machines'}. See rental-options for other regions.`,
+    REGION_DISABLED: 'The operator accepts no new rentals in this region at the moment.',
+    CLUSTER_SILENT: 'The engine of these hosts does not respond, so they cannot be rented.',
+    CLUSTER_UNWATCHED: 'These hosts have not been checked for five minutes, so they cannot be rented.',
+    NODE_REGISTERING: 'These hosts are new, and their hardware is not known yet.',
+    NODE_OFFLINE: 'These hosts are unreachable.',
+    NODE_DRAINING: 'These hosts accept no new rentals before maintenance or removal.',
+    NODE_QUARANTINED: 'These hosts are quarantined, after a failure or by the operator.',
+    WRONG_GPU_TYPE: `The GPUs of these hosts are not ${body.gpuType}.`,
+    WRONG_NETWORK: `These hosts are not connected by ${body.networkType}.`,
+    CUDA_TOO_OLD: `The driver of these hosts does not support ${body.cudaVersion ?? 'this CUDA'}.`,
     NODE_TOO_SMALL: isMetal
-      ? 'They do not have exactly 8 GPUs.'
-      : `They have fewer than ${body.gpuCount} GPUs, and a virtual machine lies on one host.`,
-    NO_FREE_GPUS: isMetal ? 'They are not wholly free.' : `They have fewer than ${body.gpuCount} GPUs free.`,
-    FABRIC_TOO_SMALL: `They are free, but fewer of them share one fast network than ${body.gpuCount} GPUs need.`,
+      ? 'These hosts do not have exactly 8 GPUs.'
+      : `These hosts have fewer than ${body.gpuCount} GPUs, and a virtual machine runs on one host.`,
+    NO_FREE_GPUS: isMetal
+      ? 'These hosts are not completely free.'
+      : `These hosts have fewer than ${body.gpuCount} free GPUs.`,
+    FABRIC_TOO_SMALL: `These hosts are free, but too few of them share one fast network for ${body.gpuCount} GPUs.`,
   };
   return messages[code];
 }
 
 function notOfferedMessage({ rentalType, region }: PlacementBody, mode: Mode): string {
   if (mode === 'test') {
-    return 'Test keys rent virtual machines in mock-region, and bare metal in the regions that have it: ask for one of those.';
+    return 'Test keys rent virtual machines in mock-region and bare metal in the regions that offer it. Choose one of those.';
   }
   const what = rentalType === 'bare-metal' ? 'Bare metal' : 'Virtual machines';
   const why =
     region === 'mock-region' ? 'The mock region is for test keys' : `${what} cannot be rented in ${region}`;
-  return `${why}: rental-options lists what can be rented, and where.`;
+  return `${why}. See rental-options for what can be rented, and where.`;
 }

@@ -38,15 +38,15 @@ import { OBSERVATION_MAX_AGE_MS } from '../placement/placement.service.ts';
 import { SingleFlightCache } from './single-flight-cache.ts';
 import { listReserveOffers, type ReserveOffer } from './reserve-offers.ts';
 
-/** What tenants are told of what can be had, from the rows that placement goes by. */
+/** Computes offers and explanations for tenants from the rows that placement uses. */
 
-/** How old what is shown may be. However many ask, the database is asked once in this time by each process. */
+/** Each process queries the database at most once in this time, for any number of callers. */
 export const OFFERS_MAX_AGE_MS = 1_000;
 
-/** What nodes are made of is read anew after this time, or as soon as something is free that it does not know of. */
+/** Hardware is also read again as soon as a free node is not part of it. */
 const HARDWARE_MAX_AGE_MS = 60_000;
 
-/** A rental that ended this recently is taken to be on its way out; one that is stuck for longer is not counted on. */
+/** A rental overdue by less than this counts as ending now; one overdue for longer is ignored. */
 const OVERDUE_END_TOLERANCE_MS = 10 * 60_000;
 
 const ALTERNATIVES_SHOWN = 20;
@@ -57,7 +57,7 @@ export interface OfferFilter {
   readonly machineType?: MachineType | undefined;
 }
 
-/** Who asks: prices are theirs, and their mode decides what they see. */
+/** Determines prices and visible pools. */
 export interface Requester {
   /** Null: somebody who has not signed in and is shown list prices. */
   readonly orgId: OrgId | null;
@@ -73,7 +73,7 @@ export interface PricedAlternative extends Alternative {
 }
 
 export interface Explanation extends PlacementAssessment {
-  /** Null: the price book has no price for it. */
+  /** Null if the price list has no price. */
   readonly costPerHour: NanoUsd | null;
   readonly capacityExpectedAt: Date | null;
   readonly alternatives: readonly PricedAlternative[];
@@ -97,7 +97,7 @@ export class OfferService {
     this.#snapshot = new SingleFlightCache(clock, () => this.#load());
   }
 
-  /** In the order of the list; without a price nothing is offered. */
+  /** Offers without a price are left out. */
   async rentalOffers({ orgId, mode }: Requester, filter: OfferFilter): Promise<readonly PricedOffer[]> {
     const [{ offers }, priceOf] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
@@ -111,7 +111,7 @@ export class OfferService {
       });
   }
 
-  /** By id, newest first. */
+  /** Newest first. */
   async reserveOffers({ orgId, mode }: Requester, filter: OfferFilter): Promise<readonly ReserveOffer[]> {
     const [{ pools }, priceOf, options] = await Promise.all([
       this.#snapshot.get(OFFERS_MAX_AGE_MS),
@@ -122,10 +122,7 @@ export class OfferService {
     return listReserveOffers(options, own, priceOf);
   }
 
-  /**
-   * Whether a rental could be placed now, read anew for each question. What could be had instead is as old as what the
-   * list of offers shows.
-   */
+  /** Reads the nodes again for each call; only the alternatives come from the cached offers. */
   async explain({ orgId, mode }: Requester, body: PlacementBody): Promise<Explanation> {
     const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
@@ -155,7 +152,7 @@ export class OfferService {
     };
   }
 
-  /** Whether `explain` would call it placeable, for those who need to know no more. */
+  /** Returns `placeable` of `explain` without the rest. */
   async canPlace({ mode }: Pick<Requester, 'mode'>, body: PlacementBody): Promise<boolean> {
     const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
@@ -165,7 +162,7 @@ export class OfferService {
     return assessPlacement(request, isRentableRegion(request), facts).placeable;
   }
 
-  /** The disk that a machine gets at least, as the list of offers tells it; null where there are no such machines. */
+  /** The guaranteed disk as the offers show it; null if there are no such machines. */
   async leastDiskGb({ mode }: Pick<Requester, 'mode'>, body: PlacementBody): Promise<number | null> {
     const request = toPlacementQuery(mode, body);
     const shape = nodeLayoutOf(request.machineType, request.gpuCount);
@@ -221,7 +218,7 @@ function hourlyPriceOf(
   return price === null ? null : timesUsd(price, BigInt(gpuCount));
 }
 
-/** Of alternatives that are equally near the cheapest comes first: the sort before this one is by distance alone. */
+/** Sorts equally near alternatives by price. */
 function pricedAlternatives(
   alternatives: readonly Alternative[],
   priceOf: GpuPriceLookup,

@@ -6,10 +6,10 @@ import type { GpuFormFactor, ConnectionType } from '../inventory/nodes.ts';
 import { GPUS_PER_METAL_NODE, type Availability, type Hardware, type PoolKey } from './offers.ts';
 import type { MachineType } from '../../prices/index.ts';
 
-/** All SQL about what could be reserved. It reads what placement writes and keeps no counts of its own. */
+/** SQL about availability. It reads what placement writes and keeps no counts. */
 
-// Two reads instead of one: what changes with every placement is narrow and read often, what a node is made of is wide
-// and hardly ever changes. How many rows they answer depends on how unlike the nodes are, not on how many there are.
+// Availability changes with every placement, is narrow and is read often; hardware is wide and rarely changes, so it is
+// read separately. Rows are grouped, so their number does not grow with the fleet.
 
 const freeNodesStatement = defineStatement(
   'fleet-offer-rooms',
@@ -93,7 +93,7 @@ interface FabricRow extends PoolRow {
   fabrics: number;
 }
 
-/** What could be placed now. A cluster that was last looked at before `watchedSince` sells nothing. */
+/** Clusters whose last heartbeat is before `watchedSince` are excluded. */
 export async function readAvailability(reader: Reader, watchedSince: Date): Promise<Availability> {
   const [rooms, fabrics, selling] = await Promise.all([
     runStatement<FreeNodesRow>(reader, freeNodesStatement, [watchedSince, GPUS_PER_METAL_NODE]),
@@ -122,7 +122,7 @@ interface HardwareRow extends PoolRow {
   storage_gb: number;
 }
 
-/** What the nodes are made of that rentals could be made of, in whatever state they are. */
+/** The hardware of nodes for rentals, in any state. */
 export async function readHardware(reader: Reader): Promise<Hardware> {
   const [groups, fabrics] = await Promise.all([
     runStatement<HardwareRow>(reader, hardwareStatement, []),
@@ -141,7 +141,7 @@ export async function readHardware(reader: Reader): Promise<Hardware> {
   };
 }
 
-/** A region that no wish can name is none of ours to offer. */
+/** Drops regions that no request can name. */
 function inPools<Row extends PoolRow, Values>(
   rows: readonly Row[],
   valuesOf: (row: Row) => Values,

@@ -46,7 +46,7 @@ const only = (...groups: readonly HardwareGroup[]): Hardware => ({ groups, fabri
 const sizes = (hardware: Hardware, now: Availability = nothing) =>
   offersOf(poolsOf(hardware, now)).map(({ gpuCount, totalAvailable }) => [gpuCount, totalAvailable]);
 
-describe('a share of a node', () => {
+describe('shareOfNode', () => {
   const node = fc.record({
     cpuCount: fc.nat(1_024),
     ramMb: fc.nat(8_388_608),
@@ -54,7 +54,7 @@ describe('a share of a node', () => {
     gpusTotal: fc.integer({ min: 1, max: 16 }),
   });
 
-  it('is a whole number of everything, and shares for all GPUs together never exceed the node', () => {
+  it('returns integers, and all shares together never exceed the node', () => {
     fc.assert(
       fc.property(node, fc.array(fc.integer({ min: 1, max: 16 }), { maxLength: 16 }), (whole, counts) => {
         let left = whole.gpusTotal;
@@ -70,7 +70,7 @@ describe('a share of a node', () => {
     );
   });
 
-  it('of all GPUs is the whole node, and of a node without GPUs nothing', () => {
+  it('returns the whole node for all GPUs, and zero for a node without GPUs', () => {
     const whole = { cpuCount: 192, ramMb: 2_097_152, storageGb: 30_000, gpusTotal: 8 };
     expect(shareOfNode(whole, 8)).toEqual({ vcpuCount: 192, ramGb: 2048, storageGb: 30_000, gpuCount: 8 });
     expect(shareOfNode(whole, 1)).toEqual({ vcpuCount: 24, ramGb: 256, storageGb: 3750, gpuCount: 1 });
@@ -78,8 +78,8 @@ describe('a share of a node', () => {
   });
 });
 
-describe('what is on offer', () => {
-  it('is every doubling that a node has, and of bare metal gangs up to the largest fabric', () => {
+describe('offersOf', () => {
+  it('lists every doubling up to the node size, and gangs up to the largest fabric', () => {
     expect(sizes(only(hardwareOf(virtual)))).toEqual([1, 2, 4, 8].map((count) => [count, 0]));
     expect(sizes(only(hardwareOf(virtual, { gpusTotal: 6 })))).toEqual([1, 2, 4].map((count) => [count, 0]));
     const gangs = { groups: [hardwareOf(metal)], fabrics: [{ ...metal, nodes: 40 }] };
@@ -88,7 +88,7 @@ describe('what is on offer', () => {
     expect(sizes(only(hardwareOf(metal, { gpusTotal: 4 })))).toEqual([]);
   });
 
-  it('counts machines by node, and gangs by fabric', () => {
+  it('counts virtual machines per node and gangs per fabric', () => {
     const now: Availability = {
       ...nothing,
       rooms: [
@@ -124,7 +124,7 @@ describe('what is on offer', () => {
     expect(isHardwareStale(only(hardwareOf(virtual), hardwareOf(metal)), now)).toBe(false);
   });
 
-  it('promises the least that a machine of the size may get, and names the most common kind', () => {
+  it('guarantees the minimum of a machine of the size and names the most common CPU', () => {
     const [offer] = offersOf(
       poolsOf(
         only(
@@ -143,12 +143,12 @@ describe('what is on offer', () => {
     ]);
   });
 
-  it('is disabled where no cluster sells', () => {
+  it('disables a pool without an open, observed cluster', () => {
     const [pool] = poolsOf(only(hardwareOf(virtual)), { ...nothing, selling: new Set() });
     expect(pool?.enabled).toBe(false);
   });
 
-  it('is nothing that a tenant could not ask for: private regions, the mock region of live providers', () => {
+  it('excludes private regions and the mock region of live providers', () => {
     const hidden = [
       { ...virtual, region: 'private-cloud' },
       { ...virtual, region: 'mock-region' },
@@ -162,14 +162,14 @@ describe('what is on offer', () => {
     expect(isRentableRegion({ ...metal, mode: 'live', region: 'mock-region' })).toBe(false);
   });
 
-  it('has bare metal for test keys in every region of the interface that has it', () => {
+  it('offers test keys bare metal in every bare-metal region of the API', () => {
     for (const region of bareMetalRegions)
       expect(isRentableRegion({ ...metal, mode: 'test', region })).toBe(true);
     expect(isRentableRegion({ ...metal, mode: 'test', region: 'us-east-1' })).toBe(false);
   });
 });
 
-it('a wish becomes a shape, or none where no machine has that many GPUs', () => {
+it('nodeLayoutOf returns the layout, or null if no machine has that many GPUs', () => {
   expect(nodeLayoutOf('virtual-machine', 3)).toEqual({ gpusPerNode: 3, nodeCount: 1, whole: false });
   expect(nodeLayoutOf('bare-metal', 32)).toEqual({ gpusPerNode: 8, nodeCount: 4, whole: true });
   expect(nodeLayoutOf('bare-metal', 12)).toBeNull();

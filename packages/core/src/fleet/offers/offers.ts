@@ -5,20 +5,19 @@ import { divideWithRemainder } from '@millrace/platform/money';
 import type { MachineType } from '../../prices/index.ts';
 import type { GpuFormFactor, ConnectionType, OfferKind } from '../inventory/nodes.ts';
 
-/** What could be reserved now, out of what the allocator counts. Pure: the same counts give the same offers. */
+/** Computes the offers from the counts that placement maintains. Pure. */
 
-/** Bare metal is rented by whole nodes of this many GPUs, as the interface's multiple of 8 says. */
+/** Bare metal is rented by whole nodes; the API requires a multiple of 8 GPUs. */
 export const GPUS_PER_METAL_NODE = 8;
 
-/** How the GPUs of a rental lie on nodes. */
 export interface NodeLayout {
   readonly gpusPerNode: number;
   readonly nodeCount: number;
-  /** Bare metal: a node has one tenant, so it is taken as a whole and must have exactly these GPUs. */
+  /** Bare metal: a node has one tenant and must have exactly these GPUs. */
   readonly whole: boolean;
 }
 
-/** Null: no machine of this type has this many GPUs, however large the fleet. */
+/** Returns null if no machine of this type can have this many GPUs. */
 export function nodeLayoutOf(machineType: MachineType, gpuCount: number): NodeLayout | null {
   if (machineType === 'virtual-machine') return { gpusPerNode: gpuCount, nodeCount: 1, whole: false };
   const [nodeCount, rest] = divideWithRemainder(gpuCount, GPUS_PER_METAL_NODE);
@@ -26,7 +25,7 @@ export function nodeLayoutOf(machineType: MachineType, gpuCount: number): NodeLa
   return { gpusPerNode: GPUS_PER_METAL_NODE, nodeCount, whole: true };
 }
 
-/** What tells one pool of machines from another: all that a wish can name beside the number of GPUs and CUDA. */
+/** All that a request can name besides GPU count and CUDA. */
 export interface PoolKey {
   readonly mode: Mode;
   readonly machineType: MachineType;
@@ -40,14 +39,14 @@ const regionsFor: Readonly<Record<MachineType, readonly Region[]>> = {
   'bare-metal': bareMetalRegions,
 };
 
-/** Whether a tenant may ask for this type of machine in this region. The operator's private ones are in no list. */
+/** Whether tenants may request this machine type in this region. Excludes the operator's private regions. */
 export function isRentableRegion(request: Pick<PoolKey, 'mode' | 'machineType' | 'region'>): boolean {
   return regionsFor[request.machineType].includes(request.region) && isRegionInMode(request);
 }
 
 /**
- * Whether keys of this mode rent in this region. Test keys have mock-region, and live keys never do. The interface names no mock
- * region for bare metal, so test keys rent that in every region of its set; the mock provider serves it.
+ * Test keys use mock-region and live keys never do. The API has no mock region for bare metal, so test keys rent it in
+ * all of its regions, from the mock provider.
  */
 export function isRegionInMode(request: {
   readonly mode: Mode;
@@ -63,7 +62,7 @@ export interface NodeHardware {
   readonly cpuCount: number;
   readonly ramMb: number;
   readonly storageGb: number;
-  /** All of its GPUs, also those that are missing at the moment: somebody may hold their share. */
+  /** Includes missing GPUs, because a tenant may hold their share. */
   readonly gpusTotal: number;
 }
 
@@ -76,7 +75,7 @@ export interface NodeShare {
 
 export const MB_PER_GB = 1024;
 
-/** Everything of a node in proportion to its GPUs, rounded down: all shares together never exceed the node. */
+/** Rounded down, so that all shares together never exceed the node. */
 export function shareOfNode(node: NodeHardware, gpuCount: number): NodeShare {
   const part = (amount: number): number =>
     node.gpusTotal === 0 ? 0 : divideWithRemainder(amount * gpuCount, node.gpusTotal)[0];
@@ -88,50 +87,48 @@ export function shareOfNode(node: NodeHardware, gpuCount: number): NodeShare {
   };
 }
 
-/** Nodes of one cluster that are alike, whatever is sold of them and whatever their state. Changes rarely. */
+/** Nodes of one cluster with equal hardware, in any state. Changes rarely. */
 export interface HardwareGroup extends PoolKey {
   readonly clusterId: ClusterId;
   readonly cpuModel: string | null;
   readonly formFactor: GpuFormFactor | null;
-  /** Of each node. */
+  /** Per node. */
   readonly gpusTotal: number;
   readonly nodes: number;
-  /** The least that one of them has. */
+  /** The minimum over these nodes. */
   readonly least: Omit<NodeHardware, 'gpusTotal'>;
 }
 
-/** The most nodes that one fabric of a pool has for gangs, whatever their state. */
+/** The largest fabric of a pool, counting nodes in any state. */
 export interface FabricSize extends PoolKey {
   readonly nodes: number;
 }
 
-/** Nodes on which equally many GPUs are free for whoever comes now. Of bare metal only whole nodes count. */
+/** Nodes with an equal number of free GPUs. For bare metal only idle nodes count. */
 export interface FreeNodes extends PoolKey {
   readonly cuda: number | null;
-  /** Of each node. */
+  /** Per node. */
   readonly gpusFree: number;
   readonly nodes: number;
 }
 
-/** Fabrics on which equally many whole nodes are free. */
+/** Fabrics with an equal number of idle nodes. */
 export interface FreeFabrics extends PoolKey {
   readonly idleNodes: number;
-  /** The oldest CUDA among them: who needs a newer one cannot count on all of them. */
+  /** The oldest CUDA of these nodes, because a gang needs it on all of its nodes. */
   readonly leastCuda: number | null;
   readonly fabrics: number;
 }
 
-/** What the fleet is made of. */
 export interface Hardware {
   readonly groups: readonly HardwareGroup[];
   readonly fabrics: readonly FabricSize[];
 }
 
-/** What of it can be had now. */
 export interface Availability {
   readonly rooms: readonly FreeNodes[];
   readonly fabrics: readonly FreeFabrics[];
-  /** The clusters that sell: provider, region and cluster are open, and somebody watches them. */
+  /** Clusters that are open and observed. */
   readonly selling: ReadonlySet<ClusterId>;
 }
 
@@ -140,11 +137,11 @@ export interface Pool extends PoolKey {
   readonly largestFabric: number;
   readonly rooms: readonly FreeNodes[];
   readonly fabrics: readonly FreeFabrics[];
-  /** False: switched off or unwatched, and nothing of it can be had. */
+  /** False if no cluster of the pool is open and observed. */
   readonly enabled: boolean;
 }
 
-/** The pools that tenants may name, in a fixed order. */
+/** Pools that tenants may request, in a fixed order. */
 export function poolsOf(hardware: Hardware, now: Availability): readonly Pool[] {
   const sizes = Map.groupBy(hardware.fabrics, poolName);
   const rooms = Map.groupBy(now.rooms, poolName);
@@ -170,7 +167,7 @@ export function poolsOf(hardware: Hardware, now: Availability): readonly Pool[] 
     });
 }
 
-/** Whether something can be had that is of none of the hardware: then the hardware was read too long ago. */
+/** Free nodes that are missing in the hardware mean that the hardware was read too long ago. */
 export function isHardwareStale(hardware: Hardware, now: Availability): boolean {
   const largest = new Map<string, number>();
   for (const group of hardware.groups) {
@@ -184,7 +181,7 @@ function poolName({ mode, machineType, region, gpuType, connectionType }: PoolKe
   return `${mode} ${region} ${machineType} ${gpuType} ${connectionType}`;
 }
 
-/** How many machines of this shape could be placed one after the other, if nobody else came. */
+/** How many machines of this layout could be placed one after the other. */
 export function countPlaceable(
   pool: Pick<Pool, 'rooms' | 'fabrics'>,
   { gpusPerNode, nodeCount }: NodeLayout,
@@ -203,7 +200,7 @@ export function countPlaceable(
     .reduce((sum, { gpusFree, nodes }) => sum + nodes * divideWithRemainder(gpusFree, gpusPerNode)[0], 0);
 }
 
-/** The most GPUs that one machine of this pool could have now. */
+/** The largest machine, in GPUs, that could be placed now. */
 export function largestPlaceable(
   pool: Pick<Pool, 'machineType' | 'rooms' | 'fabrics'>,
   cuda: number | null,
@@ -216,34 +213,33 @@ export function largestPlaceable(
   return GPUS_PER_METAL_NODE * Math.max(single, ...fabrics.map(({ idleNodes }) => idleNodes));
 }
 
-/** As placement decides it: a node that does not tell its CUDA suits only those who need none. */
+/** Same rule as placement: a node without a known CUDA fits only requests without one. */
 export function supportsCuda(actual: number | null, wanted: number | null): boolean {
   return wanted === null || (actual !== null && actual >= wanted);
 }
 
-/** Whether a node with so many GPUs could ever hold this part of a machine. */
+/** Whether a node of this size could fit the layout when idle. */
 export function fitsNodeSize(gpusTotal: number, { gpusPerNode, whole }: NodeLayout): boolean {
   return whole ? gpusTotal === gpusPerNode : gpusTotal >= gpusPerNode;
 }
 
-/** The CUDA of a wish as placement compares it: `cuda12.8` is 1208. */
+/** Converts to the number that placement compares: `cuda12.8` is 1208. */
 export function parseCudaRequirement(version: string | undefined): number | null {
   if (version === undefined) return null;
   const [major = 0, minor = 0] = version.replace('cuda', '').split('.').map(Number);
   return major * 100 + minor;
 }
 
-/** One size of machine in one pool. */
 export interface RentalOffer extends PoolKey {
   readonly gpuCount: number;
   readonly gpuFormFactor: GpuFormFactor;
   readonly totalAvailable: number;
   readonly enabled: boolean;
-  /** What the machine gets at least, node by node. */
+  /** The guaranteed minimum, per node. */
   readonly nodes: readonly (NodeShare & { readonly cpuModel: string })[];
 }
 
-/** Every size on offer in every pool, also those of which none can be had now. */
+/** Includes sizes that are not available now. */
 export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
   return pools.flatMap((pool) => {
     const { mode, machineType, region, gpuType, connectionType, enabled } = pool;
@@ -263,19 +259,19 @@ export function offersOf(pools: readonly Pool[]): readonly RentalOffer[] {
   });
 }
 
-/** The disk of a machine of this shape, at least; a machine has one of everything. Null: no node of the pool could hold it. */
+/** The guaranteed disk of a machine; null if no node of the pool can fit the layout. */
 export function minDiskOf(pool: Pick<Pool, 'hardware'>, shape: NodeLayout): number | null {
   const able = pool.hardware.filter(({ gpusTotal }) => fitsNodeSize(gpusTotal, shape));
   if (able.length === 0) return null;
   return Math.max(1, minShare(able, shape.gpusPerNode).storageGb);
 }
 
-/** Where no engine told. Sync names it for every model that rentals offer. */
+/** Used if the engine reported no form factor. */
 export const defaultFormFactor = { h100: 'sxm5', h200: 'sxm5', b200: 'sxm6' } as const satisfies Readonly<
   Record<GpuType, GpuFormFactor>
 >;
 
-/** Up to this many nodes every gang is listed, beyond it every doubling. Sizes between can be rented all the same. */
+/** Up to this many nodes every gang size is listed, beyond it every doubling. Tenants can rent other sizes too. */
 const EVERY_GANG_UP_TO = 8;
 
 function sizesOf(pool: Pool): readonly { readonly gpuCount: number; readonly shape: NodeLayout }[] {
@@ -309,7 +305,7 @@ function mostCommon(groups: readonly HardwareGroup[]): HardwareGroup | undefined
   )[0];
 }
 
-/** Placement takes any node of the pool, so what is promised is the least of each thing. */
+/** Placement may take any node of the pool, so an offer guarantees the minimum of each value. */
 function minShare(groups: readonly HardwareGroup[], gpuCount: number): NodeShare {
   const shares = groups.map(({ least, gpusTotal }) => shareOfNode({ ...least, gpusTotal }, gpuCount));
   const leastOf = (amounts: readonly number[]): number => (amounts.length === 0 ? 0 : Math.min(...amounts));

@@ -5,10 +5,9 @@ import type { CapacityChange, NodeFacts, PlacementQuery } from './placement-expl
 import type { FleetGpuType } from '../inventory/gpu-models.ts';
 import type { ConnectionType } from '../inventory/nodes.ts';
 
-/** All SQL about why a wish can or cannot be placed. It answers counts and times, and nothing of who rents what. */
+/** SQL for explanations. It returns counts and times, and nothing about other tenants' rentals. */
 
-// One read of the region's nodes. Their state is looked up only where it says more than that they are ready, and fabrics
-// are told apart only for gangs, which are the only ones they matter to.
+// One read of the region's nodes. The status is read only for nodes that are not ready, and fabrics only for gangs.
 const nodeFactsStatement = defineStatement(
   'fleet-explain-facts',
   `select provider.enabled and provider.configured and provider_region.enabled and provider_region.configured
@@ -50,7 +49,7 @@ interface NodeFactsRow {
   nodes: number;
 }
 
-/** The nodes that a wish considers, by what is true of them. */
+/** Nodes of the region, grouped by equal facts. */
 export async function readNodeFacts(
   reader: Reader,
   request: Pick<PlacementQuery, 'mode' | 'machineType' | 'region'>,
@@ -76,11 +75,11 @@ export async function readNodeFacts(
   }));
 }
 
-/** How many ends of rentals are looked at, soonest first. What is only free after as many is not known. */
+/** Only the earliest ends of rentals are considered. */
 const RENTAL_ENDS_MAX = 1_000;
 
-// One look-up for each allocation and each node, so that it grows neither with the fleet nor with what has ended. A node
-// that a maintenance window drained comes back when the last of the windows that hold it ends.
+// One lookup per allocation and node, so the cost does not grow with the fleet or with its history. A node drained by
+// maintenance returns when its last window ends.
 const capacityChangesStatement = defineStatement(
   'fleet-explain-changes',
   `with ending as materialized (
@@ -132,7 +131,7 @@ interface CapacityChangeRow {
   takes_from: Date | null;
 }
 
-/** What is known to happen to nodes that suit the wish but for what is sold of them, and for maintenance. */
+/** Expected changes of nodes that match the request except for allocations and maintenance. */
 export async function readCapacityChanges(
   reader: Reader,
   request: PlacementQuery,

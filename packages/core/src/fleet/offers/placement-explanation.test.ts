@@ -43,8 +43,8 @@ const good: NodeFacts = {
 const reasons = (query: PlacementQuery, ...facts: readonly NodeFacts[]) =>
   assessPlacement(query, true, facts).obstacles.map(({ code, nodeCount }) => `${code} ${nodeCount}`);
 
-describe('the judgement of a region', () => {
-  it('counts each node once, under the first obstacle in the order of placement', () => {
+describe('assessPlacement', () => {
+  it('counts each node once, under its first obstacle in the order of placement', () => {
     const worst = { ...good, open: false, regionOn: false, watched: false, ready: false, gpusFree: 0 };
     expect(
       reasons(
@@ -103,7 +103,7 @@ describe('the judgement of a region', () => {
     ]);
   });
 
-  it('says what excludes everything: a region that is not offered, a count that no machine has, no nodes', () => {
+  it('reports a region that is not offered, an impossible GPU count, or a region without nodes', () => {
     const sum = (query: PlacementQuery, rentable: boolean, facts: readonly NodeFacts[]) =>
       assessPlacement(query, rentable, facts).obstacles;
     expect(sum(request, false, [good])).toEqual([{ code: 'REGION_NOT_OFFERED', nodeCount: 1 }]);
@@ -113,7 +113,7 @@ describe('the judgement of a region', () => {
     expect(sum(request, true, [])).toEqual([{ code: 'NO_NODES_IN_REGION', nodeCount: 0 }]);
   });
 
-  it('adds up: every node considered fits or has one obstacle, and it is placeable when one fits', () => {
+  it('gives each considered node one obstacle or counts it as fitting', () => {
     const facts = fc.array(
       fc.record({
         nodes: fc.integer({ min: 1, max: 9 }),
@@ -151,11 +151,11 @@ interface Machine {
   readonly total: number;
   readonly takesFrom: number | null;
   readonly fabric: FabricId | null;
-  /** When each allocation ends, and how many GPUs it holds. */
+  /** End and GPU count of each allocation. */
   readonly sold: readonly { readonly at: number; readonly gpus: number }[];
 }
 
-describe('when capacity is known to come free', () => {
+describe('earliestFitAt', () => {
   const machine: fc.Arbitrary<Machine> = fc
     .record({
       takesFrom: fc.option(fc.integer({ min: 1, max: 20 })),
@@ -179,7 +179,7 @@ describe('when capacity is known to come free', () => {
     total - sold.filter(({ at }) => at > minute).reduce((sum, { gpus }) => sum + gpus, 0);
   const takes = ({ takesFrom }: Machine, minute: number) => takesFrom === null || takesFrom <= minute;
 
-  /** By definition: is there room at this minute, once everything up to it has happened? */
+  /** The definition: whether the layout fits at this minute, after all earlier changes. */
   function fitsAt(machines: readonly Machine[], wanted: NodeLayout, minute: number): boolean {
     const able = machines.filter((each) => takes(each, minute) && freeAt(each, minute) >= wanted.gpusPerNode);
     if (wanted.nodeCount === 1) return able.length > 0;
@@ -210,7 +210,7 @@ describe('when capacity is known to come free', () => {
     });
   }
 
-  it('is the first time at which everything that has ended by then makes room', () => {
+  it('returns the first time at which the ended allocations free enough capacity', () => {
     fc.assert(
       fc.property(fc.array(machine, { maxLength: 6 }), shape, (machines, wanted) => {
         fc.pre(!fitsAt(machines, wanted, 0));
@@ -226,7 +226,7 @@ describe('when capacity is known to come free', () => {
     );
   });
 
-  it('does not count on a GPU that is gone: what is released of it cannot be sold', () => {
+  it('ignores missing GPUs of a released allocation', () => {
     const node = { nodeId: testIds.next('nod'), fabricId: null, takesFrom: null };
     const change = {
       ...node,
@@ -242,7 +242,7 @@ describe('when capacity is known to come free', () => {
     expect(earliestFitAt({ ...eight, gpusPerNode: 7 }, [change], new Map())).toEqual(new Date(5));
   });
 
-  it('is told up to the minute, never too early', () => {
+  it('is rounded up to the minute by roundUpToMinute', () => {
     expect(roundUpToMinute(new Date('2026-01-01T10:00:00.001Z')).toISOString()).toBe(
       '2026-01-01T10:01:00.000Z',
     );
@@ -252,7 +252,7 @@ describe('when capacity is known to come free', () => {
   });
 });
 
-describe('what could be had instead', () => {
+describe('findAlternatives', () => {
   const poolOf = (
     key: Partial<PoolKey>,
     free: readonly (readonly [gpusFree: number, nodes: number])[],
@@ -268,7 +268,7 @@ describe('what could be had instead', () => {
         `${pool.region} ${pool.gpuType} ${pool.connectionType} ${gpuCount} x${totalAvailable}`,
     );
 
-  it('comes nearest first, and is never the wish itself, another mode or another type of machine', () => {
+  it('returns the nearest first, and never the request itself, another mode or another machine type', () => {
     const pools = [
       poolOf({}, [[2, 3]]),
       poolOf({ region: 'eu-north-2' }, [[4, 2]]),
@@ -293,7 +293,7 @@ describe('what could be had instead', () => {
     expect(shown(request, [poolOf({}, [[8, 1]])])).toEqual([]);
   });
 
-  it('of bare metal is a number of whole nodes, also when the wish was none', () => {
+  it('returns whole nodes for bare metal, also if the request was not for whole nodes', () => {
     const query: PlacementQuery = { ...request, machineType: 'bare-metal', gpuCount: 20 };
     const pool = poolOf({ machineType: 'bare-metal' }, [[8, 3]]);
     const { gpuCount: _, cuda: __, ...key } = query;

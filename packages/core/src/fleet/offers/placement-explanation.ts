@@ -15,25 +15,25 @@ import {
 } from './offers.ts';
 import type { ConnectionType } from '../inventory/nodes.ts';
 
-/** Why a wish can or cannot be placed, and what could be had instead. Pure: the facts and the time are told. */
+/** Explains whether a request can be placed, and finds alternatives. Pure. */
 
 export interface PlacementQuery extends PoolKey {
   readonly gpuCount: number;
-  /** The CUDA that is needed at least. */
+  /** Minimum CUDA. */
   readonly cuda: number | null;
 }
 
-/** Nodes of the wish's region and machine type about which the same is true. */
+/** Nodes of the requested region and machine type with equal facts. */
 export interface NodeFacts {
   readonly nodes: number;
-  /** Provider and region are switched on. */
+  /** Provider and region are enabled. */
   readonly regionOn: boolean;
-  /** Provider, region and cluster sell. */
+  /** The nodes' open flag. */
   readonly open: boolean;
-  /** Somebody looked at the cluster not long ago. */
+  /** The cluster has a recent heartbeat. */
   readonly watched: boolean;
   readonly status: MachineState;
-  /** What placement goes by; follows from the status. */
+  /** Placement reads this flag, which follows from the status. */
   readonly ready: boolean;
   readonly gpuType: FleetGpuType | null;
   readonly connectionType: ConnectionType;
@@ -52,16 +52,16 @@ export interface Obstacle {
 export interface PlacementAssessment {
   /** Whether `place` would succeed now. */
   readonly placeable: boolean;
-  /** Nodes of the region that are sold as this type of machine. */
+  /** Nodes of the region for this machine type. */
   readonly nodesConsidered: number;
-  /** Those that no obstacle excludes: with the counts of the obstacles they add up to those considered. */
+  /** Nodes without an obstacle. With the counts of the obstacles they add up to `nodesConsidered`. */
   readonly nodesFitting: number;
   readonly obstacles: readonly Obstacle[];
-  /** Whole nodes that are free on each fabric, where the wish is a gang. */
+  /** Idle nodes per fabric, for gangs. */
   readonly idleByFabric: ReadonlyMap<FabricId, number>;
 }
 
-/** Judges the nodes one group after the other. `rentable`: a tenant may name this region for this machine type. */
+/** `rentable`: tenants may request this machine type in this region. */
 export function assessPlacement(
   request: PlacementQuery,
   rentable: boolean,
@@ -96,7 +96,7 @@ function requestObstacle(offered: boolean, shape: NodeLayout | null, nodes: numb
   return nodes === 0 ? 'NO_NODES_IN_REGION' : null;
 }
 
-/** What excludes a node, whatever the others of its fabric are. */
+/** The first obstacle of a node by itself, without its fabric. */
 function obstacleOf(node: NodeFacts, request: PlacementQuery, shape: NodeLayout): PlacementBlocker | null {
   if (!node.open) return node.regionOn ? 'CLUSTER_SILENT' : 'REGION_DISABLED';
   if (!node.watched) return 'CLUSTER_UNWATCHED';
@@ -145,25 +145,25 @@ function countNodesIn(groups: readonly { readonly nodes: number }[]): number {
   return groups.reduce((sum, { nodes }) => sum + nodes, 0);
 }
 
-/** Something that is known to happen to a node: GPUs of it come free, or it takes new work again. */
+/** An expected change of a node: GPUs become free, or maintenance ends. */
 export interface CapacityChange {
   readonly at: Date;
   readonly nodeId: NodeId;
   readonly fabricId: FabricId | null;
-  /** All GPUs that are let go then, and of these the ones that are there to be sold again. */
+  /** All GPUs that are released then; `present` counts those that can be sold again. */
   readonly held: number;
   readonly present: number;
-  /** When the maintenance that keeps it from new work ends; null: it takes new work now. */
+  /** End of the maintenance of the node; null if it accepts rentals now. */
   readonly takesFrom: Date | null;
-  /** The node as it is now. */
+  /** Current counts of the node. */
   readonly gpusFree: number;
   readonly gpusTotal: number;
   readonly gpusAllocated: number;
 }
 
 /**
- * The first time at which the wish would fit if all of this happens as it is known and nobody else comes; null when it
- * is not enough. `changes` are of nodes that suit the wish but for what is sold of them, and for maintenance.
+ * The earliest time at which the request would fit if all `changes` happen and no other rental starts; null if they do
+ * not suffice. `changes` are of nodes that match the request except for allocations and maintenance.
  */
 export function earliestFitAt(
   shape: NodeLayout,
@@ -199,24 +199,20 @@ export function earliestFitAt(
 
 const MINUTE_MS = 60_000;
 
-/** Up to the minute: early enough to plan by, too coarse to follow somebody else's rental by. */
+/** Precise enough for planning, too coarse to observe another tenant's rental. */
 export function roundUpToMinute(at: Date): Date {
   return new Date(floorDivide(at.getTime(), MINUTE_MS) * MINUTE_MS);
 }
 
-/** Something that could be had now instead. */
 export interface Alternative {
   readonly pool: Pool;
-  /** How far from the wish it is: the least comes first. */
+  /** Distance from the request; lower is better. */
   readonly distance: number;
   readonly gpuCount: number;
   readonly totalAvailable: number;
 }
 
-/**
- * What could be had instead, nearest to the wish first: the same elsewhere or on another network, other GPUs, fewer
- * GPUs of the same type.
- */
+/** Alternatives, nearest first: another network or region, other GPUs, fewer GPUs of the same type. */
 export function findAlternatives(request: PlacementQuery, pools: readonly Pool[]): readonly Alternative[] {
   return pools
     .filter((pool) => pool.mode === request.mode && pool.machineType === request.machineType)
@@ -225,14 +221,14 @@ export function findAlternatives(request: PlacementQuery, pools: readonly Pool[]
       const shape = nodeLayoutOf(pool.machineType, gpuCount);
       const isWhole = gpuCount === request.gpuCount;
       const distance = distanceOf(request, pool, isWhole);
-      // The wish itself was just found not to fit, however the pool looked a moment ago.
+      // The request itself was just found not to fit, even if the snapshot of the pool says otherwise.
       if (gpuCount === 0 || shape === null || distance === null) return [];
       return { distance, pool, gpuCount, totalAvailable: countPlaceable(pool, shape, request.cuda) };
     })
     .toSorted((one, other) => one.distance - other.distance);
 }
 
-/** The number of GPUs next to the wished one that can be had, no more than were wished where that is possible. */
+/** The nearest available number of GPUs, not above the requested one if possible. */
 function nearestGpuCount({ machineType, gpuCount }: PlacementQuery, largest: number): number {
   if (machineType === 'virtual-machine') return Math.min(gpuCount, largest);
   const wholeNodes = Math.max(GPUS_PER_METAL_NODE, gpuCount - (gpuCount % GPUS_PER_METAL_NODE));

@@ -3,18 +3,17 @@ import type { Reader } from '@millrace/platform/db';
 import type { PlacementRequirements } from '../placement/placement.ts';
 import type { ConnectionType, OfferKind } from '../inventory/nodes.ts';
 
-/** All SQL about what a region has to offer whoever wants to rent in it. */
+/** SQL about the providers and networks of a region. */
 
 export interface RegionProvider {
   readonly providerId: string;
-  /** Whether it takes new work there. */
+  /** Whether the provider accepts new rentals in the region. */
   readonly open: boolean;
   readonly customPorts: boolean;
-  /** Whether its machines report how busy their GPUs are. */
   readonly gpuUse: boolean;
 }
 
-/** Who has clusters for this offer in the region, whether or not they take new work. */
+/** Providers with clusters for this offer in the region, open or not. */
 export async function listRegionProviders(
   reader: Reader,
   where: { readonly mode: PlacementRequirements['mode']; readonly offer: OfferKind; readonly region: string },
@@ -48,7 +47,6 @@ export async function listRegionProviders(
   }));
 }
 
-/** Whether machines of a provider report how busy their GPUs are. */
 export async function reportsGpuUtilisation(reader: Reader, providerId: string): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('providers')
@@ -58,7 +56,7 @@ export async function reportsGpuUtilisation(reader: Reader, providerId: string):
   return row !== undefined && reportsGpuUse[row.driver];
 }
 
-/** How the nodes are connected that could hold this, were they free. Reads the nodes of the region: ask it seldom. */
+/** Networks of nodes that could fit the request when idle. Reads all nodes of the region: call it rarely. */
 export async function listConnectionTypes(
   reader: Reader,
   need: Pick<PlacementRequirements, 'mode' | 'offer' | 'region' | 'gpuType' | 'gpusPerNode'>,

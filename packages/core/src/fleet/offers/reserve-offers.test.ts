@@ -32,12 +32,12 @@ const pool = (fields: Partial<Pool> = {}): Pool => ({
 const prices: GpuPriceLookup = ({ region, gpuType }) =>
   gpuType === 'b200' ? null : nanoUsd(region === 'us-central-1' ? 4_000_000_000n : 3_000_000_001n);
 
-test('an option costs what the cheapest of what it applies to costs, less its discount', () => {
+test('a reserve offer costs the lowest price of its pools less the discount', () => {
   const [offer] = listReserveOffers([option()], [pool(), pool({ region: 'eu-west-1' })], prices);
   expect(offer).toMatchObject({ originalPerHour: 3_000_000_001n, perHour: 2_250_000_001n, enabled: true });
 });
 
-test('where an option for the region stands beside one for all, each applies to its own', () => {
+test('a regional option replaces the general one in its region only', () => {
   const everywhere = option();
   const here = option({ region: 'eu-west-1', discount: ppm(500_000) });
   const pools = [pool(), pool({ region: 'eu-west-1', enabled: false })];
@@ -49,7 +49,7 @@ test('where an option for the region stands beside one for all, each applies to 
   expect(listReserveOffers([everywhere, here], [pool({ region: 'eu-west-1' })], prices)).toHaveLength(1);
 });
 
-test('a term for machines that the fleet does not have, or that have no price, is not listed', () => {
+test('options for machines that the fleet does not have, or without a price, are not listed', () => {
   const options = [option({ gpuType: 'b200' }), option({ gpuType: 'h200' }), option({ region: 'jp-east-1' })];
   expect(listReserveOffers(options, [pool(), pool({ gpuType: 'b200' })], prices)).toEqual([]);
 });

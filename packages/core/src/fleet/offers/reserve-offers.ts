@@ -7,21 +7,20 @@ import {
 } from '../../prices/index.ts';
 import type { Pool } from './offers.ts';
 
-/** Which terms can be reserved, and for how much. Pure. */
+/** Selects the reserve options that apply to the fleet, with their prices. Pure. */
 
 export interface ReserveOffer {
   readonly option: ReserveOption;
-  /** Of one GPU, the lowest where what it applies to differs in price. */
+  /** Per GPU; the lowest price if the pools that the option applies to differ. */
   readonly originalPerHour: NanoUsd;
   readonly perHour: NanoUsd;
-  /** False: nothing that it applies to is open for new work now. */
+  /** False if no pool that the option applies to accepts new rentals now. */
   readonly enabled: boolean;
 }
 
 /**
- * The options that apply to at least one pool with a price, newest first. A term is sold with a machine: one for
- * machines that the fleet does not have, or that have no price, would be refused. One that is only switched off or full
- * at the moment stays listed. Where one for the region stands beside one for all, only the former applies there.
+ * The options that apply to at least one pool with a price, newest first; others would be refused. An option whose
+ * pools are only disabled or full stays listed. In a region with its own option, the general one does not apply.
  */
 export function listReserveOffers(
   options: readonly ReserveOption[],

@@ -2,7 +2,7 @@ import { testClock } from '@millrace/testing';
 import { expect, test } from 'vitest';
 import { SingleFlightCache } from './single-flight-cache.ts';
 
-/** A question whose answers are given by hand. */
+/** A load function that the test resolves. */
 function askable() {
   const loads: { resolve: (value: number) => void; fail: (error: Error) => void }[] = [];
   const load = () =>
@@ -10,7 +10,7 @@ function askable() {
   return { loads: loads, load };
 }
 
-test('a crowd at one moment asks once', async () => {
+test('concurrent callers share one load', async () => {
   const { loads, load } = askable();
   const recent = new SingleFlightCache(testClock(), load);
   const crowd = Array.from({ length: 100 }, () => recent.get(1_000));
@@ -19,7 +19,7 @@ test('a crowd at one moment asks once', async () => {
   expect(loads).toHaveLength(1);
 });
 
-test('nobody gets an answer that was begun longer ago than they allow', async () => {
+test('get never returns a value whose load started longer ago than the caller allows', async () => {
   const clock = testClock();
   const { loads, load } = askable();
   const recent = new SingleFlightCache(clock, load);
@@ -35,7 +35,7 @@ test('nobody gets an answer that was begun longer ago than they allow', async ()
   expect(await second).toBe(2);
 });
 
-test('who finds a question under way that is too old waits for it and asks anew: never two at once', async () => {
+test('a caller that finds a load in progress that is too old waits and loads again, never concurrently', async () => {
   const clock = testClock();
   const { loads, load } = askable();
   const recent = new SingleFlightCache(clock, load);
@@ -53,7 +53,7 @@ test('who finds a question under way that is too old waits for it and asks anew:
   expect(loads).toHaveLength(2);
 });
 
-test('a failure is told to those who waited, and the next one asks again', async () => {
+test('a failed load rejects the waiting callers, and the next caller loads again', async () => {
   const { loads, load } = askable();
   const recent = new SingleFlightCache(testClock(), load);
   const crowd = [recent.get(1_000), recent.get(1_000)];

@@ -1,16 +1,15 @@
 import type { Timer } from '@millrace/platform/clock';
 
 interface Load<T> {
-  /** The answer is as things stood then, or later. */
+  /** The value is not older than this time. */
   readonly startedMs: number;
   readonly value: Promise<T>;
   done: boolean;
 }
 
 /**
- * The latest answer to a question that costs something, for many who ask it. It is never asked twice at once, and nobody
- * gets an answer that was begun longer ago than they allow. A failed one is told to those who waited for it and to
- * nobody else.
+ * Caches an expensive value for many callers. It never loads twice concurrently, and returns no value whose load
+ * started longer ago than the caller allows. A failure goes only to the callers that waited for it.
  */
 export class SingleFlightCache<T> {
   readonly #clock: Timer;
@@ -28,7 +27,7 @@ export class SingleFlightCache<T> {
       const latest = this.#latest;
       if (latest !== null && latest.startedMs >= sinceMs) return latest.value;
       if (latest === null || latest.done) return this.#start().value;
-      // Too old for this caller, and still under way: the next one begins when it is done.
+      // Too old for this caller and still loading: wait, then load again.
       await latest.value.catch(() => undefined);
     }
   }
