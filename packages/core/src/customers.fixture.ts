@@ -24,7 +24,7 @@ import {
 } from './ledger/index.ts';
 import { sweepMeters } from './metering/index.ts';
 
-/** Those who rent and pay, for the worlds of several features: people, their keys, and their money in the real ledger. */
+/** Customers for the harnesses of several features: users, keys, and money in the real ledger. */
 
 export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
 export const quiet = createLogger({ name: 'test', level: 'silent' });
@@ -32,12 +32,11 @@ export const readCommitted = 'read committed' as const;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
 
-/** An organisation, its owner, and a key for each mode. */
 export interface Customer {
   readonly orgId: OrgId;
   readonly userId: UserId;
   readonly keys: Readonly<Record<Mode, KeyId>>;
-  /** A request by the customer's own key, or by another one of its. */
+  /** A call context with the customer's default key or the given key. */
   call(mode?: Mode, keyId?: KeyId): CallContext;
 }
 
@@ -55,13 +54,12 @@ interface KeySpec {
 
 export interface Customers {
   customer(balanceUsd: number): Promise<Customer>;
-  /** Another key of the customer's, with limits of its own. */
   addKey(who: Customer, request: KeySpec): Promise<KeyId>;
   rotate(who: Customer, mode: Mode, keyId: KeyId): Promise<KeyId>;
   topUp(orgId: OrgId, amountUsd: number): Promise<void>;
   sweepMeters(): Promise<void>;
   balance(orgId: OrgId, mode?: Mode): Promise<Balance>;
-  /** What the organisation paid for a thing so far: charges less what was given back. */
+  /** Charges less credits of a resource. */
   paid(orgId: OrgId, cause: MoneyCause): Promise<bigint>;
 }
 

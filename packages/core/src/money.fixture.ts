@@ -5,7 +5,7 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { insertRequest, testIds, uniqueId } from '@millrace/testing';
 import { applyLedger, requireLedgerSuccess, type LedgerCommand } from './ledger/index.ts';
 
-/** Money as other features would move it. For tests only. */
+/** Moves money as other features do. */
 
 export const usd = (dollars: number): NanoUsd => nanoUsd(BigInt(Math.round(dollars * 1e9)));
 
@@ -61,7 +61,9 @@ export function credit(at: { readonly db: Db }, orgId: OrgId, request: Charge): 
   });
 }
 
-/** Requests that one ledger line charged, as the sink would have recorded them. Answers their ids; the first names the batch. */
+/**
+ * Inserts requests that one ledger line charged, as the usage sink does. Returns their ids; the first names the batch.
+ */
 export async function insertBatch(
   db: Db,
   orgId: OrgId,

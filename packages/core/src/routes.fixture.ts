@@ -31,7 +31,6 @@ import {
   type PublishKeyChange,
 } from './identity/index.ts';
 
-/** The dependencies that routes of most features have. */
 export interface RouteDeps {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
@@ -42,18 +41,17 @@ export interface RouteDeps {
   readonly announce: PublishKeyChange;
 }
 
-/** Routes of one feature in the test's own process, called with real keys, on a database of its own. */
+/** Routes of one feature in the test process, with real keys and a separate database. */
 export interface RoutesFixture {
   readonly server: HttpServer;
   readonly database: TestDatabase;
   readonly db: Db;
-  /** Everything logged so far. */
   logs(): string;
   call(request: CallRequest): Promise<CallResponse>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Serves the routes that `serve` binds, beside those of identity, which makes keys and shows the audit log. */
+/** Serves the routes that `serve` binds, plus identity, which creates keys and shows the audit log. */
 export async function startRoutes(serve: (deps: RouteDeps) => void = () => {}): Promise<RoutesFixture> {
   const database = await createTestDatabase();
   const { db } = database;
@@ -93,18 +91,17 @@ export interface SeededKey {
 export interface SeededOrganisation {
   readonly organisation: Organisation;
   readonly owner: SeededKey;
-  /** Adds a person with that role and gives them a key with everything it allows. */
+  /** Adds a member with this role and an unrestricted key. */
   addPerson(role: Role, mode?: KeyMode): Promise<SeededKey>;
-  /** Another full key of the owner. */
   ownerKey(mode: KeyMode): Promise<SeededKey>;
 }
 
-/** An organisation with an owner and their live key, made as the admin command makes one. */
+/** Creates an organisation with an owner and a live key, as the admin command does. */
 export async function seedOrganisation(
   db: Db,
   options: {
     readonly platformRole?: PlatformRole;
-    /** Its owners and admins act as suppliers, so that its keys have what that takes. */
+    /** Marks the organisation as a supplier, so that its keys get the supplier scopes. */
     readonly supplies?: boolean;
   } = {},
 ): Promise<SeededOrganisation> {

@@ -23,7 +23,7 @@ import { periodOf, type BillingRoutes } from './route-deps.ts';
 
 const DEFAULT_PROMO_PRIORITY = 100;
 
-/** Operators: what moves money by hand. */
+/** Operator routes that move money. */
 export function serveOperatorTransfers({ server, operations, burnOf }: BillingRoutes): void {
   server.serve(operations.adminGrant, ({ params, body, context, transact }) =>
     transact({ name: 'grant', isolation: readCommitted }, async (tx) => {
@@ -96,7 +96,7 @@ export function serveOperatorTransfers({ server, operations, burnOf }: BillingRo
   );
 }
 
-/** Operators: what everybody has, and every movement of it, with the reason where a person gave one. */
+/** Operator routes that list balances and transfers, with the reason if an operator gave one. */
 export function serveTransfers({ server, operations, db }: BillingRoutes): void {
   server.serve(operations.adminGetBalance, async ({ params }) => {
     const orgId = requireOrgId(params.organisationId);
@@ -125,7 +125,7 @@ function transferReply(transfer: TransferRecord, reason: string) {
   return { body: toWireAdminTransfer(transfer, reason), resource: { kind: 'transfer', id: transfer.id } };
 }
 
-/** Credit with an expiry or a priority is promotional; without either it is as good as paid. */
+/** Credit with an expiry or a priority is promotional; other grants count as paid credit. */
 function parsePromo(
   body: { readonly expiresAt?: string | undefined; readonly priority?: number | undefined },
   now: Date,

@@ -42,8 +42,8 @@ async function toppedUpEvents(orgId: string) {
   );
 }
 
-describe('the balance', () => {
-  it('is nothing at first, and its answer has exactly the decided fields', async () => {
+describe('balance', () => {
+  it('is zero at first, with exactly the specified fields', async () => {
     const nothing = { balanceCents: 0, maxOverdraftCents: 0, balanceNanoUsd: '0', heldNanoUsd: '0' };
     const { status, json } = await get('/v2/customer/balance');
     expect(status).toBe(200);
@@ -56,7 +56,7 @@ describe('the balance', () => {
     });
   });
 
-  it('is answered on the v1 paths in cents rounded down, dollars and nano-USD', async () => {
+  it('is returned on the v1 paths in cents rounded down, dollars and nano-USD', async () => {
     await grant({ amountNanoUsd: '25341234567', reason: 'welcome' });
     const wanted = {
       credits: 2534,
@@ -88,14 +88,14 @@ describe('the balance', () => {
     expect((await get('/v2/customer/usage', test.key)).json.items).toEqual([]);
   });
 
-  it('needs the scope to see it', async () => {
+  it('needs the scope billing:read', async () => {
     const viewer = await tenant.addPerson('viewer');
     expect((await get('/v2/customer/balance', viewer.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
   });
 });
 
-describe('the ledger of an organisation', () => {
-  it('lists every change with its cause, newest first, page by page, each once', async () => {
+describe('GET /v2/customer/ledger', () => {
+  it('lists every transfer once with its cause, newest first, over several pages', async () => {
     await credit(fixture, tenant.organisation.id, { amount: usd(10) });
     for (let count = 0; count < 5; count += 1) {
       await charge(fixture, tenant.organisation.id, { amount: usd(1), cause: { kind: 'rental', id: 'r-1' } });
@@ -121,7 +121,7 @@ describe('the ledger of an organisation', () => {
     expect((await get('/v2/customer/ledger?causeId=r-1')).json.issues[0].path).toEqual(['causeKind']);
   });
 
-  it('shows nobody else’s money, and a cursor of another list is refused', async () => {
+  it('hides transfers of other organisations and refuses a cursor of another list', async () => {
     const theirs = await seedOrganisation(fixture.db);
     await credit(fixture, theirs.organisation.id, { amount: usd(1), cause: { kind: 'payment', id: 'p-x' } });
     expect((await get('/v2/customer/ledger?causeKind=payment&causeId=p-x')).json.items).toEqual([]);
@@ -139,7 +139,7 @@ describe('usage', () => {
       ...(keyId === undefined ? {} : { keyId }),
     });
 
-  it('is summed up by day, rental, volume, model and key', async () => {
+  it('is summed by day, rental, volume, model and key', async () => {
     const key = tenant.owner.keyId as KeyId;
     await credit(fixture, tenant.organisation.id, { amount: usd(50) });
     await use({ kind: 'rental', id: '1042' }, { gpuMs: 1_500 }, key);
@@ -174,7 +174,7 @@ describe('usage', () => {
     expect(await by('key')).toMatchObject([{ group: key, amountNanoUsd: '2000000000', requestCount: 2 }]);
   });
 
-  it('comes page by page, each group once, and a cursor of another grouping is refused', async () => {
+  it('lists each group once over several pages and refuses a cursor of another grouping', async () => {
     await credit(fixture, tenant.organisation.id, { amount: usd(50) });
     for (const id of ['a', 'b', 'B', 'c', 'é']) await use({ kind: 'rental', id }, { gpuMs: 1_000 });
     const seen: string[] = [];
@@ -191,7 +191,7 @@ describe('usage', () => {
     expect(other.json.reason).toBe('INVALID_CURSOR');
   });
 
-  it('is refused for a time that ends before it begins, or for more than a year', async () => {
+  it('is refused if the period ends before it starts or exceeds a year', async () => {
     const at = (from: string, until: string) => get(`/v2/customer/usage?from=${from}&until=${until}`);
     const wrong = await at('2026-02-01T00:00:00Z', '2026-01-01T00:00:00Z');
     expect(wrong.json.issues[0].code).toBe('ends_before_it_begins');
@@ -200,8 +200,8 @@ describe('usage', () => {
   });
 });
 
-describe('a grant', () => {
-  it('comes with its audit entry and its event, and is replayed rather than given twice', async () => {
+describe('grant', () => {
+  it('writes an audit entry and an event, and is replayed for the same idempotency key', async () => {
     const headers = { 'idempotency-key': `grant-${uniqueId()}` };
     const body = { amountNanoUsd: '3000000000', reason: 'for a good start' };
     const [first, second] = [await grant(body, headers), await grant(body, headers)];
@@ -223,7 +223,7 @@ describe('a grant', () => {
     expect(events[0].payload).toMatchObject({ amountNanoUsd: '3000000000', source: 'grant' });
   });
 
-  it('asked for ten times at once under one key happens once', async () => {
+  it('is applied once if ten requests use one idempotency key concurrently', async () => {
     const headers = { 'idempotency-key': `grant-${uniqueId()}` };
     const body = { amountNanoUsd: '1000000000', reason: 'many at once' };
     await Promise.all(Array.from({ length: 10 }, () => grant(body, headers)));
@@ -247,19 +247,19 @@ describe('a grant', () => {
     return [json.items.length as number, audit.count as number, (await toppedUpEvents(orgId)).length];
   };
 
-  it('that dies before its commit leaves no transfer, no audit entry and no event', async () => {
+  it('leaves no transfer, audit entry or event if it fails before the commit', async () => {
     await expect(named(true)).rejects.toThrow('died before the commit');
     expect(await traces()).toEqual([0, 0, 0]);
   });
 
-  it('with a name is given once, however often and by however many at once', async () => {
+  it('with a cause id is applied once, also concurrently', async () => {
     await Promise.all(Array.from({ length: 5 }, () => named()));
     await named();
     expect(await traces()).toEqual([1, 1, 1]);
     expect((await get('/v2/customer/balance')).json.balanceCents).toBe(10_000);
   });
 
-  it('that is promotional is spent first and must end in the future', async () => {
+  it('with an expiry is spent first and must expire in the future', async () => {
     const past = await grant({ amountNanoUsd: '1', reason: 'too late', expiresAt: '2020-01-01T00:00:00Z' });
     expect(past.json.issues[0].code).toBe('in_the_past');
     await credit(fixture, tenant.organisation.id, { amount: usd(5) });
@@ -276,7 +276,7 @@ describe('a grant', () => {
     ]);
   });
 
-  it('shows in the balance that operators see of an organisation', async () => {
+  it('appears in the balance that operators see', async () => {
     await grant({ amountNanoUsd: '1500000001', reason: 'welcome' });
     const path = `/v2/admin/organisations/${tenant.organisation.id}/balance`;
     expect((await get(path, operator.owner.key)).json).toMatchObject({
@@ -286,7 +286,7 @@ describe('a grant', () => {
     });
   });
 
-  it('is for operators alone', async () => {
+  it('is refused to tenants', async () => {
     const path = `/v2/admin/organisations/${tenant.organisation.id}/grants`;
     const own = await send('POST', path, { amountNanoUsd: '1', reason: 'for me' }, tenant.owner.key);
     expect(own.json.reason).toBe('INSUFFICIENT_SCOPE');
@@ -294,11 +294,11 @@ describe('a grant', () => {
   });
 });
 
-describe('an adjustment', () => {
+describe('adjustment', () => {
   const adjust = (amountNanoUsd: string) =>
     adminPost(`organisations/${tenant.organisation.id}/adjustments`, { amountNanoUsd });
 
-  it('goes up and down but never below the floor, and zero corrects nothing', async () => {
+  it('changes the balance up or down to its floor, and refuses zero', async () => {
     expect((await adjust('2000000000')).json.amountNanoUsd).toBe('2000000000');
     expect((await adjust('-500000000')).json.balanceAfterNanoUsd).toBe('1500000000');
     const tooMuch = await adjust('-1500000001');
@@ -315,7 +315,7 @@ describe('an adjustment', () => {
     expect(audit).toEqual([{ count: 2 }]);
   });
 
-  it('with others at once never takes the balance below its floor', async () => {
+  it('never takes the balance below its floor concurrently', async () => {
     await adjust('1000000000');
     const responses = await Promise.all(Array.from({ length: 8 }, () => adjust('-300000000')));
     expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([
@@ -333,7 +333,7 @@ describe('refunds and reversals', () => {
     });
   const reverse = (transferId: string) => adminPost(`transfers/${transferId}/reverse`, {});
 
-  it('of a charge together never exceed it, also asked for at once', async () => {
+  it('never exceed the charge, also concurrently', async () => {
     await credit(fixture, tenant.organisation.id, { amount: usd(10) });
     const paid = await charge(fixture, tenant.organisation.id, { amount: usd(1) });
     const responses = await Promise.all(Array.from({ length: 5 }, () => refund(paid, '400000000')));
@@ -346,7 +346,7 @@ describe('refunds and reversals', () => {
     expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('10000000000');
   });
 
-  it('reach only transfers of the organisation in the path: a foreign one is as absent as any', async () => {
+  it('respond to a transfer of another organisation as to an unknown one', async () => {
     const theirs = await seedOrganisation(fixture.db);
     await credit(fixture, theirs.organisation.id, { amount: usd(1) });
     const foreign = await refund(await charge(fixture, theirs.organisation.id, { amount: usd(1) }));
@@ -355,7 +355,7 @@ describe('refunds and reversals', () => {
     expect(withoutRequestId(foreign.text)).toBe(withoutRequestId(absent.text));
   });
 
-  it('undo a transfer once, and not when its money is spent', async () => {
+  it('undo a transfer once, and not after its money was spent', async () => {
     const made = await grant({ amountNanoUsd: '1000000000', reason: 'by mistake' });
     expect((await refund(made.json.id)).json.reason).toBe('TRANSFER_NOT_REVERSIBLE');
     await charge(fixture, tenant.organisation.id, { amount: usd(0.5) });
@@ -372,7 +372,7 @@ describe('refunds and reversals', () => {
     expect((await get('/v2/customer/balance')).json.balanceNanoUsd).toBe('1500000000');
   });
 
-  it('are listed for operators with the reason that was given', async () => {
+  it('are listed for operators with their reason', async () => {
     await grant({ amountNanoUsd: '1000000000', reason: 'listed reason' });
     await charge(fixture, tenant.organisation.id, { amount: usd(1) });
     const path = `/v2/admin/transfers?organisationId=${tenant.organisation.id}`;
@@ -394,7 +394,7 @@ describe('overdraft and freeze', () => {
       operator.owner.key,
     );
 
-  it('let a balance go below zero as far as the operator says, and not be taken away while used', async () => {
+  it('allow a negative balance up to the overdraft, which cannot shrink below its use', async () => {
     const set = await overdraft('5009999999');
     expect(set.json, set.text).toMatchObject({
       maxOverdraftNanoUsd: '5009999999',
@@ -410,7 +410,7 @@ describe('overdraft and freeze', () => {
     expect((await overdraft('4000000000')).status).toBe(200);
   });
 
-  it('are lifted by the operator, and twice is once', async () => {
+  it('are idempotent when lifted by the operator', async () => {
     await credit(fixture, tenant.organisation.id, { amount: usd(1) });
     await query(
       `update ledger_accounts set frozen_at = now()
@@ -429,7 +429,7 @@ describe('overdraft and freeze', () => {
   });
 });
 
-it('purchases are payments and grants with their source, newest first', async () => {
+it('purchase history lists payments and grants with their source, newest first', async () => {
   await credit(fixture, tenant.organisation.id, { amount: usd(12.349) });
   await grant({ amountNanoUsd: '1000000000', reason: 'welcome' });
   await charge(fixture, tenant.organisation.id, { amount: usd(1) });
@@ -440,14 +440,14 @@ it('purchases are payments and grants with their source, newest first', async ()
   ]);
 });
 
-describe('the ledger of one cause', () => {
+describe('GET /v2/customer/ledger by cause', () => {
   const idsOf = async (filter: string) => {
     const { status, json, text } = await get(`/v2/customer/ledger?${filter}`);
     expect(status, text).toBe(200);
     return json.items.map((item: { cause: { id: string } }) => item.cause.id).toSorted();
   };
 
-  it('is of this cause alone, whatever characters its id holds', async () => {
+  it('returns exactly this cause, whatever characters its id contains', async () => {
     await credit(fixture, tenant.organisation.id, { amount: usd(10) });
     const ids = ['a', 'a:b', 'a%', 'a_', '%', 'A'];
     for (const id of ids) {
@@ -463,8 +463,8 @@ describe('the ledger of one cause', () => {
   });
 });
 
-describe('amounts beyond all measure', () => {
-  it('are refused before they can fill an account', async () => {
+describe('out-of-range values', () => {
+  it('are refused as amounts before they can overflow an account', async () => {
     const of = `organisations/${tenant.organisation.id}`;
     const tooMuch = ['10000000000000001', '999999999999999999'];
     const refusals = [
@@ -485,7 +485,7 @@ describe('amounts beyond all measure', () => {
     expect((await adminPost(`${of}/grants`, { amountNanoUsd: '10000000000000000' })).status).toBe(201);
   });
 
-  it('are no cursor either', async () => {
+  it('are refused as a cursor', async () => {
     const cursor = Buffer.from(JSON.stringify({ by: 'key', group: 'a\u0000' })).toString('base64url');
     const { status, json } = await get(`/v2/customer/usage?groupBy=key&cursor=${cursor}`);
     expect([status, json.reason]).toEqual([400, 'INVALID_CURSOR']);

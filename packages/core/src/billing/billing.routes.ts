@@ -2,7 +2,6 @@ import { serveOperatorTransfers, serveTransfers } from './admin.routes.ts';
 import { serveBudgets, serveBalanceAndUsage } from './tenant.routes.ts';
 import type { BillingRoutes } from './route-deps.ts';
 
-/** Binds every operation of this feature. */
 export function serveBilling(routes: BillingRoutes): void {
   serveBalanceAndUsage(routes);
   serveBudgets(routes);

@@ -12,7 +12,7 @@ import type { BalanceView } from './burn-rate.ts';
 import { publicCause } from './inference-batches.ts';
 import { wholeCount, wholeSeconds, type UsageSum } from './usage.ts';
 
-/** Money as it goes over the wire: totals as decimal text, cents rounded down, rates as plain numbers. */
+/** Converts money to the wire: totals as decimal text, cents rounded down, rates as numbers. */
 
 type Operations = Contract['operations'];
 type ItemOf<Id extends 'listLedgerEntries' | 'getUsage' | 'listBudgets' | 'adminListTransfers'> =
@@ -33,7 +33,6 @@ export function toWireBalance(view: BalanceView): ResponseBody<Operations['getBa
   };
 }
 
-/** What events about the balance tell of it. */
 export function toWireEventBalance(view: BalanceView): EventData<'balance.low'> {
   return {
     balanceNanoUsd: view.balance.toString(),
@@ -84,9 +83,9 @@ export function toWireAdminTransfer(
   return { ...toWireEntry(transfer), organisationId: transfer.orgId, reason };
 }
 
-/** Budgets count in the ledger by transfers of their own, which move no money and are shown to nobody. */
+/** Transfers of budgets move no money and are never listed. */
 function wireKind({ id, kind }: TransferRecord): WireLedgerKind {
-  if (kind === 'budget') throw new Error(`Transfer ${id} counts a budget and is no movement of money.`);
+  if (kind === 'budget') throw new Error(`Transfer ${id} changes a budget and moves no money.`);
   return kind;
 }
 

@@ -46,8 +46,8 @@ async function eventsOf(type: string, id: string) {
   );
 }
 
-describe('a budget', () => {
-  it('is told at 50, 75 and 100 percent unless asked for otherwise, and counts what is spent', async () => {
+describe('budget', () => {
+  it('announces 50, 75 and 100 percent by default, and counts charges', async () => {
     const made = await create({ onExceeded: 'notify' });
     expect(made.status, made.text).toBe(201);
     expect(made.json).toMatchObject({
@@ -64,7 +64,7 @@ describe('a budget', () => {
     expect(await eventsOf('budget.exceeded', made.json.id)).toHaveLength(1);
   });
 
-  it('that stops everything refuses what goes beyond it, and a raised limit counts at once', async () => {
+  it('with stop_everything refuses charges beyond it, and a raised limit applies at once', async () => {
     const made = await create({ onExceeded: 'stop_everything' });
     await spend(2);
     await expect(spend(1.5)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
@@ -79,7 +79,7 @@ describe('a budget', () => {
     expect(await list()).toEqual([]);
   });
 
-  it('for one key counts that key alone', async () => {
+  it('of one key counts only that key', async () => {
     const other = await own.ownerKey('live');
     await create({ keyId: own.owner.keyId, onExceeded: 'stop_everything' });
     await spend(5, other.keyId);
@@ -88,7 +88,7 @@ describe('a budget', () => {
     expect(await list()).toMatchObject([{ keyId: own.owner.keyId, spentNanoUsd: '0' }]);
   });
 
-  it('created twice under one idempotency key is one budget', async () => {
+  it('created twice with one idempotency key is one budget', async () => {
     const headers = { 'idempotency-key': 'one-budget' };
     const [first, second] = [
       await create({}, own.owner.key, headers),
@@ -98,7 +98,7 @@ describe('a budget', () => {
     expect(await list()).toHaveLength(1);
   });
 
-  it('of somebody else is as absent as one that never was, for every act and every byte', async () => {
+  it('of another organisation looks like an unknown one, byte for byte', async () => {
     const foreign = (await create({}, theirs.owner.key)).json.id as string;
     for (const method of ['PATCH', 'DELETE'] as const) {
       const body = method === 'PATCH' ? { name: 'mine now' } : undefined;
@@ -116,7 +116,7 @@ describe('a budget', () => {
     expect((await list(theirs.owner.key)).map((item: { name: string }) => item.name)).toContain('team');
   });
 
-  it('of live mode is neither seen nor deleted by a test key', async () => {
+  it('of live mode cannot be listed or deleted with a test key', async () => {
     const test = await own.ownerKey('test');
     const live = (await create()).json.id as string;
     expect(await list(test.key)).toEqual([]);
@@ -124,7 +124,7 @@ describe('a budget', () => {
     expect(await list()).toMatchObject([{ id: live }]);
   });
 
-  it('is one of fifty at most, also with many made at once', async () => {
+  it('is limited to fifty per organisation, also concurrently', async () => {
     for (let count = 0; count < 48; count += 1) await create();
     const responses = await Promise.all(Array.from({ length: 5 }, () => create()));
     expect(responses.map((response) => response.status).toSorted((a, b) => a - b)).toEqual([
@@ -136,29 +136,26 @@ describe('a budget', () => {
     expect(limits.json.quotas).toContainEqual({ name: 'budgets', limit: 50, used: 50 });
   });
 
-  it('needs billing:write to be made and billing:read to be seen', async () => {
+  it('needs billing:write to be created and billing:read to be listed', async () => {
     const member = await own.addPerson('member');
     expect((await create({}, member.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
     expect((await call('GET', path, member.key)).status).toBe(200);
   });
 });
 
-describe('the budget of a key', () => {
-  it.each(['hour', 'day', 'week', 'month', 'total'])(
-    'for each %s exists as soon as the key',
-    async (period) => {
-      const made = await createKey({ limits: { budget: { usd: 2.5, period } } });
-      expect(made.status, made.text).toBe(201);
-      expect(await list()).toMatchObject([
-        { keyId: made.json.id, period, limitNanoUsd: '2500000000', onExceeded: 'stop_everything' },
-      ]);
-      await spend(2, made.json.id);
-      await expect(spend(1, made.json.id)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
-      await spend(1);
-    },
-  );
+describe('budget of a key', () => {
+  it.each(['hour', 'day', 'week', 'month', 'total'])('per %s exists as soon as the key', async (period) => {
+    const made = await createKey({ limits: { budget: { usd: 2.5, period } } });
+    expect(made.status, made.text).toBe(201);
+    expect(await list()).toMatchObject([
+      { keyId: made.json.id, period, limitNanoUsd: '2500000000', onExceeded: 'stop_everything' },
+    ]);
+    await spend(2, made.json.id);
+    await expect(spend(1, made.json.id)).rejects.toMatchObject({ reason: 'BUDGET_EXCEEDED' });
+    await spend(1);
+  });
 
-  it('is shared with the key that replaces it: rotating does not fill it again', async () => {
+  it('is shared with the rotated key and not refilled', async () => {
     const budget = { usd: 2, period: 'day' };
     const made = await createKey({ limits: { budget } });
     await spend(1.5, made.json.id);
@@ -172,7 +169,7 @@ describe('the budget of a key', () => {
     expect(await list()).toMatchObject([{ keyId: rotated.json.id, spentNanoUsd: '2000000000' }]);
   });
 
-  it('holds against the key itself: it is not raised or deleted before the key is revoked', async () => {
+  it('cannot be raised or deleted before the key is revoked', async () => {
     const limits = { budget: { usd: 2, period: 'day' } };
     const made = await createKey({ scopes: ['billing:read', 'billing:write'], limits });
     const [{ id }] = await list();
@@ -185,7 +182,7 @@ describe('the budget of a key', () => {
     expect((await call('DELETE', `${path}/${id}`)).status).toBe(204);
   });
 
-  it('that no ledger can count exactly is refused, and leaves no key behind', async () => {
+  it('is refused if it is not exact in nano-USD, and no key is created', async () => {
     const before = (await call('GET', '/v2/api-keys?limit=200')).json.items.length as number;
     const refused = await createKey({ limits: { budget: { usd: 0.1234567891, period: 'day' } } });
     expect(refused.json.issues[0]).toMatchObject({ path: ['limits', 'budget', 'usd'], code: 'not_exact' });
@@ -193,13 +190,13 @@ describe('the budget of a key', () => {
   });
 });
 
-describe('limits beyond all measure', () => {
+describe('sum of budget limits', () => {
   const contra = async () => {
     const text = `select sum(balance_nano_usd)::text as total from ledger_accounts where kind = 'limit_contra'`;
     return BigInt((await fixture.database.query<{ total: string }>(text)).rows[0]?.total ?? '0');
   };
 
-  it('are refused in sum, so that no organisation fills an account that it shares with others', async () => {
+  it('is bounded, so that no organisation overflows a shared account', async () => {
     const most = '100000000000000000';
     const whole = await create({ limitNanoUsd: most });
     expect(whole.status, whole.text).toBe(201);
@@ -219,7 +216,7 @@ describe('limits beyond all measure', () => {
     expect((await create({}, theirs.owner.key)).status).toBe(201);
   });
 
-  it('go back with a deleted budget, so that making and deleting them uses nothing up', async () => {
+  it('shrinks when a budget is deleted', async () => {
     const before = await contra();
     const made = await create({ limitNanoUsd: '90000000000000000', onExceeded: 'stop_everything' });
     await spend(2);

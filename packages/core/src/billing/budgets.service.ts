@@ -25,13 +25,13 @@ import {
 } from '../ledger/index.ts';
 import { isLimitOfActiveKey } from './billing.store.ts';
 
-/** Budgets as an organisation sets them for itself. The ledger counts them down; here is who may change them. */
+/** Lets an organisation manage its budgets, checks who may change them, and audits the changes. */
 
 export const DEFAULT_THRESHOLDS_PERCENT: readonly number[] = [50, 75, 100];
 
 export type BudgetRequest = Omit<NewBudget, 'orgId' | 'mode' | 'keyIds'> & { readonly keyId: KeyId | null };
 
-/** Asks for money back that gateways were lent; nobody is asked where there is none. */
+/** Without `recallMoney` there are no credit leases. */
 export interface BudgetDeps {
   readonly recallMoney?: RecallCredit | undefined;
 }
@@ -60,8 +60,8 @@ export async function createOwnBudget(
 }
 
 /**
- * What was lent for inference before a budget was set is not counted by it. So it is called in, and whatever is lent next is
- * within the budget. If nobody can be asked, that happens with the next question of a gateway.
+ * A budget does not count credit that was granted to leases before it. So the credit is recalled, and the next grant is
+ * within the budget. If the recall fails, the next request of a gateway has the same effect.
  */
 function recallCreditAfterCommit(tx: Tx, { orgId, mode }: ApiKey, recall: RecallCredit | undefined): void {
   if (recall === undefined || mode === 'test') return;
@@ -81,7 +81,7 @@ export async function updateOwnBudget(
   const { key: caller } = await authorizeCaller(tx, call, 'billing:write');
   const changed = await changeBudget(tx, orgId, caller.mode, id, changes);
   if (changed === null) throw new Fault('BUDGET_NOT_FOUND');
-  // Decided after it was found in this organisation and mode; the refusal takes the change back with the transaction.
+  // Checked after the budget was found in this organisation and mode; the error rolls the change back.
   await requireNotKeyLimit(tx, call, id);
   if (changes.limit !== undefined) await requireBoundedLimits(tx, caller, ['limitNanoUsd']);
   await appendAuditEntry(tx, orgId, cause, {
@@ -104,8 +104,8 @@ export async function deleteOwnBudget(tx: Tx, call: CallContext, id: BudgetId): 
 }
 
 /**
- * Gives a new key the account behind its `limits.budget`, and lets a replacement share the budgets of what it replaces:
- * otherwise rotating a key would give it its budget anew.
+ * Creates the budget of a new key. A rotated key shares the budgets of the old key, so that rotating does not refill
+ * them.
  */
 export async function createKeyBudget(tx: Tx, key: ApiKey): Promise<void> {
   const { orgId, mode } = key;
@@ -139,9 +139,8 @@ export async function createKeyBudget(tx: Tx, key: ApiKey): Promise<void> {
 const limitsMax = BigInt(budgetLimitsMaxUsd) * nanoPerUsd;
 
 /**
- * All limits are drawn from accounts that organisations share, and those end at 64 bits: without a bound one tenant
- * could fill them, and no budget of the others could begin its next period. The organisation's row is locked by now,
- * so two requests at once cannot both stay just below it.
+ * All limits use shared contra accounts of 64 bits: without a bound one tenant could fill them, and no budget of the
+ * others could start its next period. The organisation's row is locked, so concurrent requests cannot pass together.
  */
 async function requireBoundedLimits(
   tx: Tx,
@@ -149,20 +148,20 @@ async function requireBoundedLimits(
   path: readonly string[],
 ): Promise<void> {
   if ((await sumLimits(tx, orgId, mode)) <= limitsMax) return;
-  const message = `must come to at most ${budgetLimitsMaxUsd} USD with the other budgets and the limits of keys`;
+  const message = `must total at most ${budgetLimitsMaxUsd} USD together with other budgets and key limits`;
   throw new Fault('VALIDATION_FAILED', {
     issues: [{ message, path: [...path], code: 'too_big' }],
-    suggestion: 'Choose a lower limit, or delete budgets that are no longer needed.',
+    suggestion: 'Choose a lower limit, or delete budgets that you do not need.',
   });
 }
 
-/** A key of the same organisation and mode; any other is as absent as one that never was. */
+/** A key of another organisation or mode looks like an unknown key. */
 async function requireKeyOfMode(tx: Tx, caller: ApiKey, keyId: KeyId): Promise<void> {
   const key = await findKey(tx, caller.orgId, keyId);
   if (key === null || key.kind === 'seat' || key.mode !== caller.mode) throw new Fault('API_KEY_NOT_FOUND');
 }
 
-/** The limit of a key must hold against whoever holds the key, also if that key may write budgets. */
+/** The limit of a key must apply to its user, even if the key has `billing:write`. */
 async function requireNotKeyLimit(tx: Tx, { orgId }: CallContext, id: BudgetId): Promise<void> {
   if (await isLimitOfActiveKey(tx, orgId, id)) throw new Fault('BUDGET_OF_KEY');
 }

@@ -3,17 +3,23 @@ import { describe, expect, it } from 'vitest';
 import { runwayMs, runwaySeconds } from '../ledger/index.ts';
 import { toWireBalance, toWireCurrentBalance } from './billing.wire.ts';
 
-describe('the runway', () => {
+describe('runwaySeconds', () => {
   it.each([
     ['nothing is spent', 25_341_234_567n, 0n, 0n, null],
     ['nothing is left', 0n, 0n, 3_980_000_000n, 0],
     ['the balance is overdrawn', -5n, 0n, 3_980_000_000n, 0],
     ['it ends in the middle of a second', 3_980_000_000n, 0n, 3_980_000_001n, 3_599],
     ['it lasts an hour to the second', 3_980_000_000n, 0n, 3_980_000_000n, 3_600],
-    ['all that is left is held for what runs', 0n, 3_980_000_000n, 3_980_000_000n, 3_600],
-    ['what runs has used up more than it holds', 3_980_000_000n, -1_990_000_000n, 3_980_000_000n, 1_800],
-    ['it lasts longer than a number can say', 2n ** 62n, 0n, 1n, Number.MAX_SAFE_INTEGER],
-  ])('when %s', (_what, available, cover, burnPerHour, seconds) => {
+    ['all remaining money is held for running resources', 0n, 3_980_000_000n, 3_980_000_000n, 3_600],
+    [
+      'running resources have used more than they hold',
+      3_980_000_000n,
+      -1_990_000_000n,
+      3_980_000_000n,
+      1_800,
+    ],
+    ['it exceeds the largest safe integer', 2n ** 62n, 0n, 1n, Number.MAX_SAFE_INTEGER],
+  ])('is correct when %s', (_what, available, cover, burnPerHour, seconds) => {
     const burn = { burnPerHour: nanoUsd(burnPerHour), cover: nanoUsd(cover) };
     expect(runwaySeconds(burn, nanoUsd(available))).toBe(seconds);
     if (seconds !== Number.MAX_SAFE_INTEGER) {
@@ -23,7 +29,7 @@ describe('the runway', () => {
   });
 });
 
-describe('the balance on the wire', () => {
+describe('balance on the wire', () => {
   const balance = {
     balance: nanoUsd(25_341_234_567n),
     held: nanoUsd(1_200_000_000n),
@@ -32,7 +38,7 @@ describe('the balance on the wire', () => {
     frozen: false,
   };
 
-  it('has the decided fields, with cents rounded down', () => {
+  it('has the specified fields, with cents rounded down', () => {
     expect(toWireBalance({ ...balance, burnPerHour: nanoUsd(3_980_000_000n), cover: nanoUsd(0n) })).toEqual({
       balanceCents: 2_534,
       maxOverdraftCents: 0,
@@ -45,7 +51,7 @@ describe('the balance on the wire', () => {
     });
   });
 
-  it('rounds a debt down too: a cent that is owed in part is owed', () => {
+  it('rounds a debt down as well, to a whole cent owed', () => {
     const debt = { ...balance, balance: nanoUsd(-1n), held: nanoUsd(0n), available: nanoUsd(0n) };
     expect(toWireCurrentBalance(debt)).toEqual({
       credits: -1,

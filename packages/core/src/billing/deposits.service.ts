@@ -9,13 +9,13 @@ import { readBalance, sumTopUps, type MoneyCause } from '../ledger/index.ts';
 import type { ReadBurnRate } from './burn-rate.ts';
 import { toWireEventBalance } from './billing.wire.ts';
 
-/** Deposits of this sum lift the rate limit of an organisation. */
+/** Deposits of this sum raise the rate limit of an organisation. */
 export const FUNDING_THRESHOLD: NanoUsd = nanoUsd(5n * nanoPerUsd);
 
 /**
- * Notes that money is being paid in, and lifts the rate limit of the organisation once its payments have reached the
- * threshold. Call it in the transaction of the top-up, before its posting: it takes the organisation's row, and the
- * ledger's rows come last. Grants are not deposits, and money of test mode is none.
+ * Raises the rate limit of the organisation once its payments reach the threshold. Call it in the transaction of the
+ * top-up, before the posting: it locks the organisation's row, and ledger rows are locked last. Grants and test money
+ * are not deposits.
  */
 export async function recordDeposit(
   tx: Tx,
@@ -25,21 +25,21 @@ export async function recordDeposit(
 ): Promise<void> {
   if (mode === 'test' || (await findFundedAt(tx, orgId)) !== null) return;
   if ((await lockFundedAt(tx, orgId)) !== null) return;
-  // The same payment noted twice counts once: whatever it has paid in already is left out of the sum.
+  // A payment that is recorded twice counts once: its earlier top-up is left out of the sum.
   const before = await sumTopUps(tx, orgId, mode, deposit.cause);
   if (addUsd(before, deposit.amount) < FUNDING_THRESHOLD) return;
   await setFundedAt(tx, orgId, tx.clock.now());
   tx.afterCommit(() => deposit.announce?.({ kind: 'organisation', orgId }));
 }
 
-/** Tells the organisation that money was added. Call it after the posting, in its transaction. */
+/** Call it after the posting, in the same transaction. */
 export async function emitToppedUpEvent(
   tx: Tx,
   orgId: OrgId,
   mode: Mode,
   topUp: {
     readonly amount: NanoUsd;
-    /** Where it came from, in a word: `grant`, `payment`. */
+    /** The kind of source: `grant` or `payment`. */
     readonly source: string;
     readonly actor: Actor;
     readonly burnOf: ReadBurnRate;

@@ -26,22 +26,18 @@ import {
 import type { ReadBurnRate } from './burn-rate.ts';
 import { emitToppedUpEvent } from './deposits.service.ts';
 
-/**
- * What an operator may do with money. Each act is one transfer with its reason in the audit log, in one transaction;
- * the ledger decides whether it may be.
- */
+/** Money operations of operators. Each is one transfer with its reason in the audit log, in one transaction. */
 
 interface WithReason {
-  /** For the audit log. The organisation's ledger says only what was done. */
+  /** For the audit log; the organisation's ledger shows only the description. */
   readonly reason: string;
 }
 
 export interface GrantRequest extends WithReason {
   readonly amount: NanoUsd;
   readonly promo?: { readonly priority: number; readonly expiresAt: Date | null };
-  /** Names the act, so that it happens once however often it is asked for; the request unless said. */
+  /** Makes the grant idempotent across requests; by default the request id. */
   readonly causeId?: string;
-  /** For the event that tells of it. */
   readonly burnOf: ReadBurnRate;
 }
 
@@ -50,10 +46,10 @@ export interface RefundRequest extends WithReason {
   readonly amount?: NanoUsd;
 }
 
-/** Operators act on live money: test mode is free. */
+/** Operators change live money only: test mode is free. */
 const mode = 'live';
 
-/** Gives credit: as good as paid, or promotional. */
+/** Grants credit, promotional or equal to paid credit. */
 export async function grantCredit(
   tx: Tx,
   cause: AuditContext,
@@ -87,7 +83,7 @@ export async function grantCredit(
   return requireTransfer(tx, orgId, done.transferId);
 }
 
-/** Corrects a balance up or down; down never below its floor. */
+/** Corrects a balance up or down, never below its floor. */
 export async function adjustBalance(
   tx: Tx,
   cause: AuditContext,
@@ -118,7 +114,7 @@ export async function adjustBalance(
   return requireTransfer(tx, orgId, done.transferId);
 }
 
-/** Gives back a part of a charge: all that is left of it unless an amount is said. */
+/** Refunds part of a charge; by default everything that is not refunded yet. */
 export async function refundCharge(
   tx: Tx,
   cause: AuditContext,
@@ -145,7 +141,6 @@ export async function refundCharge(
   return requireTransfer(tx, orgId, done.transferId);
 }
 
-/** Undoes a transfer by its exact opposite. */
 export async function reverseTransfer(
   tx: Tx,
   cause: AuditContext,
@@ -172,7 +167,6 @@ export async function reverseTransfer(
   return requireTransfer(tx, orgId, done.transferId);
 }
 
-/** Says how far below zero the balance may go. */
 export async function setMaxOverdraft(
   tx: Tx,
   cause: AuditContext,
@@ -193,7 +187,7 @@ export async function setMaxOverdraft(
   return readBalance(tx, orgId, mode, tx.clock.now());
 }
 
-/** Admits new work again. Doing it twice changes nothing the second time. */
+/** Admits new work again. Idempotent. */
 export async function unfreezeAccount(
   tx: Tx,
   cause: AuditContext,
@@ -217,12 +211,12 @@ export async function unfreezeAccount(
 const DESCRIPTION_MAX = 500;
 
 const zeroAdjustment = {
-  message: 'must not be zero: it would correct nothing',
+  message: 'must not be zero',
   path: ['amountNanoUsd'],
   code: 'zero_amount',
 };
 
-/** Each request is an act of its own; that a repeated request is one act is the business of its idempotency key. */
+/** Each request is a separate cause. The idempotency key deduplicates repeated requests. */
 function operatorCauseOfTransfer(tx: Tx, cause: AuditContext, causeId?: string): MoneyCause {
   return { kind: 'operator', id: causeId ?? cause.requestId ?? tx.ids.next('req') };
 }
@@ -232,7 +226,7 @@ async function postCommand(tx: Tx, command: LedgerCommand): Promise<LedgerSucces
   return requireLedgerSuccess(result);
 }
 
-/** An organisation has no account before its first money. A credit of nothing opens one and posts nothing. */
+/** A zero credit opens the account and posts nothing. */
 async function openAccount(tx: Tx, cause: AuditContext, orgId: OrgId): Promise<void> {
   await postCommand(tx, {
     do: 'credit',
@@ -247,7 +241,7 @@ async function openAccount(tx: Tx, cause: AuditContext, orgId: OrgId): Promise<v
   });
 }
 
-/** What of a charge was not given back yet. Should another refund come in between, the ledger refuses this one. */
+/** If another refund is posted meanwhile, the ledger refuses this one. */
 async function unrefundedAmountOf(tx: Tx, charge: TransferRecord): Promise<NanoUsd> {
   const left = subtractUsd(negateUsd(charge.amount), await sumRefunds(tx, charge.orgId, charge.id));
   if (left <= 0n) throw notRefundable();
@@ -256,7 +250,7 @@ async function unrefundedAmountOf(tx: Tx, charge: TransferRecord): Promise<NanoU
 
 function notRefundable(): Fault {
   return new Fault('TRANSFER_NOT_REVERSIBLE', {
-    message: 'This transfer is no charge, or all of it was given back already.',
+    message: 'This transfer is not a charge, or it has already been refunded in full.',
   });
 }
 
@@ -267,7 +261,7 @@ async function auditTransfer(
   done: LedgerSuccess,
   change: Omit<AuditedChange, 'resource'>,
 ): Promise<void> {
-  if (done.transferId === null) throw new Error('An act of an operator moved no money.');
+  if (done.transferId === null) throw new Error('An operator transfer moved no money.');
   await appendAuditEntry(tx, orgId, cause, {
     ...change,
     resource: { kind: 'transfer', id: done.transferId },

@@ -4,7 +4,6 @@ import type { HttpServer } from '@millrace/platform/http';
 import type { RecallCredit } from '../ledger/index.ts';
 import type { ReadBurnRate } from './burn-rate.ts';
 
-/** What the routes of this feature share. */
 export interface BillingRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
@@ -14,7 +13,6 @@ export interface BillingRoutes {
   readonly recallMoney?: RecallCredit | undefined;
 }
 
-/** The times of a query, as far as it names any. */
 export function periodOf(query: {
   readonly from?: string | undefined;
   readonly until?: string | undefined;

@@ -38,7 +38,7 @@ import { sumUsage } from './usage.store.ts';
 const PURCHASES_MAX = 1_000;
 const WINDOW_SECONDS = 60;
 
-/** Balance, ledger, purchases and usage of the caller's organisation, in the mode of its key. */
+/** Balance, ledger, purchases and usage of the caller's organisation in the mode of its key. */
 export function serveBalanceAndUsage({ server, operations, db, burnOf }: BillingRoutes): void {
   server.serve(operations.getCurrentBalance, async ({ context }) => {
     const { orgId, mode } = requirePrincipal(context);
@@ -105,7 +105,7 @@ export function serveBalanceAndUsage({ server, operations, db, burnOf }: Billing
   });
 }
 
-/** Budgets of the caller's organisation, in the mode of its key. */
+/** Budgets of the caller's organisation in the mode of its key. */
 export function serveBudgets({ server, operations, db, recallMoney }: BillingRoutes): void {
   server.serve(operations.listBudgets, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
@@ -155,7 +155,7 @@ export function serveBudgets({ server, operations, db, recallMoney }: BillingRou
   );
 }
 
-/** The same names that the limiter answers with in its headers. */
+/** Uses the names of the rate limit headers. */
 function rateLimitsOf({ limits }: Principal) {
   const perMinute = (name: string, limit: number) =>
     ({ name, limit, windowSeconds: WINDOW_SECONDS, unit: 'requests', model: null }) as const;
@@ -169,7 +169,7 @@ function causeOfQuery(kind: string, id: string | undefined) {
 
 function causeWithoutKind(): Fault {
   const issue = {
-    message: 'is needed with causeId: ids are told apart by their kind',
+    message: 'is required with causeId, because ids are unique only within a kind',
     path: ['causeKind'],
     code: 'required',
     location: 'query',

@@ -13,7 +13,7 @@ import {
   type UsageUnit,
 } from './usage.ts';
 
-/** Sums over the ledger's transfers, for reports. Nothing is decided by them. */
+/** Sums transfers for usage reports. */
 
 interface SumRow {
   readonly name: string;
@@ -29,7 +29,7 @@ interface SumRow {
   readonly completion_tokens: string;
 }
 
-/** By what a transfer is grouped; null leaves it out of the report. */
+/** The group of a transfer; null leaves it out of the report. */
 const groupNames: Readonly<Record<UsageGrouping, RawBuilder<string | null>>> = {
   day: sql`to_char(occurred_at at time zone 'UTC', 'YYYY-MM-DD')`,
   rental: sql`case when cause_kind = 'rental' then cause_id end`,
@@ -66,7 +66,7 @@ export async function sumUsage(
   return rows.map((row) => toSum(groupBy, row));
 }
 
-/** The name by which the statement groups; keys go by their UUID there. */
+/** The group name in the query, where keys are UUIDs. */
 function groupNameOf(groupBy: UsageGrouping, group: string): string {
   const keyId = groupBy === 'key' ? parseId('key', group) : null;
   return keyId === null ? group : toUuid(keyId);

@@ -4,15 +4,15 @@ import { usagePeriod, wholeCount, wholeSeconds } from './usage.ts';
 const noon = Date.UTC(2026, 6, 31, 12);
 const at = (text: string) => new Date(text);
 
-describe('the time of a usage report', () => {
-  it('is the last 31 days with today unless said', () => {
+describe('usagePeriod', () => {
+  it('is the last 31 days including today by default', () => {
     expect(usagePeriod({ from: null, until: null }, noon)).toEqual({
       from: at('2026-07-01T00:00:00Z'),
       until: at('2026-07-31T12:00:00Z'),
     });
   });
 
-  it('begins 31 days before the end that was asked for', () => {
+  it('starts 31 days before the requested end', () => {
     expect(usagePeriod({ from: null, until: at('2026-03-02T08:00:00Z') }, noon)).toEqual({
       from: at('2026-01-31T00:00:00Z'),
       until: at('2026-03-02T08:00:00Z'),
@@ -34,7 +34,7 @@ describe('the time of a usage report', () => {
 });
 
 describe('counts on the wire', () => {
-  it('are whole seconds rounded down, never negative, never beyond what a number can say', () => {
+  it('are whole seconds rounded down, never negative, at most the largest safe integer', () => {
     expect([0n, 999n, 1_000n, 1_999n, -1n].map(wholeSeconds)).toEqual([0, 0, 1, 1, 0]);
     expect([-5n, 0n, 7n, 2n ** 60n].map(wholeCount)).toEqual([0, 0, 7, Number.MAX_SAFE_INTEGER]);
   });

@@ -2,29 +2,29 @@ import { divideRoundDown } from '@millrace/platform/money';
 import type { NanoUsd } from '@millrace/platform/money';
 
 /**
- * The words in which charges say what was used: the fields of a transfer's `usage`. Whoever charges writes them, usage
- * reports sum them up. All are whole numbers, never negative, also in a credit: that it gives back is said by its kind.
+ * The fields of a transfer's `usage`, which charges write and reports sum. All are whole and not negative, also in a
+ * credit: its kind says that it is a credit.
  */
 export const usageUnits = {
   gpuMs: 'Milliseconds of use, times the number of GPUs.',
-  gbMs: 'Milliseconds that a volume was there, times its size in GB.',
+  gbMs: 'Milliseconds of a volume, times its size in GB.',
   requests: 'Inference requests.',
-  promptTokens: 'Tokens read, those from the cache included.',
+  promptTokens: 'Tokens read, including those from the cache.',
   cachedPromptTokens: 'Tokens read from the cache.',
   completionTokens: 'Tokens written.',
-  images: 'Images made.',
-  characters: 'Characters spoken.',
+  images: 'Images generated.',
+  characters: 'Characters converted to speech.',
 } as const satisfies Record<string, string>;
 
 export type UsageUnit = keyof typeof usageUnits;
 
-/** What a charge was for. Totals beyond 2^53 are written as decimal text. */
+/** The usage of a charge. Totals beyond 2^53 are decimal text. */
 export type Usage = { readonly [Unit in UsageUnit]?: number | string } & {
-  /** The model, where tokens, images or characters were sold: what usage by model is grouped by. */
+  /** Groups the usage of tokens, images and characters by model. */
   readonly model?: string;
 };
 
-/** What is sold, and the kind of cause that its charges have. */
+/** The kind of cause of each product's charges. */
 export const productCause = {
   rentals: 'rental',
   volumes: 'volume',
@@ -36,12 +36,10 @@ export type UsageProduct = keyof typeof productCause;
 
 export type UsageGrouping = 'day' | 'rental' | 'volume' | 'model' | 'key';
 
-/** One line of a usage report. */
 export interface UsageSum {
   readonly group: string;
-  /** What it cost: charges less what was credited. */
+  /** Charges less credits. */
   readonly cost: NanoUsd;
-  /** The cost by what was sold. */
   readonly products: Readonly<Record<UsageProduct | 'other', NanoUsd>>;
   readonly gpuMs: bigint;
   readonly gbMs: bigint;
@@ -61,7 +59,7 @@ const dayMs = 86_400_000;
 export const USAGE_DAYS_DEFAULT = 31;
 export const USAGE_DAYS_MAX = 366;
 
-/** The time a report is about. Left open, it is the last 31 days in UTC with the present one. */
+/** The period of a report; by default the last 31 days in UTC, including today. */
 export function usagePeriod(
   requested: { readonly from: Date | null; readonly until: Date | null },
   nowMs: number,
@@ -80,12 +78,12 @@ function midnightBefore(atMs: number): Date {
 
 const msPerSecond = 1_000n;
 
-/** Whole seconds of something that was counted in milliseconds. More given back than used shows as nothing used. */
+/** If more was credited than used, the result is zero. */
 export function wholeSeconds(ms: bigint): number {
   return wholeCount(divideRoundDown(ms, msPerSecond));
 }
 
-/** A count for the wire, where a JSON number ends at 2^53. */
+/** Limited, because a JSON number is exact only up to 2^53. */
 export function wholeCount(count: bigint): number {
   if (count <= 0n) return 0;
   const largest = BigInt(Number.MAX_SAFE_INTEGER);

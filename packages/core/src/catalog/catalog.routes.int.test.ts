@@ -94,7 +94,7 @@ async function startCatalog(isOpen = true): Promise<{ fixture: RoutesFixture; li
 }
 
 describe('GET /v2/catalog', () => {
-  it('shows offers of the live mode at list prices, as rental-options has them, without a key', async () => {
+  it('shows live offers at list prices without a key, as rental-options does', async () => {
     const { status, json } = await get();
     expect(status).toBe(200);
     const own = await fixture.call({
@@ -119,7 +119,7 @@ describe('GET /v2/catalog', () => {
     expect(json.reserveOptions).toHaveLength(1);
   });
 
-  it('shows the models that everybody may call, each with what it is sold by', async () => {
+  it('shows public models with their prices', async () => {
     const { json } = await get();
     expect(json.models).toEqual([
       {
@@ -143,7 +143,7 @@ describe('GET /v2/catalog', () => {
     ]);
   });
 
-  it('is read once for all who ask, says since when, and is not sent to those who have it', async () => {
+  it('is read once for concurrent requests, reports its age and supports ETags', async () => {
     const [first, second] = await Promise.all([get(), get()]);
     expect(second.json.asOf).toBe(first.json.asOf);
     expect(first.headers['cache-control']).toBe('public, max-age=10');
@@ -152,7 +152,7 @@ describe('GET /v2/catalog', () => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  it('answers as what is not there where the operator closed it', async () => {
+  it('responds with ROUTE_NOT_FOUND if the operator disabled it', async () => {
     const { fixture: closed } = await startCatalog(false);
     try {
       const response = await get({}, closed);
@@ -162,7 +162,7 @@ describe('GET /v2/catalog', () => {
     }
   });
 
-  it('knows nothing of the marketplace before the listing is read, and then all of it by GPU', async () => {
+  it('has no marketplace data before the listing is loaded, and then all of it by GPU', async () => {
     const { fixture: fresh } = await startCatalog();
     try {
       expect((await get({}, fresh)).json.marketplace).toBeNull();

@@ -21,7 +21,7 @@ export interface PublicCatalogRoutes {
   readonly db: Db;
   readonly clock: Timer;
   readonly listing: Pick<Listing, 'table'>;
-  /** False: it answers as what is not there. */
+  /** False: responds like an unknown path. */
   readonly isOpen: boolean;
 }
 
@@ -33,12 +33,11 @@ interface CachedCatalog {
   readonly etag: string;
 }
 
-/** However many ask, all of it is read once in this time by each process. Caches in between may keep it for as long. */
+/** Each process reads the catalog once in this time. Caches may store it as long. */
 export const CATALOG_MAX_AGE_MS = 10_000;
 const CACHE_CONTROL = 'public, max-age=10';
 const DIGEST_CHARS = 27;
 
-/** Everybody: what there is, before they have an account. */
 export function servePublicCatalog({ server, operations, isOpen, ...deps }: PublicCatalogRoutes): void {
   const offers = new OfferService(deps);
   const read = async () => prepareCatalog(await readCatalog(deps, offers));
@@ -50,7 +49,7 @@ export function servePublicCatalog({ server, operations, isOpen, ...deps }: Publ
   });
 }
 
-/** What anybody could rent: list prices, and of the live mode alone. */
+/** Shows list prices and live mode only. */
 const anonymousRequester = { orgId: null, mode: 'live' } as const;
 
 async function readCatalog(

@@ -5,7 +5,7 @@ import type { GpuSummary } from '../marketplace/index.ts';
 
 type Catalog = ResponseBody<Contract['operations']['getCatalog']>;
 
-/** Only what the model is sold by: an image model has no price for tokens. */
+/** Only the prices of the model's modality: an image model has no token price. */
 export function toWireCatalogModel({ model, price }: PublicModel): Catalog['models'][number] {
   const { modality } = model;
   const isByToken = modality === 'chat' || modality === 'completion';
