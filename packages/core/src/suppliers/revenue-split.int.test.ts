@@ -17,8 +17,8 @@ import { requestPayout, settlePayout } from './earnings/payouts.service.ts';
 import { writeDueStatements } from './earnings/statements.service.ts';
 
 /**
- * Lives of suppliers by chance, on the real books: rented, swept, given back hours later, refunded by hand, out of money,
- * asked for, paid and rejected, over month ends. Whatever happens, everybody has what is theirs.
+ * Random runs of suppliers on a real ledger: rentals, refunds, late returns of time, empty balances, payouts and
+ * statements over month ends. At the end all amounts must add up.
  */
 
 const harness = await createSupplierMoneyHarness();
@@ -31,7 +31,7 @@ interface Run {
   readonly meters: Meter[];
 }
 
-/** What may be refused by the rules; anything else would be a fault of the product. */
+/** Refusals that the rules allow; any other error is a defect. */
 const allowed = new Set([
   'done',
   'INSUFFICIENT_BALANCE',
@@ -126,7 +126,7 @@ async function settleSome({ random, supplier }: Run): Promise<void> {
   await attempt(settle(random.pick(payouts).id));
 }
 
-/** What went where by the meters of the supplier, from the entries alone. */
+/** The sums by kind of account, computed from the ledger entries only. */
 async function split({ supplier }: Run) {
   const [sums] = await harness.rows<
     Record<'paid' | 'promo' | 'borne' | 'earned' | 'fee' | 'elsewhere', bigint>
@@ -151,7 +151,7 @@ async function split({ supplier }: Run) {
 }
 
 it.each([1, 2, 3, 4, 5, 6])(
-  'tenant and operator paid what the supplier earned and the fee, to the nano-USD: life %s',
+  'tenant and operator paid exactly the supplier’s earnings and the fee: seed %s',
   async (seed) => {
     const random = createRandom(seed);
     const supplier = await harness.supplier();
@@ -168,7 +168,7 @@ it.each([1, 2, 3, 4, 5, 6])(
     );
     const { balance } = await harness.account(supplier.orgId);
     expect(balance).toBe(earned - out);
-    // Past the month's end everything that was earned is in a statement, once.
+    // After the end of the month, each earning is in exactly one statement.
     await harness.pass(40 * 86_400_000);
     while ((await writeDueStatements(harness.db, { log: quiet, limit: 50 })) > 0);
     const [{ stated, posted } = { stated: 0n, posted: 1n }] = await harness.rows<{

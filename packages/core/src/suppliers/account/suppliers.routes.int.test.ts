@@ -266,7 +266,7 @@ describe('supplier machines', () => {
       listed: true,
       pricePerGpuHourNanoUsd: '1234567890',
       shown: false,
-      notShownBecause: 'The operator has not approved it yet.',
+      notShownBecause: 'The operator has not approved the machine yet.',
       gpusRented: 0,
     });
     const own = await send('GET', 'machines?limit=100');
@@ -360,7 +360,7 @@ describe('withdrawing a machine', () => {
     expect((await send('GET', `machines/${empty}`)).json).toMatchObject({
       status: 'node_removed',
       listed: false,
-      notShownBecause: 'It was withdrawn.',
+      notShownBecause: 'The machine was withdrawn.',
     });
     const left = (await send('GET', 'machines')).json.items.map((item: { id: string }) => item.id);
     expect(left).toEqual([id]);

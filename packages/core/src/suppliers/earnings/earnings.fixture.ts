@@ -29,7 +29,7 @@ import { applyLedger, requireLedgerSuccess, type LedgerCommand } from '../../led
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterChange } from '../../metering/index.ts';
 import { supplierRate } from './supplier-fee.ts';
 
-/** Suppliers and tenants with real books, on a clock that a test moves by hand. */
+/** Suppliers and tenants with a real ledger, on a clock that tests advance. */
 
 export { HOUR_MS, quiet, usd };
 const allShards = Array.from({ length: outboxShards }, (_, shard) => shard);
@@ -42,15 +42,15 @@ export interface SupplierMoneyHarness {
   supplier(): Promise<SeededSupplier>;
   tenant(balanceUsd: number): Promise<{ readonly orgId: OrgId; readonly userId: UserId }>;
   apply(...commands: LedgerCommand[]): Promise<void>;
-  /** Opens the meter of something that a tenant rents of a supplier, at this rate and fee. */
+  /** Opens the meter of a resource that a tenant rents from a supplier. */
   rent(tenant: OrgId, supplier: OrgId, request: RentRequest): Promise<Meter>;
   change(change: MeterChange, orgId: OrgId): Promise<void>;
-  /** Lets time pass, and the meters be posted. */
+  /** Advances the clock and posts the meters. */
   pass(ms: number): Promise<void>;
   sweep(): Promise<void>;
   account(supplier: OrgId): Promise<{ readonly balance: bigint; readonly held: bigint }>;
   rows<Row>(text: string): Promise<Row[]>;
-  /** The sentences of whatever the auditor finds wrong. */
+  /** The findings of the auditor as sentences. */
   drift(): Promise<readonly string[]>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -66,7 +66,7 @@ export interface RentRequest {
   readonly rate: NanoUsd;
   readonly feePpm: number;
   readonly gpus?: number;
-  /** The instance that it runs for; something that nobody knows unless said. */
+  /** The instance of the meter; an unknown one by default. */
   readonly causeId?: string;
 }
 
@@ -189,7 +189,7 @@ export const grantOf = (orgId: OrgId, amount: NanoUsd): Extract<LedgerCommand, {
   description: 'Grant',
 });
 
-/** An instance of a tenant on a machine of a supplier: what its meters are known to run for. */
+/** An instance of a tenant on a supplier's machine, so that its meters have a known machine. */
 export async function seedInstance(
   db: Db,
   who: { readonly tenant: OrgId; readonly userId: UserId; readonly supplier: OrgId },
@@ -216,7 +216,7 @@ export async function seedInstance(
   return { causeId: String(rental.wireId), nodeId };
 }
 
-/** The reason of a refusal, or what came of it; anything else is a failure of the test. */
+/** The reason of a refusal, or `done`; any other error fails the test. */
 export async function reasonOf(work: Promise<unknown>): Promise<string> {
   return work.then(
     () => 'done',

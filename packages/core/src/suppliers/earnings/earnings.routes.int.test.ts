@@ -6,7 +6,7 @@ import { apply, inTransaction, usd } from '../../money.fixture.ts';
 import { seedOrganisation, startRoutes, type SeededOrganisation } from '../../routes.fixture.ts';
 import { supplierRate, serveSupplierMoney } from '../index.ts';
 
-/** What suppliers earn and are paid, as they and operators see it over HTTP. */
+/** Tests earnings and payouts over HTTP, for suppliers and operators. */
 
 let supplier: SeededOrganisation;
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 const HOUR_MS = 3_600_000;
 
-/** A tenant had something of the supplier's for ten hours that ended a while ago, at a dollar an hour and a tenth of fee. */
+/** A tenant rented from the supplier for ten hours at a dollar an hour and a fee of ten per cent. */
 async function earnNine(): Promise<void> {
   const { id: tenant } = (await seedOrganisation(fixture.db)).organisation;
   const amount = usd(50);
@@ -80,7 +80,7 @@ const outcome = (response: { status: number; json: { reason?: string } }) => [
 ];
 
 describe('a supplier', () => {
-  it('sees what it earned, asks for some of it, and sees what became of that', async () => {
+  it('sees its earnings, requests a payout and sees its outcome', async () => {
     await earnNine();
     expect((await read('earnings')).json).toMatchObject({
       accruedNanoUsd: '0',
@@ -123,7 +123,7 @@ describe('a supplier', () => {
     });
   });
 
-  it('that repeats a request with its key has asked once', async () => {
+  it('that repeats a request with its idempotency key makes one payout', async () => {
     await earnNine();
     const key = uniqueId();
     const [first, again] = [await requestPayout('9000000000', key), await requestPayout('9000000000', key)];
@@ -131,7 +131,7 @@ describe('a supplier', () => {
     expect((await read('payouts')).json.items).toHaveLength(1);
   });
 
-  it('is told why a payout was rejected, and can ask again', async () => {
+  it('sees the reason of a rejected payout and can request again', async () => {
     await earnNine();
     const { json } = await requestPayout('9000000000');
     await settle(json.id as string, { outcome: 'rejected', reason: 'no bank account on file' });
@@ -141,7 +141,7 @@ describe('a supplier', () => {
     expect((await requestPayout('9000000000')).status).toBe(201);
   });
 
-  it('reads its statements and no others', async () => {
+  it('reads only its own statements', async () => {
     const own = await insertStatement(fixture.db, supplier.organisation.id);
     const other = await seedOrganisation(fixture.db, { supplies: true });
     const foreign = await insertStatement(fixture.db, other.organisation.id);
@@ -151,7 +151,7 @@ describe('a supplier', () => {
     expect(outcome(await read(`statements/${foreign}`))).toEqual([404, 'STATEMENT_NOT_FOUND']);
   });
 
-  it('cannot ask about a time that ends before it begins, or about all time', async () => {
+  it('cannot query a period that ends before it starts or is longer than a year', async () => {
     const query = (from: string, until: string) => read(`earnings?from=${from}&until=${until}`);
     expect(outcome(await query('2026-02-01T00:00:00Z', '2026-01-01T00:00:00Z'))).toEqual([
       400,
@@ -166,7 +166,7 @@ describe('a supplier', () => {
 });
 
 describe('an operator', () => {
-  it('settles a payout once, whatever is said afterwards', async () => {
+  it('settles a payout once; a later opposite outcome is refused', async () => {
     await earnNine();
     const { json } = await requestPayout('9000000000');
     const id = json.id as string;

@@ -30,11 +30,11 @@ export interface SupplierMoneyRoutes {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
-  /** How long earnings wait before they can be asked for. */
+  /** How long earnings mature before they can be paid out. */
   readonly payoutHoldMs: number;
 }
 
-/** Suppliers: what they earned, were told and paid. Operators: payouts. Only live keys act for suppliers. */
+/** Only live keys have supplier scopes. */
 export function serveSupplierMoney(routes: SupplierMoneyRoutes): void {
   serveEarnings(routes);
   serveStatements(routes);
@@ -121,6 +121,6 @@ function requirePeriod(
 
 function requireNanoUsd(text: string): NanoUsd {
   const amount = parseNanoUsd(text);
-  if (amount === null) throw invalidField(['amountNanoUsd'], 'is beyond what an account can hold');
+  if (amount === null) throw invalidField(['amountNanoUsd'], 'is too large');
   return amount;
 }

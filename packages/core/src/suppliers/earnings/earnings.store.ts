@@ -7,7 +7,7 @@ import { suppliedResources } from '../../metering/index.ts';
 import { placedInstances } from '../../rental-lookup/index.ts';
 import { earningsByMachine, type DailyEarnings, type MachineEarnings } from './earnings.ts';
 
-/** What suppliers earned, read from meters and the ledger. Nothing is decided by it. */
+/** Reads earnings from meters and the ledger, for display only. */
 
 interface EarningsRow {
   node_id: string | null;
@@ -17,7 +17,7 @@ interface EarningsRow {
   earned: string;
 }
 
-/** By machine, what was posted in the period, less what was given back or refunded in it. */
+/** By machine: amounts posted in the period, less amounts returned or refunded in it. */
 export async function sumEarnings(
   reader: Reader,
   orgId: OrgId,
@@ -26,7 +26,7 @@ export async function sumEarnings(
   return earningsByMachine(await listDailyEarnings(reader, orgId, period));
 }
 
-/** By machine and day (UTC), what was posted in the period, less what was given back or refunded in it. */
+/** By machine and day (UTC): amounts posted in the period, less amounts returned or refunded in it. */
 export async function listDailyEarnings(
   reader: Reader,
   orgId: OrgId,
@@ -36,7 +36,7 @@ export async function listDailyEarnings(
     with by_thing as (${earningsByResource(orgId, period, suppliedResources(orgId, period))})
     select instance.node_id, by_thing.day, trim_scale(sum(gpu_ms))::text as gpu_ms, sum(earned)::text as earned, sum(fee)::text as fee
       from by_thing
-      -- Things are called by their numbers in the ledger.
+      -- The ledger identifies resources by their wire ids.
       left join ${placedInstances} as instance
         on instance.wire_id = case when by_thing.cause_id ~ '^[1-9][0-9]{0,9}$' then by_thing.cause_id::bigint end
      group by instance.node_id, by_thing.day
@@ -54,9 +54,9 @@ export async function listDailyEarnings(
 }
 
 /**
- * The earnings of the holding period. A refund or reversal reduces the earning that it undoes, so one of an older earning is not counted
- * here; it reduces the balance. Time that a meter gives back reduces the meter's newest earnings first. If it exceeds those of the period,
- * the excess reduces matured earnings: so a running total below zero is not carried over.
+ * The earnings of the holding period. A refund or reversal reduces the earning that it undoes, so refunds of older
+ * earnings are not counted here; they reduce the balance. Time that a meter returns reduces the meter's newest earnings
+ * first. The excess over those of the period reduces matured earnings, so a negative running total is not carried over.
  */
 export async function sumMaturing(
   reader: Reader,
@@ -65,7 +65,7 @@ export async function sumMaturing(
 ): Promise<NanoUsd> {
   if (holdMs === 0) return zeroUsd;
   const from = new Date(now.getTime() - holdMs);
-  // Postings of this moment belong to it, also where another process reads the clock a little later.
+  // Includes postings of this moment by processes whose clock is slightly ahead.
   const until = new Date(now.getTime() + 60_000);
   const period = { from, until };
   return sumMaturingEarnings(reader, orgId, period, suppliedResources(orgId, period));

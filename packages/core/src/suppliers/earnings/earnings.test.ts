@@ -13,34 +13,34 @@ import { buildStatement } from './statements.ts';
 
 const at = (text: string): Date => new Date(text);
 
-describe('a month', () => {
+describe('monthOf and monthAfter', () => {
   it.each([
     ['2026-01-31T23:59:59.999Z', '2026-01-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z'],
     ['2026-02-01T00:00:00.000Z', '2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z'],
     ['2028-02-29T12:00:00.000Z', '2028-02-01T00:00:00.000Z', '2028-03-01T00:00:00.000Z'],
     ['2026-12-31T23:00:00.000Z', '2026-12-01T00:00:00.000Z', '2027-01-01T00:00:00.000Z'],
-  ])('that holds %s is that of UTC', (instant, start, end) => {
+  ])('return the UTC month that contains %s', (instant, start, end) => {
     const month = monthOf(at(instant));
     expect([month.toISOString(), monthAfter(month).toISOString()]).toEqual([start, end]);
   });
 });
 
-describe('the period of earnings', () => {
+describe('earningsPeriod', () => {
   const now = at('2026-03-10T12:00:00Z');
 
-  it('is this month so far unless it is said', () => {
+  it('defaults to the current month until now', () => {
     expect(earningsPeriod({ from: null, until: null }, now)).toEqual({
       from: at('2026-03-01T00:00:00Z'),
       until: now,
     });
   });
 
-  it('is the month of its end when only that is said', () => {
+  it('starts with the month of until when from is missing', () => {
     const until = at('2026-02-10T00:00:00Z');
     expect(earningsPeriod({ from: null, until }, now)).toEqual({ from: at('2026-02-01T00:00:00Z'), until });
   });
 
-  it('does not end before it begins and is not longer than a year', () => {
+  it('refuses an end before the start and periods longer than a year', () => {
     const from = at('2026-03-11T00:00:00Z');
     expect(earningsPeriod({ from, until: null }, now)).toBe('ends before it begins');
     expect(earningsPeriod({ from: at('2025-03-09T11:59:59Z'), until: null }, now)).toBe('too long');
@@ -50,7 +50,7 @@ describe('the period of earnings', () => {
   });
 });
 
-describe('GPU seconds', () => {
+describe('toGpuSeconds', () => {
   it.each([
     [0n, 0],
     [999n, 0],
@@ -58,12 +58,12 @@ describe('GPU seconds', () => {
     [7_200_001n, 7_200],
     [-1_999n, -1],
     [-2_000n, -2],
-  ])('of %s ms are %s', (gpuMs, seconds) => {
+  ])('converts %s ms to %s s', (gpuMs, seconds) => {
     expect(toGpuSeconds(gpuMs)).toBe(seconds);
   });
 });
 
-describe('a statement', () => {
+describe('buildStatement', () => {
   const machine = (earned: bigint, fee: bigint) => ({
     machineId: testIds.next('nod'),
     gpuMs: 1_500n,
@@ -73,7 +73,7 @@ describe('a statement', () => {
   });
   const period = { periodStart: at('2026-01-01T00:00:00Z'), periodEnd: at('2026-02-01T00:00:00Z') };
 
-  it('is the sum of its lines, also of those that gave back more than they took', () => {
+  it('sums its lines, also those with a negative total', () => {
     const machines = [machine(9n, 1n), machine(-4n, -1n)];
     const statement = buildStatement(testIds.next('stm'), period, machines);
     expect(statement).toMatchObject({ ...period, gross: 5n, fee: 0n, net: 5n });
@@ -83,7 +83,7 @@ describe('a statement', () => {
     ]);
   });
 
-  it('of nothing is empty, and one that does not add up is none', () => {
+  it('accepts no machines and throws if the sums do not add up', () => {
     expect(buildStatement(testIds.next('stm'), period, [])).toMatchObject({ gross: 0n, net: 0n, lines: [] });
     expect(sumEarningTotals([])).toEqual({ gross: 0n, fee: 0n, earned: 0n });
     const wrong = { ...machine(9n, 1n), gross: nanoUsd(11n) };
@@ -91,7 +91,7 @@ describe('a statement', () => {
   });
 });
 
-describe('daily earnings', () => {
+describe('earningsByMachine and earningsByDay', () => {
   const [first, second] = [testIds.next('nod'), testIds.next('nod')];
   const [monday, tuesday] = [at('2026-03-09T00:00:00Z'), at('2026-03-10T00:00:00Z')];
   const entry = (machineId: typeof first, day: Date, earned: bigint) => ({
@@ -104,7 +104,7 @@ describe('daily earnings', () => {
   });
   const daily = [entry(first, monday, 5n), entry(first, tuesday, 7n), entry(second, monday, 3n)];
 
-  it('are the same money by machine as by day', () => {
+  it('have the same total', () => {
     expect(
       earningsByMachine(daily).map(({ machineId, earned, gross }) => [machineId, earned, gross]),
     ).toEqual([
@@ -117,7 +117,7 @@ describe('daily earnings', () => {
     ]);
   });
 
-  it('leave out what was wholly given back, by machine, and show on which day it was', () => {
+  it('leave out a machine whose sum is zero and keep both days', () => {
     const back = { ...entry(first, tuesday, -5n), gross: nanoUsd(-6n), fee: nanoUsd(-1n) };
     const undone = [entry(first, monday, 5n), back];
     expect(earningsByMachine(undone)).toEqual([]);

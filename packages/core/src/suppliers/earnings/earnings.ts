@@ -2,33 +2,30 @@ import type { NodeId } from '@millrace/platform/ids';
 import { addUsd, divideRoundDown, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { monthOf, type TransferPeriod } from '../../ledger/index.ts';
 
-/** What machines earned in a time. Pure. */
-
-/** What the ledger posted for one machine, less what was given back. */
+/** Amounts that the ledger posted for one machine, less returned amounts. */
 export interface MachineEarnings {
-  /** Null where it is not known which machine it was on. */
+  /** Null if the machine is unknown. */
   readonly machineId: NodeId | null;
   readonly gpuMs: bigint;
-  /** What was paid for it: what the supplier earned, and the fee. */
+  /** The tenant's payment: the supplier's earning plus the fee. */
   readonly gross: NanoUsd;
   readonly fee: NanoUsd;
   readonly earned: NanoUsd;
 }
 
-/** The same of one day. */
 export interface DailyEarnings extends MachineEarnings {
-  /** Its first instant, in UTC. */
+  /** The start of the day in UTC. */
   readonly day: Date;
 }
 
-/** What several parts are together; null where they are nothing at all. */
+/** The sums; null if all are zero. */
 function addEarnings(earnings: readonly MachineEarnings[]): Omit<MachineEarnings, 'machineId'> | null {
   const gpuMs = earnings.reduce((sum, part) => sum + part.gpuMs, 0n);
   const sums = { gpuMs, ...sumEarningTotals(earnings) };
   return gpuMs === 0n && sums.gross === 0n && sums.fee === 0n && sums.earned === 0n ? null : sums;
 }
 
-/** In the order in which the machines come. What was wholly given back is left out. */
+/** In the order of the input. Machines whose sums are zero are left out. */
 export function earningsByMachine(daily: readonly DailyEarnings[]): readonly MachineEarnings[] {
   return [...Map.groupBy(daily, ({ machineId }) => machineId)].flatMap(([machineId, rows]) => {
     const sums = addEarnings(rows);
@@ -36,7 +33,7 @@ export function earningsByMachine(daily: readonly DailyEarnings[]): readonly Mac
   });
 }
 
-/** Oldest first. Days on which nothing was earned are left out. */
+/** Oldest first. Days whose sums are zero are left out. */
 export function earningsByDay(
   daily: readonly DailyEarnings[],
 ): readonly { readonly day: Date; readonly gpuMs: bigint; readonly earned: NanoUsd }[] {
@@ -56,7 +53,7 @@ export function sumEarningTotals(machines: readonly MachineEarnings[]) {
   };
 }
 
-/** Whole seconds; a rest of a second is left out, whichever way it goes. */
+/** Whole seconds, rounded towards zero. */
 export function toGpuSeconds(gpuMs: bigint): number {
   const seconds = divideRoundDown(gpuMs < 0n ? -gpuMs : gpuMs, 1000n);
   return Number(gpuMs < 0n ? -seconds : seconds);
@@ -65,7 +62,7 @@ export function toGpuSeconds(gpuMs: bigint): number {
 const DAY_MS = 86_400_000;
 export const PERIOD_DAYS_MAX = 366;
 
-/** The time that is asked about: this month so far unless it is said. */
+/** Defaults to the current month until now. */
 export function earningsPeriod(
   requested: { readonly from: Date | null; readonly until: Date | null },
   now: Date,

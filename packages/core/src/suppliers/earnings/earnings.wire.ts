@@ -4,8 +4,6 @@ import { earningsByDay, earningsByMachine, toGpuSeconds, type DailyEarnings } fr
 import { payableAmount, type Payout } from './payouts.ts';
 import type { Statement, StatementSummary } from './statements.ts';
 
-/** How suppliers' money is written in answers. */
-
 export function toWireEarnings(found: {
   readonly account: EarnedBalance;
   readonly accrued: NanoUsd;
@@ -59,7 +57,7 @@ export function toWireStatement(statement: Statement) {
   };
 }
 
-/** What an operator writes when it pays is for its own books; only why it did not pay is the supplier's to know. */
+/** Suppliers see the operator's reason only for a rejection; other notes are internal to the operator. */
 export function toWirePayout(payout: Payout) {
   return {
     id: payout.id,

@@ -26,7 +26,7 @@ beforeEach(async () => {
   supplier = await harness.supplier();
 });
 
-/** The supplier earned nine dollars in ten hours, at a fee of a tenth. */
+/** The supplier earns nine dollars in ten hours, at a fee of ten per cent. */
 async function earnNine() {
   const tenant = await harness.tenant(100);
   const meter = await harness.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
@@ -45,7 +45,6 @@ const account = () => harness.account(supplier.orgId);
 
 const WEEK_MS = 7 * 24 * HOUR_MS;
 
-/** The payable and the maturing amount of the supplier. */
 async function payable() {
   const maturing = await sumMaturing(harness.db, supplier.orgId, {
     now: harness.clock.now(),
@@ -55,7 +54,7 @@ async function payable() {
   return { payable: payableAmount({ balance: nanoUsd(balance), held: nanoUsd(held) }, maturing), maturing };
 }
 
-/** Gives a tenant back this much of its newest charge. */
+/** Refunds this amount of the newest charge of a tenant. */
 async function refund(orgId: OrgId, amount: number): Promise<void> {
   const [source] = await harness.rows<{ id: string }>(
     `select id from ledger_transfers where org_id = '${toUuid(orgId)}' and kind = 'charge' order by id desc limit 1`,
@@ -73,8 +72,8 @@ async function refund(orgId: OrgId, amount: number): Promise<void> {
   });
 }
 
-describe('a payout', () => {
-  it('is set aside when it is asked for, and reduces what else can be', async () => {
+describe('requestPayout and settlePayout', () => {
+  it('hold the amount and reduce the payable amount', async () => {
     await earnNine();
     await request(6);
     expect(await account()).toEqual({ balance: usd(9), held: usd(6) });
@@ -84,7 +83,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('is only of what was earned before the holding period', async () => {
+  it('allow only earnings from before the holding period', async () => {
     const holdMs = 7 * 24 * HOUR_MS;
     const held = (amount: number) => request(amount, supplier.call, holdMs);
     const { orgId, meter, at } = await earnNine();
@@ -100,7 +99,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('can be asked for only up to matured earnings, less refunds of them; refunds of maturing earnings do not count', async () => {
+  it('allow matured earnings less their refunds; refunds of maturing earnings do not reduce them', async () => {
     const { orgId: tenant, meter, at } = await earnNine();
     await harness.change({ do: 'close', meterId: meter.id, at: at(10), rest: 'waived' }, tenant);
     await harness.pass(WEEK_MS);
@@ -122,14 +121,14 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('can be asked for only up to matured earnings, less matured time that a meter gave back', async () => {
+  it('allow matured earnings less matured time that a meter returned', async () => {
     const tenant = await harness.tenant(1_000);
     const startedAt = harness.clock.nowMs();
     const meter = await harness.rent(tenant.orgId, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
     await harness.pass(10 * HOUR_MS);
     await harness.pass(WEEK_MS + HOUR_MS);
     expect(await payable()).toEqual({ payable: usd(9), maturing: usd(0.9 * 169) });
-    // The host was gone since the sixth hour: all that matures is given back, and four hours that have matured.
+    // The host was down since the sixth hour: all maturing time is returned, and four matured hours.
     const at = new Date(startedAt + 6 * HOUR_MS);
     await harness.change({ do: 'pause', meterId: meter.id, at }, tenant.orgId);
     expect(await payable()).toEqual({ payable: usd(5.4), maturing: usd(0) });
@@ -140,7 +139,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('is never of promotional credit, whoever rents what from whom: a gift does not become cash', async () => {
+  it('never pay out promotional credit, whoever rents from whom', async () => {
     const gift = (orgId: OrgId) =>
       harness.apply({ ...grantOf(orgId, usd(1_000)), promo: { priority: 1, expiresAt: null } });
     const rent = (orgId: OrgId) =>
@@ -162,7 +161,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('never exceeds what is payable, however many ask at once', async () => {
+  it('never exceed the payable amount under concurrent requests', async () => {
     await earnNine();
     const outcomes = await Promise.all(Array.from({ length: 12 }, () => reasonOf(request(2))));
     expect(outcomes.filter((outcome) => outcome === 'done')).toHaveLength(4);
@@ -170,7 +169,7 @@ describe('a payout', () => {
     expect(await account()).toEqual({ balance: usd(9), held: usd(8) });
   });
 
-  it('is paid once, however often and by how many it is settled', async () => {
+  it('pay once when settled repeatedly and concurrently', async () => {
     await earnNine();
     const { id } = await request(6);
     const settled = await Promise.all(Array.from({ length: 6 }, () => settle(id, 'paid')));
@@ -185,7 +184,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('settled as paid and as rejected at once is one of both', async () => {
+  it('apply exactly one of two concurrent opposite settlements', async () => {
     await earnNine();
     const { id } = await request(6);
     const outcomes = await Promise.all([reasonOf(settle(id, 'paid')), reasonOf(settle(id, 'rejected'))]);
@@ -193,7 +192,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('that is rejected gives back what was set aside', async () => {
+  it('release the hold of a rejected payout', async () => {
     await earnNine();
     const { id } = await request(9);
     expect(await settle(id, 'rejected')).toMatchObject({ status: 'rejected', transferId: null });
@@ -203,7 +202,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('is written down with its money or not at all', async () => {
+  it('commit the payout and its money together', async () => {
     await earnNine();
     const failed = harness.within(async (tx) => {
       await requestPayout(tx, supplier.call, usd(5), { holdMs: 0 });
@@ -221,7 +220,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('that was paid leaves a debt when the time it paid for is given back, which is earned back first', async () => {
+  it('leave a debt when paid time is returned later; later earnings repay it first', async () => {
     const { orgId, meter, at } = await earnNine();
     await settle((await request(9)).id, 'paid');
     await harness.change({ do: 'pause', meterId: meter.id, at: at(4) }, orgId);
@@ -235,7 +234,7 @@ describe('a payout', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('that waits is paid whole although its time was given back meanwhile', async () => {
+  it('pay a requested payout in full although its time was returned in the meantime', async () => {
     const { orgId, meter, at } = await earnNine();
     const { id } = await request(9);
     await harness.change({ do: 'close', meterId: meter.id, at: at(2) }, orgId);
@@ -246,8 +245,8 @@ describe('a payout', () => {
   });
 });
 
-describe('who asks for a payout', () => {
-  it('has only so many that wait', async () => {
+describe('permissions of payouts', () => {
+  it('limit the number of pending payouts', async () => {
     await earnNine();
     for (let count = 0; count < PAYOUTS_WAITING_MAX; count += 1) await request(0.01);
     expect(await reasonOf(request(0.01))).toBe('PAYOUT_LIMIT_REACHED');
@@ -257,7 +256,7 @@ describe('who asks for a payout', () => {
     expect(await reasonOf(request(0.01))).toBe('done');
   });
 
-  it('does so with a live key, of a supplier, whose account is not frozen', async () => {
+  it('require a live key of a supplier whose account is not frozen', async () => {
     await earnNine();
     expect(await reasonOf(request(1, supplier.testCall))).toBe('INSUFFICIENT_SCOPE');
     const outsider = await harness.tenant(1);
@@ -268,7 +267,7 @@ describe('who asks for a payout', () => {
     expect(await reasonOf(request(1))).toBe('ACCOUNT_FROZEN');
   });
 
-  it('can do so when suspended: what was earned is owed', async () => {
+  it('allow a suspended supplier to request its earnings', async () => {
     await earnNine();
     await harness.rows(
       `update suppliers set status = 'suspended' where org_id = '${toUuid(supplier.orgId)}' returning id`,
@@ -276,7 +275,7 @@ describe('who asks for a payout', () => {
     expect(await request(1)).toMatchObject({ status: 'requested' });
   });
 
-  it('sees its own, and operators see all, newest first', async () => {
+  it('show suppliers their own payouts and operators all, newest first', async () => {
     await earnNine();
     const [first, second] = [await request(1), await request(2)];
     await settle(first.id, 'paid');

@@ -27,16 +27,16 @@ import { insertPayout, lockAnyPayout, setPayoutSettled, sumPayouts } from './pay
 import { findSupplierOf } from '../account/suppliers.store.ts';
 
 /**
- * Payouts: asked for by suppliers, settled by operators. The request and what it sets aside are one transaction, and so
- * are the settlement and the money. Locks: the organisation or the payout, then the ledger's.
+ * Suppliers request payouts, operators settle them. One transaction changes the payout and its money. Lock order:
+ * organisation or payout, then the ledger's accounts.
  */
 
 const commandBase = (payout: Pick<Payout, 'id' | 'orgId'>, step: 'request' | 'settle') =>
   ({ orgId: payout.orgId, mode: 'live', cause: { kind: 'payout', id: payout.id }, step }) as const;
 
 /**
- * Sets aside what is asked for. Whoever was ever approved can ask, suspended or not: what was earned is owed. Earnings
- * are live money, and only live keys act for a supplier.
+ * Holds the amount. Suspended suppliers may also request, because their earnings are owed. Earnings are live
+ * money, so only live keys can request.
  */
 export async function requestPayout(
   tx: Tx,
@@ -51,7 +51,7 @@ export async function requestPayout(
   if (waiting >= PAYOUTS_WAITING_MAX) throw new Fault('PAYOUT_LIMIT_REACHED');
   const id = tx.ids.next('pyo');
   const held = await holdPayoutAmount(tx, { id, orgId: call.orgId }, amount, holdMs);
-  if (held.holdId === null) throw new Error('The ledger set a payout aside without a hold.');
+  if (held.holdId === null) throw new Error('The ledger returned no hold for a payout.');
   const payout: Payout = {
     id,
     supplierId: supplier.id,
@@ -77,9 +77,8 @@ export async function requestPayout(
 }
 
 /**
- * Refuses what was earned within the holding period: a tenant's payment can still be disputed then, and money that was paid out
- * does not come back. The hold locks the account of the earnings, so that its balance and its earnings do not change between the
- * reads that follow.
+ * Refuses amounts earned within the holding period: a tenant's payment can still be disputed, and a payout cannot be
+ * recalled. The hold locks the earnings account, so that balance and earnings do not change between the reads below.
  */
 async function holdPayoutAmount(
   tx: Tx,
@@ -105,7 +104,7 @@ function exceedsEarningsFault(payable: NanoUsd, maturing: NanoUsd, holdMs: numbe
   const days = divideRoundUp(BigInt(holdMs), DAY_MS);
   const message =
     maturing === zeroUsd
-      ? `The payout is more than what is payable, which is ${formatUsd(payable)} USD.`
+      ? `The payout exceeds the payable amount of ${formatUsd(payable)} USD.`
       : `${formatUsd(payable)} USD is payable now. ${formatUsd(maturing)} USD was earned in the last ${days} days and is payable later.`;
   return new Fault('PAYOUT_EXCEEDS_EARNINGS', { message });
 }
@@ -118,7 +117,7 @@ export interface PayoutSettlement {
   readonly reason: string;
 }
 
-/** An operator says that it was paid, or that it will not be. Saying the same again changes nothing. */
+/** Idempotent for the same outcome. */
 export async function settlePayout(
   tx: Tx,
   cause: AuditContext,
@@ -132,7 +131,7 @@ export async function settlePayout(
     case 'done':
       return payout;
     case 'conflict':
-      throw new Fault('PAYOUT_SETTLED', { message: `This payout was settled already: ${payout.status}.` });
+      throw new Fault('PAYOUT_SETTLED', { message: `This payout was already settled as ${payout.status}.` });
     case 'settle':
   }
   const [result] = await applyLedger(tx, [settlingCommand(payout, outcome)]);

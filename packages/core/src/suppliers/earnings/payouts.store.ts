@@ -5,8 +5,6 @@ import { sql, type RawBuilder, type Selectable } from 'kysely';
 import type { Payout, PayoutOutcome, PayoutStatus } from './payouts.ts';
 import type { SupplierPageRequest } from '../account/suppliers.store.ts';
 
-/** All SQL about payouts. */
-
 type PayoutRow = Selectable<Tables['supplier_payouts']> & { readonly supplier_name: string };
 
 function toPayout(row: PayoutRow): Payout {
@@ -37,7 +35,7 @@ async function select(reader: Reader, tail: RawBuilder<unknown>): Promise<readon
 
 type PayoutPage = SupplierPageRequest<PayoutId>;
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first; returns one more than the limit if there are more. */
 function selectPage(reader: Reader, which: RawBuilder<unknown>, { limit, after }: PayoutPage) {
   const older = after === null ? sql`true` : sql`payout.id < ${toUuid(after)}`;
   return select(reader, sql`where ${which} and ${older} order by payout.id desc limit ${limit + 1}`);
@@ -47,7 +45,7 @@ export function listPayouts(reader: Reader, orgId: OrgId, page: PayoutPage): Pro
   return selectPage(reader, sql`payout.org_id = ${toUuid(orgId)}`, page);
 }
 
-/** Everybody's, for operators. */
+/** For operators: payouts of all suppliers. */
 export function listAllPayouts(
   reader: Reader,
   { status }: { readonly status: PayoutStatus | null },
@@ -56,7 +54,7 @@ export function listAllPayouts(
   return selectPage(reader, status === null ? sql`true` : sql`payout.status = ${status}`, page);
 }
 
-/** Any payout by its id, locked. For operators. */
+/** For operators: not limited to one organisation. */
 export async function lockAnyPayout(tx: Tx, id: PayoutId): Promise<Payout | null> {
   const [payout] = await select(tx, sql`where payout.id = ${toUuid(id)} for no key update of payout`);
   return payout ?? null;
@@ -67,7 +65,6 @@ export interface PayoutSums {
   readonly paid: NanoUsd;
 }
 
-/** How many of a supplier's payouts wait, and what it was paid so far. */
 export async function sumPayouts(reader: Reader, orgId: OrgId): Promise<PayoutSums> {
   const { rows } = await sql<{ waiting: bigint; paid: string }>`
     select count(*) filter (where status = 'requested') as waiting,
@@ -97,7 +94,6 @@ export async function insertPayout(
     .execute();
 }
 
-/** The caller holds the lock of the payout. */
 export async function setPayoutSettled(
   tx: Tx,
   orgId: OrgId,
@@ -123,5 +119,5 @@ export async function setPayoutSettled(
     .where('org_id', '=', toUuid(orgId))
     .where('status', '=', 'requested')
     .executeTakeFirstOrThrow();
-  if (numUpdatedRows !== 1n) throw new Error(`Payout ${id} was not as it had been read.`);
+  if (numUpdatedRows !== 1n) throw new Error(`Payout ${id} does not have status requested.`);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { payoutSettlementAction } from './payouts.ts';
 
-describe('settling a payout', () => {
+describe('payoutSettlementAction', () => {
   it.each([
     ['requested', 'paid', 'settle'],
     ['requested', 'rejected', 'settle'],
@@ -9,7 +9,7 @@ describe('settling a payout', () => {
     ['rejected', 'rejected', 'done'],
     ['paid', 'rejected', 'conflict'],
     ['rejected', 'paid', 'conflict'],
-  ] as const)('that is %s as %s: %s', (status, outcome, expected) => {
+  ] as const)('of a payout that is %s, settled as %s, returns %s', (status, outcome, expected) => {
     expect(payoutSettlementAction(status, outcome)).toBe(expected);
   });
 });

@@ -2,11 +2,8 @@ import type { HoldId, OrgId, PayoutId, SupplierId, TransferId, UserId } from '@m
 import { subtractUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import type { EarnedBalance } from '../../ledger/index.ts';
 
-/** What a supplier asked to be paid. Pure. */
-
 export type PayoutStatus = 'requested' | 'paid' | 'rejected';
 
-/** What an operator says became of it. */
 export type PayoutOutcome = Exclude<PayoutStatus, 'requested'>;
 
 export interface Payout {
@@ -17,9 +14,8 @@ export interface Payout {
   readonly amount: NanoUsd;
   readonly status: PayoutStatus;
   readonly reference: string | null;
-  /** What the operator said. */
   readonly reason: string | null;
-  /** Sets the amount aside until it is settled. */
+  /** The hold on the amount until settlement. */
   readonly holdId: HoldId;
   readonly transferId: TransferId | null;
   readonly requestedBy: UserId;
@@ -28,8 +24,8 @@ export interface Payout {
 }
 
 /**
- * What can be asked for: what was earned and neither paid nor asked for, less what was earned so recently that its tenant's payment
- * may still be taken back. Below zero when tenants were given back what had been paid out.
+ * The amount that can be requested: earned, not paid, not requested and matured. Negative if amounts already paid out
+ * were returned to tenants.
  */
 export function payableAmount({ balance, held }: EarnedBalance, maturing: NanoUsd): NanoUsd {
   const left = subtractUsd(balance, held);
@@ -38,10 +34,10 @@ export function payableAmount({ balance, held }: EarnedBalance, maturing: NanoUs
   return matured > zeroUsd ? matured : zeroUsd;
 }
 
-/** Each is looked at by a person, so a supplier cannot have any number that wait. */
+/** Operators review each payout, so the number of pending ones is limited. */
 export const PAYOUTS_WAITING_MAX = 20;
 
-/** What is to be done when an operator settles a payout: the same again is no mistake, the opposite is. */
+/** Repeating the same outcome is accepted; the opposite outcome is a conflict. */
 export function payoutSettlementAction(
   status: PayoutStatus,
   outcome: PayoutOutcome,

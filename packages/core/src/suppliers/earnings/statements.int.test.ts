@@ -45,8 +45,8 @@ const goTo = (at: Date): Promise<void> => harness.pass(at.getTime() - harness.cl
 const statementsOf = (orgId: Parameters<typeof listStatements>[1]) =>
   listStatements(harness.db, orgId, { limit: 50, after: null });
 
-describe('a statement', () => {
-  it('is written once for each month since the supplier was approved, once its books are closed', async () => {
+describe('writeDueStatements', () => {
+  it('writes one statement for each month since approval, after the month is closed', async () => {
     const { orgId } = await harness.supplier();
     await goTo(new Date(february.getTime() + STATEMENT_DELAY_MS - 1));
     expect(await sweepStatements()).toBe(0);
@@ -56,7 +56,7 @@ describe('a statement', () => {
     expect(await statementsOf(orgId)).toMatchObject([{ periodStart: january, periodEnd: february, net: 0n }]);
   });
 
-  it('that was missed is made up for, month after month', async () => {
+  it('writes missed months in order', async () => {
     const { orgId } = await harness.supplier();
     await goTo(new Date(Date.UTC(2026, 3, 2)));
     while ((await sweepStatements()) > 0);
@@ -68,7 +68,7 @@ describe('a statement', () => {
     expect(monthOf(harness.clock.now())).toEqual(monthAfter(march));
   });
 
-  it('has what the ledger posted in the month by machine, and all of them what was earned', async () => {
+  it('states the ledger’s postings by machine, and all statements together equal the earnings', async () => {
     const { orgId: supplier } = await harness.supplier();
     const { orgId: tenant, userId } = await harness.tenant(5_000);
     const one = await seedInstance(harness.db, { tenant, userId, supplier });
@@ -78,7 +78,7 @@ describe('a statement', () => {
     const long = await harness.rent(tenant, supplier, { rate, feePpm, gpus: 2, causeId: one.causeId });
     const brief = await harness.rent(tenant, supplier, { rate, feePpm, causeId: two.causeId });
     await harness.pass(5 * HOUR_MS + 7);
-    // Found out late: the second machine had died after an hour.
+    // Detected late: the second machine failed after an hour.
     const diedAt = new Date(TEST_START_MS + HOUR_MS);
     await harness.change({ do: 'close', meterId: brief.id, at: diedAt }, tenant);
     await goTo(new Date(february.getTime() - 1));
@@ -103,7 +103,7 @@ describe('a statement', () => {
     expect(all).toHaveLength(2);
     const { balance } = await harness.account(supplier);
     expect(all.reduce((sum, { net }) => sum + net, 0n)).toBe(balance);
-    // The rentals themselves were planted without a ledger behind them, so only what is asked here is looked at.
+    // These rentals were inserted without ledger entries, so check only the findings about suppliers.
     const drift = await harness.drift();
     expect(drift.filter((finding) => /^(statement|meter_split|meter_supplier|payout)/.test(finding))).toEqual(
       [],
@@ -145,7 +145,7 @@ describe('a statement', () => {
 
 describe(failingLoop('write statements of suppliers'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s does not stop statements of other suppliers, even if each round writes only one',
+    'whose write %s does not stop statements of other suppliers, even with one item per run',
     async (how) => {
       const [bad, good] = [await harness.supplier(), await harness.supplier()];
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
@@ -163,8 +163,8 @@ describe(failingLoop('write statements of suppliers'), () => {
   );
 });
 
-describe('earnings', () => {
-  it('are of the period that is asked for, and of nobody else', async () => {
+describe('sumEarnings and sumSupplierAccrual', () => {
+  it('include only the given period and supplier', async () => {
     const [supplier, other] = [await harness.supplier(), await harness.supplier()];
     const { orgId: tenant } = await harness.tenant(100);
     await harness.rent(tenant, supplier.orgId, { rate: usd(1), feePpm: 100_000 });
@@ -181,7 +181,7 @@ describe('earnings', () => {
     expect(await sumEarnings(harness.db, supplier.orgId, later)).toEqual([]);
   });
 
-  it('that are not posted yet are known to the nano-USD', async () => {
+  it('return unposted earnings exactly to the nano-USD', async () => {
     const { orgId: supplier } = await harness.supplier();
     const { orgId: tenant } = await harness.tenant(100);
     const rate = nanoUsd(999_999_937n);
@@ -194,7 +194,7 @@ describe('earnings', () => {
     expect((await sumSupplierAccrual(harness.db, supplier, harness.clock.now())) + balance).toBe(whole);
   });
 
-  it('are found by the things of the supplier, however much else its tenants were charged', async () => {
+  it('read by resources of the supplier, so their cost does not depend on its tenants’ other charges', async () => {
     const { orgId: supplier } = await harness.supplier();
     const { orgId: tenant, userId } = await harness.tenant(100);
     await harness.rent(tenant, supplier, { rate: usd(1), feePpm: 100_000 });
@@ -215,7 +215,7 @@ describe('earnings', () => {
     const sent = await recordStatements(() => sumEarnings(harness.db, supplier, { from: january, until }));
     const plans = await Promise.all(sent.map((statement) => explainGenericPlan(client, statement)));
     await client.end();
-    // Planted rentals have no entries, so these stay few and are read as such.
+    // Inserted rentals have no entries, so that table stays small and may be read completely.
     const grown = new Set(['ledger_transfers', 'meters']);
     const read = plans.flat().filter((node) => grown.has(node['Relation Name'] ?? ''));
     expect(read.length).toBeGreaterThan(0);

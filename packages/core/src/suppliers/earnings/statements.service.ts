@@ -14,8 +14,8 @@ export interface StatementSweepOptions {
 }
 
 /**
- * Writes the statements that are due, oldest months first, and answers how many months it looked at. Two workers at once
- * write each once; one that was away writes the missing months one after the other.
+ * Writes due statements, oldest months first, and returns the number of due months. Concurrent workers write each once;
+ * missed months are written in order.
  */
 export async function writeDueStatements(db: Db, { log, limit }: StatementSweepOptions): Promise<number> {
   const due = await listDueStatements(db, db.clock.now(), limit);

@@ -15,8 +15,6 @@ import {
 } from './statements.ts';
 import type { SupplierPageRequest } from '../account/suppliers.store.ts';
 
-/** All SQL about statements. */
-
 const amounts = ['gross_nano_usd', 'fee_nano_usd', 'net_nano_usd'] as const;
 const summaryColumns = ['id', 'period_start', 'period_end', ...amounts] as const;
 
@@ -33,7 +31,7 @@ function toSummary(row: SummaryRow): StatementSummary {
   };
 }
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first; returns one more than the limit if there are more. */
 export async function listStatements(
   reader: Reader,
   orgId: OrgId,
@@ -78,8 +76,8 @@ export async function findStatement(db: Reader, orgId: OrgId, id: StatementId): 
 }
 
 /**
- * The first month of each supplier that is over and has no statement: the one after its last, or that in which it became a
- * supplier. Whoever was approved once has them for good, suspended or not.
+ * The first completed month without a statement of each supplier, from the month of its approval on. Suspended
+ * suppliers continue to get statements.
  */
 export async function listDueStatements(
   reader: Reader,
@@ -104,7 +102,7 @@ export async function listDueStatements(
   }));
 }
 
-/** False when the month has its statement by now; nothing is written then. */
+/** False if the month already has its statement. */
 export async function insertStatement(tx: Tx, due: DueStatement, statement: Statement): Promise<boolean> {
   const lines = statement.lines.map((line) => ({
     machineId: line.machineId,

@@ -3,8 +3,6 @@ import { addUsd, type NanoUsd } from '@millrace/platform/money';
 import { MONTH_CLOSED_AFTER_MS } from '../../ledger/index.ts';
 import { toGpuSeconds, sumEarningTotals, type MachineEarnings } from './earnings.ts';
 
-/** What a supplier is told of a month. Pure. */
-
 export interface StatementLine {
   readonly machineId: NodeId | null;
   readonly gpuSeconds: number;
@@ -25,14 +23,14 @@ export interface Statement extends StatementSummary {
   readonly lines: readonly StatementLine[];
 }
 
-/** A month of a supplier that has no statement yet. */
+/** A month of a supplier without a statement. */
 export interface DueStatement {
   readonly supplierId: SupplierId;
   readonly orgId: OrgId;
   readonly month: Date;
 }
 
-/** Nothing is entered in the month any more, by whichever process and clock. */
+/** After this time the ledger posts nothing more to the month. */
 export const STATEMENT_DELAY_MS = MONTH_CLOSED_AFTER_MS;
 
 export function buildStatement(

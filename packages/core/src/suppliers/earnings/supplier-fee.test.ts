@@ -7,7 +7,7 @@ const usd = (amount: bigint) => nanoUsd(amount);
 const rates = fc.bigInt({ min: 0n, max: 10n ** 13n }).map(usd);
 const fees = fc.integer({ min: 0, max: ppmPerWhole }).map(ppm);
 
-describe('a split rate', () => {
+describe('supplierRate and operatorFee', () => {
   it.each([
     { rate: 2_000_000_000n, fee: 200_000, supplier: 1_600_000_000n },
     { rate: 7n, fee: 150_000, supplier: 5n },
@@ -15,11 +15,11 @@ describe('a split rate', () => {
     { rate: 7n, fee: ppmPerWhole, supplier: 0n },
     { rate: 1n, fee: 1, supplier: 0n },
     { rate: 0n, fee: 150_000, supplier: 0n },
-  ])('of $rate nano-USD at $fee ppm leaves the supplier $supplier', ({ rate, fee, supplier }) => {
+  ])('of $rate nano-USD at $fee ppm leave the supplier $supplier', ({ rate, fee, supplier }) => {
     expect(supplierRate(usd(rate), ppm(fee))).toBe(supplier);
   });
 
-  it('is whole again when it is put together', () => {
+  it('add up to the rate', () => {
     fc.assert(
       fc.property(rates, fees, (rate, fee) => {
         expect(addUsd(supplierRate(rate, fee), operatorFee(rate, fee))).toBe(rate);
@@ -27,7 +27,7 @@ describe('a split rate', () => {
     );
   });
 
-  it('gives the operator its share and less than one nano-USD more', () => {
+  it('give the operator its share and less than one nano-USD more', () => {
     fc.assert(
       fc.property(rates, fees, (rate, fee) => {
         const beyond = operatorFee(rate, fee) * BigInt(ppmPerWhole) - rate * BigInt(fee);
@@ -36,7 +36,7 @@ describe('a split rate', () => {
     );
   });
 
-  it('is a part of the rate, so that a meter takes it and never owes a supplier more than a tenant pays', () => {
+  it('never owe a supplier more than the tenant pays, for any metered time', () => {
     fc.assert(
       fc.property(rates, fees, fc.integer({ min: 0, max: 10 ** 12 }), (rate, fee, elapsedMs) => {
         const supplier = supplierRate(rate, fee);
@@ -47,7 +47,7 @@ describe('a split rate', () => {
     );
   });
 
-  it('leaves a supplier no more when the fee is higher', () => {
+  it('leave a supplier no more when the fee is higher', () => {
     fc.assert(
       fc.property(rates, fees, fees, (rate, one, other) => {
         const [low, high] = one < other ? [one, other] : [other, one];

@@ -8,8 +8,6 @@ import { organisationStatus } from '../../identity/index.ts';
 import { priceFromSettings, rentalPrice, type ListedMachine, type MachineSupplier } from './machines.ts';
 import { toRecentPrice } from './machines.store.ts';
 
-/** All SQL about which machines are for rent. */
-
 interface ListedRow {
   node_id: string;
   cluster_id: string;
@@ -27,9 +25,8 @@ interface ListedRow {
 }
 
 /**
- * Those of these nodes that are for rent. The rules of all who show or rent machines: a supplier's machine has been
- * enrolled, was approved, is offered by its supplier for a price, and its supplier is approved and not suspended; one
- * of the operator's has a price in the settings of its cluster.
+ * Nodes that are for rent, by the rules for listing and renting. A supplier's machine is enrolled, approved, listed and
+ * priced, and its supplier is approved. A machine of the operator has a price in the settings of its cluster.
  */
 export async function readListedMachines(
   reader: Reader,
@@ -60,12 +57,11 @@ async function selectListedRows(reader: Reader, nodeIds: readonly NodeId[]): Pro
 }
 
 /**
- * A machine that somebody wants to rent, or null where it is not for rent, at the price that it is rented for: what was
- * shown a moment ago, where that is less than what is asked now. It stays so until the transaction ends: whoever changes
- * that waits. Called before anything of the fleet or the ledger is locked.
+ * A machine to rent, at the lower of its present and recent price; null if it is not for rent. Share locks keep this
+ * true until the transaction ends. Call it before locking the fleet or the ledger.
  */
 export async function findListedMachine(tx: Tx, nodeId: NodeId): Promise<ListedMachine | null> {
-  // In a statement of its own: what is read below is then what stood when the locks were had.
+  // A separate statement, so that the read below sees the state after the locks were taken.
   await sql`
     select 1 from supplier_machines as machine
       join suppliers as supplier on supplier.id = machine.supplier_id
@@ -100,5 +96,5 @@ function toSupplier(row: ListedRow): MachineSupplier | null {
   return { id: fromUuid('sup', id), orgId: fromUuid('org', orgId), feePpm: ppm(fee) };
 }
 
-/** What self-tests measured, in the text of a prepared statement. Columns: node_id, tests. */
+/** Self-test results, as text for a prepared statement. Columns: node_id, tests. */
 export const selfTestsText = '(select node_id, tests from supplier_machines)';

@@ -27,7 +27,6 @@ import {
 import { findAnyMachine, findMachine, listAllMachines, listMachines } from './machines.store.ts';
 import { toWireMachine } from './machines.wire.ts';
 
-/** What is shown of a machine's past. */
 const HISTORY_ENTRIES = 100;
 
 export interface SupplierMachineRoutes {
@@ -37,7 +36,6 @@ export interface SupplierMachineRoutes {
   readonly priceRules: PriceRules;
 }
 
-/** Suppliers: their machines. Operators: which machines are let in. */
 export function serveSupplierMachines(routes: SupplierMachineRoutes): void {
   serveMachines(routes);
   serveMachineActions(routes);
@@ -135,12 +133,12 @@ async function withNode(reader: Reader, machine: SupplierMachine | null) {
   return toWireMachine(machine, node, trust.get(machine.id) ?? null);
 }
 
-/** As many statements as for one machine: one each for the nodes, their GPUs and what was measured of them. */
+/** The number of statements does not depend on the number of machines. */
 async function pageOfMachines(reader: Reader, machines: readonly SupplierMachine[], limit: number) {
   const nodeIds = machines.map(({ nodeId }) => nodeId);
   const nodes = await findNodes(reader, nodeIds);
   const ids = machines.map(({ id }) => id);
-  // Whose they are was asked when they were listed.
+  // The listing has already limited the machines to the caller's.
   const trust = await readReliability(reader, null, ids);
   return pageById(machines, limit, (machine) => {
     const node = nodes.get(machine.nodeId);
@@ -161,6 +159,6 @@ function requireNodeId(text: string): NodeId {
 
 function requireNanoUsd(text: string) {
   const amount = parseNanoUsd(text);
-  if (amount === null) throw invalidField(['pricePerGpuHourNanoUsd'], 'is beyond any price');
+  if (amount === null) throw invalidField(['pricePerGpuHourNanoUsd'], 'is too large');
   return amount;
 }

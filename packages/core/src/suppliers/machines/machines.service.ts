@@ -26,17 +26,16 @@ import {
 } from './machines.store.ts';
 import { requireApprovedSupplier } from '../account/suppliers.service.ts';
 
-/** What suppliers and operators do with machines. Locks: the organisation, its supplier, the machine, then the fleet's. */
+/** Actions of suppliers and operators on machines. Lock order: organisation, supplier, machine, then the fleet's rows. */
 
-/** Absent, another supplier's, and never enrolled: all the same. */
+/** One error for machines that are absent, of another supplier or not enrolled. */
 export function machineNotFound(): Fault {
   return new Fault('MACHINE_NOT_FOUND', {
-    message: 'There is no such machine.',
+    message: 'The machine does not exist.',
     suggestion: 'List the machines and use an id from the list.',
   });
 }
 
-/** A machine of the caller's that is still here. */
 async function lockOwnMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<SupplierMachine> {
   const machine = await lockMachine(tx, call.orgId, nodeId);
   const isHere = machine !== null && (machine.stage === 'testing' || machine.stage === 'enrolled');
@@ -49,7 +48,7 @@ export interface MachineListingChange {
   readonly pricePerGpuHour?: NanoUsd;
 }
 
-/** Prices, lists or unlists a machine. What is rented keeps its price; a higher one counts once it was shown a minute. */
+/** Sets price and listing. Rentals keep their price; a raise applies to new rentals after a minute. */
 export async function updateMachine(
   tx: Tx,
   call: CallContext,
@@ -58,7 +57,7 @@ export async function updateMachine(
   rules: PriceRules,
 ): Promise<void> {
   await authorizeCaller(tx, call, 'supplier:write');
-  // Who is suspended may still take a machine off.
+  // A suspended supplier may still unlist a machine.
   if (change.listed === true || change.pricePerGpuHour !== undefined)
     await requireApprovedSupplier(tx, call.orgId);
   const machine = await lockOwnMachine(tx, call, nodeId);
@@ -67,7 +66,7 @@ export async function updateMachine(
     change.pricePerGpuHour === undefined ? null : problemWithPrice(change.pricePerGpuHour, rules);
   if (problem !== null) throw invalidField(['pricePerGpuHourNanoUsd'], problem);
   if (listed && pricePerGpuHour === null) {
-    throw invalidField(['pricePerGpuHourNanoUsd'], 'is missing: what is listed has a price');
+    throw invalidField(['pricePerGpuHourNanoUsd'], 'is required before the machine can be listed');
   }
   if (listed === machine.listed && pricePerGpuHour === machine.pricePerGpuHour) return;
   const recentPrice = nextRecentPrice(machine, { listed, pricePerGpuHour }, tx.clock.now());
@@ -84,7 +83,7 @@ function auditedListing(offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour
   return { listed: offer.listed, pricePerGpuHourNanoUsd: offer.pricePerGpuHour?.toString() ?? null };
 }
 
-/** Takes nothing new on a machine. Its supplier's word counts more than that of a maintenance window that holds it. */
+/** Stops new rentals. The supplier's request replaces maintenance windows on the node. */
 export async function drainMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
   await authorizeCaller(tx, call, 'supplier:write');
   const machine = await lockOwnMachine(tx, call, nodeId);
@@ -98,7 +97,7 @@ export async function drainMachine(tx: Tx, call: CallContext, nodeId: NodeId): P
   await appendAuditEntry(tx, call.orgId, call.cause, { action: 'machine.drained', resource });
 }
 
-/** Puts a machine back that its supplier took out of use, and no other: what an operator or a check did stays done. */
+/** Resumes only a machine that its supplier drained, not one taken out of use by an operator or a check. */
 export async function resumeMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
   await authorizeCaller(tx, call, 'supplier:write');
   const machine = await lockOwnMachine(tx, call, nodeId);
@@ -107,7 +106,7 @@ export async function resumeMachine(tx: Tx, call: CallContext, nodeId: NodeId): 
   if (node === null) throw machineNotFound();
   if (machine.drainedAt === null) {
     if (node.status === 'node_ready') return;
-    throw notDrained(`The machine is ${node.status}, and it was not its supplier who took it out of use.`);
+    throw notDrained(`The machine is ${node.status}, and its supplier did not drain it.`);
   }
   if (node.status === 'node_quarantined') {
     throw notDrained(`The machine is quarantined: ${node.statusReason ?? 'a check failed'}.`);
@@ -122,13 +121,14 @@ export async function resumeMachine(tx: Tx, call: CallContext, nodeId: NodeId): 
 function notDrained(message: string): Fault {
   return new Fault('INVALID_STATE_TRANSITION', {
     message,
-    suggestion: 'It is ready again by itself, or the operator puts it back; statusReason says why it is not.',
+    suggestion:
+      'Read statusReason for the cause. The machine becomes ready when the cause ends or the operator resumes it.',
   });
 }
 
 /**
- * Ends what a machine is here: it is no longer shown, placed on, watched or reached. Only an empty one, because whoever
- * is on it paid for it. Doing it twice changes nothing the second time.
+ * Removes an unused machine from the marketplace and the fleet. Idempotent. Refused while it has rentals, because their
+ * tenants paid for them.
  */
 export async function withdrawMachine(tx: Tx, call: CallContext, nodeId: NodeId): Promise<void> {
   await authorizeCaller(tx, call, 'supplier:write');
@@ -138,7 +138,7 @@ export async function withdrawMachine(tx: Tx, call: CallContext, nodeId: NodeId)
   if (machine.stage !== 'enrolled') {
     throw new Fault('INVALID_STATE_TRANSITION', {
       message: 'The machine is being tested.',
-      suggestion: 'The tests end by themselves within minutes. Withdraw it then.',
+      suggestion: 'The tests end within minutes. Withdraw the machine then.',
     });
   }
   await removeMachineCluster(tx, call.cause, machine);
@@ -158,12 +158,12 @@ async function removeMachineCluster(tx: Tx, cause: AuditContext, machine: Suppli
     throw new Fault('NODE_HAS_WORK', {
       cause: error,
       message: 'Tenants still have instances on the machine.',
-      suggestion: 'Drain it, and withdraw it once gpusRented is 0.',
+      suggestion: 'Drain the machine, and withdraw it when gpusRented is 0.',
     });
   }
 }
 
-/** The operator's word on a machine. What is rented on one that is refused goes on; nothing new comes. */
+/** Rentals on a rejected machine continue; new ones are refused. */
 export async function reviewMachine(
   tx: Tx,
   cause: AuditContext,
@@ -178,7 +178,7 @@ export async function reviewMachine(
   if (approval === 'approved' && machine.stage !== 'enrolled') {
     throw new Fault('INVALID_STATE_TRANSITION', {
       message: 'The machine has not passed its tests yet.',
-      suggestion: 'Approve it once it is enrolled.',
+      suggestion: 'Approve the machine when it is enrolled.',
     });
   }
   await setApproval(tx, machine, approval, reason);

@@ -13,9 +13,8 @@ import { organisationStatus } from '../../identity/index.ts';
 import type { MachineApproval, RecentPrice, SupplierMachine } from './machines.ts';
 import type { SupplierPageRequest } from '../account/suppliers.store.ts';
 
-/** All SQL about the machines of suppliers as suppliers and operators see them. What they consist of is the fleet's. */
+/** SQL of suppliers' machines as suppliers and operators see them. Their hardware is stored by the fleet. */
 
-/** What of a machine's supplier decides whether it is shown. */
 function machinesQuery(reader: Reader) {
   return reader.kysely
     .selectFrom('supplier_machines as machine')
@@ -48,7 +47,7 @@ type MachineRow = Awaited<ReturnType<ReturnType<typeof machinesQuery>['execute']
 
 function toMachine(row: MachineRow): SupplierMachine {
   const { node_id: nodeId, cluster_id: clusterId, price_nano_usd_per_gpu_hour: price } = row;
-  // A check of the table: what has a node has a cluster.
+  // A check of the table ensures that a row with a node has a cluster.
   if (nodeId === null || clusterId === null) throw new Error(`Machine ${row.id} has no node or no cluster.`);
   return {
     id: fromUuid('enr', row.id),
@@ -76,7 +75,7 @@ export function toRecentPrice(price: bigint | null, until: Date | null): RecentP
   return price === null || until === null ? null : { pricePerGpuHour: nanoUsd(price), until };
 }
 
-/** A machine of the organisation, also one that was withdrawn. */
+/** Includes withdrawn machines. */
 export async function findMachine(db: Reader, orgId: OrgId, nodeId: NodeId): Promise<SupplierMachine | null> {
   const row = await machinesQuery(db)
     .where('machine.org_id', '=', toUuid(orgId))
@@ -85,15 +84,15 @@ export async function findMachine(db: Reader, orgId: OrgId, nodeId: NodeId): Pro
   return row === undefined ? null : toMachine(row);
 }
 
-/** Any machine. For operators. */
+/** For operators: not limited to one organisation. */
 export async function findAnyMachine(reader: Reader, nodeId: NodeId): Promise<SupplierMachine | null> {
   const row = await machinesQuery(reader).where('machine.node_id', '=', toUuid(nodeId)).executeTakeFirst();
   return row === undefined ? null : toMachine(row);
 }
 
 /**
- * Locks a machine of the organisation against enrolment, renting and everybody else who changes it. After the locks of
- * the organisation and its supplier, before any of the fleet.
+ * Locks a machine against enrolment, renting and other changes. Take this lock after those of organisation and
+ * supplier, and before those of the fleet.
  */
 export async function lockMachine(tx: Tx, orgId: OrgId, nodeId: NodeId): Promise<SupplierMachine | null> {
   await sql`
@@ -109,7 +108,7 @@ export interface MachineFilter {
   readonly approval: MachineApproval | null;
 }
 
-/** Newest first, without those that were refused or withdrawn; one more than the limit, if there is one. */
+/** Newest first, without refused and withdrawn machines; returns one more than the limit if there are more. */
 async function readMachinePage(
   reader: Reader,
   filter: MachineFilter,
@@ -118,7 +117,7 @@ async function readMachinePage(
   let query = machinesQuery(reader).where('machine.stage', 'in', ['testing', 'enrolled']);
   if (filter.orgId !== null) query = query.where('machine.org_id', '=', toUuid(filter.orgId));
   if (filter.supplierId !== null) {
-    // By its organisation, which is what machines are found by.
+    // By organisation, for which the table has an index.
     const supplierId = toUuid(filter.supplierId);
     query = query.where('machine.org_id', '=', (of) =>
       of.selectFrom('suppliers').select('org_id').where('id', '=', supplierId),
@@ -141,7 +140,7 @@ export function listMachines(
   return readMachinePage(reader, { orgId, supplierId: null, approval: null }, page);
 }
 
-/** Of all suppliers. For operators. */
+/** For operators: machines of all suppliers. */
 export function listAllMachines(
   reader: Reader,
   filter: Omit<MachineFilter, 'orgId'>,
@@ -152,7 +151,7 @@ export function listAllMachines(
 
 type MachineUpdate = Updateable<Tables['supplier_machines']>;
 
-/** The caller holds its lock. Whoever decided about an older version of the row finds out by its number. */
+/** The caller holds the lock. The version makes concurrent enrolment steps discard their outcome. */
 async function updateMachineRow(tx: Tx, machine: SupplierMachine, change: MachineUpdate): Promise<void> {
   await tx.kysely
     .updateTable('supplier_machines')

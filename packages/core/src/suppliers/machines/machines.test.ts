@@ -33,26 +33,26 @@ const machine: SupplierMachine = {
   isOrganisationActive: true,
 };
 
-describe('why a machine is not shown', () => {
+describe('reasonNotForRent', () => {
   it.each<[Partial<SupplierMachine>, RegExp]>([
     [{ stage: 'withdrawn' }, /withdrawn/],
     [{ stage: 'testing' }, /tests/],
     [{ supplierStatus: 'suspended' }, /suspended/],
     [{ isOrganisationActive: false }, /organisation is suspended/],
-    [{ approval: 'pending' }, /not approved it yet/],
+    [{ approval: 'pending' }, /not approved the machine yet/],
     [{ approval: 'rejected' }, /refused/],
     [{ listed: false, pricePerGpuHour: null }, /no price/],
     [{ listed: false }, /does not list/],
-  ])('%j is said in words', (fields, words) => {
+  ])('returns a sentence for %j', (fields, words) => {
     expect(reasonNotForRent({ ...machine, ...fields })).toMatch(words);
   });
 
-  it('is nothing where all agree to it', () => {
+  it('returns null if the machine is for rent', () => {
     expect(reasonNotForRent(machine)).toBeNull();
   });
 });
 
-describe('the price of the operator’s own machines', () => {
+describe('priceFromSettings', () => {
   it.each<[unknown, bigint | null]>([
     [{ pricePerGpuHourUsd: 1.25 }, 1_250_000_000n],
     [{ pricePerGpuHourUsd: 0 }, 0n],
@@ -62,27 +62,27 @@ describe('the price of the operator’s own machines', () => {
     [{ pricePerGpuHourUsd: 1e30 }, null],
     [{}, null],
     [null, null],
-  ])('in %j', (settings, price) => {
+  ])('reads %j', (settings, price) => {
     expect(priceFromSettings(settings)).toBe(price);
   });
 });
 
-describe('the price of a supplier’s machine', () => {
+describe('problemWithPrice', () => {
   const { least, most } = defaultPriceRules;
   it.each([
     [least, true],
     [most, true],
     [nanoUsd(least - 1n), false],
     [nanoUsd(most + 1n), false],
-  ])('%d nano-USD is within the rules: %s', (price, isFine) => {
+  ])('accepts %d nano-USD: %s', (price, isFine) => {
     expect(problemWithPrice(price, defaultPriceRules) === null).toBe(isFine);
   });
 });
 
-describe('the price that is paid', () => {
+describe('rentalPrice after nextRecentPrice', () => {
   type Step = readonly [atSeconds: number, price: bigint, listed?: boolean];
 
-  /** What somebody pays who rents at an instant, after a supplier made these changes to what it asked: 1, and listed. */
+  /** The price of a rental at an instant, after these changes to a machine that was listed at 1. */
   function paidAt(seconds: number, steps: readonly Step[]): bigint {
     let offer: Pick<SupplierMachine, 'listed' | 'pricePerGpuHour' | 'recentPrice'> = machine;
     for (const [at, price, listed = true] of steps) {
@@ -97,10 +97,10 @@ describe('the price that is paid', () => {
   }
 
   it.each<[string, readonly Step[], number, bigint]>([
-    ['a raise does not count for a minute', [[100, 9n]], 159, 1n],
-    ['and counts then', [[100, 9n]], 160, 9n],
+    ['ignores a raise for a minute', [[100, 9n]], 159, 1n],
+    ['applies a raise after a minute', [[100, 9n]], 160, 9n],
     [
-      'a cut counts at once',
+      'applies a cut at once',
       [
         [100, 9n],
         [200, 5n],
@@ -109,7 +109,7 @@ describe('the price that is paid', () => {
       5n,
     ],
     [
-      'of two raises in a row neither counts',
+      'ignores two consecutive raises for a minute',
       [
         [100, 5n],
         [101, 9n],
@@ -118,7 +118,7 @@ describe('the price that is paid', () => {
       1n,
     ],
     [
-      'and the second begins the minute anew',
+      'restarts the minute with a second raise',
       [
         [100, 5n],
         [159, 9n],
@@ -127,7 +127,7 @@ describe('the price that is paid', () => {
       1n,
     ],
     [
-      'a raise long after another is held to the other',
+      'after a later raise uses the price of the first raise',
       [
         [100, 5n],
         [200, 9n],
@@ -136,7 +136,7 @@ describe('the price that is paid', () => {
       5n,
     ],
     [
-      'a cut in the minute after a raise does not end it',
+      'keeps the minute of a raise after a cut',
       [
         [100, 9n],
         [110, 5n],
@@ -145,7 +145,7 @@ describe('the price that is paid', () => {
       1n,
     ],
     [
-      'nor make it longer',
+      'does not extend the minute of a raise by a cut',
       [
         [100, 9n],
         [110, 5n],
@@ -154,7 +154,7 @@ describe('the price that is paid', () => {
       5n,
     ],
     [
-      'a cut and a raise at once are a raise from the cut',
+      'after a cut and a raise uses the price of the cut',
       [
         [100, 9n],
         [200, 5n],
@@ -164,7 +164,7 @@ describe('the price that is paid', () => {
       5n,
     ],
     [
-      'off the list, dearer, and back on it',
+      'keeps the old price through unlisting, raise and relisting',
       [
         [100, 1n, false],
         [101, 9n, false],
@@ -174,7 +174,7 @@ describe('the price that is paid', () => {
       1n,
     ],
     [
-      'off the list and dearer in one, and back',
+      'keeps the old price through one change that unlists and raises, and relisting',
       [
         [100, 9n, false],
         [101, 9n],
@@ -183,7 +183,7 @@ describe('the price that is paid', () => {
       1n,
     ],
     [
-      'off and on again long after is a new price',
+      'uses the new price when relisted after a minute',
       [
         [100, 1n, false],
         [101, 9n, false],
@@ -193,7 +193,7 @@ describe('the price that is paid', () => {
       9n,
     ],
     [
-      'dearer, off and on',
+      'keeps the old price through raise, unlisting and relisting',
       [
         [100, 9n],
         [110, 9n, false],
@@ -203,7 +203,7 @@ describe('the price that is paid', () => {
       1n,
     ],
     [
-      'what was asked while nobody saw it',
+      'ignores prices that were set while unlisted',
       [
         [100, 2n, false],
         [200, 1n, false],
@@ -217,7 +217,7 @@ describe('the price that is paid', () => {
     expect(paidAt(at, steps)).toBe(paid);
   });
 
-  it('is never more than anything that was shown in the minute before, whatever a supplier does', () => {
+  it('is never higher than any price listed in the last minute, for any sequence of changes', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.integer({ min: 0, max: 40 }), fc.bigInt(1n, 6n), fc.boolean()), {

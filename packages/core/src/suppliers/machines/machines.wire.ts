@@ -6,7 +6,6 @@ import { reasonNotForRent, type SupplierMachine } from './machines.ts';
 
 type WireMachine = ResponseBody<Contract['operations']['supplierGetMachine']>;
 
-/** What is said of a GPU model that rentals do not offer. */
 const UNKNOWN = 'unknown';
 
 export function toWireMachine(
