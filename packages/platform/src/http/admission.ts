@@ -15,8 +15,7 @@ const minuteMs = 60_000;
 const unauthenticated: CallerIdentity = { principal: null, person: null };
 
 /**
- * Decides, before the body is read, whether a request may go on: who is it, has it budget left, may it do
- * this. Whatever the outcome, the answer carries the limits.
+ * Authenticates, rate-limits and authorizes a request before its body is read. Every response carries the rate limits.
  */
 export async function admit(
   context: ServerContext,
@@ -34,7 +33,7 @@ export async function admit(
   if (principal !== null) requireScope(operation, principal);
 }
 
-/** What is no operation costs its caller as much as an anonymous operation. */
+/** A path without an operation costs as much as an anonymous operation. */
 export async function admitAnonymous(
   context: ServerContext,
   request: FastifyRequest,
@@ -43,7 +42,7 @@ export async function admitAnonymous(
   admitOrThrow(reply, await context.limiter.consume(anonymousLimits(context, stateOf(request).clientIp)));
 }
 
-/** A file of a page is no try at anything, so whoever loads pages can still sign in at the rate of strangers. */
+/** Files have their own limit, so that loading pages does not use up the anonymous limit that sign-in needs. */
 export async function admitFile(
   context: ServerContext,
   request: FastifyRequest,
@@ -62,9 +61,8 @@ function admitOrThrow(reply: FastifyReply, decision: RateDecision): void {
 }
 
 /**
- * Each refused key counts against the caller's address, and beyond the limit all that a guess learns is when to
- * come back. A key that is accepted never counts, and is never refused for what its neighbours behind the same
- * address did; nor does a key that could not be judged at all.
+ * Each rejected key counts against the client address; beyond the limit, a guess gets only 429. An accepted key is
+ * never limited by other callers at its address. Keys that could not be checked do not count.
  */
 async function authenticate(
   context: ServerContext,
@@ -86,7 +84,7 @@ async function authenticate(
   }
 }
 
-/** Whether whoever was let in would be let in now. Not being able to tell is no reason to send anyone away. */
+/** Whether a caller of a running stream still has access. If this cannot be determined, the stream continues. */
 export async function isStillAdmitted(
   context: ServerContext,
   operation: Operation,
@@ -110,8 +108,8 @@ function limitsOf(context: ServerContext, operation: Operation, state: RequestSt
 }
 
 /**
- * Whoever looks at the console makes more requests than a program with nothing paid in may, and must not use up what the
- * organisation's programs have. So people are counted by themselves, over all their tabs and organisations.
+ * Limits users separately over all tabs and organisations: the console sends more requests than an unfunded
+ * organisation may, and must not use up the limit of the organisation's programs.
  */
 function userLimits(context: ServerContext, { userId }: Pick<SessionUser, 'userId'>): RateRequest {
   const policy: RatePolicy = {
@@ -144,7 +142,9 @@ function principalLimits(principal: Principal): RateRequest {
   return { tag: orgId, policies: [organisation, key] };
 }
 
-/** A service that signs what it sends comes from few addresses and in bursts; who guesses learns nothing from more. */
+/**
+ * Services that sign their requests send bursts from few addresses, and more attempts do not help to forge a signature.
+ */
 function unauthenticatedLimits(context: ServerContext, operation: Operation, clientIp: string): RateRequest {
   if (operation.signedBody !== true) return anonymousLimits(context, clientIp);
   return addressLimits('signed', clientIp, context.limits.signedRpm);
@@ -176,8 +176,8 @@ function requireScope({ scope }: Operation, principal: Principal): void {
   throw new Fault('INSUFFICIENT_SCOPE', {
     message:
       principal.kind === 'session'
-        ? `Your role in this organisation does not include ${scope}, which this needs.`
-        : `This API key does not hold the scope ${scope}, which this operation needs.`,
+        ? `Your role in this organisation does not include the scope ${scope}, which this operation requires.`
+        : `This API key does not have the scope ${scope}, which this operation requires.`,
     ...(principal.kind === 'session'
       ? { suggestion: 'Ask an owner or admin of the organisation for a role that includes it.' }
       : {}),

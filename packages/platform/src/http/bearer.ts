@@ -1,6 +1,6 @@
 import { Fault } from '../fault/index.ts';
 
-/** The key out of `Authorization: Bearer <key>`; the word in any case, as RFC 9110 has it. */
+/** Reads the key from `Authorization: Bearer <key>`. The scheme is case-insensitive (RFC 9110). */
 export function readBearer(header: string | undefined): string {
   if (header === undefined || header.trim() === '') throw new Fault('MISSING_API_KEY');
   const [, key] = /^bearer +(\S{1,512})$/i.exec(header.trim()) ?? [];

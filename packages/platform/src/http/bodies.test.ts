@@ -5,7 +5,7 @@ import { Fault } from '../fault/index.ts';
 import { chat, createTestServer, market, testPrincipal, type TestServer } from './test-server.fixture.ts';
 import type { Principal } from './types.ts';
 
-/** The memory of bodies that arrive slowly, on real connections. */
+/** Tests the memory of slowly arriving bodies on real connections. */
 
 const bodies = {
   ...{ processBytes: 300_000, processBodies: 8 },
@@ -59,8 +59,8 @@ const headersOf = (from: From): Record<string, string> =>
 const pathOf = (from: From): string => ('key' in from ? '/v1/chat' : '/v1/marketplace');
 
 /**
- * Announces a body of the largest size and sends most of it, never the rest. Resolves when the server holds or has refused
- * these bytes. A request that is sent earlier may take their room.
+ * Announces a body of the maximum size and sends most of it, never the rest. Resolves when the server has stored or
+ * refused these bytes, so that a later request cannot take their memory.
  */
 async function uploadSlowly({ port, arrivals }: Listening, from: From): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
@@ -99,7 +99,7 @@ describe('request bodies at the api', () => {
     ['organisations without deposits', [{ key: 'poor' }], { address: '203.0.113.1' }],
     ['test keys', [{ key: 'tester' }], { key: 'poor' }],
   ] satisfies [string, From[], From][])(
-    'slow uploads of %s leave room for funded callers',
+    'slow uploads of %s leave memory for funded callers',
     async (_, from, other) => {
       const server = await listen();
       for (const each of from) await uploadSlowly(server, each);
@@ -110,7 +110,7 @@ describe('request bodies at the api', () => {
     },
   );
 
-  test('a process whose room is used up answers 503, and 429 to the caller who uses up its own', async () => {
+  test('respond 503 when the process has no memory left, and 429 to a caller that used up its own share', async () => {
     const server = await listen();
     for (const key of ['first', 'second', 'third']) await uploadSlowly(server, { key });
     expect(await post(server, { key: 'first' })).toBe(429);
@@ -119,7 +119,7 @@ describe('request bodies at the api', () => {
     await waitForRoom(server, { key: 'fourth' });
   });
 
-  test('a client that leaves before its body is whole causes no error in the log', async () => {
+  test('cause no error in the log when the client disconnects during the upload', async () => {
     const server = await listen();
     const socket = await uploadSlowly(server, { key: 'first' });
     expect(await post(server, { key: 'first' })).toBe(429);

@@ -14,7 +14,7 @@ export interface ReadTextOptions {
   fail(error: unknown): void;
 }
 
-/** Reads a body as text, within the memory that bodies of this process, and of its caller, may hold. */
+/** Reads a body as text within the body budgets of the process and of its caller. */
 export function readText(
   context: ServerContext,
   request: FastifyRequest,
@@ -52,7 +52,7 @@ const incomplete = {
   suggestion: 'Send a complete HTTP/1.1 request.',
 };
 
-/** Anyone can send anonymous requests, sign up and make test keys: only deposits set callers apart. */
+/** Only deposits distinguish callers: anyone can send anonymous requests, sign up and create test keys. */
 function bodyCallerOf({ principal, person, clientIp }: RequestState): BodyCaller {
   if (principal !== null)
     return { subject: principal.orgId, isFunded: principal.orgFunded && principal.mode === 'live' };

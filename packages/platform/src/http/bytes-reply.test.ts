@@ -29,14 +29,14 @@ const send = (server: TestServer, headers: Readonly<Record<string, string>> = {}
 
 test.each([
   ['at once', () => gzipSync(text)],
-  ['piece by piece', () => Readable.from([gzipSync(text).subarray(0, 9), gzipSync(text).subarray(9)])],
-])('bytes of a handler are sent as they are, %s', async (_how, produce) => {
+  ['as a stream', () => Readable.from([gzipSync(text).subarray(0, 9), gzipSync(text).subarray(9)])],
+])('bytesReply sends the bytes of the handler unchanged, %s', async (_how, produce) => {
   const response = await send(serving(async () => produce()));
   expect([response.statusCode, gunzipSync(response.rawPayload).toString()]).toEqual([200, text]);
   expect(response.headers).toMatchObject({ ...packed, 'content-type': 'application/json; charset=utf-8' });
 });
 
-test('a client that has the answer gets none, and none is made', async () => {
+test('bytesReply responds 304 without producing the body if the client has its ETag', async () => {
   const server = serving(() => Promise.reject(new Error('It was made.')));
   const response = await send(server, { 'if-none-match': 'W/"v0", "v1"' });
   expect([response.statusCode, response.rawPayload.length]).toEqual([304, 0]);
@@ -44,19 +44,19 @@ test('a client that has the answer gets none, and none is made', async () => {
   expect(response.headers).not.toHaveProperty('content-encoding');
 });
 
-test('a refusal while the answer is made says so in plain text, whatever the answer would have been', async () => {
+test('bytesReply sends a fault of its producer as plain JSON without the headers of the bytes', async () => {
   const response = await send(serving(() => Promise.reject(new Fault('INVALID_CURSOR'))));
   expect([response.statusCode, response.json().reason]).toEqual([400, 'INVALID_CURSOR']);
   expect(response.headers).not.toHaveProperty('content-encoding');
   expect(response.headers).not.toHaveProperty('etag');
 });
 
-test('bytes outside the schema of their operation do not go unseen in development', async () => {
+test('bytesReply responds 500 in development if the bytes violate the schema', async () => {
   const produce = async () => gzipSync('{"instances":[1]}');
   expect((await send(serving(produce, { 'content-encoding': 'gzip' }))).statusCode).toBe(500);
 });
 
-test('a client that reads without end is left alone with it after a while', async () => {
+test('bytesReply closes the connection of a client that does not read within the send timeout', async () => {
   const clock = new SimulatedClock(0);
   const endless = function* (): Generator<Buffer> {
     for (;;) yield Buffer.alloc(65_536);

@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
-/** A set of address blocks; IPv4 and IPv4-mapped IPv6 addresses are the same address. */
+/** A set of address blocks. IPv4-mapped IPv6 addresses count as IPv4. */
 export interface CidrSet {
   includes(address: string): boolean;
 }
 
-/** Blocks in CIDR form; a bare address is a block of one. Throws on anything else: configuration is checked earlier. */
+/** Accepts CIDR blocks and single addresses. Throws on others, which the configuration has already rejected. */
 export function createCidrSet(blocks: readonly string[]): CidrSet {
   const parsed = blocks.map((block) => {
     const full = block.includes('/') ? block : `${block}/${block.includes(':') ? 128 : 32}`;
@@ -26,13 +26,12 @@ function parseAddress(address: string): ipaddr.IPv4 | ipaddr.IPv6 | null {
   return ipaddr.isValid(address) ? ipaddr.process(address) : null;
 }
 
-/** More hops than any honest chain of proxies. */
+/** More hops than any real chain of proxies has. */
 const maxHops = 32;
 
 /**
- * The address a request came from. Each trusted proxy appends the address it saw, so the chain is walked
- * from the right and the first address that is not a trusted proxy is the client: everything left of it was
- * written by the client itself and proves nothing.
+ * Returns the client's address. Each trusted proxy appends the address it saw, so the rightmost address that is not a
+ * trusted proxy is the client. Entries left of it come from the client and are not trusted.
  */
 export function clientIp(options: {
   readonly socketAddress: string;
@@ -45,7 +44,7 @@ export function clientIp(options: {
   let nearest = socketAddress;
   for (const hop of hops) {
     const address = normalise(hop.trim());
-    // A hop that is no address was not written by a proxy of ours; the last one we believe stands.
+    // Our proxies write only addresses, so stop at the last trusted hop.
     if (address === null) return nearest;
     nearest = address;
     if (!options.trusted.includes(address)) return address;
@@ -59,8 +58,8 @@ function normalise(text: string): string | null {
 }
 
 /**
- * What a per-address limit counts. One IPv6 customer holds at least a /64 and could change address with every
- * request, so the block is counted; an IPv4 address stands for itself.
+ * The subject of limits per address. An IPv6 customer has at least a /64 and could change address with each request, so
+ * the block counts; an IPv4 address counts alone.
  */
 export function addressBlock(address: string): string {
   const parsed = parseAddress(address);

@@ -15,7 +15,7 @@ import type { HandlerInput, Handler, RequestContext, Transact } from './types.ts
 import { validateInput } from './input/validate.ts';
 import type { RawInput } from './input/validate.ts';
 
-/** Runs an admitted request: validate, hand to the handler, answer. */
+/** Runs an admitted request: validates it, calls the handler and sends the result. */
 export async function handleRequest<Op extends Operation>(
   server: ServerContext,
   operation: Op,
@@ -23,7 +23,7 @@ export async function handleRequest<Op extends Operation>(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  // A missing body counts as an empty object: the complaint then names the fields that are missing.
+  // A missing body is treated as an empty object, so that the error names the missing fields.
   const noBody = operation.signedBody === true ? '' : {};
   const raw: RawInput = { params: request.params, query: request.query, body: request.body ?? noBody };
   const idempotencyKey =
@@ -35,7 +35,7 @@ export async function handleRequest<Op extends Operation>(
     reply.header('x-ignored-fields', ignoredFieldsHeader(input.ignoredFields));
   const context = contextOf(request, idempotencyKey, input.ignoredFields);
   const call: HandlerInput<Op> = {
-    // The schemas of this very operation produced these values.
+    // Safe: the schemas of this operation produced these values.
     params: input.params as Params<Op>,
     query: input.query as Query<Op>,
     body: input.body as Body<Op>,
@@ -79,7 +79,7 @@ function createTransact<Op extends Operation>(
   ): Promise<Reply<ResponseBody<Op>>> => {
     const { db, clock } = server;
     if (db === undefined)
-      throw new Error(`${operation.id} needs a database, and the server was made without one.`);
+      throw new Error(`${operation.id} needs a database, but the server was created without one.`);
     const { principal, idempotencyKey } = context;
     if (idempotencyKey === undefined || principal === null) {
       const effect = await db.transaction(options, work);

@@ -7,18 +7,18 @@ import { headerText } from './request-telemetry.ts';
 import { stateOf } from './request-state.ts';
 import type { SessionUser, Principal, Sessions } from './types.ts';
 
-/** Who is calling: a key, a person in an organisation, or a person alone. */
+/** The caller: an API key, a user in an organisation, or a user alone. */
 export interface CallerIdentity {
   readonly principal: Principal | null;
   readonly person: SessionUser | null;
 }
 
-/** What the sign-in library makes. No key looks like this: keys have underscores. */
+/** The format of the library's tokens. API keys differ because they contain underscores. */
 const sessionToken = /^[A-Za-z0-9]{32}$/;
 
 /**
- * Turns what a request carries into who is calling, or throws a Fault. A key or token in `Authorization` goes before the
- * cookie, which a browser sends along unasked.
+ * Authenticates a request or throws a Fault. A key or token in `Authorization` takes precedence over the cookie, which
+ * browsers send automatically.
  */
 export async function identifyCaller(
   context: ServerContext,
@@ -48,7 +48,7 @@ async function authenticateSession(
   });
 }
 
-/** The token of a session; null when the request is to be judged by its key, or by the lack of one. */
+/** The session token; null if the request must be authenticated by an API key. */
 function tokenOf(sessions: Sessions, operation: Operation, request: FastifyRequest): string | null {
   const { authorization, cookie } = request.headers;
   if (authorization !== undefined && authorization.trim() !== '') {
@@ -60,22 +60,22 @@ function tokenOf(sessions: Sessions, operation: Operation, request: FastifyReque
     requireSameOrigin(sessions.origin, request);
     return token;
   }
-  // Whoever names an organisation was signed in: what is missing is the session, not a key.
+  // A request that names an organisation comes from a session that has ended, so report the session, not a missing key.
   const wasSignedIn = request.headers['millrace-organisation'] !== undefined;
   if (operation.auth === 'person' || wasSignedIn) throw new Fault('SESSION_ENDED');
   return null;
 }
 
 /**
- * The console sends this header with every call. A page of another site can send it only after a CORS preflight, and this api
- * approves none.
+ * The console sends this header with every call. Pages of other sites could send it only after a CORS preflight, which
+ * this api never approves.
  */
 const CONSOLE_HEADER = 'millrace-console';
 
 /**
- * A cookie proves who the browser belongs to, not who wrote the request. That a page of ours did is what the browser says
- * in headers that no page can set. Browsers without fetch metadata send neither of them with a GET: there the console's own
- * header is the proof. Without any of these the cookie counts for nothing.
+ * A cookie identifies the browser, not the page that sent the request. Headers that no page can set show the sending
+ * page. Browsers without fetch metadata send none of them with a GET, so the console's own header is the proof there.
+ * Without any of these headers the cookie is refused.
  */
 export function requireSameOrigin(origin: string, request: Pick<FastifyRequest, 'headers'>): void {
   const { origin: sentBy } = request.headers;

@@ -1,6 +1,6 @@
 import type { HttpLimits } from './types.ts';
 
-/** Everything that could grow without end has an end here. */
+/** Upper limits of everything that could grow without bound. */
 export const defaultHttpLimits: HttpLimits = {
   bodyBytes: 1_048_576,
   bodyTimeoutMs: 20_000,

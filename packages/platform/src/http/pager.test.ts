@@ -6,7 +6,7 @@ import { decodeCursor, encodeCursor, linkNext, toPage } from './pager.ts';
 
 const position = z.object({ createdAt: z.string(), id: z.string() });
 
-test('a cursor comes back as the position it was made from', () => {
+test('decodeCursor returns the position that encodeCursor packed', () => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (createdAt, id) => {
       expect(decodeCursor(encodeCursor({ createdAt, id }), position)).toEqual({ createdAt, id });
@@ -14,7 +14,7 @@ test('a cursor comes back as the position it was made from', () => {
   );
 });
 
-test('anything but a cursor of this list is the caller’s mistake, never a crash', () => {
+test('decodeCursor throws INVALID_CURSOR for any text that is not a cursor of this list', () => {
   const foreign = encodeCursor({ seq: 7 });
   const unstorable = encodeCursor({ createdAt: 'x', id: 'a\u0000b' });
   for (const cursor of ['', 'garbage', '!!!!', foreign, unstorable, 'bnVsbA', 'W10', '\u0000']) {
@@ -33,7 +33,7 @@ test('anything but a cursor of this list is the caller’s mistake, never a cras
   );
 });
 
-test('walking the pages shows every row once, whatever the page size', () => {
+test('toPage returns every row exactly once for every page size', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 1, max: 10 }), (count, limit) => {
       const rows = Array.from({ length: count }, (_, seq) => ({ seq }));
@@ -56,7 +56,7 @@ test('walking the pages shows every row once, whatever the page size', () => {
   );
 });
 
-test('the next link keeps the rest of the query', () => {
+test('linkNext keeps the other query parameters', () => {
   expect(linkNext('/v2/things?limit=5&cursor=old&a=b%20c', 'new')).toBe(
     '</v2/things?limit=5&cursor=new&a=b+c>; rel="next"',
   );

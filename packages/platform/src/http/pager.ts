@@ -2,21 +2,21 @@ import type { z } from 'zod';
 import { Fault } from '../fault/index.ts';
 import { findUnstorableValue } from './input/validate.ts';
 
-/** A place in a list, as an opaque string that clients only ever hand back. */
+/** A position in a list, as an opaque string for clients. */
 export type Cursor = string;
 
 /**
- * Packs a list position. It is encoded, not secret and not signed (docs/decisions/173-unsigned-cursors.md), so it may hold nothing
- * that decides what the caller may see.
+ * Packs a list position. It is encoded but neither secret nor signed (docs/decisions/173-unsigned-cursors.md), so it
+ * must not contain anything that decides access.
  */
 export function encodeCursor(position: Readonly<Record<string, string | number>>): Cursor {
   return Buffer.from(JSON.stringify(position), 'utf8').toString('base64url');
 }
 
-/** Unpacks what a client handed back; anything but a cursor of this list's shape is a 400. */
+/** Unpacks a cursor from a client. Anything except a cursor of this list is a 400. */
 export function decodeCursor<S extends z.ZodType>(cursor: Cursor, shape: S): z.output<S> {
   const parsed = shape.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString('utf8')));
-  // A cursor is only encoded, not signed: text in it that no statement could take is no cursor of ours.
+  // A client can forge a cursor, so reject text that PostgreSQL cannot store.
   if (parsed.success && findUnstorableValue(parsed.data) === null) return parsed.data;
   throw new Fault('INVALID_CURSOR', {
     issues: [{ message: 'is not a cursor of this list', path: ['cursor'], code: 'invalid_cursor' }],
@@ -37,8 +37,8 @@ export interface Page<Item> {
 }
 
 /**
- * Makes a page from `limit + 1` rows in list order: the extra row only tells that there is a next page, and
- * the cursor is the position of the last row shown.
+ * Builds a page from `limit + 1` rows in list order. The extra row shows that a next page exists; the cursor is the
+ * position of the last returned row.
  */
 export function toPage<Row, Item>(options: {
   readonly rows: readonly Row[];
@@ -55,7 +55,10 @@ export function toPage<Row, Item>(options: {
   };
 }
 
-/** The `Link` header of a bare-array list: the same request, one page on. `url` is the path with its query. */
+/**
+ * The `Link` header of a list without an envelope: the same request for the next page. `url` is the path with its
+ * query.
+ */
 export function linkNext(url: string, cursor: Cursor): string {
   const [path = '', query = ''] = url.split('?', 2);
   const search = new URLSearchParams(query);

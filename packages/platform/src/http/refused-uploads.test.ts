@@ -20,7 +20,10 @@ interface Upload {
   readonly bytes?: number;
 }
 
-/** A client that writes the whole request before it reads, as many HTTP libraries do. Rejects when the connection is reset. */
+/**
+ * A client that writes the whole request before it reads, as many HTTP libraries do. Rejects if the connection is
+ * reset.
+ */
 function upload(
   port: number,
   { path = '/v2/things', headers = {}, bytes = 8 * mebibyte }: Upload,
@@ -55,19 +58,19 @@ function upload(
   });
 }
 
-describe('an upload that is refused', () => {
+describe('a refused upload', () => {
   test.each([
     ['because it is too large', {}, 400, 'BODY_TOO_LARGE'],
     ['because it is compressed', { headers: { 'content-encoding': 'gzip' } }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
     ['because it is not JSON', { headers: { 'content-type': 'text/plain' } }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
-    ['because its key is not valid', { headers: { authorization: 'Bearer none' } }, 401, 'INVALID_API_KEY'],
+    ['because its key is invalid', { headers: { authorization: 'Bearer none' } }, 401, 'INVALID_API_KEY'],
     [
-      'to a path that is not served',
+      'to an unknown path',
       { path: '/v2/nowhere', headers: { 'content-type': 'text/plain' } },
       404,
       'ROUTE_NOT_FOUND',
     ],
-  ] as const)('%s gets a readable answer', async (_why, sent, status, reason) => {
+  ] as const)('%s gets a readable response', async (_why, sent, status, reason) => {
     const port = await listen();
     for (let nth = 0; nth < 5; nth += 1) {
       const response = await upload(port, sent);

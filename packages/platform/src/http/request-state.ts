@@ -6,7 +6,7 @@ import type { RequestId } from '../ids/index.ts';
 import type { Logger } from '../log/index.ts';
 import type { SessionUser, Principal } from './types.ts';
 
-/** What the kit knows about a request while it is on its way. */
+/** State of a request during its processing. */
 export interface RequestState {
   readonly requestId: RequestId;
   readonly clientIp: string;
@@ -14,15 +14,15 @@ export interface RequestState {
   readonly span: Span;
   readonly context: Context;
   readonly log: Logger;
-  /** Aborts when the client leaves before the answer is out. */
+  /** Aborts if the client disconnects before the response is complete. */
   readonly left: AbortController;
-  /** Null until a route of the contract is known, and for paths that are none. */
+  /** Null for a path without an operation. */
   operation: Operation | null;
-  /** For a path that is no operation: whose error body it answers with. */
+  /** The error family of a path without an operation. */
   errorTarget: FaultTarget;
   principal: Principal | null;
   person: SessionUser | null;
-  /** The reason of the refusal, once there is one. */
+  /** The reason of the fault that was sent. */
   reason: string | null;
 }
 
@@ -34,11 +34,11 @@ export function setState(request: FastifyRequest, state: RequestState): void {
 
 export function stateOf(request: FastifyRequest): RequestState {
   const state = states.get(request);
-  if (state === undefined) throw new Error('A request reached the kit without passing its first hook.');
+  if (state === undefined) throw new Error('A request was not registered by the first hook.');
   return state;
 }
 
-/** For error paths of the framework that come before any hook. */
+/** For errors of the framework before any hook. */
 export function findState(request: FastifyRequest): RequestState | undefined {
   return states.get(request);
 }

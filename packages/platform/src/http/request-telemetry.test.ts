@@ -6,7 +6,7 @@ import { createTestServer } from './test-server.fixture.ts';
 
 const silent = createLogger({ name: 'test', level: 'silent' });
 
-test('probes are told of at debug while they succeed, and as any request when they fail', async () => {
+test('endRequest logs successful probes at level debug and failed ones at level info', async () => {
   const server = createTestServer();
   const lifecycle = createLifecycle({ clock: systemClock, log: silent, drainDeadlineMs: 1_000 });
   serveHealth(server.fastify, lifecycle);
@@ -24,7 +24,7 @@ test('probes are told of at debug while they succeed, and as any request when th
   }
 });
 
-test('what a link carries behind its path is in no line: it lets in whoever reads it', async () => {
+test('endRequest logs the path without its query, which may contain a token', async () => {
   const server = createTestServer();
   try {
     await server.fastify.inject('/console/reset-password?token=not-for-the-log');

@@ -8,11 +8,11 @@ import { setState, stateOf } from './request-state.ts';
 
 const duration = histogram(
   'http_server_request_duration_seconds',
-  'Time from the request to the end of its answer.',
+  'Duration from the request to the end of its response.',
   { buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] },
 );
 
-/** The first thing that happens to any request: it gets its id, its origin, its span and its log. */
+/** Runs first for every request: assigns its id, client address, span and logger. */
 export function beginRequest(server: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const requestId = server.ids.next('req');
   const socketAddress = request.socket.remoteAddress ?? '';
@@ -49,8 +49,8 @@ export function beginRequest(server: ServerContext, request: FastifyRequest, rep
 }
 
 /**
- * A proxy of ours continues its trace. A stranger's trace is only linked: as a parent it could switch on the
- * recording of every request, or weave itself into someone else's trace.
+ * A trusted proxy continues its trace. Other traces are only linked, because as a parent they could force the recording
+ * of every request or attach to a foreign trace.
  */
 function startSpan(request: FastifyRequest, fromTrustedProxy: boolean) {
   const claimed = contextFromTraceparent(headerText(request.headers['traceparent']));
@@ -62,7 +62,7 @@ function startSpan(request: FastifyRequest, fromTrustedProxy: boolean) {
     .startSpan(`HTTP ${request.method}`, { kind: SpanKind.SERVER, links }, parent);
 }
 
-/** The last thing: one line, one measurement, the end of the span. */
+/** Runs last: logs the request, records its duration and ends the span. */
 export function endRequest(server: ServerContext, request: FastifyRequest, reply: FastifyReply): void {
   const state = stateOf(request);
   const tookMs = server.clock.monotonicMs() - state.startedMs;
@@ -73,7 +73,7 @@ export function endRequest(server: ServerContext, request: FastifyRequest, reply
   if (state.operation !== null) state.span.updateName(`${request.method} ${state.operation.path}`);
   if (status >= 500) state.span.setStatus({ code: SpanStatusCode.ERROR });
   state.span.end();
-  // Probes come every few seconds for ever: a route may ask to be told of only when it fails.
+  // Probes arrive every few seconds, so their routes log successes at level debug.
   const quiet = request.routeOptions.logLevel === 'debug' && status < 400;
   state.log[quiet ? 'debug' : 'info'](
     {
@@ -92,14 +92,14 @@ export function endRequest(server: ServerContext, request: FastifyRequest, reply
 }
 
 /**
- * The path alone. What comes after it is for no log: links in letters carry there what lets whoever reads them in, and so
- * does the way back from an outside provider.
+ * The path without the query, which must not be logged: links in emails and redirects of OIDC providers contain tokens
+ * there.
  */
 export function pathOf(request: Pick<FastifyRequest, 'url'>): string {
   return request.url.split('?', 1)[0] ?? '';
 }
 
-/** Node joins most repeated headers by itself; the rest arrive as lists. */
+/** Node joins most repeated headers itself; others arrive as lists. */
 export function headerText(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }

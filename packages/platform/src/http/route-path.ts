@@ -1,12 +1,12 @@
 import type { Operation } from '@millrace/contract';
 import type { FaultTarget } from '../fault/index.ts';
 
-/** `/v2/api-keys/{keyId}` as the router writes it: `/v2/api-keys/:keyId`. */
+/** Converts `/v2/api-keys/{keyId}` to the router's `/v2/api-keys/:keyId`. */
 export function routerPath(path: string): string {
   return path.replaceAll(/\{([A-Za-z][A-Za-z0-9]*)\}/g, ':$1');
 }
 
-/** Finds which methods the contract knows for a path. */
+/** Returns a function that finds the methods of a path. */
 export function createMethodFinder(operations: readonly Operation[]): (path: string) => readonly string[] {
   const find = createOperationFinder(operations);
   const methods = [...new Set(operations.map(({ method }) => method))].toSorted();
@@ -14,21 +14,21 @@ export function createMethodFinder(operations: readonly Operation[]): (path: str
 }
 
 /**
- * Finds whose error body a path answers with that is not served with the method of the request: that of its operations with other
- * methods, or of the other paths under `/v1`.
+ * Returns a function that finds the error family of a path that does not support the request's method: that of its
+ * operations with other methods, or of `/v1`.
  */
 export function createTargetFinder(operations: readonly Operation[]): (path: string) => FaultTarget {
   const find = createOperationFinder(operations);
   const methods = [...new Set(operations.map(({ method }) => method))];
   return (path) => {
     const found = methods.map((method) => find(method, path)).find((operation) => operation !== undefined);
-    // Not the operation itself: the statuses that the interface allows it do not have 405.
+    // Not the operation itself, because the interface does not allow it the status 405.
     if (found !== undefined) return { source: 'own', errorFamily: found.errorFamily };
     return path.startsWith('/v1/') ? { source: 'own', errorFamily: 'marketplace' } : null;
   };
 }
 
-/** Finds which operation of the contract a request would belong to, served or not. */
+/** Returns a function that finds the operation of a request, implemented or not. */
 export function createOperationFinder(
   operations: readonly Operation[],
 ): (method: string, path: string) => Operation | undefined {

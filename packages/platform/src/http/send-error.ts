@@ -8,30 +8,32 @@ import { logFailure } from '../log/index.ts';
 import type { ServerContext } from './server-context.ts';
 import { findState } from './request-state.ts';
 
-/** The framework's own refusals in the words of our registry. */
+/** Faults for the framework's own errors. */
 const frameworkFaults: Readonly<Record<string, () => Fault>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new Fault('BODY_TOO_LARGE'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
-    new Fault('MALFORMED_JSON', { message: 'The request body is not as long as its Content-Length says.' }),
+    new Fault('MALFORMED_JSON', {
+      message: 'The length of the request body differs from its Content-Length.',
+    }),
   FST_ERR_CTP_INVALID_JSON_BODY: () => new Fault('MALFORMED_JSON'),
   FST_ERR_BAD_URL: () => new Fault('ROUTE_NOT_FOUND', { message: 'The path is not a valid URL path.' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new Fault('ROUTE_NOT_FOUND'),
   FST_ERR_ROUTE_MISSING_CONTENT_TYPE: () => new Fault('UNSUPPORTED_MEDIA_TYPE'),
   FST_ERR_HANDLER_TIMEOUT: () =>
-    new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal: 'the handler ran out of time' }),
+    new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal: 'the handler timed out' }),
 };
 
 function toFault(error: unknown): unknown {
   if (isFault(error) || !(error instanceof Error)) return error;
   if (isUnavailable(error)) {
-    const internal = `the database cannot be used: ${error.message}`;
+    const internal = `database unavailable: ${error.message}`;
     return new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1, internal, cause: error });
   }
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const known = frameworkFaults[code]?.();
   if (known !== undefined) return known;
-  // The framework's next release may refuse requests for reasons that are not listed above.
+  // Later releases of the framework may have errors that are not listed above.
   const refused = code.startsWith('FST_ERR_') && 'statusCode' in error && isClientError(error.statusCode);
   return refused ? new Fault('VALIDATION_FAILED', { ...unreadable, cause: error }) : error;
 }
@@ -45,7 +47,7 @@ function isClientError(status: unknown): boolean {
   return typeof status === 'number' && status >= 400 && status < 500;
 }
 
-/** The one place where anything thrown becomes an answer. */
+/** Converts every thrown value to a response. */
 export function sendError(
   context: ServerContext,
   thrown: unknown,
@@ -58,7 +60,7 @@ export function sendError(
   const requestId = state?.requestId ?? context.ids.next('req');
   const rendered = renderFault(error, operation ?? state?.errorTarget ?? null, requestId);
   if (state !== undefined) state.reason = isFault(error) ? error.reason : 'INTERNAL';
-  // What a caller did wrong is told by the request's own line; only what is ours gets one more.
+  // The request's log line already reports client errors; only internal errors get another line.
   if (rendered.status >= 500)
     logFailure(state?.log ?? context.log, error, 'request failed', { operation: operation?.id });
   reportUndeclaredStatus(context, operation, rendered.status);
@@ -73,7 +75,7 @@ export function sendError(
     void reply.send(text);
     return;
   }
-  // The rest of that body may never come: the connection cannot be used for another request.
+  // The rest of the body might never arrive, so the connection cannot serve another request.
   void reply
     .headers({ connection: 'close', 'content-length': Buffer.byteLength(text) })
     .send(replyThenDrain(context, request.raw, text));
@@ -86,8 +88,8 @@ function hasUnreadBody(request: IncomingMessage): boolean {
 }
 
 /**
- * Closing a connection with unread bytes resets it, and the client may lose the answer. So the whole answer is
- * sent, but the response stays open until the client has sent its body, within the limits of the drain.
+ * Closing a connection with unread bytes resets it, and the client may lose the response. So the whole response is
+ * sent, but the connection stays open until the client has sent its body, within the limits of the drain.
  */
 function replyThenDrain(context: ServerContext, request: IncomingMessage, text: string): Readable {
   const response = new PassThrough();
@@ -100,6 +102,6 @@ function reportUndeclaredStatus(context: ServerContext, operation: Operation | n
   if (operation === null || status === 410 || operation.errors.includes(status)) return;
   context.log.error(
     { operation: operation.id, status },
-    'an operation answered a status its contract does not declare',
+    'operation responded with a status that its contract does not declare',
   );
 }

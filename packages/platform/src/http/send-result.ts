@@ -11,7 +11,7 @@ import { BytesReply, Reply, SseReply } from './response/reply.ts';
 import { stateOf } from './request-state.ts';
 import { sseHeaders, streamEvents } from './response/sse.ts';
 
-/** Sends what a handler returned, in whichever of its forms. */
+/** Sends any kind of handler result. */
 export async function sendResult(
   context: ServerContext,
   operation: Operation,
@@ -57,14 +57,14 @@ async function sendBytes(
   reply: FastifyReply,
 ): Promise<void> {
   if (operation.response.revalidates === true && matchesEtag(request, headers['etag'])) {
-    // These are of the body that is not sent.
+    // These headers describe the body, which a 304 does not have.
     const { 'content-encoding': _encoding, 'content-length': _length, ...rest } = headers;
     addHeaders(reply, rest);
     await reply.code(304).send();
     return;
   }
   let bytes = await produce();
-  // Not before: a refusal has a body of its own, which is not compressed.
+  // Added only after `produce`, because a fault has its own, uncompressed body.
   addHeaders(reply, headers);
   const { contentType } = operation.response;
   if (context.validateResponses && contentType === undefined) {
@@ -82,13 +82,13 @@ async function sendBytes(
   await reply.send(bytes);
 }
 
-/** The client names the ETag of this very answer, alone, in a list, or as a weak one (RFC 9110, 13.1.2). */
+/** Whether If-None-Match contains this ETag, alone, in a list or as a weak one (RFC 9110, 13.1.2). */
 function matchesEtag(request: FastifyRequest, etag: unknown): boolean {
   const named = (request.headers['if-none-match'] ?? '').split(',').map((each) => each.trim());
   return etag !== undefined && named.some((each) => each === '*' || each.replace(/^W\//, '') === etag);
 }
 
-/** Links are a list that several parts of the service add to; any other header has one author. */
+/** Several modules may add to the `Link` header; every other header has one source. */
 function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string>>): void {
   const earlier = reply.getHeader('link');
   reply.headers(headers);
@@ -96,7 +96,7 @@ function addHeaders(reply: FastifyReply, headers: Readonly<Record<string, string
   if (earlier !== undefined && link !== undefined) reply.header('link', `${String(earlier)}, ${link}`);
 }
 
-/** An answer outside its own schema is a defect of ours, and in development it must not go unseen. */
+/** Throws in development if a response violates its schema. */
 function validateResponse(operation: Operation, body: unknown): void {
   if (operation.response.status === 204) return;
   const parsed = operation.response.schema.safeParse(body);
@@ -105,7 +105,7 @@ function validateResponse(operation: Operation, body: unknown): void {
     : parsed.error.issues.map(({ path, message }) => `${path.map(String).join('.')}: ${message}`);
   if (problems.length === 0) return;
   throw new Fault('INTERNAL', {
-    internal: `${operation.id} answered outside its schema: ${problems.slice(0, 10).join('; ')}`,
+    internal: `${operation.id} responded outside its schema: ${problems.slice(0, 10).join('; ')}`,
   });
 }
 
@@ -132,7 +132,7 @@ async function sendStream(
       stillAdmitted: () => isStillAdmitted(context, operation, request),
     });
   } catch (error) {
-    // The head is out, so there is no status left to tell it with; the client reconnects where it stopped.
-    logFailure(stateOf(request).log, error, 'an event stream broke', { operation: operation.id });
+    // The headers were sent, so no error status is possible; the client reconnects at its position.
+    logFailure(stateOf(request).log, error, 'event stream failed', { operation: operation.id });
   }
 }

@@ -8,7 +8,7 @@ import type { BodyDrain } from './body/body-drain.ts';
 import type { CidrSet } from './client-ip.ts';
 import type { Authenticate, HttpLimits, ServedContract, Sessions } from './types.ts';
 
-/** What every step of a request may use. */
+/** The shared state of the server for all request steps. */
 export interface ServerContext {
   readonly contract: ServedContract;
   readonly authenticate: Authenticate;
@@ -20,11 +20,10 @@ export interface ServerContext {
   readonly db: Db | undefined;
   readonly trusted: CidrSet;
   readonly limits: HttpLimits;
-  /** The memory that bodies may hold while they arrive. */
+  /** The memory budget of arriving bodies. */
   readonly bodies: BodyBudget;
-  /** Reads what is left of refused bodies. */
+  /** Reads the rest of refused bodies. */
   readonly bodyDrain: BodyDrain;
   readonly validateResponses: boolean;
-  /** Aborts when the server drains. */
   readonly draining: AbortSignal;
 }

@@ -6,7 +6,7 @@ import { authorizedHeaders, createTestServer, getItem, goodKey } from './test-se
 import type { TestServer } from './test-server.fixture.ts';
 import type { Handler, HttpServerOptions } from './types.ts';
 
-/** What only shows on a real connection. */
+/** Behaviour that only a real connection shows. */
 
 const open: TestServer[] = [];
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
@@ -42,15 +42,18 @@ test.each([
     'HEADERS_TOO_LARGE',
   ],
   ['text that is not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n\r\n', 'MALFORMED_HTTP'],
-])('%s get an error body, a request id and a closed connection', async (_name, text, reason) => {
-  const { port } = await listen();
-  const response = await exchange(port, text);
-  expect(response).toMatch(/^HTTP\/1\.1 400 /);
-  expect(response).toMatch(/\r\nx-request-id: req_/);
-  expect(response).toContain(`"reason":"${reason}"`);
-});
+])(
+  'the server responds to %s with an error body and a request id, and closes the connection',
+  async (_name, text, reason) => {
+    const { port } = await listen();
+    const response = await exchange(port, text);
+    expect(response).toMatch(/^HTTP\/1\.1 400 /);
+    expect(response).toMatch(/\r\nx-request-id: req_/);
+    expect(response).toContain(`"reason":"${reason}"`);
+  },
+);
 
-test('a path that cannot be decoded is refused in the usual form', async () => {
+test('the server responds 404 to a path that cannot be decoded', async () => {
   const { port } = await listen();
   const response = await fetch(`http://127.0.0.1:${port}/v2/things/%zz`, { headers: authorizedHeaders });
   expect([response.status, ((await response.json()) as { reason: string }).reason]).toEqual([
@@ -60,7 +63,7 @@ test('a path that cannot be decoded is refused in the usual form', async () => {
   expect(response.headers.get('x-request-id')).toMatch(/^req_/);
 });
 
-test('a handler learns that its client left', async () => {
+test('context.signal aborts when the client disconnects', async () => {
   const started = Promise.withResolvers<void>();
   const noticed = Promise.withResolvers<void>();
   const { port } = await listen(async ({ context }) => {
@@ -76,7 +79,7 @@ test('a handler learns that its client left', async () => {
   await noticed.promise;
 });
 
-test('a drain answers what is running and refuses new connections', async () => {
+test('drain completes running requests and refuses new connections', async () => {
   const started = Promise.withResolvers<void>();
   const finish = Promise.withResolvers<void>();
   const { server, port } = await listen(async () => {
@@ -95,7 +98,7 @@ test('a drain answers what is running and refuses new connections', async () => 
   await drained;
 });
 
-test('a trusted proxy continues its trace; a stranger’s trace is only linked', async () => {
+test('beginRequest continues the trace of a trusted proxy and only links other traces', async () => {
   const exporter = new InMemorySpanExporter();
   const telemetry = await startTelemetry({
     service: 'test',
@@ -132,12 +135,12 @@ test('a trusted proxy continues its trace; a stranger’s trace is only linked',
   }
 });
 
-test('a drain does not wait for a connection on which nothing was asked yet', async () => {
+test('drain does not wait for a connection without a request', async () => {
   const { server, port } = await listen();
   const socket = connect(port, '127.0.0.1');
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   await new Promise<void>((resolve) => socket.once('connect', resolve));
-  // An answered request on another connection shows that the server has accepted this one.
+  // A completed request on another connection shows that the server has accepted this one.
   await exchange(port, 'GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
   await server.drain();
   await closed;

@@ -43,7 +43,7 @@ function bindAll(server: TestServer): void {
   server.serve(retired, async () => ({}));
 }
 
-test('an answer carries a request id of ours, the limits, and never one taken from the client', async () => {
+test("a response has a request id of the server, never the client's, and the rate limits", async () => {
   const { fastify } = serverWith();
   const response = await fastify.inject({
     url: '/v2/things/a',
@@ -62,7 +62,7 @@ test('an answer carries a request id of ours, the limits, and never one taken fr
   });
 });
 
-test('an alias answers exactly as its operation does', async () => {
+test('an alias responds exactly like its operation', async () => {
   const { fastify } = serverWith();
   const [one, other] = await Promise.all(
     ['/v2/alpha/things/a', '/v2/things/a'].map((url) => fastify.inject({ url, headers: authorizedHeaders })),
@@ -70,7 +70,7 @@ test('an alias answers exactly as its operation does', async () => {
   expect(one?.json()).toEqual(other?.json());
 });
 
-test('every failure has the body of its family, the limits and a request id', async () => {
+test('every error has the body of its family, the rate limits and a request id', async () => {
   const { fastify } = serverWith();
   const cases = [
     { request: { url: '/v2/things/a' }, status: 401, reason: 'MISSING_API_KEY', family: 'v2' },
@@ -156,7 +156,7 @@ test('every failure has the body of its family, the limits and a request id', as
   }
 });
 
-test('a validation error names the field, says what is wrong and suggests what to send', async () => {
+test('a validation error names the field, the problem and a suggestion', async () => {
   const { fastify } = serverWith();
   const response = await fastify.inject({
     method: 'POST',
@@ -174,7 +174,7 @@ test('a validation error names the field, says what is wrong and suggests what t
   });
 });
 
-test('the inference body can be read by flat and by nested clients', async () => {
+test('the inference error body has flat and nested fields', async () => {
   const { fastify } = serverWith();
   const response = await fastify.inject({
     method: 'POST',
@@ -192,7 +192,7 @@ test('the inference body can be read by flat and by nested clients', async () =>
   });
 });
 
-test('unknown fields are ignored and named; a wrong field is still refused', async () => {
+test('unknown fields are ignored and listed, and invalid fields are still refused', async () => {
   const { fastify } = serverWith();
   const response = await fastify.inject({
     method: 'POST',
@@ -204,14 +204,14 @@ test('unknown fields are ignored and named; a wrong field is still refused', asy
   expect(response.headers['x-ignored-fields']).toBe('dry, w%C3%A9ird%0D%0AX%3A%201, extra');
 });
 
-test('a key without the scope is refused and told which scope it lacks', async () => {
+test('a key without the scope gets 403 with the missing scope', async () => {
   const { fastify } = serverWith({ principal: testPrincipal({ scopes: new Set() }) });
   const response = await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
   expect(response.statusCode).toBe(403);
   expect(response.json()).toMatchObject({ reason: 'INSUFFICIENT_SCOPE', requiredScope: 'rentals:read' });
 });
 
-test('a refused request names the limit that bit, whose it is and when to come back', async () => {
+test('a rate-limited request gets the name, the scope and the retry time of the limit', async () => {
   const principal = testPrincipal({ limits: { organisationRpm: 60, keyRpm: 1 } });
   const { fastify } = serverWith({ principal });
   await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders });
@@ -240,7 +240,7 @@ test('anonymous operations are limited by address', async () => {
   expect((await call('203.0.113.10')).statusCode).toBe(200);
 });
 
-test('guessing keys is cut off by address, and a good key from the same address still passes', async () => {
+test('guessing keys is limited by address, and a valid key from the same address still passes', async () => {
   const { fastify } = serverWith({ limits: { failedAuthRpm: 2 } });
   const guess = () => fastify.inject({ url: '/v2/things/a', headers: { authorization: 'Bearer guess' } });
   expect((await guess()).statusCode).toBe(401);
@@ -251,7 +251,7 @@ test('guessing keys is cut off by address, and a good key from the same address 
   expect((await fastify.inject({ url: '/v2/things/a', headers: authorizedHeaders })).statusCode).toBe(200);
 });
 
-test('the limits are on the answer also when authentication itself breaks', async () => {
+test('a response has the rate limits even if authentication fails with an internal error', async () => {
   const authenticate: HttpServerOptions['authenticate'] = () =>
     Promise.reject(new Error('database password is hunter2'));
   const { fastify, lines } = serverWith({ authenticate });
@@ -262,7 +262,7 @@ test('the limits are on the answer also when authentication itself breaks', asyn
   expect(lines.some((line) => line.includes('"level":"error"'))).toBe(true);
 });
 
-test('a proxy that is not trusted cannot choose the address; a trusted one can', async () => {
+test('X-Forwarded-For is used only from a trusted proxy', async () => {
   const seen: string[] = [];
   const authenticate: HttpServerOptions['authenticate'] = ({ clientIp }) => {
     seen.push(clientIp);
@@ -296,7 +296,7 @@ test.each([
   ['a NUL character', '{"size":8,"color":"red\\u0000"}', 'application/json', 400, 'VALIDATION_FAILED'],
   ['half a surrogate pair', '{"size":8,"color":"\\ud800"}', 'application/json', 400, 'VALIDATION_FAILED'],
   ['an empty body', '', 'application/json', 400, 'VALIDATION_FAILED'],
-])('%s is refused as the caller’s mistake', async (_what, payload, contentType, status, reason) => {
+])('%s is refused as a client error', async (_what, payload, contentType, status, reason) => {
   const { fastify } = serverWith();
   const response = await fastify.inject({
     method: 'POST',
@@ -308,14 +308,14 @@ test.each([
   expect(response.headers['ratelimit']).toBeDefined();
 });
 
-test('an unauthenticated body is refused before it is read', async () => {
+test('an unauthenticated request is refused before its body is read', async () => {
   const { fastify } = serverWith();
   const headers = { 'content-type': 'application/json' };
   const response = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: '{"size":' });
   expect(response.statusCode).toBe(401);
 });
 
-test('an operation without a body ignores whatever is sent with it', async () => {
+test('an operation without a body ignores any body', async () => {
   const { fastify } = serverWith();
   for (const contentType of ['application/json', 'text/plain']) {
     const headers = { ...authorizedHeaders, 'content-type': contentType };
@@ -329,7 +329,7 @@ test('an operation without a body ignores whatever is sent with it', async () =>
   }
 });
 
-test('an answer outside its schema is a loud 500 in development and goes out as it is in production', async () => {
+test('a response that violates its schema is 500 in development and is sent unchanged in production', async () => {
   for (const [validateResponses, status] of [
     [true, 500],
     [false, 200],
@@ -343,7 +343,7 @@ test('an answer outside its schema is a loud 500 in development and goes out as 
   }
 });
 
-test('what a bug says stays in the log; the caller gets a request id', async () => {
+test('an internal error is only in the log, and the caller gets a request id', async () => {
   const server = serverWith({}, ({ serve }) => {
     serve(getItem, () => Promise.reject(new Error('relation "secrets" does not exist')));
   });
@@ -354,7 +354,7 @@ test('what a bug says stays in the log; the caller gets a request id', async () 
   expect(server.lines.some((line) => line.includes(requestId) && line.includes('relation'))).toBe(true);
 });
 
-test('a refusal is told by the request’s own line and raises no alarm', async () => {
+test('a client error is logged only by the line of its request, at level info', async () => {
   const server = serverWith();
   await server.fastify.inject({ url: '/v2/things/a' });
   expect(server.lines).toHaveLength(1);
@@ -365,7 +365,7 @@ test('a refusal is told by the request’s own line and raises no alarm', async 
   });
 });
 
-test('the interface’s operations answer the interface’s statuses for the same fault', async () => {
+test('baseline operations use the statuses of the interface for the same fault', async () => {
   const server = serverWith({}, ({ serve }) => {
     serve(testContract.operations.createInterfaceThing, () =>
       Promise.reject(new Fault('IDEMPOTENCY_KEY_REUSED')),
@@ -378,14 +378,14 @@ test('the interface’s operations answer the interface’s statuses for the sam
   expect((await post('/v2/alpha/interface-things')).statusCode).toBe(400);
 });
 
-test.each(['', ' ', 'x'.repeat(256), 'naïve'])('the idempotency key %j is refused', async (key) => {
+test.each(['', ' ', 'x'.repeat(256), 'naïve'])('the idempotency key %j is rejected', async (key) => {
   const { fastify } = serverWith();
   const headers = { ...authorizedHeaders, 'idempotency-key': key };
   const response = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload: { size: 8 } });
   expect([response.statusCode, response.json().reason]).toEqual([400, 'IDEMPOTENCY_KEY_INVALID']);
 });
 
-test('a handler that takes too long is answered for, with a time to come back', async () => {
+test('a handler that times out responds 503 with Retry-After', async () => {
   const { fastify } = serverWith({ limits: { handlerTimeoutMs: 20 } }, ({ serve }) => {
     serve(
       getItem,
@@ -401,7 +401,7 @@ test('a handler that takes too long is answered for, with a time to come back', 
   ]);
 });
 
-test('with the limiter degraded requests pass and still carry the policy', async () => {
+test('requests pass while the limiter is degraded, with the policy in their headers', async () => {
   const limiter: Limiter = {
     consume: ({ policies }) =>
       Promise.resolve({
@@ -423,7 +423,7 @@ test('with the limiter degraded requests pass and still carry the policy', async
   expect([response.statusCode, response.headers['ratelimit']]).toEqual([200, '"organisation";r=60;t=0']);
 });
 
-test('a handler can add headers, and reads who is calling', async () => {
+test('a handler can add headers and read the principal', async () => {
   const { fastify, principal } = serverWith({}, ({ serve }) => {
     serve(getItem, async ({ context }) =>
       reply({ id: requirePrincipal(context).orgId, size: 1, key: null }, { link: '<x>; rel="next"' }),
@@ -433,16 +433,16 @@ test('a handler can add headers, and reads who is calling', async () => {
   expect([response.json().id, response.headers['link']]).toEqual([principal.orgId, '<x>; rel="next"']);
 });
 
-test('only operations of the contract can be served, each once', () => {
+test('serve accepts only operations of the contract, each once', () => {
   const server = serverWith();
-  expect(() => server.serve(getItem, async () => ({ id: '', size: 1, key: null }))).toThrow('served already');
+  expect(() => server.serve(getItem, async () => ({ id: '', size: 1, key: null }))).toThrow('already served');
   expect(() => server.serve({ ...getItem }, async () => ({ id: '', size: 1, key: null }))).toThrow(
     'not an operation',
   );
   expect(server.served()).toContain('getThing');
 });
 
-test('no key ever reaches a log line', async () => {
+test('API keys never appear in the log', async () => {
   const server = serverWith();
   const key = `mr_live_ABCDEFGHJKMN_${'s'.repeat(38)}`;
   await server.fastify.inject({ url: `/v2/unknown?k=${key}`, headers: { authorization: `Bearer ${key}` } });
@@ -450,7 +450,7 @@ test('no key ever reaches a log line', async () => {
   expect(goodKey).not.toContain('mr_');
 });
 
-test('a path asked with a method it does not have says which methods it has', async () => {
+test('a wrong method gets 405 with the allowed methods', async () => {
   const { fastify } = serverWith();
   const response = await fastify.inject({
     method: 'POST',
@@ -462,11 +462,11 @@ test('a path asked with a method it does not have says which methods it has', as
 });
 
 test.each([
-  ['{"size":8', 'The request body is not valid JSON: it breaks at line 1 column 10.'],
-  ['{"size":8,\n}', 'The request body is not valid JSON: it breaks at line 2 column 1.'],
+  ['{"size":8', 'The request body is not valid JSON: the error is at line 1 column 10.'],
+  ['{"size":8,\n}', 'The request body is not valid JSON: the error is at line 2 column 1.'],
   ['size=8 secret', 'The request body is not valid JSON.'],
-  ['{"__proto__":{},"size":8}', 'The request body holds a key named __proto__ or constructor.'],
-])('a body that is no JSON is told where, without a word of it: %j', async (payload, message) => {
+  ['{"__proto__":{},"size":8}', 'The request body contains a key named __proto__ or constructor.'],
+])('malformed JSON gets the position of the error without the content: %j', async (payload, message) => {
   const { fastify } = serverWith();
   const headers = { ...authorizedHeaders, 'content-type': 'application/json' };
   const response = await fastify.inject({ method: 'POST', url: '/v2/things', headers, payload });

@@ -21,9 +21,8 @@ import { createMethodFinder, createOperationFinder, createTargetFinder, routerPa
 import type { Handler, HttpServer, HttpServerOptions } from './types.ts';
 
 /**
- * An HTTP server that serves operations of the contract. Everything that is the same for all of them happens
- * here once, in this order: request id, client address, authentication, rate limit, scope, validation,
- * idempotency, handler, check of the answer. Handlers only do their work.
+ * Creates an HTTP server for operations of the contract. Every request passes the same steps in this order: request id,
+ * client address, authentication, rate limit, scope, validation, idempotency, handler, response check.
  */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const drain = new AbortController();
@@ -60,9 +59,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     fastify,
     serve: (operation, handler) => {
       if (options.contract.operations[operation.id] !== operation) {
-        throw new Error(`${operation.id} is not an operation of the contract this server was made with.`);
+        throw new Error(`${operation.id} is not an operation of the contract of this server.`);
       }
-      if (served.has(operation.id)) throw new Error(`${operation.id} is served already.`);
+      if (served.has(operation.id)) throw new Error(`${operation.id} is already served.`);
       served.add(operation.id);
       addRoutes(server, fastify, operation, handler);
     },
@@ -83,8 +82,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 }
 
 /**
- * Clients open connections ahead of need. Node takes one on which nothing was asked yet for busy, so a drain would
- * wait for it until it times out. The returned function ends those connections.
+ * Clients open connections in advance. Node treats one without a request as busy, so a drain would wait until it times
+ * out. The returned function closes those connections.
  */
 function trackUnusedConnections(server: Server): () => void {
   const connections = new Set<Socket>();
@@ -102,15 +101,15 @@ function createFastify(server: ServerContext, tls: HttpServerOptions['tls']): Fa
   const nodeOptions = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersTimeoutMs,
-    // Node would refuse a request without a Host by an empty answer of its own; the first hook does it in our words.
+    // Node would refuse a request without Host with an empty response; the first hook sends an error body instead.
     requireHostHeader: false,
-    // How often Node looks for requests that are too slow in arriving.
+    // How often Node checks for slow requests.
     connectionsCheckingInterval: 5_000,
   };
   const shared = {
     logger: false,
     exposeHeadRoutes: false,
-    // Request ids are ours alone: one taken from a client could repeat, or pose as another's.
+    // Request ids of clients are not accepted, because they could repeat or imitate another request's id.
     requestIdHeader: false as const,
     bodyLimit: limits.bodyBytes,
     connectionTimeout: limits.connectionTimeoutMs,
@@ -119,7 +118,7 @@ function createFastify(server: ServerContext, tls: HttpServerOptions['tls']): Fa
     handlerTimeout: limits.handlerTimeoutMs,
     maxRequestsPerSocket: limits.maxRequestsPerSocket,
     forceCloseConnections: 'idle' as const,
-    // A request that is already on its way when the drain begins is still answered.
+    // Requests in flight when the drain begins still get a response.
     return503OnClosing: false,
     onProtoPoisoning: 'error' as const,
     onConstructorPoisoning: 'error' as const,
@@ -134,7 +133,7 @@ function createFastify(server: ServerContext, tls: HttpServerOptions['tls']): Fa
   } satisfies FastifyServerOptions;
   if (tls === undefined) return Fastify({ ...shared, http: nodeOptions });
   const https = { ...nodeOptions, cert: tls.cert, key: tls.key, minVersion: 'TLSv1.2' as const };
-  // The kit uses nothing of an instance that differs between HTTP and HTTPS.
+  // The server uses only properties that HTTP and HTTPS instances share.
   return Fastify({ ...shared, https }) as unknown as FastifyInstance;
 }
 
@@ -142,17 +141,17 @@ function installHooks(server: ServerContext, fastify: FastifyInstance, served: R
   const admitUnrouted = createUnroutedAdmission(server, served);
   fastify.addHook('onRequest', async (request, reply) => {
     beginRequest(server, request, reply);
-    // Here and not in the handler: a body is read between the two, and must not be read for nothing.
+    // Admission runs before the body is read, so that the body of a refused request is never read.
     if (request.is404) await admitUnrouted(request, reply);
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
       await admitAnonymous(server, request, reply);
       throw new Fault('VALIDATION_FAILED', {
-        message: 'The request names no Host.',
-        suggestion: 'Send the header Host, as HTTP/1.1 demands.',
+        message: 'The request has no Host header.',
+        suggestion: 'Send the header Host, which HTTP/1.1 requires.',
       });
     }
   });
-  // An answer that goes out during a drain ends its connection: kept alive, it would hold the drain up.
+  // A response during a drain closes its connection, which would otherwise delay the drain.
   fastify.addHook('onSend', async (_request, reply) => {
     if (server.draining.aborted) reply.header('connection', 'close');
   });
@@ -166,14 +165,14 @@ function installHooks(server: ServerContext, fastify: FastifyInstance, served: R
     reply.header('allow', methods.join(', '));
     throw new Fault('METHOD_NOT_ALLOWED', { suggestion: `Use ${methods.join(' or ')}.` });
   });
-  // Node would answer an expectation it does not know with a 417 of its own; RFC 9110 lets us ignore it.
+  // Node would respond 417 to an unknown expectation; RFC 9110 allows ignoring it.
   fastify.server.on('checkExpectation', (request, response) => {
     fastify.server.emit('request', request, response);
   });
   installBodyParsers(server, fastify);
 }
 
-/** The door of everything the router has no route for. */
+/** Admits requests without a route. */
 function createUnroutedAdmission(
   server: ServerContext,
   served: ReadonlySet<string>,
@@ -187,14 +186,14 @@ function createUnroutedAdmission(
       await admitAnonymous(server, request, reply);
       return;
     }
-    // An operation that is not built yet keeps the same door as one that is: who may not call it learns nothing more.
+    // An operation without a handler has the same checks as others, so that unauthorized callers learn nothing.
     const state = stateOf(request);
     state.operation = operation;
     await context.with(state.context, () => admit(server, operation, request, reply));
   };
 }
 
-/** Some paths the router refuses before any hook runs, so what the hooks do is done here. */
+/** The router rejects some paths before any hook, so this does the work of the hooks. */
 async function sendUnroutableError(
   server: ServerContext,
   error: Error,
@@ -207,7 +206,7 @@ async function sendUnroutableError(
   sendError(server, rejection ?? error, request, reply);
 }
 
-/** JSON is the only body there is. An operation without a body ignores whatever was sent. */
+/** Accepts only JSON bodies. An operation without a body ignores any body. */
 function installBodyParsers(server: ServerContext, fastify: FastifyInstance): void {
   fastify.removeAllContentTypeParsers();
   const parseJson = fastify.getDefaultJsonParser('error', 'error');
@@ -235,14 +234,14 @@ function installBodyParsers(server: ServerContext, fastify: FastifyInstance): vo
   });
 }
 
-/** The framework keeps to itself what was wrong. V8's words quote the body, so only the place is taken from them. */
+/** The framework does not expose the cause, and V8's message quotes the body, so only the position is used. */
 function describeMalformedJson(text: string): string {
   try {
     JSON.parse(text);
-    return 'The request body holds a key named __proto__ or constructor.';
+    return 'The request body contains a key named __proto__ or constructor.';
   } catch (error) {
     const [, place] = /\((line \d+ column \d+)\)$/.exec(error instanceof Error ? error.message : '') ?? [];
-    const position = place === undefined ? '' : `: it breaks at ${place}`;
+    const position = place === undefined ? '' : `: the error is at ${place}`;
     return `The request body is not valid JSON${position}.`;
   }
 }

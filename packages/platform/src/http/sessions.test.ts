@@ -22,7 +22,7 @@ const person: SessionUser = {
 };
 const member = testPrincipal({ kind: 'session', userId: person.userId, scopes: new Set(['rentals:read']) });
 
-/** A door that knows one token, and notes what it is asked. */
+/** Sessions with one valid token, which record their calls. */
 function fakeSessions() {
   const requested: unknown[] = [];
   const sessions: Sessions = {
@@ -82,8 +82,8 @@ function serve(withSessions = true, limits: Partial<HttpLimits> = {}) {
 const cookie = `session=${token}`;
 const ownPage = { 'sec-fetch-site': 'same-origin' };
 
-describe('a person who is signed in', () => {
-  it('is counted by themselves, and neither by nor for the organisation and its keys', async () => {
+describe('a signed-in user', () => {
+  it('has a separate rate limit over all organisations, independent of API keys', async () => {
     const member = { cookie, ...ownPage, 'millrace-organisation': 'org_1' };
     const { send } = serve(true, { personRpm: 2 });
     expect((await send('/v2/things/1', member)).status).toBe(200);
@@ -92,7 +92,7 @@ describe('a person who is signed in', () => {
     expect([refused.status, refused.json['message']]).toEqual([429, expect.stringContaining('(person)')]);
   });
 
-  it('is let in by cookie and by token, and is the author of what they do', async () => {
+  it('is authenticated by cookie and by bearer token, and is the actor of the request', async () => {
     const { send, requests } = serve();
     for (const headers of [
       { cookie, ...ownPage },
@@ -110,7 +110,7 @@ describe('a person who is signed in', () => {
     expect(requests).toEqual(Array(3).fill({ organisation: 'org_1', mode: 'test' }));
   });
 
-  it('is let in by the header of the console where the browser sends neither fetch metadata nor an origin', async () => {
+  it('is authenticated by the header of the console if the browser sends neither fetch metadata nor an origin', async () => {
     const { send } = serve();
     const fromConsole = { cookie, 'millrace-console': '1' };
     expect((await send('/v2/things/1', fromConsole)).status).toBe(200);
@@ -121,7 +121,7 @@ describe('a person who is signed in', () => {
     }
   });
 
-  it('is told of their role, not of a key, when it lacks a scope', async () => {
+  it('gets an error about the role, not about a key, if a scope is missing', async () => {
     const { send } = serve();
     const { status, json } = await send('/v2/things', { cookie, ...ownPage }, 'POST');
     expect([status, json['reason'], json['requiredScope']]).toEqual([
@@ -137,8 +137,8 @@ describe('a person who is signed in', () => {
     ['from a site beside ours', { 'sec-fetch-site': 'same-site' }],
     ['typed into the address bar', { 'sec-fetch-site': 'none' }],
     ['with another origin', { ...ownPage, origin: 'https://evil.example' }],
-    ['that says nothing of itself', {}],
-  ])('is not who sends a request %s', async (_what, headers) => {
+    ['without any of these headers', {}],
+  ])('is not authenticated by a cookie %s', async (_what, headers) => {
     const { send, requests } = serve();
     for (const url of ['/v2/things/1', '/v2/who']) {
       const { status, json } = await send(url, { cookie, ...headers });
@@ -148,8 +148,8 @@ describe('a person who is signed in', () => {
   });
 });
 
-describe('who is not', () => {
-  it('needs a session where an operation is for people, and a key or one elsewhere', async () => {
+describe('a caller without a session', () => {
+  it('needs a session for operations with auth person, and a key or a session for others', async () => {
     const { send } = serve();
     const reasonOf = async (url: string, headers: Record<string, string>) =>
       (await send(url, headers)).json['reason'];
@@ -163,13 +163,13 @@ describe('who is not', () => {
     );
   });
 
-  it('and has a key is who the key says, whatever cookie the browser adds', async () => {
+  it('is authenticated by its API key even if the browser adds a cookie', async () => {
     const { send } = serve();
     const response = await send('/v2/things/1', { ...authorizedHeaders, cookie, ...ownPage });
     expect(String(response.json['id'])).toMatch(/^key /);
   });
 
-  it('cannot sign in where nobody can: a token is judged as the key that it is not', async () => {
+  it('is refused with 401 if the server has no sessions', async () => {
     const { send } = serve(false);
     for (const headers of [{ authorization: `Bearer ${token}` }, { cookie, ...ownPage }]) {
       expect((await send('/v2/things/1', headers)).status).toBe(401);

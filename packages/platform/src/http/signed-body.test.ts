@@ -17,29 +17,29 @@ const post = (server: TestServer, payload: string, type = 'application/json; cha
   server.fastify.inject({ method: 'POST', url: '/v2/hear', headers: { 'content-type': type }, payload });
 
 test.each([
-  ['blanks and the order of fields', '{ "b":1,\n "a" : 2 }\n'],
-  ['what is no JSON at all', '{"half":'],
-  ['letters of two and of four bytes, and a byte order mark', '\u{feff}{"é":"𝄞"}'],
+  ['whitespace and the order of fields', '{ "b":1,\n "a" : 2 }\n'],
+  ['invalid JSON', '{"half":'],
+  ['characters of two and four bytes, and a byte order mark', '\u{feff}{"é":"𝄞"}'],
   ['keys that a parser would refuse', '{"__proto__":1}'],
-  ['nothing but a blank', ' '],
-])('a signed body reaches its handler as it was sent: %s', async (_what, text) => {
+  ['a single blank', ' '],
+])('a signed body reaches its handler unchanged: %s', async (_what, text) => {
   const response = await post(hearing(), text);
   expect([response.statusCode, response.json()]).toEqual([200, { heard: text }]);
   expect(response.headers).not.toHaveProperty('x-ignored-fields');
 });
 
-test('a signed body that is missing is an empty text, for the handler to refuse', async () => {
+test('a missing signed body reaches its handler as an empty text', async () => {
   const response = await hearing().fastify.inject({ method: 'POST', url: '/v2/hear' });
   expect([response.statusCode, response.json()]).toEqual([200, { heard: '' }]);
 });
 
-test('a signed body of another media type or beyond the limit is refused like any other', async () => {
+test('a signed body with another media type or beyond the size limit is refused', async () => {
   const server = hearing({ limits: { bodyBytes: 10 } });
   expect((await post(server, 'x', 'text/plain')).json().reason).toBe('UNSUPPORTED_MEDIA_TYPE');
   expect((await post(server, 'x'.repeat(11))).json().reason).toBe('BODY_TOO_LARGE');
 });
 
-test('callers with signed bodies are counted apart from others of their address, and up to a limit', async () => {
+test('operations with signed bodies have a separate rate limit per address', async () => {
   const server = hearing({ limits: { anonymousRpm: 1, signedRpm: 3 } });
   const other = () => server.fastify.inject({ method: 'POST', url: '/v1/marketplace', payload: {} });
   expect([(await other()).statusCode, (await other()).statusCode]).toEqual([200, 429]);

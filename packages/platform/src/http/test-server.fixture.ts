@@ -11,7 +11,7 @@ import { createLogger } from '../log/index.ts';
 import { createHttpServer } from './server.ts';
 import type { HttpServer, HttpServerOptions, Principal } from './types.ts';
 
-/** A small contract of our own for the tests of the kit; only the handlers are made up, the kit is the real one. */
+/** A small contract for tests of the HTTP server, with simple handlers. */
 
 const item = z.object({ id: z.string(), size: z.int(), key: z.string().nullable() });
 const statuses = [400, 401, 403, 404, 408, 409, 415, 429, 500, 503] as const;
@@ -183,13 +183,12 @@ export function testPrincipal(overrides: Partial<Principal> = {}): Principal {
 
 export interface TestServer extends HttpServer {
   readonly principal: Principal;
-  /** Everything that was logged, a line each. */
+  /** All log lines. */
   readonly lines: readonly string[];
 }
 
 export const goodKey = 'good-key';
 
-/** A server whose only valid key is `goodKey`. */
 export function createTestServer(
   options: Partial<HttpServerOptions> & {
     readonly principal?: Principal;
@@ -203,7 +202,7 @@ export function createTestServer(
     contract: testContract,
     authenticate: ({ key }) =>
       key === goodKey ? Promise.resolve(principal) : Promise.reject(new Fault('INVALID_API_KEY')),
-    // Time stands still, so what is counted stays counted.
+    // The time never advances, so counters never decrease.
     limiter: createReferenceLimiter({ nowMs: () => 0 }),
     log: createLogger({ name: 'test', level: 'trace', destination: { write: (line) => lines.push(line) } }),
     clock: systemClock,

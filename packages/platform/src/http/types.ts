@@ -15,57 +15,57 @@ import type { DeprecationNotice } from './response/deprecation.ts';
 import type { BytesReply, Reply, SseReply } from './response/reply.ts';
 import type { SseLimits } from './response/sse.ts';
 
-/** The limits that bear on each request of a principal. A key's further limits belong to the features. */
+/** Rate limits that apply to each request of a principal. Other limits of a key belong to their features. */
 export interface PrincipalLimits {
-  /** Requests a minute of the whole organisation, counted over all its keys. */
+  /** Requests per minute of the organisation over all keys. */
   readonly organisationRpm: number;
-  /** Requests a minute of this key alone, when it has a limit of its own. */
+  /** Requests per minute of this key; null if the key has no separate limit. */
   readonly keyRpm: number | null;
 }
 
-/** Who is calling for an organisation: a key, or a member who is signed in, and with either a user. */
+/** The authenticated caller: an API key or a session in an organisation, both with a user. */
 export interface Principal {
   readonly kind: 'key' | 'session';
-  /** Of a session it is the member's seat: a row among the keys that is no key. */
+  /** For a session the id of the member key, which is a row among the API keys but not a usable key. */
   readonly keyId: KeyId;
   readonly orgId: OrgId;
   readonly userId: UserId;
   readonly mode: Mode;
-  /** What this caller may do: a key's own scopes, never more than its user's roles grant. */
+  /** The scopes of the key, limited to those that the roles of its user grant. */
   readonly scopes: ReadonlySet<Scope>;
   readonly platformRoles: ReadonlySet<PlatformRole>;
   readonly limits: PrincipalLimits;
   readonly orgStatus: 'active' | 'suspended';
-  /** Its first deposits were made. */
+  /** The organisation has made its first deposit. */
   readonly orgFunded: boolean;
 }
 
 /**
- * Turns a presented key into a principal, or throws a Fault. It must refuse a key whose checksum is wrong
- * before any look-up, and check expiry, revocation, allowed addresses and the organisation's status.
+ * Authenticates a key or throws a Fault. Implementations reject a wrong checksum before any query, and check expiry,
+ * revocation, allowed addresses and the status of the organisation.
  */
 export type Authenticate = (attempt: {
   readonly key: string;
   readonly clientIp: string;
 }) => Promise<Principal>;
 
-/** Somebody who is signed in, whatever the organisation. */
+/** A signed-in user, independent of an organisation. */
 export interface SessionUser {
   readonly userId: UserId;
   readonly sessionId: SessionId;
-  /** Lower case, and shown to be theirs. */
+  /** Lower case and verified. */
   readonly email: string;
   readonly name: string;
 }
 
-/** Turns what a signed-in browser or program sends into who is calling, or throws a Fault. */
+/** Authenticates session tokens, or throws a Fault. */
 export interface Sessions {
-  /** Of the pages whose requests count with the cookie, such as `https://cloud.example.com`. */
+  /** The origin of pages that may use the cookie, such as `https://cloud.example.com`. */
   readonly origin: string;
-  /** The token in a `Cookie` header; null when there is none, or it was not made here. */
+  /** The token in a `Cookie` header; null if it is missing or its signature is wrong. */
   tokenIn(cookies: string | undefined): string | null;
   person(token: string): Promise<SessionUser>;
-  /** `organisation` and `mode` are the headers as they were sent. */
+  /** `organisation` and `mode` are the raw headers. */
   member(
     token: string,
     named: { readonly organisation: string | undefined; readonly mode: string | undefined },
@@ -74,31 +74,30 @@ export interface Sessions {
 
 export interface RequestContext {
   readonly requestId: RequestId;
-  /** Set on operations with `auth: 'key'`. Their handlers use `requirePrincipal`. */
+  /** Set on operations with `auth: 'key'`; their handlers use `requirePrincipal`. */
   readonly principal: Principal | null;
-  /** Set when the caller is signed in, and so always on operations with `auth: 'person'`: see `requireSessionUser`. */
+  /** Set for sessions, and always on operations with `auth: 'person'`, whose handlers use `requireSessionUser`. */
   readonly person: SessionUser | null;
-  /** The address the request came from, through trusted proxies only. */
+  /** The client address, resolved through trusted proxies only. */
   readonly clientIp: string;
   readonly traceparent: Traceparent | undefined;
   readonly idempotencyKey: string | undefined;
-  /** Request fields that no schema knows: already named to the caller in `X-Ignored-Fields`. */
+  /** Unknown request fields, which `X-Ignored-Fields` lists. */
   readonly ignoredFields: readonly string[];
   readonly log: Logger;
-  /** Aborts when the client leaves before its answer is out. A drain lets requests end. */
+  /** Aborts if the client disconnects before the response is complete. A drain does not abort requests. */
   readonly signal: AbortSignal;
-  /** The `Accept` header asked for server-sent events. */
   readonly wantsEventStream: boolean;
-  /** Path and query as they were sent, for `linkNext`. */
+  /** The raw path and query, for `linkNext`. */
   readonly url: string;
-  /** One request header, lowercase name. Repeated headers are joined as Node joins them. */
+  /** A request header by lowercase name. Repeated headers are joined as Node does. */
   header(name: string): string | undefined;
 }
 
 /**
- * Opens the ONE transaction of the request. On operations with `idempotency: 'key'` and the header present
- * it also claims the key, replays an earlier answer instead of running `work`, and stores the new answer
- * beside the effect. `work` may run again after a serialization failure, so it keeps no state outside `tx`.
+ * Opens the only transaction of the request. For operations with `idempotency: 'key'` and the header, it also claims
+ * the key, replays an earlier response instead of running `work`, and stores the new response in the transaction.
+ * `work` may run again after a serialization failure, so it must keep no state outside `tx`.
  */
 export type Transact<Op extends Operation> = (
   options: TransactionOptions,
@@ -113,10 +112,7 @@ export interface HandlerInput<Op extends Operation> {
   readonly transact: Transact<Op>;
 }
 
-/**
- * A bare answer gets the operation's status; `reply(…)` adds headers; `bytesReply(…)` has its JSON already; `sse(…)` answers
- * as a stream.
- */
+/** A plain body gets the operation's status; `reply(…)` adds headers, `bytesReply(…)` sends bytes, `sse(…)` streams. */
 export type HandlerResult<Op extends Operation> =
   | ResponseBody<Op>
   | Reply<ResponseBody<Op>>
@@ -125,12 +121,12 @@ export type HandlerResult<Op extends Operation> =
 
 export type Handler<Op extends Operation> = (call: HandlerInput<Op>) => Promise<HandlerResult<Op>>;
 
-/** Sizes and times; every one has a default in limits.ts. */
+/** Sizes and times, with defaults in limits.ts. */
 export interface HttpLimits extends SseLimits {
   readonly bodyBytes: number;
-  /** Within which a body must arrive: less than `handlerTimeoutMs`, which covers the body too. */
+  /** The maximum time for a body to arrive. Less than `handlerTimeoutMs`, which includes the body. */
   readonly bodyTimeoutMs: number;
-  /** Of all bodies that are arriving at once. */
+  /** Limits of all bodies that arrive at the same time. */
   readonly bodies: BodyBudgetLimits;
   readonly headerBytes: number;
   readonly connectionTimeoutMs: number;
@@ -139,44 +135,43 @@ export interface HttpLimits extends SseLimits {
   readonly keepAliveTimeoutMs: number;
   readonly handlerTimeoutMs: number;
   readonly maxRequestsPerSocket: number;
-  /** How long a client may take to read an answer that is sent piece by piece: its bytes stay in memory for as long. */
+  /** How long a client may take to read a streamed response, whose bytes stay in memory. */
   readonly sendTimeoutMs: number;
-  /** Requests a minute of one anonymous address block. */
+  /** Requests per minute of one anonymous address block. */
   readonly anonymousRpm: number;
-  /** Requests a minute of one address block to operations with a signed body. */
+  /** Requests per minute of one address block to operations with a signed body. */
   readonly signedRpm: number;
-  /** Files a minute that one address block gets: one page is twenty of them, and an office is many people. */
+  /** Files per minute of one address block. A page loads about twenty, and many users may share an address. */
   readonly fileRpm: number;
-  /** Requests a minute of one person who is signed in, over all their tabs and organisations. */
+  /** Requests per minute of one signed-in user, over all tabs and organisations. */
   readonly personRpm: number;
-  /** Failed authentications a minute of one address block. */
+  /** Failed authentications per minute of one address block. */
   readonly failedAuthRpm: number;
 }
 
-/** The part of a contract the kit reads. */
+/** The part of a contract that the server reads. */
 export interface ServedContract {
   readonly operations: Readonly<Record<string, Operation>>;
-  /** By operation id. */
   readonly deprecations?: Readonly<Record<string, DeprecationNotice>>;
 }
 
 export interface HttpServerOptions {
   readonly contract: ServedContract;
   readonly authenticate: Authenticate;
-  /** Left out, nobody can sign in: keys are all there is. */
+  /** Without it, only API keys are accepted. */
   readonly sessions?: Sessions | undefined;
   readonly limiter: Limiter;
   readonly log: Logger;
   readonly clock: Clock;
   readonly ids: IdSource;
-  /** Needed as soon as an operation whose handler calls `transact` is served. */
+  /** Required if a served handler calls `transact`. */
   readonly db?: Db;
-  /** Addresses in CIDR form whose `X-Forwarded-For` is believed. */
+  /** CIDR blocks whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly string[];
   readonly limits?: Partial<HttpLimits>;
-  /** Check every answer against its schema and answer 500 if it fails: on in development and tests. */
+  /** Checks every response against its schema and responds 500 on a mismatch; for development and tests. */
   readonly validateResponses: boolean;
-  /** Serve HTTPS with this certificate; plain HTTP otherwise. */
+  /** Serves HTTPS with this certificate; otherwise plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string };
 }
 
@@ -184,22 +179,22 @@ export interface HttpServer {
   readonly fastify: FastifyInstance;
   /** Binds a handler to its operation at its path and all aliases. Throws if bound twice or not in the contract. */
   serve<Op extends Operation>(operation: Op, handler: Handler<Op>): void;
-  /** Ids of the operations bound so far, in order of binding. */
+  /** Ids of the bound operations, in order of binding. */
   served(): readonly string[];
-  /** Reads a body as text, within the memory that bodies may hold while they arrive. */
+  /** Reads a body as text within the body budget. */
   readonly readText: (request: FastifyRequest, payload: Readable, reading: ReadTextOptions) => void;
-  /** For routes that are no operation, as their `onRequest`: counts the caller by address, with headers. */
+  /** An `onRequest` for routes without an operation: counts the caller by address and sets the rate headers. */
   readonly admitAnonymous: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-  /** The same for files that are at hand and alike for everybody: they cost little and are counted by themselves. */
+  /** Like `admitAnonymous`, with a separate limit for static files, which cost little. */
   readonly admitFile: (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
-  /** The address that a request came from, through trusted proxies only; for routes that are no operation. */
+  /** The client address of a request, for routes without an operation. */
   readonly clientIpOf: (request: FastifyRequest) => string;
-  /** Resolves with the address really bound. */
+  /** Resolves with the bound address. */
   listen(at: {
     readonly host: string;
     readonly port: number;
   }): Promise<{ readonly host: string; readonly port: number }>;
-  /** Refuses new work, ends event streams, waits for running requests. Part of a drain, safe to call twice. */
+  /** Refuses new requests, ends event streams and waits for running requests. Safe to call twice. */
   drain(): Promise<void>;
   close(): Promise<void>;
 }

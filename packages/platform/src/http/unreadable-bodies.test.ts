@@ -35,7 +35,7 @@ function sendPart(port: number, path: string): Promise<string> {
 }
 
 test.each(['/v2/things', '/v1/chat'])(
-  'a body that does not arrive in time is answered with 408 at %s, and the connection is closed',
+  'a body that does not arrive in time gets 408 at %s, and the connection is closed',
   async (path) => {
     const server = serverWith(50);
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -47,7 +47,7 @@ test.each(['/v2/things', '/v1/chat'])(
   },
 );
 
-describe('a body that is not plain UTF-8', () => {
+describe('a body with Content-Encoding or charset', () => {
   const gzip = { 'content-encoding': 'gzip' };
   const json = 'application/json';
 
@@ -56,7 +56,7 @@ describe('a body that is not plain UTF-8', () => {
     ['with Content-Encoding: identity, br', { 'content-encoding': 'identity, br' }, json],
     ['with charset=utf-16', {}, `${json}; charset=utf-16`],
     ['with charset="ISO-8859-1"', {}, `${json}; Charset="ISO-8859-1"`],
-  ])('is refused with 415 %s', async (_what, headers, type) => {
+  ])('is refused with 415 if sent %s', async (_what, headers, type) => {
     const { fastify } = serverWith();
     const sent = { ...authorizedHeaders, ...headers, 'content-type': type };
     const response = await fastify.inject({
@@ -72,7 +72,7 @@ describe('a body that is not plain UTF-8', () => {
     [{ 'content-encoding': 'identity' }, json],
     [{}, `${json};charset=UTF-8`],
     [{}, `${json}; charset="utf-8"`],
-  ])('is read with %j and %s', async (headers, type) => {
+  ])('is accepted with %j and %s', async (headers, type) => {
     const { fastify } = serverWith();
     const sent = { ...authorizedHeaders, ...headers, 'content-type': type };
     const response = await fastify.inject({

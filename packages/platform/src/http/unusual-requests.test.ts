@@ -14,7 +14,7 @@ import type { TestServer } from './test-server.fixture.ts';
 import type { HttpServerOptions } from './types.ts';
 import { reply } from './index.ts';
 
-/** Requests nobody sends by accident, and answers that come about on unusual ways. */
+/** Requests that only hostile or broken clients send. */
 
 const open: TestServer[] = [];
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
@@ -40,30 +40,27 @@ const overLimit = `"${'x'.repeat(1_048_577)}"`;
 test.each([
   ['a path that cannot be decoded', { url: '/v2/things/%zz' }, 404],
   ['a parameter that is too long', { url: `/v2/things/${'x'.repeat(600)}` }, 404],
-  ['a method no operation has', { method: 'OPTIONS', url: '/v2/things' }, 405],
-  ['a large body for no operation', { method: 'POST', url: '/nothing', payload: overLimit }, 400],
+  ['a method without an operation', { method: 'OPTIONS', url: '/v2/things' }, 405],
+  ['a large body for an unknown path', { method: 'POST', url: '/nothing', payload: overLimit }, 400],
   [
-    'a large body for an operation not built yet',
+    'a large body for an operation without a handler',
     { method: 'POST', url: '/v1/chat', payload: overLimit },
     413,
   ],
-] as const)(
-  '%s is counted, carries the limits and leaves its line in the log',
-  async (_what, request, status) => {
-    const server = serverWith();
-    server.serve(getItem, async () => ({ id: 'a', size: 1, key: null }));
-    const headers = {
-      ...authorizedHeaders,
-      ...('payload' in request ? { 'content-type': 'application/json' } : {}),
-    };
-    const response = await server.fastify.inject({ ...request, headers });
-    expect(response.statusCode).toBe(status);
-    expect(response.headers).toMatchObject({ ...limitHeaders, 'x-ratelimit-remaining-requests': '59' });
-    expect(server.lines.filter((line) => line.includes('"msg":"request"'))).toHaveLength(1);
-  },
-);
+] as const)('%s is rate-limited, gets the rate headers and is logged', async (_what, request, status) => {
+  const server = serverWith();
+  server.serve(getItem, async () => ({ id: 'a', size: 1, key: null }));
+  const headers = {
+    ...authorizedHeaders,
+    ...('payload' in request ? { 'content-type': 'application/json' } : {}),
+  };
+  const response = await server.fastify.inject({ ...request, headers });
+  expect(response.statusCode).toBe(status);
+  expect(response.headers).toMatchObject({ ...limitHeaders, 'x-ratelimit-remaining-requests': '59' });
+  expect(server.lines.filter((line) => line.includes('"msg":"request"'))).toHaveLength(1);
+});
 
-test('paths that are none are refused by address once its limit is reached, whatever is wrong with them', async () => {
+test('requests without a route are limited by address, whatever is wrong with them', async () => {
   const { fastify } = serverWith({ limits: { anonymousRpm: 1 } });
   expect((await fastify.inject({ url: '/v2/%zz' })).statusCode).toBe(404);
   expect((await fastify.inject({ url: '/v2/%zz' })).statusCode).toBe(429);
@@ -71,7 +68,7 @@ test('paths that are none are refused by address once its limit is reached, what
   expect((await fastify.inject({ ...large, payload: overLimit })).statusCode).toBe(429);
 });
 
-test('a key that could not be looked up is no failed authentication: it is not counted as a guess', async () => {
+test('a key that could not be checked does not count as a failed authentication', async () => {
   const authenticate: HttpServerOptions['authenticate'] = () =>
     Promise.reject(new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 }));
   const { fastify } = serverWith({ authenticate, limits: { failedAuthRpm: 1 } });
@@ -82,7 +79,7 @@ test('a key that could not be looked up is no failed authentication: it is not c
   }
 });
 
-test('JSON nested beyond all reason is refused, with and without an idempotency key', async () => {
+test('deeply nested JSON is refused, with and without an idempotency key', async () => {
   const { fastify } = serverWith();
   const nested = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
   for (const extra of [{}, { 'idempotency-key': 'deep' }]) {
@@ -98,11 +95,11 @@ test('JSON nested beyond all reason is refused, with and without an idempotency 
 });
 
 test.each([
-  ['an expectation nobody knows', 'GET', 'Host: x\r\nExpect: the-unexpected', 404, 'ROUTE_NOT_FOUND'],
+  ['an unknown expectation', 'GET', 'Host: x\r\nExpect: the-unexpected', 404, 'ROUTE_NOT_FOUND'],
   ['a method that must have a body, without one', 'QUERY', 'Host: x', 415, 'UNSUPPORTED_MEDIA_TYPE'],
   ['no Host', 'GET', 'Accept: */*', 400, 'VALIDATION_FAILED'],
 ])(
-  '%s is answered by us, with the limits, and raises no alarm',
+  'the server responds to %s with an error body and the rate headers, and logs no error',
   async (_what, method, header, status, reason) => {
     const server = serverWith();
     const { port } = await server.listen({ host: '127.0.0.1', port: 0 });
@@ -121,7 +118,7 @@ test.each([
   },
 );
 
-test('a deprecated list says both where its successor and where its next page is', async () => {
+test('a deprecated list links both its successor and its next page', async () => {
   const notice = { deprecatedAt: '2020-01-01T00:00:00Z', successor: '/v2/things' } as const;
   const server = createTestServer({ contract: { ...testContract, deprecations: { feed: notice } } });
   open.push(server);
@@ -133,7 +130,7 @@ test('a deprecated list says both where its successor and where its next page is
   );
 });
 
-test('a route that is no operation can be counted by address like one', async () => {
+test('admitAnonymous limits a route without an operation by address', async () => {
   const server = serverWith({ limits: { anonymousRpm: 1 } });
   server.fastify.get('/open', { onRequest: server.admitAnonymous }, async () => 'text');
   const first = await server.fastify.inject({

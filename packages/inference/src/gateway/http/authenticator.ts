@@ -150,7 +150,7 @@ function ifInMemory<Entry>(find: () => Entry | Promise<Entry>): Entry | undefine
 
 function missingScopeFault(scope: string): Fault {
   return new Fault('INSUFFICIENT_SCOPE', {
-    message: `This API key does not hold the scope ${scope}, which this operation needs.`,
+    message: `This API key does not have the scope ${scope}, which this operation requires.`,
     extra: { requiredScope: scope },
   });
 }

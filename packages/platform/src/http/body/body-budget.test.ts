@@ -12,7 +12,7 @@ const tooMany = expect.objectContaining({ reason: 'TOO_MANY_UPLOADS' });
 const isFull = expect.objectContaining({ reason: 'SERVICE_UNAVAILABLE' });
 
 describe('createBodyBudget', () => {
-  test('refuses bytes beyond the caller with 429 and bytes beyond the process with 503', () => {
+  test("refuses bytes beyond the caller's limit with 429 and beyond the process's limit with 503", () => {
     const budget = createBodyBudget(limits);
     const first = budget.open(funded('a'));
     first.take(60);
@@ -22,7 +22,7 @@ describe('createBodyBudget', () => {
     second.take(40);
   });
 
-  test('refuses bodies beyond the caller with 429 and bodies beyond the process with 503', () => {
+  test("refuses bodies beyond the caller's limit with 429 and beyond the process's limit with 503", () => {
     const budget = createBodyBudget(limits);
     for (const subject of ['a', 'a', 'b', 'b']) budget.open(funded(subject));
     expect(() => budget.open(funded('a'))).toThrow(tooMany);
@@ -30,7 +30,7 @@ describe('createBodyBudget', () => {
     expect(() => budget.open(funded('d'))).toThrow(isFull);
   });
 
-  test('callers without funds share a part of the process and leave the rest to others', () => {
+  test('limits unfunded callers to a shared part and reserves the rest for others', () => {
     const budget = createBodyBudget(limits);
     const [first, second] = [budget.open(unfunded('a')), budget.open(unfunded('b'))];
     first.take(20);
@@ -42,14 +42,14 @@ describe('createBodyBudget', () => {
     budget.open(unfunded('c')).take(10);
   });
 
-  test('fits one body of the largest size for each class, also beside a full share of callers without funds', () => {
+  test('fits one body of the maximum size per class, even if unfunded callers use all of theirs', () => {
     const budget = createBodyBudget(limits, 80);
     budget.open(unfunded('a')).take(80);
     budget.open(funded('b')).take(80);
     expect(() => budget.open(funded('c')).take(1)).toThrow(isFull);
   });
 
-  test('counts nothing of a refused request', () => {
+  test('counts nothing for a refused request', () => {
     const budget = createBodyBudget(limits);
     const share = budget.open(unfunded('a'));
     expect(() => share.take(31)).toThrow(tooMany);
@@ -57,7 +57,7 @@ describe('createBodyBudget', () => {
     share.take(30);
   });
 
-  test('has all of its room again when every share was released, each at most once', () => {
+  test('has its full capacity again after every reservation was released, each at most once', () => {
     const budget = createBodyBudget(limits);
     const shares = [budget.open(funded('a')), budget.open(funded('a')), budget.open(unfunded('b'))];
     for (const share of shares) share.take(20);

@@ -1,35 +1,36 @@
 import { Fault } from '../../fault/index.ts';
 
 /**
- * The memory that request bodies may hold while they arrive: for the whole process, for each caller, and for all callers
- * without funds together. Bytes count when they have arrived, not when they are announced: a slow client holds what it has
- * sent and no more.
+ * Limits the memory of arriving request bodies: per process, per caller, and for all unfunded callers together. Bytes
+ * count when they arrive, not when they are announced, so a slow client uses only what it has sent.
  */
 export interface BodyBudget {
-  /** A share for one body, without any bytes yet. Throws a `Fault` if the caller, its class or the process has too many. */
+  /**
+   * Opens a reservation without bytes. Throws a `Fault` if the caller, its class or the process has too many bodies.
+   */
   open(caller: BodyCaller): BodyReservation;
   readonly bytes: number;
   readonly bodies: number;
 }
 
 export interface BodyCaller {
-  /** The organisation, the person or the block of addresses that the body counts for. */
+  /** The organisation, user or address block that the body counts for. */
   readonly subject: string;
-  /** Callers without funds can be made in any number at no cost, so they have one small share in common. */
+  /** Unfunded callers can be created in any number at no cost, so they share one small budget. */
   readonly isFunded: boolean;
 }
 
 export interface BodyReservation {
-  /** Throws a `Fault` if there is no such room left. */
+  /** Throws a `Fault` if the budget has too few bytes left. */
   take(bytes: number): void;
-  /** Gives all of it back: only when its memory was freed. A second call does nothing. */
+  /** Releases the reservation. Call it only after its memory was freed. A second call does nothing. */
   release(): void;
 }
 
 export interface BodyBudgetLimits {
   readonly processBytes: number;
   readonly processBodies: number;
-  /** Of all callers without funds together. */
+  /** The limit of all unfunded callers together. */
   readonly unfundedBytes: number;
   readonly unfundedBodies: number;
   readonly callerBytes: number;
@@ -51,7 +52,10 @@ interface BudgetClass {
 const retryAfterSeconds = 1;
 const none = (): Usage => ({ bytes: 0, bodies: 0 });
 
-/** `largestBody`: a body of this size fits for each caller, and for a funded one also beside a full share of the others. */
+/**
+ * A body of size `largestBody` fits for each caller, and for a funded caller even if unfunded callers use all of
+ * theirs.
+ */
 export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): BodyBudget {
   const callers = new Map<string, Usage>();
   const unfunded: BudgetClass = {
@@ -60,9 +64,9 @@ export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): Bod
     bodies: limits.unfundedBodies,
     refuse: () =>
       new Fault('TOO_MANY_UPLOADS', {
-        message: 'Too many request bodies of callers without credit are arriving at once.',
+        message: 'Too many requests from callers without credit are being uploaded at once.',
         suggestion:
-          'Wait as long as Retry-After says. Live keys of organisations with credit have room of their own.',
+          'Wait for the time in Retry-After. Live keys of organisations with credit have a separate limit.',
         retryAfterSeconds,
       }),
   };
@@ -108,7 +112,7 @@ export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): Bod
   };
 }
 
-/** To all of the classes or to none. */
+/** Adds to all classes or to none. */
 function add(classes: readonly BudgetClass[], more: Usage): void {
   for (const { held, bytes, bodies, refuse } of classes) {
     if (held.bodies + more.bodies > bodies || held.bytes + more.bytes > bytes) throw refuse();

@@ -22,8 +22,8 @@ function begin() {
   return { clock, start, ...start() };
 }
 
-describe('draining a refused body', () => {
-  test('goes on for as long as a slow client sends', async () => {
+describe('createBodyDrain', () => {
+  test('continues while a slow client sends', async () => {
     const { clock, request, send, ends } = begin();
     for (let second = 0; second < 20; second += 1) {
       await send(1_000);
@@ -36,9 +36,9 @@ describe('draining a refused body', () => {
   });
 
   test.each([
-    ['two seconds of silence', 1, 2_500],
+    ['two idle seconds', 1, 2_500],
     ['half a minute', 40, 1_000],
-  ])('ends after %s', async (_, times, waitMs) => {
+  ])('stops after %s', async (_, times, waitMs) => {
     const { clock, send, ends } = begin();
     for (let nth = 0; nth < times; nth += 1) {
       await send(1_000);
@@ -47,14 +47,14 @@ describe('draining a refused body', () => {
     expect(ends()).toBe(1);
   });
 
-  test('continues after a stall in which the client sent bytes', async () => {
+  test('continues after a stall during which the client sent bytes', async () => {
     const timers = new Set<{ readonly ms: number; readonly action: () => void }>();
     const after = (ms: number, action: () => void) => {
       const timer = { ms, action };
       timers.add(timer);
       return () => void timers.delete(timer);
     };
-    /** Simulates a stall of two seconds: expired timers fire before anything is read. */
+    /** Simulates a stall of two seconds: expired timers fire before any read. */
     const stall = (): void => {
       for (const timer of [...timers]) {
         if (timer.ms <= 2_000 && timers.delete(timer)) timer.action();
@@ -74,13 +74,13 @@ describe('draining a refused body', () => {
     expect(ends).toBe(1);
   });
 
-  test('ends after so many bytes that the client cannot mean to read the answer', async () => {
+  test('stops after 128 MiB', async () => {
     const { send, ends } = begin();
     for (let nth = 0; nth < 140; nth += 1) await send(mebibyte);
     expect(ends()).toBe(1);
   });
 
-  test('ends at once while 256 others are drained, and begins again when one of them ends', async () => {
+  test('stops at once while 256 others are drained, and drains again when one of them ends', async () => {
     const first = begin();
     for (let nth = 1; nth < 256; nth += 1) expect(first.start().ends()).toBe(0);
     expect(first.start().ends()).toBe(1);

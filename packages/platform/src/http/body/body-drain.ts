@@ -1,19 +1,19 @@
 import type { Readable } from 'node:stream';
 import type { Timer } from '../../clock/index.ts';
 
-/** A client that sends nothing for twice this long has noticed that it was refused, or is gone. */
+/** A client that sends nothing for twice this long has noticed the refusal or disconnected. */
 const halfIdleTimeoutMs = 1_000;
 const maxMs = 30_000;
-/** More than the largest body that is worth an answer. */
+/** More than the largest body that deserves a response. */
 const maxBytes = 128 * 1024 * 1024;
-/** Dropped bytes take memory until the garbage collector runs, so the bodies that are drained at the same time are bounded. */
+/** Discarded bytes use memory until garbage collection, so the number of concurrent drains is limited. */
 const maxBodies = 256;
 
 export interface BodyDrain {
   /**
-   * Reads and drops the rest of a body that was refused, so that a client which sends all of it before it reads finds the
-   * answer instead of a reset connection. Calls `end` once: when the body is over, when the client is silent, when it goes on
-   * for too long, or at once when too many bodies are drained already.
+   * Reads and discards the rest of a refused body. A client that sends everything before it reads then gets the
+   * response instead of a connection reset. Calls `end` once: at the end of the body, when the client is idle, after
+   * the maximum time or size, or at once if too many bodies are being drained.
    */
   drain(request: Readable, end: () => void): void;
 }
@@ -47,7 +47,8 @@ function discardUntilIdle(request: Readable, clock: Pick<Timer, 'after'>, end: (
     end();
   };
   const cancelLongest = clock.after(maxMs, stop);
-  // Two timers in a row: after a stall of this process, a timer fires before the bytes that arrived meanwhile are read.
+  // Two timers in sequence: after a stall of this process, the first timer fires before the bytes that arrived are
+  // read.
   const awaitSilence = (): (() => void) =>
     clock.after(halfIdleTimeoutMs, () => {
       cancelSilence = clock.after(halfIdleTimeoutMs, stop);

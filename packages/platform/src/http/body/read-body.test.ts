@@ -41,7 +41,7 @@ function begin(budget: BodyBudget, { announced = 0 } = {}, request = new Readabl
 const piece = Buffer.alloc(64 * 1024, 0x61);
 
 describe('readBody', () => {
-  test('reads a body of several chunks and counts nothing afterwards', () => {
+  test('reads a body of several chunks and releases its reservation', () => {
     const budget = budgetOf(MIB);
     const { request, outcome } = begin(budget);
     for (const text of ['one', ' and ', 'two']) request.emit('data', Buffer.from(text));
@@ -54,7 +54,7 @@ describe('readBody', () => {
   test.each([
     ['the announced length', { announced: maxBytes + 1 }, []],
     ['its bytes', {}, [Buffer.alloc(maxBytes), Buffer.alloc(1)]],
-  ])('refuses a body that is too large by %s', (_, options, chunks) => {
+  ])('refuses a body that is too large according to %s', (_, options, chunks) => {
     const budget = budgetOf(2 * MIB);
     const { request, outcome } = begin(budget, options);
     for (const chunk of chunks) request.emit('data', chunk);
@@ -62,7 +62,7 @@ describe('readBody', () => {
     expect([budget.bytes, budget.bodies]).toEqual([0, 0]);
   });
 
-  test('counts nothing of a body that could not be parsed', () => {
+  test('releases the reservation of a body that cannot be parsed', () => {
     const budget = budgetOf(MIB);
     const { request, outcome } = begin(budget);
     request.emit('data', Buffer.from('bad'));
@@ -71,7 +71,7 @@ describe('readBody', () => {
     expect([budget.bytes, budget.bodies]).toEqual([0, 0]);
   });
 
-  test('opens no place for a client that left before its body was read', () => {
+  test('releases the reservation of a client that disconnected before its body was read', () => {
     const budget = budgetOf(MIB);
     const request = new Readable({ read() {} });
     request.destroy();
@@ -81,10 +81,10 @@ describe('readBody', () => {
   });
 
   test.each([
-    ['whose client left', 'close'],
+    ['of disconnected clients', 'close'],
     ['that were parsed', 'end'],
     ['that were refused', 'data'],
-  ])('frees the memory of bodies %s before it stops counting them', (_, event) => {
+  ])('frees the memory of bodies %s before it releases their reservation', (_, event) => {
     const budget = budgetOf(16 * MIB);
     const before = process.memoryUsage().arrayBuffers;
     for (let round = 0; round < 40; round += 1) {

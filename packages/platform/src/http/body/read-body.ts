@@ -4,28 +4,28 @@ import { Fault } from '../../fault/index.ts';
 import type { BodyReservation } from './body-budget.ts';
 
 export interface ReadBodyOptions<Parsed> {
-  /** The length that the client announced; 0 if it announced none. */
+  /** The Content-Length; 0 if the client sent none. */
   readonly announced: number;
   readonly maxBytes: number;
-  /** Left out, the server's own time-outs alone end a body that does not arrive. */
+  /** Without it, only the server's own timeouts end a slow body. */
   readonly arrival?: { readonly timer: Timer; readonly timeoutMs: number };
-  /** Released once the memory of the body is freed, however the reading ends. */
+  /** Released after the memory of the body was freed, on every outcome. */
   readonly share: BodyReservation;
-  /** The bytes are freed when this returns: the result must not refer to them. */
+  /** The bytes are freed when this returns, so the result must not refer to them. */
   parse(bytes: Buffer): Parsed;
   done(body: Parsed): void;
-  /** A refusal, or an error of `parse`. The rest of the body is left unread. */
+  /** Called on a refusal or an error of `parse`. The rest of the body stays unread. */
   fail(error: unknown): void;
-  /** The client went away before the body was whole. */
+  /** Called if the client disconnects during the body. */
   left?(): void;
 }
 
 const firstBytes = 16 * 1024;
 
 /**
- * Reads a body in one piece. Callbacks, since a promise for each request is a cost that shows. The bytes are copied into one
- * buffer that grows: a list of chunks would cost a hundred bytes for each byte of a client that sends them singly. Buffers
- * are freed by hand: left to the garbage collector, those of clients that went away would be held and not counted.
+ * Reads a body into one buffer. Uses callbacks because a promise per request is measurably slower. One growing buffer
+ * instead of a list of chunks, because a client that sends single bytes would cost a hundred bytes each. Frees buffers
+ * explicitly: the garbage collector would hold those of disconnected clients uncounted.
  */
 export function readBody<Parsed>(request: Readable, reading: ReadBodyOptions<Parsed>): void {
   const { announced, maxBytes, share } = reading;
@@ -61,7 +61,7 @@ export function readBody<Parsed>(request: Readable, reading: ReadBodyOptions<Par
     const needed = length + chunk.length;
     try {
       if (needed > maxBytes) throw new Fault('BODY_TOO_LARGE');
-      // The whole body in one chunk, as most are: no copy.
+      // Avoid a copy in the usual case that one chunk has the whole body.
       if (length === 0 && chunk.length === announced) {
         share.take(chunk.length);
         bytes = chunk;
@@ -94,7 +94,7 @@ export function readBody<Parsed>(request: Readable, reading: ReadBodyOptions<Par
     reading.left?.();
   };
 
-  // A client that left before its body was read sends no further event: its share would never be released.
+  // A client that disconnected before emits no further event, so its reservation would never be released.
   if (request.destroyed) onClose();
   else if (announced > maxBytes) refuse(new Fault('BODY_TOO_LARGE'));
   else {

@@ -31,7 +31,7 @@ const database = await createTestDatabase({ poolSize: 6 });
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 afterAll(() => database.drop());
 
-/** The effect of the tests is an organisation of this name: real rows in a real table, easy to count. */
+/** The effect in these tests is an organisation with this name, because its rows are easy to count. */
 async function insertOrg(tx: Tx, name: string): Promise<string> {
   const id = tx.ids.next('org');
   const slug = id.slice(-20).toLowerCase();
@@ -71,7 +71,7 @@ function inject(server: TestServer, url: string, headers: Record<string, string>
   });
 }
 
-/** `during` runs inside the transaction, after the effect and before the answer is stored. */
+/** `during` runs inside the transaction, after the effect and before the response is stored. */
 function createHarness(
   during: (tx: Tx) => Promise<void> = async () => {},
   principal = testPrincipal({ limits: { organisationRpm: 10_000, keyRpm: null } }),
@@ -96,10 +96,10 @@ function createHarness(
   };
 }
 
-test('fifty concurrent requests with one key make one thing, and whoever is served is served that one', async () => {
+test('transact creates one resource for fifty concurrent requests with one key and returns it to all', async () => {
   const { post, name } = createHarness();
   const responses = await Promise.all(Array.from({ length: 50 }, () => post({ key: 'storm' })));
-  // On a slow machine some duplicates may run out of their two seconds; they are sent away, never served twice.
+  // On a slow machine some duplicates exceed their two seconds. They are refused and never repeat the effect.
   const served = responses.filter(({ statusCode }) => statusCode === 201);
   const sentAway = responses.filter(({ statusCode }) => statusCode !== 201);
   expect(served.length).toBeGreaterThan(0);
@@ -111,7 +111,7 @@ test('fifty concurrent requests with one key make one thing, and whoever is serv
 });
 
 test.each(['repeatable read', 'serializable'] as const)(
-  'concurrent requests with one key make one thing under %s as well',
+  'transact creates one resource for concurrent requests with one key under %s',
   async (isolation) => {
     const name = ids.nextUuid();
     const server = createTestServer({
@@ -125,7 +125,7 @@ test.each(['repeatable read', 'serializable'] as const)(
         return { body: { id, size: body.size, key: null } };
       }),
     );
-    // A duplicate waits only two seconds for the first request; a client that is told to come again does so.
+    // A duplicate waits only two seconds for the first request, then its client retries.
     const post = () =>
       eventually({ what: 'an answer to a duplicate', intervalMs: 200 }, async () => {
         const response = await inject(server, '/v2/things', { 'idempotency-key': 'same' }, { size: 8 });
@@ -137,7 +137,7 @@ test.each(['repeatable read', 'serializable'] as const)(
   },
 );
 
-test('a replay answers the first result without its secret, and the secret is nowhere in the row', async () => {
+test('a replay returns the first response without its secret, and the stored row does not contain the secret', async () => {
   const { post, principal } = createHarness();
   const first = await post({ key: 'k' });
   const second = await post({ key: 'k' });
@@ -155,10 +155,10 @@ test('a replay answers the first result without its secret, and the secret is no
   });
 });
 
-test('the operation can be looked up by its id, by its own organisation only', async () => {
+test('findOperationById finds an operation only for its own organisation', async () => {
   const { post, principal } = createHarness();
   const id = parseId('op', String((await post({ key: 'k' })).headers['operation-id']));
-  if (id === null) throw new Error('The answer names no operation.');
+  if (id === null) throw new Error('The response names no operation.');
   expect(await findOperationById(database.db, principal.orgId, id)).toMatchObject({
     id,
     idempotencyKey: 'k',
@@ -167,7 +167,7 @@ test('the operation can be looked up by its id, by its own organisation only', a
   expect(await findOperationByKey(database.db, ids.next('org'), 'k')).toBeNull();
 });
 
-test('another request under the same key is refused, whatever differs', async () => {
+test('transact refuses a different request with the same key, whatever differs', async () => {
   const { post, name, server, principal } = createHarness();
   await post({ key: 'k' });
   const otherBody = await post({ key: 'k', size: 16 });
@@ -181,7 +181,7 @@ test('another request under the same key is refused, whatever differs', async ()
   expect(await countOrgs(name)).toBe(1);
 });
 
-test('the order of fields in the body does not make it another request', async () => {
+test('transact ignores the order of body fields when it compares requests', async () => {
   const { server, post } = createHarness();
   await inject(server, '/v2/things', { 'idempotency-key': 'k' }, { size: 8, color: 'red' });
   const again = await inject(server, '/v2/things', { 'idempotency-key': 'k' }, { color: 'red', size: 8 });
@@ -189,14 +189,14 @@ test('the order of fields in the body does not make it another request', async (
   expect((await post({ key: 'k' })).statusCode).toBe(409);
 });
 
-test('keys of two organisations have nothing to do with each other', async () => {
+test('transact separates the keys of two organisations', async () => {
   const [one, other] = [createHarness(), createHarness()];
   const responses = [await one.post({ key: 'k' }), await other.post({ key: 'k' })];
   expect(responses.map(({ headers }) => headers['idempotent-replayed'])).toEqual([undefined, undefined]);
   expect(responses[0]?.json().id).not.toBe(responses[1]?.json().id);
 });
 
-test('a refusal is not replayed: nothing stays of it, and the same request can succeed later', async () => {
+test('transact stores nothing for a refused request, so that the same request can succeed later', async () => {
   let refuse = true;
   const { post, name, principal } = createHarness(async () => {
     if (refuse) throw new Fault('API_KEY_LIMIT_REACHED');
@@ -209,7 +209,7 @@ test('a refusal is not replayed: nothing stays of it, and the same request can s
   expect([second.statusCode, second.headers['idempotent-replayed']]).toEqual([201, undefined]);
 });
 
-test('a connection that dies in between leaves nothing, and the retry makes the thing once', async () => {
+test('transact leaves nothing after a lost connection, and the retry creates the resource once', async () => {
   let kill = true;
   const { post, name, principal } = createHarness(async (tx) => {
     if (!kill) return;
@@ -230,7 +230,7 @@ test('a connection that dies in between leaves nothing, and the retry makes the 
   expect([second.statusCode, await countOrgs(name)]).toEqual([201, 1]);
 });
 
-test('a duplicate waits a bounded time and holds no connection while it waits', async () => {
+test('a duplicate waits a limited time and holds no connection while it waits', async () => {
   const finish = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
   const { post, name } = createHarness(async () => {
@@ -240,7 +240,7 @@ test('a duplicate waits a bounded time and holds no connection while it waits', 
   const first = post({ key: 'slow' });
   await started.promise;
   const stopwatch = startStopwatch();
-  // More duplicates than the pool has connections: if waiting held one, the query below could not run.
+  // More duplicates than the pool has connections: if waiting used a connection, the query below could not run.
   const duplicates = Array.from({ length: 12 }, (_, index) =>
     post({ key: 'slow', url: index < 6 ? '/v2/things' : '/v2/alpha/interface-things' }),
   );
@@ -262,7 +262,7 @@ test('a duplicate waits a bounded time and holds no connection while it waits', 
   expect(await countOrgs(name)).toBe(1);
 });
 
-test('without a key each request is its own effect, in one transaction', async () => {
+test('transact without a key repeats the effect for each request, each in one transaction', async () => {
   let refuse = false;
   const { post, name } = createHarness(async () => {
     if (refuse) throw new Fault('API_KEY_LIMIT_REACHED');
@@ -274,7 +274,7 @@ test('without a key each request is its own effect, in one transaction', async (
   expect(await countOrgs(name)).toBe(2);
 });
 
-test('an expired key is forgotten: it can be used anew, and the sweep removes what is left', async () => {
+test('transact accepts an expired key as new, and deleteExpiredOperations removes expired rows', async () => {
   const { post, principal, name } = createHarness();
   await post({ key: 'old' });
   await database.db.kysely

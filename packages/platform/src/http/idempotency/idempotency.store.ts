@@ -6,7 +6,7 @@ import type { Actor, Mode } from '../../envelope/index.ts';
 import { fromUuid, toUuid } from '../../ids/index.ts';
 import type { OperationId, OrgId } from '../../ids/index.ts';
 
-/** One remembered request. */
+/** A request with its stored response. */
 export interface StoredOperation {
   readonly id: OperationId;
   readonly idempotencyKey: string;
@@ -15,7 +15,7 @@ export interface StoredOperation {
   readonly requestHash: Buffer;
   readonly mode: Mode;
   readonly actor: Actor;
-  /** Null while the transaction that makes the effect is open; nobody else can see it then. */
+  /** Null while the transaction is open, when only that transaction sees the row. */
   readonly status: number | null;
   readonly body: unknown;
   readonly resource: { readonly kind: string; readonly id: string } | null;
@@ -29,18 +29,17 @@ export type KeyClaim = Pick<
 >;
 
 /**
- * The right to run under this key until the transaction ends; false when someone else holds it. The lock is
- * the database's own, so it goes with the connection whatever becomes of the process. Two keys that hash alike
- * only wait for each other.
+ * Locks the key until the transaction ends; false if another transaction holds it. PostgreSQL releases the lock with
+ * the connection, even if the process dies. Keys with the same hash only wait for each other.
  */
 function tryLock(orgId: OrgId, key: string) {
   return sql<boolean>`pg_try_advisory_xact_lock(hashtextextended(${`idempotency:${orgId}:${key}`}, 0))`;
 }
 
 /**
- * Locks and claims the key in one statement. False when someone else holds the lock, or when there is a row already,
- * seen or not yet seen by this transaction. Without the lock the insert would wait for the other's transaction and
- * hold a connection meanwhile.
+ * Locks and claims the key in one statement. False if another transaction holds the lock or the row exists, visible to
+ * this transaction or not. Without the lock the insert would hold a connection while it waits for the other
+ * transaction.
  */
 export async function claimKey(tx: Tx, orgId: OrgId, claim: KeyClaim): Promise<boolean> {
   const result = await sql`
@@ -55,9 +54,9 @@ export async function claimKey(tx: Tx, orgId: OrgId, claim: KeyClaim): Promise<b
   return result.numAffectedRows === 1n;
 }
 
-/** Claims a key whose time is over by `claim.createdAt`, as if it had never been used. */
+/** Claims a key that expired by `claim.createdAt`, as if it were new. */
 export async function reclaimExpiredKey(tx: Tx, orgId: OrgId, claim: KeyClaim): Promise<boolean> {
-  // Asked for again: whether the first claim failed for want of the lock or because of the row is not known.
+  // The first claim failed because of the lock or the row; lock again to know that it was the row.
   const { rows } = await sql<{ locked: boolean }>`
     select ${tryLock(orgId, claim.idempotencyKey)} as locked
   `.execute(tx.kysely);
@@ -90,10 +89,10 @@ export async function storeResponse(
     .where('status', 'is', null)
     .executeTakeFirst();
   if (result.numUpdatedRows !== 1n)
-    throw new Error('The claim of an idempotency key vanished inside its transaction.');
+    throw new Error('The claimed idempotency key is missing inside its transaction.');
 }
 
-/** The sweep over all organisations, in bites that hold no lock for long. Answers how many rows went. */
+/** Deletes expired rows of all organisations in batches, to hold locks briefly. Returns the number of deleted rows. */
 export async function deleteExpiredOperations(tx: Tx, limit: number): Promise<number> {
   const result = await tx.kysely
     .deleteFrom('idempotency_keys')

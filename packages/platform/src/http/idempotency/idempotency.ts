@@ -8,15 +8,14 @@ import { claimKey, findOperationByKey, reclaimExpiredKey, storeResponse } from '
 import type { KeyClaim, StoredOperation } from './idempotency.store.ts';
 import { Reply } from '../response/reply.ts';
 
-/** How long an answer can be replayed. */
+/** How long a response can be replayed. */
 export const idempotencyRetentionMs = 30 * 24 * 60 * 60 * 1_000;
-/** How long a duplicate waits for the first request before it is sent away. */
+/** How long a duplicate waits for the first request before it is refused. */
 export const duplicateWaitMs = 2_000;
 
 const firstPauseMs = 10;
 const maxPauseMs = 200;
 
-/** Who asks for what, under which key. */
 export interface IdempotentRequest {
   readonly orgId: OrgId;
   readonly mode: Mode;
@@ -25,11 +24,11 @@ export interface IdempotentRequest {
   readonly hash: Buffer;
 }
 
-/** What one idempotent effect hands back: what to answer, and what it made. */
+/** The result of an idempotent effect: the response, and the resource that it created or changed. */
 export interface OperationResult<Op extends Operation> {
   readonly body: ResponseBody<Op>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What was created or changed, for `GET /v2/operations`. */
+  /** The created or changed resource, for `GET /v2/operations`. */
   readonly resource?: { readonly kind: string; readonly id: string };
 }
 
@@ -39,9 +38,9 @@ type AttemptOutcome<Op extends Operation> =
   | { readonly kind: 'fresh'; readonly effect: OperationResult<Op>; readonly id: string };
 
 /**
- * Runs an effect at most once under an idempotency key. The claim, the effect and its answer are one
- * transaction: a crash or a refusal leaves nothing, a commit leaves all three. Whoever finds the key taken
- * gives its connection back before it waits, so a storm of duplicates cannot starve the pool.
+ * Runs an effect at most once per idempotency key. Claim, effect and stored response are one transaction, so a crash or
+ * a refusal leaves nothing. A duplicate releases its connection before it waits, so many duplicates cannot exhaust the
+ * pool.
  */
 export async function runIdempotent<Op extends Operation>(
   db: Db,
@@ -58,7 +57,7 @@ export async function runIdempotent<Op extends Operation>(
       case 'fresh':
         return new Reply(outcome.effect.body, { ...outcome.effect.headers, 'operation-id': outcome.id });
       case 'replay':
-        // The stored body is what this very operation answered before, less its secrets.
+        // Safe: the stored body is an earlier response of this operation without its secrets.
         return new Reply(outcome.stored.body as ResponseBody<Op>, {
           'idempotent-replayed': 'true',
           'operation-id': outcome.stored.id,
@@ -90,7 +89,7 @@ async function attempt<Op extends Operation>(
     createdAt: now,
     expiresAt: new Date(now.getTime() + idempotencyRetentionMs),
   };
-  // A key is nearly always new, so the claim comes first and the look-up only when it fails.
+  // Keys are nearly always new, so claim first and read only if the claim fails.
   if (!(await claimKey(tx, orgId, claim))) {
     const stored = await findOperationByKey(tx, orgId, key);
     if (stored === null) return { kind: 'busy' };
@@ -109,7 +108,7 @@ async function attempt<Op extends Operation>(
   return { kind: 'fresh', effect, id: claim.id };
 }
 
-/** The answer with its secret fields as null: what is shown once is stored never. */
+/** Replaces secret fields by null, because a secret that is shown once must never be stored. */
 export function withoutSecrets(body: unknown, secretFields: readonly string[]): unknown {
   if (secretFields.length === 0 || typeof body !== 'object' || body === null) return body;
   const copy: Record<string, unknown> = { ...body };
@@ -119,7 +118,7 @@ export function withoutSecrets(body: unknown, secretFields: readonly string[]): 
 
 const keyPattern = /^[\u0021-\u007e](?:[\u0020-\u007e]{0,253}[\u0021-\u007e])?$/;
 
-/** The header as a key; undefined when it was not sent. */
+/** Returns the header as a key; undefined if it was not sent. */
 export function readIdempotencyKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined;
   if (!keyPattern.test(header)) {

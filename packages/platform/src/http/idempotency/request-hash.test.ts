@@ -11,7 +11,7 @@ const request = {
   body: { a: 1, b: [1, 2] },
 };
 
-test('the hash changes with anything that makes it another request', () => {
+test('hashRequest changes with every part of the request', () => {
   const hashes = [
     request,
     { ...request, operationId: 'other' },
@@ -26,7 +26,7 @@ test('the hash changes with anything that makes it another request', () => {
   expect(new Set(hashes).size).toBe(hashes.length);
 });
 
-test('the order of keys changes nothing, and the canonical form is the same JSON value', () => {
+test('canonicalJson ignores the order of keys and preserves the JSON value', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const shuffled = reverseKeys(value);

@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto';
 
-/** What makes two requests under one idempotency key the same request. */
+/** The fields that identify a request under an idempotency key. */
 export interface RequestIdentity {
   readonly operationId: string;
   readonly mode: string;
-  /** In whose name: what one person asked for is not what another asks for in the same words. */
+  /** Requests of different users are different, even with the same content. */
   readonly userId: string;
   readonly params: unknown;
   readonly query: unknown;
-  /** As it was sent, not as it was parsed: a default that a later release adds must not change the hash. */
+  /** The raw body, because defaults that a later release adds must not change the hash. */
   readonly body: unknown;
 }
 
-/** SHA-256 over a canonical form: the order of keys does not matter, everything else does. */
+/** SHA-256 of the canonical JSON, which is independent of the order of keys. */
 export function hashRequest(request: RequestIdentity): Buffer {
   const { operationId, mode, userId, params, query, body } = request;
   return createHash('sha256')
@@ -20,7 +20,7 @@ export function hashRequest(request: RequestIdentity): Buffer {
     .digest();
 }
 
-/** JSON with the keys of every object in code-unit order. */
+/** JSON with sorted keys. */
 export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';

@@ -18,9 +18,9 @@ function read(params: unknown, query: unknown = {}): unknown {
   return validateInput(operation, { params, query, body: {} });
 }
 
-describe('a number in a path or a query', () => {
+describe('validateInput for a number in a path or query', () => {
   it.each(['1e0', '0x1', '0b1', '1.0', '+1', '01', ' 1', '1 ', '', '-0', '9'.repeat(20), ['1']])(
-    'is refused when it is written as %j',
+    'refuses the notation %j',
     (text) => {
       expect(() => read({ thingId: text })).toThrow(Fault);
       expect(() => read({ thingId: '1' }, { limit: text })).toThrow(Fault);
@@ -32,11 +32,11 @@ describe('a number in a path or a query', () => {
     ['1', 1],
     ['-2147483648', -2_147_483_648],
     ['0', 0],
-  ])('is read from %j', (text, value) => {
+  ])('accepts the notation %j', (text, value) => {
     expect(read({ thingId: text })).toMatchObject({ params: { thingId: value }, query: { limit: 5 } });
   });
 
-  it('may stand beside a word, and text beside it is text', () => {
+  it('accepts a number or a keyword in a union, and does not restrict text fields', () => {
     const query = { after: 'latest', limit: '7', name: '0x1' };
     expect(read({ thingId: '1' }, query)).toMatchObject({
       query: { after: 'latest', limit: 7, name: '0x1' },
@@ -44,7 +44,7 @@ describe('a number in a path or a query', () => {
     expect(read({ thingId: '1' }, { after: '12' })).toMatchObject({ query: { after: 12 } });
   });
 
-  it('is named by the refusal', () => {
+  it('names the field in the fault', () => {
     try {
       read({ thingId: '0x1' });
       expect.fail('accepted');

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Names of a path's or a query's numbers that are not written in decimal digits. The schemas read them by `Number()`, which
- * also takes `1e0`, `0x1` and ` 1 `: one thing would have many addresses.
+ * Names of path and query numbers that are not in decimal notation. The schemas use `Number()`, which also accepts
+ * `1e0`, `0x1` and ` 1 `, so one resource would have many URLs.
  */
 export function nonDecimalNumbers(schema: z.ZodType, input: unknown): string[] {
   if (!(schema instanceof z.ZodObject) || typeof input !== 'object' || input === null) return [];
@@ -15,7 +15,7 @@ export function nonDecimalNumbers(schema: z.ZodType, input: unknown): string[] {
     .map(([name]) => name);
 }
 
-/** Whether a field takes text as a number, be it optional, with a default or one of several things. */
+/** Whether a field parses text as a number, also inside an optional, a default or a union. */
 function readsNumbers(schema: unknown): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault) return readsNumbers(schema.unwrap());
   if (schema instanceof z.ZodUnion) return schema.options.some(readsNumbers);
@@ -27,7 +27,7 @@ function isAccepted(schema: unknown, value: unknown): boolean {
   return acceptsText(schema, value);
 }
 
-/** Whether a field takes this very text for another reason than a number, as `latest`. */
+/** Whether a field accepts this text as something other than a number, such as `latest`. */
 function acceptsText(schema: unknown, value: unknown): boolean {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodDefault)
     return acceptsText(schema.unwrap(), value);

@@ -1,7 +1,6 @@
 /**
- * What a schema dropped: fields of the input that are not in the parsed output, as dotted paths. Only objects
- * that are still objects after parsing are compared, so a field that a schema turns into something else is
- * not taken for a dropped one.
+ * The fields that a schema dropped: input fields that are missing in the parsed output, as dotted paths. Compares only
+ * values that are still objects after parsing, so that a field which a schema transforms does not count as dropped.
  */
 export function droppedFields(input: unknown, output: unknown): readonly string[] {
   const dropped: string[] = [];
@@ -37,7 +36,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 
 const maxHeaderLength = 1_024;
 
-/** As a header value: names come from the caller, so anything beyond plain characters is percent-encoded. */
+/** Encodes the names as a header value. They come from the caller, so special characters are percent-encoded. */
 export function ignoredFieldsHeader(fields: readonly string[]): string {
   const encoded = fields.map((field) => encodeURIComponent(field.toWellFormed()));
   let header = '';

@@ -15,14 +15,14 @@ function errorOf(body: unknown): { reason: string; suggestion: string } | null {
 
 const whole = { cluster_name: 'c1', node_name: 'n1', gpu_count: 1 };
 
-describe('a body that was meant for another operation', () => {
-  it('is refused by the reason that names the right path', () => {
+describe('validateInput for the body of another operation', () => {
+  it('throws the reason that names the right path', () => {
     const error = errorOf({ id: 'actual-bonsai-frog' });
     expect(error?.reason).toBe('WRONG_MARKETPLACE_PATH');
     expect(error?.suggestion).toContain('POST /v1/marketplace/instances/terminate');
   });
 
-  it('is told from one that is merely wrong, and never refuses one that is right', () => {
+  it('throws VALIDATION_FAILED for other invalid bodies and accepts valid ones', () => {
     expect(errorOf({ id: 'actual-bonsai-frog', gpu_count: 1 })?.reason).toBe('VALIDATION_FAILED');
     expect(errorOf({})?.reason).toBe('VALIDATION_FAILED');
     expect(errorOf([])?.reason).toBe('VALIDATION_FAILED');
@@ -30,8 +30,8 @@ describe('a body that was meant for another operation', () => {
   });
 });
 
-describe('a refused body with names that no schema knows', () => {
-  it('has them named, so that a misspelt field is seen', () => {
+describe('validateInput for a body with unknown fields', () => {
+  it('lists them in the fault, so that a misspelt field is visible', () => {
     const body = { cluster_name: 'c1', node: 'n1', gpu_count: 1, constructor: 1 };
     const refuse = () =>
       validateInput(contract.operations.createMarketplaceInstance, { params: {}, query: {}, body });

@@ -20,7 +20,7 @@ export interface ValidInput {
 
 type Location = NonNullable<FaultIssue['location']>;
 
-/** Checks every part and reports all that is wrong with all of them at once. */
+/** Validates path, query and body, and reports all issues of all parts at once. */
 export function validateInput(operation: Operation, raw: RawInput): ValidInput {
   const issues: FaultIssue[] = [];
   const suggestions: string[] = [];
@@ -55,7 +55,7 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
 
   const params = check(operation.params, raw.params, 'path');
   const query = check(operation.query, raw.query, 'query');
-  // Nothing is read of a signed body before its signature is verified, which is the handler's part.
+  // The handler verifies the signature of a signed body before it parses the body.
   const body = operation.signedBody === true ? raw.body : check(operation.body, raw.body, 'body');
   if (issues.length === 0) return { params, query, body, ignoredFields: ignored };
   if (isMeantForOtherOperation(operation, raw.body)) throw new Fault(operation.misdirected.reason);
@@ -63,7 +63,7 @@ export function validateInput(operation: Operation, raw: RawInput): ValidInput {
   throw new Fault('VALIDATION_FAILED', {
     issues,
     ...(suggestion === undefined ? {} : { suggestion }),
-    // Often the field that is missing is there under a misspelt name.
+    // A missing field may be present under a misspelt name.
     ...(ignored.length === 0 ? {} : { extra: { ignoredFields: ignored.slice(0, maxIgnoredNamed) } }),
   });
 }
@@ -75,7 +75,7 @@ const nonDecimalMessage = {
 
 const maxIgnoredNamed = 20;
 
-/** Names at the top of an input that its schema does not know. A refused input has no output to compare it with. */
+/** Top-level fields that the schema does not know. A rejected input has no output to compare with. */
 function unknownNames(schema: z.ZodType, input: unknown): string[] {
   if (typeof input !== 'object' || input === null || !('shape' in schema)) return [];
   const known = schema.shape as object;
@@ -90,13 +90,12 @@ function isMeantForOtherOperation<Op extends Operation>(
   return Object.keys(body).toSorted().join() === operation.misdirected.fields.toSorted().join();
 }
 
-/** Deeper than any body of the contract, and shallow enough for every function that walks one by recursion. */
+/** Deeper than any body of the contract, and shallow enough for recursive functions. */
 const maxDepth = 64;
 
 /**
- * The first thing in a body that nothing behind here could handle, whatever the schema says of it: text that
- * PostgreSQL holds neither as text nor inside jsonb, or nesting without end. Found here it is the caller's
- * mistake; found later it would look like ours.
+ * Finds the first value that cannot be processed regardless of the schema: text that PostgreSQL cannot store as text or
+ * jsonb, or excessive nesting. Detected here it is a 400; later it would be a 500.
  */
 export function findUnstorableValue(value: unknown, depth = 0): FaultIssue | null {
   if (typeof value === 'string') return isStorable(value) ? null : { ...unstorableText, path: [] };
@@ -112,7 +111,7 @@ export function findUnstorableValue(value: unknown, depth = 0): FaultIssue | nul
 }
 
 const unstorableText = {
-  message: 'holds a character that cannot be stored (NUL or half a surrogate pair)',
+  message: 'contains a character that cannot be stored (NUL or half a surrogate pair)',
   code: 'invalid_text',
 } as const;
 

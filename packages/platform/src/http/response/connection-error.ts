@@ -4,18 +4,20 @@ import type { Timer } from '../../clock/index.ts';
 import { Fault, renderFault, type FaultTarget } from '../../fault/index.ts';
 import type { IdSource, RequestId } from '../../ids/index.ts';
 
-/** The client has this long to read the answer. It may never close its side. */
+/** The client's time to read the response, because it might never close its side. */
 const closeMs = 2_000;
 
 export interface ConnectionErrorOptions {
   readonly clock: Pick<Timer, 'after'>;
   readonly ids: Pick<IdSource, 'next'>;
-  /** The family of the error body. */
   readonly target: FaultTarget | null;
   readonly headers: (requestId: RequestId) => Readonly<Record<string, string>>;
 }
 
-/** Answers bytes that the HTTP parser refuses, or that come too slowly, and ends the connection. Node would answer without a body. */
+/**
+ * Responds to bytes that the HTTP parser rejects or that arrive too slowly, and closes the connection. Node would
+ * respond without a body.
+ */
 export function sendConnectionError(
   { clock, ids, target, headers }: ConnectionErrorOptions,
   error: Error & { readonly code?: string },

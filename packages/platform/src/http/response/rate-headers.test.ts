@@ -18,11 +18,11 @@ test.each([
   [360_000, '6m0s'],
   [3_599_001, '1h0m0s'],
   [86_400_000, '24h0m0s'],
-])('%d ms are written %s', (ms, text) => {
+])('durationText formats %d ms as %s', (ms, text) => {
   expect(durationText(ms)).toBe(text);
 });
 
-test('the draft’s headers list every policy; the others tell of the one nearest to its end', () => {
+test('rateHeaders lists every policy in the draft headers and the tightest one in the others', () => {
   const policies = [state('organisation', 600, 300, 30_000), state('key', 60, 5, 90_000)];
   expect(rateHeaders({ allowed: true, degraded: false, refusedBy: null, policies })).toEqual({
     'ratelimit-policy': '"organisation";q=600;w=60, "key";q=60;w=60',

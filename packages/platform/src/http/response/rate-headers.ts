@@ -3,8 +3,8 @@ import type { PolicyState, RateDecision } from '../../limiter/index.ts';
 import { msToSecondsRoundUp, divideWithRemainder } from '../../money/index.ts';
 
 /**
- * The limits as headers: `RateLimit-Policy` and `RateLimit` as the IETF draft has them, with every policy, and
- * the `x-ratelimit-*` names that inference clients read, with the policy that is nearest to its end.
+ * Rate limits as headers: `RateLimit-Policy` and `RateLimit` of the IETF draft with every policy, and the
+ * `x-ratelimit-*` headers for inference clients with the tightest policy.
  */
 export function rateHeaders(decision: RateDecision): Record<string, string> {
   const tightest = decision.refusedBy ?? tightestPolicy(decision.policies);
@@ -25,7 +25,7 @@ export function rateHeaders(decision: RateDecision): Record<string, string> {
   };
 }
 
-/** As inference clients read durations: `350ms`, `12s`, `6m0s`, `1h0m5s`. Never less than it takes. */
+/** Formats a duration for inference clients, rounded up: `350ms`, `12s`, `6m0s`, `1h0m5s`. */
 export function durationText(ms: number): string {
   if (ms > 0 && ms < 1_000) return `${Math.ceil(ms)}ms`;
   const [minutes, seconds] = divideWithRemainder(msToSecondsRoundUp(ms), 60);
@@ -38,14 +38,14 @@ function tightestPolicy(policies: readonly PolicyState[]): PolicyState | undefin
   return policies.toSorted((a, b) => a.remaining * b.limit - b.remaining * a.limit)[0];
 }
 
-/** The refusal that names the limit that bit, whose it is and when it lets the next request through. */
+/** The fault for an exceeded limit, with its name, its scope and the time of the next allowed request. */
 export function rateLimitFault(refusedBy: PolicyState): Fault {
   const { policy, limit, remaining, resetMs, retryAfterMs } = refusedBy;
   const windowSeconds = msToSecondsRoundUp(policy.windowMs);
   const retryAfterSeconds = Math.max(1, msToSecondsRoundUp(retryAfterMs));
   return new Fault('RATE_LIMITED', {
     message: `Too many requests: ${scopeWords[policy.scope]} has a limit of ${limit} in ${windowSeconds} seconds (${policy.name}).`,
-    suggestion: `Send the request again in ${retryAfterSeconds === 1 ? '1 second' : `${retryAfterSeconds} seconds`}. The RateLimit headers show what remains.`,
+    suggestion: `Retry in ${retryAfterSeconds === 1 ? '1 second' : `${retryAfterSeconds} seconds`}. The RateLimit headers show what remains.`,
     retryAfterSeconds,
     extra: {
       limit: {

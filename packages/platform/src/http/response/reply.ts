@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream';
 
-/** An answer with headers of its own. Made with `reply(…)`. */
+/** A response with additional headers, created by `reply(…)`. */
 export class Reply<Body> {
   readonly body: Body;
   readonly headers: Readonly<Record<string, string>>;
-  /** The body as JSON, when it was made once and for all. */
+  /** The body as JSON, if it was serialised before. */
   readonly text: string | undefined;
 
   constructor(body: Body, headers: Readonly<Record<string, string>>, text?: string) {
@@ -14,13 +14,13 @@ export class Reply<Body> {
   }
 }
 
-/** What a `BytesReply` sends: all of it at once, or as a stream. */
+/** The body of a `BytesReply`: a buffer or a stream. */
 export type ReplyBytes = Buffer | Readable;
 
-/** An answer whose bytes were made by the handler: JSON, perhaps compressed, or a file. Made with `bytesReply(…)`. */
+/** A response whose bytes the handler produces: JSON, perhaps compressed, or a file. Created by `bytesReply(…)`. */
 export class BytesReply {
   readonly headers: Readonly<Record<string, string>>;
-  /** Asked only if the client does not have the answer already. */
+  /** Called only if the client does not have the response already. */
   readonly produce: () => Promise<ReplyBytes>;
 
   constructor(headers: Readonly<Record<string, string>>, produce: () => Promise<ReplyBytes>) {
@@ -29,7 +29,7 @@ export class BytesReply {
   }
 }
 
-/** An answer as server-sent events. Made with `sse(…)`. */
+/** A response as server-sent events, created by `sse(…)`. */
 export class SseReply {
   readonly produce: (stream: SseStream) => Promise<void>;
 
@@ -39,26 +39,26 @@ export class SseReply {
 }
 
 export interface SseEvent {
-  /** What a client sends back as `Last-Event-ID` when it reconnects. */
+  /** The client sends this as `Last-Event-ID` when it reconnects. */
   readonly id?: string;
   readonly event?: string;
-  /** Sent as JSON on one `data:` line. Without it nothing has happened: the client only learns the id to come back with. */
+  /** Sent as JSON in one `data:` line. Without data, the client only stores the id for its reconnection. */
   readonly data?: unknown;
 }
 
 export interface SseStream {
-  /** Resolves once the client can take more; rejects never. False when the client has left. */
+  /** Resolves when the client can receive more; false if it has disconnected. Never rejects. */
   send(event: SseEvent): Promise<boolean>;
-  /** Aborts when the client leaves, the process drains or the longest stream duration has passed. */
+  /** Aborts when the client disconnects, the process drains or the maximum duration has passed. */
   readonly signal: AbortSignal;
 }
 
-/** Answers with the operation's status, the body, and headers such as `Link`. */
+/** Responds with the operation's status, the body, and headers such as `Link`. */
 export function reply<Body>(body: Body, headers: Readonly<Record<string, string>> = {}): Reply<Body> {
   return new Reply(body, headers);
 }
 
-/** Answers with a body that is the same for everyone and was turned into JSON beforehand. */
+/** Responds with a body that is the same for every caller and was serialised before. */
 export function preparedReply<Body>(
   prepared: { readonly body: Body; readonly text: string },
   headers: Readonly<Record<string, string>> = {},
@@ -67,9 +67,8 @@ export function preparedReply<Body>(
 }
 
 /**
- * Answers with bytes that are at hand, or quickly made: JSON, or a file where the operation has a media type of its own.
- * `produce` is not called for a client whose `If-None-Match` names the ETag among the headers. Bytes that are compressed
- * say so by `content-encoding`.
+ * Responds with bytes: JSON, or a file if the operation has its own media type. `produce` is not called if the client's
+ * `If-None-Match` names the ETag in `headers`. Compressed bytes need `content-encoding` there.
  */
 export function bytesReply(
   headers: Readonly<Record<string, string>>,
@@ -78,7 +77,9 @@ export function bytesReply(
   return new BytesReply(headers, produce);
 }
 
-/** Answers with a stream; `produce` returns to end it, and should return soon after `stream.signal` aborts. */
+/**
+ * Responds with a stream. `produce` ends the stream by returning, and should return soon after `stream.signal` aborts.
+ */
 export function sse(produce: (stream: SseStream) => Promise<void>): SseReply {
   return new SseReply(produce);
 }

@@ -21,7 +21,7 @@ import type { HttpServerOptions } from '../types.ts';
 const open: TestServer[] = [];
 afterEach(() => Promise.all(open.splice(0).map((server) => server.close())));
 
-/** A live server and one client on it, whose stream the test holds in its hand. */
+/** Starts a server and a client, and gives the test the client's stream. */
 async function connect(
   clock: SimulatedClock,
   options: Partial<HttpServerOptions> = {},
@@ -78,7 +78,7 @@ async function until(condition: () => boolean): Promise<void> {
   expect(condition()).toBe(true);
 }
 
-test('a stream carries the headers of every answer and events with ids', async () => {
+test('streamEvents sends the usual response headers and events with ids', async () => {
   const { stream, headers, received } = await connect(new SimulatedClock());
   expect(headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
@@ -91,21 +91,21 @@ test('a stream carries the headers of every answer and events with ids', async (
   expect(received()).toBe('id: 7\nevent: key.created\ndata: {"a":"line\\nbreak"}\n\n');
 });
 
-test('a quiet stream is kept alive by the clock', async () => {
+test('streamEvents sends a keep-alive comment on an idle stream', async () => {
   const clock = new SimulatedClock();
   const { received } = await connect(clock);
   await clock.advance(15_000);
   await until(() => received() === ': keep-alive\n\n');
 });
 
-test('the producer learns that the client left', async () => {
+test('streamEvents aborts the signal of the producer when the client disconnects', async () => {
   const { stream, leave, returned } = await connect(new SimulatedClock());
   leave();
   await returned;
   expect(await stream.send({ data: 1 })).toBe(false);
 });
 
-test('a drain ends streams without breaking them', async () => {
+test('streamEvents ends streams cleanly when the server drains', async () => {
   const { server, ended, returned } = await connect(new SimulatedClock());
   const drained = server.drain();
   await Promise.all([returned, ended, drained]);
@@ -115,7 +115,7 @@ test.each([
   ['its key was revoked', () => Promise.reject(new Fault('API_KEY_REVOKED'))],
   ['its organisation was suspended', () => Promise.reject(new Fault('ORGANISATION_SUSPENDED'))],
   ['its key lost the scope', () => Promise.resolve(testPrincipal({ scopes: new Set() }))],
-])('a stream ends with the next beat after %s', async (_what, authenticate) => {
+])('streamEvents ends at the next heartbeat after %s', async (_what, authenticate) => {
   const clock = new SimulatedClock();
   let response: HttpServerOptions['authenticate'] = async () => testPrincipal();
   const operations = { ...testContract.operations, feed: { ...feed, scope: 'rentals:read' } } as const;
@@ -132,7 +132,7 @@ test.each([
   expect(received()).toBe(': keep-alive\n\n');
 });
 
-test('a stream goes on while its key cannot be looked up', async () => {
+test('streamEvents continues while the key cannot be checked', async () => {
   const clock = new SimulatedClock();
   let response: HttpServerOptions['authenticate'] = async () => testPrincipal();
   const { received } = await connect(clock, { authenticate: (attempt) => response(attempt) });
@@ -141,7 +141,7 @@ test('a stream goes on while its key cannot be looked up', async () => {
   await until(() => received() === ': keep-alive\n\n');
 });
 
-test('no stream lasts for ever', async () => {
+test('streamEvents ends after the maximum duration', async () => {
   const clock = new SimulatedClock();
   const { ended } = await connect(clock);
   await clock.advance(3_600_000);
@@ -166,7 +166,7 @@ class StuckResponse extends EventEmitter {
   }
 }
 
-test('a producer waits for a slow client, and a client that never reads is dropped', async () => {
+test('streamEvents waits for a slow client and disconnects one that never reads', async () => {
   const clock = new SimulatedClock();
   const response = new StuckResponse();
   let sent = 0;
@@ -193,12 +193,12 @@ test('a producer waits for a slow client, and a client that never reads is dropp
   expect([sent, response.destroyed]).toEqual([1, true]);
 });
 
-test('nothing in an id or a name can break out of its line', () => {
+test('formatEvent removes line breaks from ids and names', () => {
   expect(formatEvent({ id: '1\ndata: x', event: 'a\r\nid: 2', data: null })).toBe(
     'id: 1data: x\nevent: aid: 2\ndata: null\n\n',
   );
 });
 
-test('an id without data tells a client where to come back to, and is no event', () => {
+test('formatEvent writes an id without data, which is not an event but a position to resume from', () => {
   expect(formatEvent({ id: '41' })).toBe('id: 41\n\n');
 });

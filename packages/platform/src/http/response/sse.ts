@@ -12,16 +12,15 @@ export interface SseOptions {
   readonly response: ServerResponse;
   readonly clock: Timer;
   readonly limits: SseLimits;
-  /** Aborts when the process drains. */
   readonly draining: AbortSignal;
-  /** Asked at every beat: a stream outlives the check at the door, and must not outlive the right to it. */
+  /** Checked at every heartbeat, because access may be revoked while the stream is open. */
   readonly stillAdmitted: () => Promise<boolean>;
 }
 
 /**
- * Streams events until the producer returns, the client leaves or may no longer listen, the process drains or the
- * stream has lasted long enough. The head must have been written already. Clients reconnect with `Last-Event-ID`, so ending a
- * stream early loses nothing.
+ * Streams events until the producer returns, the client disconnects or loses access, the process drains, or the maximum
+ * duration has passed. The headers must have been sent. Clients reconnect with `Last-Event-ID`, so an early end loses
+ * nothing.
  */
 export async function streamEvents(reply: SseReply, options: SseOptions): Promise<void> {
   const { response, clock, limits } = options;
@@ -49,8 +48,8 @@ async function endAfter(clock: Timer, ms: number, ended: AbortController): Promi
 }
 
 /**
- * A comment now and then keeps proxies from closing a quiet stream. A client that has not read what was sent
- * by the time of the next beat, with the buffer full, is gone in all but name.
+ * Sends comments so that proxies do not close an idle stream. Disconnects a client that has not read a full buffer by
+ * the next heartbeat.
  */
 async function sendHeartbeats(
   { response, clock, limits, stillAdmitted }: SseOptions,
@@ -86,7 +85,7 @@ async function send({ response }: SseOptions, signal: AbortSignal, text: string)
   return !signal.aborted;
 }
 
-/** One event on the wire. JSON holds no raw line breaks, so one `data:` line always does. */
+/** Serialises one event. JSON contains no raw line breaks, so one `data:` line is enough. */
 export function formatEvent(event: SseEvent): string {
   const lines = event.data === undefined ? [] : [`data: ${JSON.stringify(event.data)}`];
   if (event.event !== undefined) lines.unshift(`event: ${oneLine(event.event)}`);
@@ -98,7 +97,9 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\r\n\0]/g, '');
 }
 
-/** Headers of every event stream. Its connection ends with it, so that none lingers when the process drains. */
+/**
+ * Headers of every event stream. The connection closes with the stream, so that none remains when the process drains.
+ */
 export const sseHeaders = {
   connection: 'close',
   'content-type': 'text/event-stream; charset=utf-8',
