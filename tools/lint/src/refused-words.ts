@@ -204,7 +204,12 @@ export const storedTexts: ReadonlySet<string> = new Set([
   'call in leases of pots',
   'close leases of pots',
   'give up silent gateways',
+  'keep the gateway book',
   'lend to pot',
+  'note the gateway book',
+  'put deferred usage aside',
+  'read usage anew',
   'take back from pot',
   'tell gateway of lease',
+  'write the gateway book',
 ]);

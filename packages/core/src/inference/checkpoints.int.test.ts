@@ -8,10 +8,10 @@ const harness = await createUsageHarness();
 harness.startSink();
 afterAll(() => harness[Symbol.asyncDispose]());
 
-/** Everything published until now is worked in. */
+/** Waits until everything published so far is processed. */
 async function waitForSink(): Promise<void> {
   const { lastSequence = 0 } = (await harness.nats.streamState(harness.stream)) ?? {};
-  await eventually({ what: `the sink to pass ${lastSequence}` }, async () => {
+  await eventually({ what: `the sink to process ${lastSequence}` }, async () => {
     const rows = await harness.query<{ passed_seq: string }>(
       `select passed_seq from usage_watermarks where stream like '${harness.stream}@%'`,
     );
@@ -28,7 +28,7 @@ const checkpoint = (granted: TestLease, amount: number, over: Partial<UsageEvent
     ...over,
   });
 
-/** A gateway that is never heard of again; the worker finds out, and the sink reads the end spoken for it. */
+/** The worker declares the gateways dead, and the sink reads the end markers that it publishes for them. */
 async function declareDead(): Promise<void> {
   harness.clock.advance(130_000);
   await harness.sweeps.endDead();
@@ -47,7 +47,7 @@ async function checkpointsOf({ orgId }: TestLease): Promise<number> {
 
 const base = { mode: 'live', budgets: [], limits: [], tokens: 0 } as const;
 
-/** A request that a gateway of its own has set money aside for. */
+/** A request with a reservation of its own gateway. */
 async function reserve(orgId: OrgId, amount: bigint): Promise<TestLease & { readonly requestId: RequestId }> {
   const requestId = testIds.next('req');
   const got = await harness.gateway().reserve({ ...base, orgId, requestId, amount });
@@ -55,13 +55,13 @@ async function reserve(orgId: OrgId, amount: bigint): Promise<TestLease & { read
   return { orgId, requestId, leaseId: got.leaseId, gatewayId: got.gatewayId };
 }
 
-describe('a gateway that dies', () => {
-  it('is charged for how far its requests had come, once; a final event that comes later is recorded', async () => {
+describe('a dead gateway', () => {
+  it('has its last checkpoints charged once, and a later final event is recorded', async () => {
     const granted = await harness.grant();
     const running = checkpoint(granted, 300);
     await harness.publish([running]);
     await harness.publish([{ ...running, amountNanoUsd: '700', pricedNanoUsd: '700', tokensCompletion: 70 }]);
-    // An older one that was slow to be stored changes nothing.
+    // An older checkpoint that is stored late changes nothing.
     await harness.publish([{ ...running, amountNanoUsd: '500', pricedNanoUsd: '500' }]);
     await waitForSink();
     expect(await harness.charged(granted.orgId)).toBe(0n);
@@ -82,7 +82,7 @@ describe('a gateway that dies', () => {
     expect(await harness.charged(granted.orgId)).toBe(700n);
   });
 
-  it('without having said how far it was, charges nothing; what comes later is recorded as late', async () => {
+  it('without a checkpoint is not charged, and later usage is recorded as late', async () => {
     const granted = await harness.grant();
     await declareDead();
     await harness.sweeps.settleDead();
@@ -93,13 +93,13 @@ describe('a gateway that dies', () => {
     expect(await harness.charged(granted.orgId)).toBe(0n);
   });
 
-  it('but whose final event came before it was given up is charged by that', async () => {
+  it('is charged by its final event if that arrived before it was declared dead', async () => {
     const granted = await harness.grant();
     const running = checkpoint(granted, 300);
     await harness.publish([running]);
     const final = { ...running, kind: 'final', amountNanoUsd: '900', pricedNanoUsd: '900' } as const;
     await declareDead();
-    // Behind the end that was spoken for it, and still in time.
+    // Behind the end marker that was published for it, and still in time.
     await harness.publish([final, running]);
     await waitForSink();
     expect(await checkpointsOf(granted)).toBe(0);
@@ -112,7 +112,7 @@ describe('a gateway that dies', () => {
     expect(await harness.charged(granted.orgId)).toBe(900n);
   });
 
-  it('is charged by its own word alone: nobody else speaks for its requests', async () => {
+  it('is charged only by its own checkpoints: no other gateway can report its requests', async () => {
     const [granted, other] = [await harness.grant(), await harness.grant()];
     const running = checkpoint(granted, 300);
     await harness.publish([running]);
@@ -124,7 +124,7 @@ describe('a gateway that dies', () => {
     expect(await harness.charged(other.orgId)).toBe(0n);
   });
 
-  it('on a lease that is being closed is charged before the rest is given back', async () => {
+  it('on a closing lease is charged before the rest is released', async () => {
     const reserved = await reserve(await harness.credit(10_000n), 1_000n);
     const running = checkpoint(reserved, 250);
     await harness.publish([running]);
@@ -136,20 +136,20 @@ describe('a gateway that dies', () => {
     expect(await harness.request(running.requestId)).toMatchObject({ cost: '250', source: 'checkpoint' });
     expect(await harness.charged(reserved.orgId)).toBe(250n);
     expect(await harness.balance(reserved.orgId)).toEqual({ balance: 9_750n, held: 0n });
-    // And one that comes when all is over is charged to nobody.
+    // A checkpoint that arrives after the close is never charged.
     await harness.publish([checkpoint(reserved, 100, { requestId: testIds.next('req') })]);
     await waitForSink();
     expect(await harness.balance(reserved.orgId)).toEqual({ balance: 9_750n, held: 0n });
   });
 
-  it('on a lease that lives on gives back what its requests had reserved beyond that', async () => {
+  it('on an open lease releases what its requests had reserved beyond their checkpoints', async () => {
     const orgId = await harness.credit(10_000n);
     const dead = await reserve(orgId, 4_000n);
     const running = checkpoint(dead, 250);
     await harness.publish([running]);
     await waitForSink();
     await declareDead();
-    // Another gateway goes on with the same pot: what the dead one had reserved is not for it until then.
+    // Another gateway uses the same lease: the reservations of the dead one are not available to it until then.
     const living = harness.gateway();
     const refused = await living.reserve({ ...base, orgId, requestId: testIds.next('req'), amount: 9_000n });
     expect(refused).toHaveProperty('refused');

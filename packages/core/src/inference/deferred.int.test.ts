@@ -32,7 +32,7 @@ const closeHold = (granted: TestLease) =>
       where id = (select hold_id from pot_leases where id = '${toUuid(granted.leaseId)}')`,
   );
 
-/** A further lease of the same organisation: its first one is being closed. */
+/** Another lease of the same organisation, whose first lease is closing. */
 async function leaseAgain({ orgId }: TestLease): Promise<TestLease> {
   await harness.query(
     `update pot_leases set state = 'closing', closing_at = now() where org_id = '${toUuid(orgId)}' and state = 'open'`,
@@ -45,14 +45,14 @@ async function leaseAgain({ orgId }: TestLease): Promise<TestLease> {
   return { orgId, gatewayId, leaseId: reply.leaseId };
 }
 
-/** At a later time, so that no organisation waits for its next attempt. */
+/** At a later time, so that every postponed attempt is due. */
 async function chargeDeferred(): Promise<void> {
   const db = databaseWithClock(harness.db, { nowMs: () => systemClock.nowMs() + 3_600_000 });
   await createDeferredUsageCharger({ db, log: createLogger({ name: 'test', level: 'silent' }) }).step();
 }
 
 describe(failingLoop('work through usage'), () => {
-  it('for which the ledger has no open hold is deferred, and does not stop the usage of others', async () => {
+  it('whose hold is closed is deferred and does not stop the usage of other organisations', async () => {
     const [granted, bad] = [await harness.grant(), await harness.grant()];
     const good = many(granted, 2);
     const lost = many(bad, 1);
@@ -64,7 +64,7 @@ describe(failingLoop('work through usage'), () => {
     expect(await deferredOf('NO_HOLD')).toEqual([{ seq: '1', position: 1 }]);
   });
 
-  it('whose charge always times out is deferred, and does not stop the usage of others', async () => {
+  it('whose charge always times out is deferred and does not stop the usage of other organisations', async () => {
     const [granted, bad] = [await harness.grant(), await harness.grant()];
     const good = many(granted, 3);
     const heal = await poisonRows(harness.database, {
@@ -79,7 +79,7 @@ describe(failingLoop('work through usage'), () => {
         message(2, good[1]),
       ]);
       expect(result).toMatchObject({ passed: 2n, recorded: 2, charged: sum(good.slice(0, 2)), deferred: 1 });
-      // The next batch does not try the organisation again: its usage goes behind what is deferred already.
+      // The next batch does not try the organisation again: its usage is deferred behind the earlier rows.
       const next = await processMessages(harness.db, 'LATE', [message(3, second, good[2])]);
       expect(next).toMatchObject({ passed: 3n, recorded: 1, deferred: 1 });
     } finally {
@@ -93,7 +93,7 @@ describe(failingLoop('work through usage'), () => {
   });
 
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s does not stop the usage of other organisations',
+    'whose write %s does not stop usage of other organisations',
     async (how) => {
       const [granted, bad] = [await harness.grant(), await harness.grant()];
       const good = many(granted, 2);
@@ -113,7 +113,7 @@ describe(failingLoop('work through usage'), () => {
     },
   );
 
-  it('whose gateway end cannot be written is deferred, and does not stop the usage of others', async () => {
+  it('whose end marker cannot be written is deferred and does not stop the usage of other organisations', async () => {
     const [granted, bad] = [await harness.grant(), await harness.grant()];
     const [good] = many(granted, 1);
     const end = {
@@ -143,7 +143,7 @@ describe(failingLoop('work through usage'), () => {
     ).toEqual([{ ended_stream: 'END' }]);
   });
 
-  it('throws when the row of the stream itself is locked, and defers nothing', async () => {
+  it('whose stream row is locked makes the sink throw and defers nothing', async () => {
     const granted = await harness.grant();
     const event = harness.event(granted);
     await processMessages(harness.db, 'LOCKED', [message(1, harness.event(granted))]);
@@ -162,10 +162,10 @@ describe(failingLoop('work through usage'), () => {
     expect(await harness.request(event.requestId)).toMatchObject({ outcome: 'charged' });
   });
 
-  it('defers no organisation for a lock of the stream that ends before the next attempt', async () => {
+  it('whose stream row is locked only once defers no organisation', async () => {
     const granted = await harness.grant();
     const event = harness.event(granted);
-    // Not undone by a rollback, so only the first attempt fails.
+    // A sequence is not rolled back, so only the first attempt fails.
     await harness.query('create sequence lock_attempts; grant usage on lock_attempts to public');
     const heal = await poisonRows(harness.database, {
       table: 'usage_watermarks',
@@ -183,7 +183,7 @@ describe(failingLoop('work through usage'), () => {
     expect(result).toMatchObject({ recorded: 1, deferred: 0 });
   });
 
-  it('repeats a batch whose organisations all time out, and defers it only when told to', async () => {
+  it('whose organisations all time out is repeated, and deferred only with whenAllTimeOut: defer', async () => {
     const events = [harness.event(await harness.grant()), harness.event(await harness.grant())];
     const ids = events.map(({ orgId }) => `'${toUuid(orgId as never)}'`);
     const when = `new.org_id in (${ids.join()})`;
@@ -201,7 +201,7 @@ describe(failingLoop('work through usage'), () => {
     }
   });
 
-  it('charges usage while the row of its key cannot be written', async () => {
+  it('whose key row cannot be written is still charged', async () => {
     const granted = await harness.grant();
     const keyId = await createKey(harness, granted.orgId);
     const heal = await poisonRows(harness.database, {
@@ -244,7 +244,7 @@ describe(failingLoop('charge deferred usage'), () => {
   });
 
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s delays no usage of other organisations, and is charged later or put aside',
+    'whose write %s does not delay other organisations, and is charged later or quarantined',
     async (how) => {
       const [granted, bad] = [await harness.grant(), await harness.grant()];
       const [late, stuck] = [many(granted, 2), many(bad, 2)];
@@ -267,7 +267,7 @@ describe(failingLoop('charge deferred usage'), () => {
       ]);
       await harness.query(`delete from loop_items where loop = 'charge deferred usage'`);
       await chargeDeferred();
-      // Usage that the database refuses is put aside for an operator; usage whose write timed out is charged.
+      // Usage that the database rejects is quarantined for an operator; usage whose write timed out is charged.
       const quarantined = await harness.query(`select 1 from usage_unreadable where stream = '${stream}'`);
       expect([await harness.charged(bad.orgId), quarantined.length]).toEqual(
         how === 'throws' ? [0n, stuck.length] : [sum(stuck), 0],
@@ -286,7 +286,7 @@ describe(failingLoop('charge deferred usage'), () => {
     await heal();
     const healStuck = await poison(`new.request_id in (${stuck.join()})`);
     try {
-      // The first attempt ends after three failures; the failed rows then stand behind the others.
+      // The first attempt ends after three failures; the failed rows then move behind the others.
       await chargeDeferred();
       await harness.query(`delete from loop_items where loop = 'charge deferred usage'`);
       await chargeDeferred();
@@ -299,7 +299,7 @@ describe(failingLoop('charge deferred usage'), () => {
     expect(await harness.charged(granted.orgId)).toBe(sum(events));
   });
 
-  it('of one lease delays no usage of another lease of its organisation', async () => {
+  it('of one lease does not delay usage of another lease of its organisation', async () => {
     const bad = await harness.grant();
     const good = await leaseAgain(bad);
     const heal = await poisonRows(harness.database, {
@@ -309,7 +309,7 @@ describe(failingLoop('charge deferred usage'), () => {
     });
     const late = harness.event(good);
     try {
-      // More failing rows than one visit tries, all before the row of the other lease.
+      // More failing rows than one attempt tries, all before the row of the other lease.
       await processMessages(harness.db, 'LEASES', [message(1, ...many(bad, 5)), message(2, late)]);
     } finally {
       await heal();
@@ -339,7 +339,7 @@ describe(failingLoop('charge deferred usage'), () => {
     await processMessages(late.db, 'OPEN', [message(1, event), ending]);
     await heal();
     await late.query(`update pot_leases set state = 'closing', closing_at = now()`);
-    // Also when the end itself has been worked in before the usage.
+    // Also if the end marker was processed before the usage.
     await late.query(`update pot_lease_gateways set ended_stream = 'OPEN', ended_at_seq = 2`);
     expect(await late.sweeps.closePassed()).toBe(0);
     const db = databaseWithClock(late.db, { nowMs: () => systemClock.nowMs() + 3_600_000 });

@@ -1,6 +1,6 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-/** A key, an organisation or a model whose entry changed. Keys that were revoked must not wait behind what fails. */
+/** Items are keys, organisations and models. A revoked key must not wait behind a failing item. */
 export const writeKeyFeed = defineLoop({
   name: 'write the gateway book',
   over: 'organisations',
@@ -9,7 +9,7 @@ export const writeKeyFeed = defineLoop({
   firstRetryMs: 1_000,
   maxRetryMs: 60_000,
 });
-/** A probe has a time-out of its own; a deployment is looked at again in the next round. */
+/** A probe has its own time-out; the next round probes the deployment again. */
 export const probeDeployments = defineLoop({
   name: 'watch deployments',
   over: 'deployments',
@@ -18,7 +18,7 @@ export const probeDeployments = defineLoop({
   firstRetryMs: 1,
   maxRetryMs: 60_000,
 });
-/** Deferred usage of one lease: a few time-outs of the database at most. Tenants see the requests after it. */
+/** Items are the deferred usage of one lease. Tenants see their requests only after it is charged. */
 export const chargeDeferredUsage = defineLoop({
   name: 'charge deferred usage',
   over: 'organisations',

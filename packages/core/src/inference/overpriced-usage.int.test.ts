@@ -16,7 +16,7 @@ const message = (...events: readonly UsageEvent[]): SinkMessage => ({
   text: () => JSON.stringify({ events }),
 });
 
-/** The largest request of `model-one`: 128 prompts of 100 000 tokens and as many answers, 1 000 nano-USD each, twice. */
+/** The largest request of `model-one`: 128 prompts and completions of 100 000 tokens at 1 000 nano-USD each, times two. */
 const bound = 2n * 128n * 200_000n * 1_000n;
 
 function costing(granted: TestLease, cost: bigint, over: Partial<UsageEvent> = {}): UsageEvent {
@@ -27,7 +27,7 @@ function costing(granted: TestLease, cost: bigint, over: Partial<UsageEvent> = {
 const outcomes = async (events: readonly UsageEvent[]): Promise<readonly (string | undefined)[]> =>
   (await Promise.all(events.map(({ requestId }) => harness.request(requestId)))).map((row) => row?.outcome);
 
-describe('usage that costs more than the largest request of its model', () => {
+describe('usage above the maximum cost of its model', () => {
   it('is recorded and charged to neither the organisation nor the operator', async () => {
     const granted = await harness.grant(10n * bound);
     const events = [costing(granted, bound), costing(granted, bound + 1n)];
@@ -42,7 +42,7 @@ describe('usage that costs more than the largest request of its model', () => {
     expect(rows).toEqual([{ outcome: 'overpriced', absorbed: '0', transfer_id: null }]);
   });
 
-  it('is charged up to its reservation if an engine counted too much', async () => {
+  it("is charged up to its reservation if only the engine's counts are too high", async () => {
     const granted = await harness.grant(10n * bound);
     const event = costing(granted, 1_200n, { pricedNanoUsd: String(1_000n * bound) });
     const result = await processMessages(harness.db, 'MISCOUNTED', [message(event)]);
@@ -53,7 +53,7 @@ describe('usage that costs more than the largest request of its model', () => {
     expect(row).toEqual({ outcome: 'charged', absorbed: String(bound - 1_200n) });
   });
 
-  it('stays uncharged when it arrives again at a cost that would be believed', async () => {
+  it('stays uncharged when it arrives again at a plausible cost', async () => {
     const granted = await harness.grant(10n * bound);
     const event = costing(granted, bound + 1n);
     await processMessages(harness.db, 'FIRST', [message(event)]);
@@ -71,7 +71,7 @@ describe('usage that costs more than the largest request of its model', () => {
     expect(result).toMatchObject({ recorded: 1, charged: 5n, overpriced: 0 });
   });
 
-  it('is bounded by the contract price of its organisation, and by prices of the last week', async () => {
+  it("is determined by the organisation's contract price and by prices of the last week", async () => {
     const [granted, other] = [await harness.grant(100n * bound), await harness.grant(100n * bound)];
     const nowMs = systemClock.nowMs();
     const ago = (days: number): Date => new Date(nowMs - days * 86_400_000);
@@ -105,7 +105,7 @@ describe('usage that costs more than the largest request of its model', () => {
     expect(await harness.charged(granted.orgId)).toBe(0n);
   });
 
-  it('is found by as many statements for many models as for one', async () => {
+  it('needs as many statements for many models as for one', async () => {
     const granted = await harness.grant();
     const statements = (stream: string, models: readonly string[]): Promise<number> => {
       const events = models.map((model) => costing(granted, 5n, { model }));

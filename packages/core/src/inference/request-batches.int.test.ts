@@ -29,7 +29,7 @@ const priced = (granted: TestLease, amount: number, over: Partial<UsageEvent> = 
 const linesOf = (orgId: OrgId): Promise<readonly TransferRecord[]> =>
   listTransfers(harness.db, orgId, { mode: 'live', kind: 'charge' }, { limit: 50, after: null });
 
-/** All pages of the batch that a line names. */
+/** All pages of the batch that a ledger line has as its cause. */
 async function openLine(orgId: OrgId, line: TransferRecord, limit = 2): Promise<readonly RequestRecord[]> {
   const first = parseId('req', line.cause.id) ?? expect.fail(line.cause.id);
   const batch = (await findBatch(harness.db, orgId, 'live', first)) ?? expect.fail('no batch');
@@ -45,7 +45,7 @@ const sumOf = (requests: readonly RequestRecord[]): bigint =>
   requests.reduce((total, { cost }) => total + cost, 0n);
 
 describe('a ledger line of inference', () => {
-  it('opens into the requests it sums, page by page, to the nano-USD', async () => {
+  it('has a batch whose requests sum to the line, page by page, to the nano-USD', async () => {
     const granted = await harness.grant();
     const events = [61_900, 1, 77_777, 5, 83_333].map((amount) => priced(granted, amount));
     const others = [3, 4].map((amount) => priced(granted, amount, { model: 'model-two' }));
@@ -64,7 +64,7 @@ describe('a ledger line of inference', () => {
     expect(new Set(opened.flat().map(({ id }) => id)).size).toBe(8);
   });
 
-  it('equals the sum of its requests also when gateways report more than their lease holds', async () => {
+  it('equals the sum of its requests even if gateways report more than their lease holds', async () => {
     const lease = await harness.grant(1_000_000n);
     const [{ granted } = { granted: '' }] = await harness.query<{ granted: string }>(
       `select granted_nano_usd::text as granted from pot_leases where id = '${toUuid(lease.leaseId)}'`,
@@ -83,7 +83,7 @@ describe('a ledger line of inference', () => {
     expect(await harness.charged(lease.orgId)).toBe(BigInt(granted));
   });
 
-  it('is not opened by another of its requests, by another organisation or in the other mode', async () => {
+  it('cannot be opened by another of its requests, by another organisation or in the other mode', async () => {
     const granted = await harness.grant();
     const other = await harness.grant();
     const events = [priced(granted, 10), priced(granted, 20)];

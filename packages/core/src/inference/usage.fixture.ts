@@ -37,7 +37,7 @@ import { usageSubjects, type UsageEvent } from './usage/usage-event.ts';
 import { chargeCheckpoints } from './usage/usage.service.ts';
 import { ensureUsageStream } from './usage/usage-stream.ts';
 
-/** A book, the Valkey it lends to, a real usage stream, and as many sinks as a test wants. */
+/** Test harness with a ledger, a lease Valkey, a real usage stream, and any number of sinks. */
 
 const rules: LeaseRules = {
   leaseMs: 60_000,
@@ -56,7 +56,7 @@ const envelope: Envelope = {
   traceparent: null,
 };
 
-/** An organisation with a lease that a gateway was told of. */
+/** An organisation with a lease and its holder. */
 export interface TestLease {
   readonly orgId: OrgId;
   readonly leaseId: LeaseId;
@@ -78,20 +78,20 @@ export interface UsageHarness {
   readonly valkey: TestValkey;
   readonly nats: NatsClient;
   readonly stream: string;
-  /** Runs on, and can be set ahead; sweeps go by it. */
+  /** Advances with real time and can be set ahead; the sweeps use it. */
   readonly clock: OffsetClock;
   readonly service: CreditLeaseService;
   readonly sweeps: CreditLeaseSweeps;
-  /** Ten times as much is in the balance; what is lent is at least this. */
+  /** Credits ten times the amount and leases at least the amount. */
   grant(amount?: bigint): Promise<TestLease>;
-  /** A gateway that sets money aside in Valkey. */
+  /** A client that reserves in Valkey. */
   gateway(): CreditLeaseClient;
   credit(amount: bigint): Promise<OrgId>;
   event(granted: TestLease, over?: Partial<UsageEvent>): UsageEvent;
-  /** One message; the same id is the same message to the stream. */
+  /** Publishes one message; the stream stores one message per id. */
   publish(events: readonly unknown[], messageId?: string): Promise<number>;
   publishText(subject: string, payload: unknown): Promise<number>;
-  /** As after the loss of the broker's disk: everything in it is gone, and a worker has made it again. */
+  /** Simulates the loss of the NATS disk: the stream is deleted and created again by a worker. */
   loseStream(): Promise<void>;
   startSink(tuning?: Partial<SinkTuning>, nats?: Partial<NatsClient>): { stop(): Promise<void> };
   /** Stops all sinks. A sink that a failed test left running would process the usage of the next test. */
@@ -220,7 +220,7 @@ export async function createUsageHarness(options: { maxBytes?: number } = {}): P
     async loseStream() {
       await dropStream(stream);
       await makeStream();
-      // Workers make sure of it again and again.
+      // Workers ensure the stream repeatedly.
       await makeStream();
     },
     startSink(tuning = {}, instead = {}) {
@@ -267,7 +267,7 @@ export async function createUsageHarness(options: { maxBytes?: number } = {}): P
   };
 }
 
-/** Chat models with a context of 100 000 tokens, by the price of a token of prompt and answer alike. */
+/** Chat models with a context of 100 000 tokens, with the price of a prompt or completion token. */
 const tokenPrices = {
   'model-one': 1_000n,
   'model-two': 1_000n,
@@ -283,7 +283,6 @@ interface TokenPrice {
   readonly until?: Date;
 }
 
-/** Sets the price of tokens of prompts and of answers. */
 export async function setTokenPrice(database: TestDatabase, price: TokenPrice): Promise<void> {
   const { model, nanoUsd: amount, orgId, from = new Date(0), until = null } = price;
   for (const unit of ['prompt_token', 'completion_token']) {
@@ -316,7 +315,7 @@ async function createModels(database: TestDatabase): Promise<void> {
   }
 }
 
-/** A key of this organisation, which no request can be made with. */
+/** A key row without a usable secret. */
 export async function createKey(harness: UsageHarness, orgId: OrgId): Promise<KeyId> {
   const keyId = testIds.next('key');
   const userId = await createUser(harness.db, { name: 'Ada', email: `${keyId.toLowerCase()}@example.com` });
@@ -328,7 +327,7 @@ export async function createKey(harness: UsageHarness, orgId: OrgId): Promise<Ke
   return keyId;
 }
 
-/** A usage event of a request that was never made. */
+/** A valid usage event of an invented request. */
 export function usageEventOf(over: Partial<UsageEvent>): UsageEvent {
   return {
     kind: 'final',

@@ -43,8 +43,8 @@ async function newDeployment(model: string, fields: object = {}) {
   return response.json as { readonly id: string; readonly [field: string]: unknown };
 }
 
-describe('a model', () => {
-  it('is made with defaults, changed in parts, and listed by name', async () => {
+describe('models', () => {
+  it('are created with defaults, changed field by field, and listed by name', async () => {
     const name = await newModel({ contextLength: 8_192 });
     const changed = await changeModel(name, { maxOutputTokens: 512, visibleTo: [acme.organisation.id] });
     expect(changed.json).toMatchObject({
@@ -57,7 +57,7 @@ describe('a model', () => {
     expect(names).toEqual(names.toSorted());
   });
 
-  it('has names of its own: no other model, and no alias of one, is called like it', async () => {
+  it('have unique names: no other model or alias can have the same name', async () => {
     const alias = newName();
     const name = await newModel({ aliases: [alias] });
     for (const taken of [name, alias]) {
@@ -72,7 +72,7 @@ describe('a model', () => {
     expect(await newModel({ aliases: [alias] })).not.toBe(name);
   });
 
-  it('and another that want the same alias at once: one gets it', async () => {
+  it('that request the same alias at once: one gets it', async () => {
     const alias = newName();
     const responses = await Promise.all(
       Array.from({ length: 6 }, () =>
@@ -91,21 +91,21 @@ describe('a model', () => {
     ['its own name as an alias', (name: string) => ({ aliases: [name] })],
     ['one alias twice', () => ({ aliases: ['maker/twice', 'maker/twice'] })],
     ['an organisation that does not exist', () => ({ visibleTo: ['org_01JD8Q7XK4T2M9V6B3N5C1F0GH'] })],
-  ])('is not given %s', async (_, change) => {
+  ])('are rejected with %s', async (_, change) => {
     const [name, other] = [await newModel(), await newModel()];
     const response = await changeModel(name, change(name, other));
     expect([response.status, response.json.reason]).toEqual([400, 'VALIDATION_FAILED']);
   });
 
-  it('falls back only to its own kind', async () => {
+  it('fall back only to models of the same modality', async () => {
     const [chat, image] = [await newModel(), await newModel({ modality: 'image' })];
     expect((await changeModel(chat, { fallbacks: [image] })).json.reason).toBe('VALIDATION_FAILED');
     expect((await changeModel(chat, { fallbacks: [await newModel()] })).status).toBe(200);
   });
 });
 
-describe('a deployment', () => {
-  it('takes its model for its name, and an address without /v1 and slashes', async () => {
+describe('deployments', () => {
+  it('use the model name by default, and an address without /v1 and slashes', async () => {
     const model = await newModel();
     const made = await newDeployment(model, { address: 'https://engines.example.com/one/v1/' });
     expect(made).toMatchObject({
@@ -115,7 +115,7 @@ describe('a deployment', () => {
   });
 
   it.each(['http://user:secret@10.0.0.1', 'http://10.0.0.1?x=1', 'http://10.0.0.1#x', 'ftp://10.0.0.1'])(
-    'is not reached at %s',
+    'reject the address %s',
     async (address) => {
       const model = await newModel();
       const place = { model, engine: 'vllm', region: 'us-central-1', address };
@@ -123,7 +123,7 @@ describe('a deployment', () => {
     },
   );
 
-  it('keeps the key of its engine to itself: no answer, audit line, row or log shows it', async () => {
+  it("never show the engine's key in a response, audit entry, row or log", async () => {
     const secret = `sk-${uniqueId()}${uniqueId()}`;
     const { id } = await newDeployment(await newModel(), { apiKey: secret });
     const changed = await send('PATCH', `/deployments/${id}`, { apiKey: `${secret}-2`, weight: 3 });
@@ -140,7 +140,7 @@ describe('a deployment', () => {
     expect((await send('PATCH', `/deployments/${id}`, { apiKey: null })).json.hasApiKey).toBe(false);
   });
 
-  it('is listed by model, changed in parts and forgotten', async () => {
+  it('are listed by model, changed field by field and deleted', async () => {
     const model = await newModel();
     const [first, second] = [await newDeployment(model), await newDeployment(model)];
     const changed = await send('PATCH', `/deployments/${first.id}`, { enabled: false });
@@ -152,13 +152,13 @@ describe('a deployment', () => {
   });
 });
 
-describe('the reason of an act', () => {
+describe('the reason of an operator action', () => {
   const reasonsOf = async (id: string): Promise<readonly string[]> => {
     const { json } = await send('GET', `/audit-log?resourceId=${encodeURIComponent(id)}`);
     return json.items.map(({ action, reason }: { action: string; reason: string }) => `${action}: ${reason}`);
   };
 
-  it('is kept with what was done to models and deployments, and is no field of theirs', async () => {
+  it('is recorded for models and deployments, and is not one of their fields', async () => {
     const name = await newModel({ reason: 'asked for by many' });
     expect(await reasonsOf(name)).toEqual(['model.created: asked for by many']);
     const { id, reason } = await newDeployment(name, { reason: 'first engine' });
@@ -172,7 +172,7 @@ describe('the reason of an act', () => {
     ]);
   });
 
-  it('is kept with reserved terms and withdrawn discounts', async () => {
+  it('is recorded for reserved terms and withdrawn discounts', async () => {
     const term = await send('POST', '/reserve-options', {
       ...{ machineType: 'virtual-machine', gpuType: 'h100', region: null, termPeriodDays: 30 },
       ...{ discountPercentage: 10, earlyTerminationRefundPercentage: 0, reason: 'autumn' },

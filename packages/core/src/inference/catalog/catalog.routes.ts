@@ -21,11 +21,11 @@ export interface CatalogRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly sealer: Sealer;
-  /** Writes what has changed to the gateway book, at once and as far as possible. */
+  /** Writes changes to the key feed at once, as far as possible. */
   readonly flushKeyFeed: () => Promise<void>;
 }
 
-/** Operators: which models are offered, and where they run. */
+/** Operator routes for models and deployments. */
 export function serveCatalog(routes: CatalogRoutes): void {
   serveModels(routes);
   serveDeployments(routes);
@@ -104,7 +104,7 @@ function serveDeployments({ server, operations, db, sealer, flushKeyFeed }: Cata
   );
 }
 
-/** What was left out of a change is left as it is. */
+/** Fields that a change omits keep their values. */
 function definedFields<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   const defined = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(defined) as { [K in keyof T]: Exclude<T[K], undefined> };
@@ -114,7 +114,7 @@ function orgIdsOf(ids: readonly string[] | null): readonly OrgId[] | null {
   if (ids === null) return null;
   return ids.map((text, index) => {
     const id = parseId('org', text);
-    if (id === null) throw invalidField(['visibleTo', index], 'is no organisation');
+    if (id === null) throw invalidField(['visibleTo', index], 'is not an organisation id');
     return id;
   });
 }

@@ -21,7 +21,7 @@ import {
   updateModelRow,
 } from './catalog.store.ts';
 
-/** What operators do with the catalog. Gateways hear of it through the gateway book, which follows the tables. */
+/** Operator changes of the catalog. Gateways receive them through the key feed, which follows the tables. */
 
 export interface NewModel extends ModelSettings {
   readonly name: string;
@@ -90,31 +90,31 @@ function nameTakenFault(names: readonly string[]): Fault {
   });
 }
 
-/** What the shapes of the fields cannot say. */
+/** Checks that the schemas of the fields cannot express. */
 async function validateModelSettings(tx: Tx, name: string, settings: ModelSettings): Promise<void> {
   const { aliases, fallbacks, visibleTo, modality } = settings;
-  if (new Set(aliases).size !== aliases.length) throw invalidField('aliases', 'must not name one twice');
-  if (aliases.includes(name)) throw invalidField('aliases', 'must be other names than its own');
+  if (new Set(aliases).size !== aliases.length) throw invalidField('aliases', 'must not contain duplicates');
+  if (aliases.includes(name)) throw invalidField('aliases', "must not contain the model's own name");
   if (new Set(fallbacks).size !== fallbacks.length)
-    throw invalidField('fallbacks', 'must not name one twice');
+    throw invalidField('fallbacks', 'must not contain duplicates');
   const found = new Map((await findModels(tx, fallbacks)).map((model) => [model.name, model]));
   fallbacks.forEach((fallback, index) => {
     const other = found.get(fallback);
     if (other === undefined || fallback === name) {
-      throw invalidField(['fallbacks', index], 'must be the name of another model of the catalog');
+      throw invalidField(['fallbacks', index], 'must be the name of another model in the catalog');
     }
     if (other.modality !== modality) {
-      throw invalidField(['fallbacks', index], `must be of the same modality, ${modality}`);
+      throw invalidField(['fallbacks', index], `must have the same modality, ${modality}`);
     }
   });
   const [outsider] = await findUnknownOrganisations(tx, visibleTo ?? []);
-  if (outsider !== undefined) throw invalidField('visibleTo', `names ${outsider}, which is no organisation`);
+  if (outsider !== undefined) throw invalidField('visibleTo', `contains ${outsider}, which does not exist`);
 }
 
 export interface NewDeployment extends Omit<DeploymentSettings, 'upstreamModel'> {
   readonly model: string;
   readonly engine: Deployment['engine'];
-  /** Null: the engine knows the model by its own name. */
+  /** Null: the engine uses the same name for the model. */
   readonly upstreamModel: string | null;
   readonly apiKey: string | null;
 }
@@ -143,7 +143,7 @@ export async function createDeployment(
 }
 
 export interface DeploymentChange extends Partial<DeploymentSettings> {
-  /** Null takes it away. */
+  /** Null removes the key. */
   readonly apiKey?: string | null;
 }
 
@@ -172,7 +172,7 @@ export async function updateDeployment(
   return after;
 }
 
-/** Gateways send nothing new there within a second; what runs there finishes. */
+/** Gateways stop sending new requests within a second; running requests finish. */
 export async function deleteDeployment(tx: Tx, cause: AuditContext, id: DeploymentId): Promise<void> {
   const before = await lockDeployment(tx, id);
   if (before === null) throw new Fault('DEPLOYMENT_NOT_FOUND');
@@ -184,7 +184,7 @@ export async function deleteDeployment(tx: Tx, cause: AuditContext, id: Deployme
   });
 }
 
-/** Seals engines' keys anew that were sealed with a key that is no longer the active one. */
+/** Seals engine keys again that were sealed with an older key. */
 export async function resealDeployments(db: Db, sealer: Sealer, log: Pick<Logger, 'error'>): Promise<void> {
   for (const { id, sealedApiKey } of await listSealedKeys(db)) {
     const resealed = resealKey(sealer, id, sealedApiKey, log);
@@ -195,19 +195,22 @@ export async function resealDeployments(db: Db, sealer: Sealer, log: Pick<Logger
   }
 }
 
-/** Null when there is nothing to do, or nothing that can be done. */
+/** Null if the key is current or cannot be opened. */
 function resealKey(sealer: Sealer, id: DeploymentId, old: string, log: Pick<Logger, 'error'>): string | null {
   try {
     return sealer.needsRotation(old) ? sealer.reseal(old, sealContextOf(id)) : null;
   } catch (error) {
-    log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; enter it again');
+    log.error(
+      { err: error, deployment: id },
+      'cannot open the sealed engine key of a deployment; enter the key again',
+    );
     return null;
   }
 }
 
 function requireAddress(text: string): string {
   const address = baseAddress(text);
-  if (address === null) throw invalidField('address', 'must have no user, password, query or fragment');
+  if (address === null) throw invalidField('address', 'must not contain a user, password, query or fragment');
   return address;
 }
 
@@ -215,7 +218,7 @@ function sealKey(sealer: Sealer, id: DeploymentId, apiKey: string | null): strin
   return apiKey === null ? null : sealer.seal(apiKey, sealContextOf(id));
 }
 
-/** For the audit log: everything but the key. */
+/** For the audit log: without the key. */
 function auditFieldsOf(deployment: Deployment): Readonly<Record<string, unknown>> {
   const { model, engine, address, upstreamModel, region, weight, maxConcurrency, enabled } = deployment;
   const hasApiKey = deployment.sealedApiKey !== null;

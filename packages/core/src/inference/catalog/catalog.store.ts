@@ -4,7 +4,7 @@ import { sql, type Selectable } from 'kysely';
 import type { EngineKind } from '../key-feed.ts';
 import type { Deployment, DeploymentSettings, InputModality, Model, ModelSettings } from './catalog.ts';
 
-/** All SQL about models, their names and their deployments. They are the operator's: no tenant owns a row. */
+/** All SQL about models, their names and deployments. They belong to the operator: no tenant owns a row. */
 
 interface PageRequest<Position> {
   readonly limit: number;
@@ -30,7 +30,7 @@ function toModel(row: ModelRow): Model {
     name: row.name,
     mode: row.mode,
     modality: row.modality,
-    // A check of the table: only these.
+    // A table constraint allows only these.
     inputModalities: row.input_modalities as InputModality[],
     contextLength: row.context_length,
     maxOutputTokens: row.max_output_tokens,
@@ -72,13 +72,13 @@ export async function findModels(reader: Reader, names: readonly string[]): Prom
   return rows.map(toModel);
 }
 
-/** Those who change one model take turns. */
+/** Serializes changes of one model. */
 export async function lockModel(tx: Tx, name: string): Promise<Model | null> {
   await sql`select 1 from inference_models where name = ${name} for update`.execute(tx.kysely);
   return findModel(tx, name);
 }
 
-/** By name; one more than the limit, if there is one. */
+/** By name; one more than the limit, if it exists. */
 export async function listModels(reader: Reader, page: PageRequest<string>): Promise<readonly Model[]> {
   let query = modelsQuery(reader)
     .orderBy('model.name')
@@ -88,7 +88,6 @@ export async function listModels(reader: Reader, page: PageRequest<string>): Pro
   return rows.map(toModel);
 }
 
-/** Those that everybody may call, by name. */
 export async function listPublicModels(reader: Reader): Promise<readonly Model[]> {
   const rows = await modelsQuery(reader)
     .where('model.mode', '=', 'live')
@@ -99,7 +98,7 @@ export async function listPublicModels(reader: Reader): Promise<readonly Model[]
   return rows.map(toModel);
 }
 
-/** False when there is a model of that name. */
+/** False if a model with this name exists. */
 export async function insertModel(
   tx: Tx,
   name: string,
@@ -124,7 +123,7 @@ export async function updateModelRow(tx: Tx, name: string, settings: ModelSettin
     .execute();
 }
 
-/** The model's own name and its aliases, from now on. Answers those that mean another model already. */
+/** Sets the model's name and aliases. Returns the names that belong to another model. */
 export async function setModelNames(tx: Tx, model: string, aliases: readonly string[]): Promise<string[]> {
   const wanted = [model, ...aliases];
   await tx.kysely
@@ -134,7 +133,7 @@ export async function setModelNames(tx: Tx, model: string, aliases: readonly str
     .execute();
   await tx.kysely
     .insertInto('inference_model_names')
-    // In one order for all, so that two who want each other's names do not wait for one another.
+    // Sorted, so that two concurrent changes cannot deadlock.
     .values(wanted.toSorted().map((name) => ({ name, model })))
     .onConflict((conflict) => conflict.doNothing())
     .execute();
@@ -152,7 +151,7 @@ function toDeployment(row: Selectable<Tables['inference_deployments']>): Deploym
   return {
     id: fromUuid('dep', row.id),
     model: row.model,
-    // A check of the table: only these.
+    // A table constraint allows only these.
     engine: row.engine as EngineKind,
     address: row.address,
     upstreamModel: row.upstream_model,
@@ -180,7 +179,7 @@ function deploymentRow(settings: DeploymentSettings & Pick<Deployment, 'sealedAp
   };
 }
 
-/** By id; one more than the limit, if there is one. */
+/** By id; one more than the limit, if it exists. */
 export async function listDeployments(
   reader: Reader,
   filter: { readonly model: string | null },
@@ -197,7 +196,6 @@ export async function listDeployments(
   return rows.map(toDeployment);
 }
 
-/** Those that gateways may route to. */
 export async function findEnabledDeployments(
   reader: Reader,
   models: readonly string[],
@@ -273,7 +271,7 @@ export async function listSealedKeys(
   return rows.map((row) => ({ id: fromUuid('dep', row.id), sealedApiKey: row.sealed_api_key ?? '' }));
 }
 
-/** Unless it has been changed meanwhile. */
+/** Only if it has not changed meanwhile. */
 export async function replaceSealedKey(tx: Tx, id: DeploymentId, from: string, to: string): Promise<void> {
   await tx.kysely
     .updateTable('inference_deployments')
@@ -283,7 +281,7 @@ export async function replaceSealedKey(tx: Tx, id: DeploymentId, from: string, t
     .execute();
 }
 
-/** False when somebody else has noted another health meanwhile. */
+/** False if another worker has recorded a different health meanwhile. */
 export async function setHealth(
   tx: Tx,
   id: DeploymentId,

@@ -1,12 +1,12 @@
 import type { DeploymentId, OrgId } from '@millrace/platform/ids';
 import type { EngineKind, ModelEntry } from '../key-feed.ts';
 
-/** The words of the catalog as values. Stores turn rows into these, routes turn these into answers. */
+/** Values of the catalog: stores convert rows to them, routes convert them to responses. */
 
 export type Modality = ModelEntry['modality'];
 export type InputModality = ModelEntry['inputModalities'][number];
 
-/** What an operator decides of a model. */
+/** Settings of a model that an operator chooses. */
 export interface ModelSettings {
   readonly modality: Modality;
   readonly inputModalities: readonly InputModality[];
@@ -16,7 +16,7 @@ export interface ModelSettings {
   readonly enabled: boolean;
   readonly aliases: readonly string[];
   readonly fallbacks: readonly string[];
-  /** Null: everyone. */
+  /** Null: all organisations. */
   readonly visibleTo: readonly OrgId[] | null;
   readonly requestsPerMinute: number | null;
 }
@@ -28,7 +28,7 @@ export interface Model extends ModelSettings {
   readonly updatedAt: Date;
 }
 
-/** What an operator decides of a deployment, its engine's key apart. */
+/** Settings of a deployment that an operator chooses, without the engine's key. */
 export interface DeploymentSettings {
   readonly address: string;
   readonly upstreamModel: string;
@@ -49,10 +49,7 @@ export interface Deployment extends DeploymentSettings {
   readonly updatedAt: Date;
 }
 
-/**
- * The address as adapters take it: without a trailing slash, and without the `/v1` that people copy along. Null when it
- * holds what no base address has: a password, a query, a fragment.
- */
+/** Removes a trailing slash and a copied `/v1`, as adapters expect. Null if the address has a password, query or fragment. */
 export function baseAddress(text: string): string | null {
   const url = new URL(text);
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') return null;
@@ -60,7 +57,6 @@ export function baseAddress(text: string): string | null {
   return `${url.origin}${path}`;
 }
 
-/** Where a deployment's key is sealed for. */
 export function sealContextOf(id: DeploymentId) {
   return { table: 'inference_deployments', column: 'sealed_api_key', rowId: id } as const;
 }

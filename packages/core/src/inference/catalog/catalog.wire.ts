@@ -1,7 +1,7 @@
 import type { ResponseBody, Contract } from '@millrace/contract';
 import type { Deployment, Model } from './catalog.ts';
 
-/** Values of the catalog as answers of the API. */
+/** Converts values of the catalog to API responses. */
 
 type Operations = Contract['operations'];
 

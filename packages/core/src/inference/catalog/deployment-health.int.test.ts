@@ -41,7 +41,7 @@ async function insert(address: string, enabled = true): Promise<Deployment> {
 }
 
 describe(failingLoop('watch deployments'), () => {
-  it('the health of deployments follows what they answer, each for itself, and is dated by its changes', async () => {
+  it('records the health of each deployment separately, with the time of its last change', async () => {
     const [well, down, off] = [
       await insert('http://well.example'),
       await insert('http://gone.example'),
@@ -63,8 +63,8 @@ describe(failingLoop('watch deployments'), () => {
       const found = await listDeployments(database.db, { model: null }, { limit: 10, after: null });
       return new Map(found.map((each) => [each.id, each]));
     };
-    // Each is written for itself, so both are waited for.
-    await eventually({ what: 'a first look' }, async () => {
+    // Each deployment is written separately, so wait for both.
+    await eventually({ what: 'the first probe' }, async () => {
       const seen = await healths();
       return seen.get(down.id)?.health === 'down' && seen.get(well.id)?.health !== 'unknown';
     });
@@ -73,7 +73,7 @@ describe(failingLoop('watch deployments'), () => {
     expect(probed[0]?.apiKey).toBe('sk');
 
     response = 'degraded';
-    await eventually({ what: 'a second look' }, async () => {
+    await eventually({ what: 'the second probe' }, async () => {
       await clock.advance(10_000);
       return (await healths()).get(well.id)?.health === 'degraded';
     });
@@ -83,7 +83,7 @@ describe(failingLoop('watch deployments'), () => {
   });
 
   it.each<ItemPoison>(['throws', 'hangs'])(
-    'whose engine %s delays no check of other deployments, in this round and in the next ones',
+    'whose engine %s does not delay probes of other deployments, in this round and the next',
     async (how) => {
       await insert(`http://${how}-bad.example`);
       const well = await insert(`http://${how}-well.example`);
@@ -96,7 +96,7 @@ describe(failingLoop('watch deployments'), () => {
       });
       for (const health of ['healthy', 'degraded', 'healthy'] as const) {
         response = health;
-        await eventually({ what: `a look that finds it ${health}` }, async () => {
+        await eventually({ what: `a probe that finds it ${health}` }, async () => {
           await clock.advance(1_000);
           const found = await listDeployments(database.db, { model: null }, { limit: 10, after: null });
           return found.find(({ id }) => id === well.id)?.health === health;

@@ -8,10 +8,7 @@ import { sealContextOf, type Deployment } from './catalog.ts';
 import { listDeployments, setHealth } from './catalog.store.ts';
 import { probeDeployments } from '../loops.ts';
 
-/**
- * Whether deployments answer, for operators to look at. Gateways judge by what they see themselves and know nothing of
- * this.
- */
+/** Records whether deployments respond, for operators. Gateways do not use it: they monitor deployments themselves. */
 
 const probeIntervalMs = 10_000;
 const pageSize = 200;
@@ -20,7 +17,7 @@ export interface ProbedEngine extends Pick<Deployment, 'engine' | 'address'> {
   readonly apiKey: string | null;
 }
 
-/** Asks an engine how it is, in bounded time. A rejection is `down`. */
+/** Probes the health of an engine, in bounded time. A rejection means `down`. */
 export type ProbeEngine = (engine: ProbedEngine) => Promise<Deployment['health']>;
 
 export interface DeploymentHealthOptions {
@@ -31,7 +28,7 @@ export interface DeploymentHealthOptions {
   readonly probe: ProbeEngine;
 }
 
-/** Several workers may watch at once: a health is written only where it changes. */
+/** Several workers can probe at once: a health is written only if it changes. */
 export function monitorDeployments(options: DeploymentHealthOptions): Loop {
   const { db, clock, log } = options;
 
@@ -43,7 +40,10 @@ export function monitorDeployments(options: DeploymentHealthOptions): Loop {
       (tx) => setHealth(tx, deployment.id, deployment.health, health),
     );
     if (isChanged)
-      log.info({ deployment: deployment.id, from: deployment.health, to: health }, 'a deployment changed');
+      log.info(
+        { deployment: deployment.id, from: deployment.health, to: health },
+        'the health of a deployment changed',
+      );
   }
 
   const runner = createItemRunner(probeDeployments, { clock, log });

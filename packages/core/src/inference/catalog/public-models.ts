@@ -5,11 +5,11 @@ import { listPublicModels } from './catalog.store.ts';
 
 export interface PublicModel {
   readonly model: Model;
-  /** What those without a contract pay now. */
+  /** The current list price, for organisations without a contract. */
   readonly price: FrozenModelPrice;
 }
 
-/** The models that everybody may call, with their list prices, for those who have not signed in yet. */
+/** The public models with their list prices, for visitors who have not signed in. */
 export async function readPublicModels(reader: Reader, now: Date): Promise<readonly PublicModel[]> {
   const models = await listPublicModels(reader);
   if (models.length === 0) return [];

@@ -5,12 +5,12 @@ import type { ModelPriceTimelines } from '../../prices/index.ts';
 import type { KeyEntry, ModelEntry, OrganisationEntry } from '../key-feed.ts';
 import type { Deployment, Model } from '../catalog/catalog.ts';
 
-/** What the gateway book says of a row. Pure, and in one order of fields: equal facts are equal text. */
+/** Converts rows to key feed entries. Pure, with a fixed order of fields, so that equal values are equal text. */
 
-/** A key that was revoked this long ago is not told apart from one that never was. */
+/** Keys that were revoked longer ago are removed and then rejected as unknown. */
 const revokedRetentionMs = 30 * 86_400_000;
 
-/** A key with all that decides what it may do. */
+/** A key with everything that determines its rights. */
 export interface KeyRecord {
   readonly keyId: KeyId;
   readonly publicId: string;
@@ -23,10 +23,10 @@ export interface KeyRecord {
   readonly expiresAt: Date | null;
   readonly revokedAt: Date | null;
   readonly revokedReason: string | null;
-  /** Of its user in the organisation; null when they left. */
+  /** The role of its user in the organisation; null if the user has left. */
   readonly role: Role | null;
   readonly platformRoles: readonly PlatformRole[];
-  /** The budgets that stop its requests. */
+  /** The budgets that can stop its requests. */
   readonly budgetIds: readonly BudgetId[];
 }
 
@@ -50,7 +50,7 @@ export function keyEntryOf(key: KeyRecord, nowMs: number): KeyEntry | null {
   };
 }
 
-/** An end that is only a matter of time is judged by the clock of whoever is asked. */
+/** Expiry is not included: gateways check it by their own clock. */
 function refusedForOf(key: KeyRecord): KeyEntry['refusedFor'] {
   if (key.revokedReason === 'expired') return 'API_KEY_EXPIRED';
   return key.revokedAt === null && key.role !== null ? null : 'API_KEY_REVOKED';
@@ -59,12 +59,12 @@ function refusedForOf(key: KeyRecord): KeyEntry['refusedFor'] {
 export interface OrganisationRecord {
   readonly orgId: OrgId;
   readonly isSuspended: boolean;
-  /** Its first deposits have lifted its rate limit. */
+  /** Whether its first deposits have raised its rate limit. */
   readonly isFunded: boolean;
 }
 
 export interface RateSettings {
-  /** Requests a minute of an organisation before its first deposits. */
+  /** Requests per minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
   readonly fundedRpm: number;
 }
@@ -81,12 +81,12 @@ export function organisationEntryOf(facts: OrganisationRecord, rates: RateSettin
 
 export interface ModelRecord {
   readonly model: Model;
-  /** Those that are switched on, with their engines' keys. */
+  /** Enabled deployments with their engine keys. */
   readonly deployments: readonly { readonly deployment: Deployment; readonly apiKey: string | null }[];
   readonly prices: ModelPriceTimelines;
 }
 
-/** Null for a model that is switched off: it does not exist. */
+/** Null for a disabled model, which gateways must not know. */
 export function modelEntryOf({ model, deployments, prices }: ModelRecord): ModelEntry | null {
   if (!model.enabled) return null;
   return {

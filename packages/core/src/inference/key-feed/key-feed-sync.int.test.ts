@@ -76,7 +76,7 @@ function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
   return database.db.transaction({ name: 'test', isolation: 'read committed' }, work);
 }
 
-/** Changes rows behind the application's back: only the triggers can know of it. */
+/** Changes rows without the application, so that only triggers record the change. */
 async function statement(text: string, values: readonly unknown[] = []): Promise<void> {
   await database.query(text, [...values]);
 }
@@ -133,8 +133,8 @@ const place = {
   enabled: true,
 } as const;
 
-describe('a key in the gateway book', () => {
-  it('stands there with what its user may do, once its transaction is flushed', async () => {
+describe('the key feed entry of a key', () => {
+  it('has the rights of its user once its transaction is flushed', async () => {
     const key = await newKey();
     await sync.flush();
     const entry = await readKey(key);
@@ -153,7 +153,7 @@ describe('a key in the gateway book', () => {
       `update api_keys set revoked_at = now(), revoked_reason = 'revoked', next_action_at = null where id = $1`,
     ],
     ['without its user', 'delete from members where org_id = (select org_id from api_keys where id = $1)'],
-  ])('is refused there when it is %s, by whatever hand', async (_, change) => {
+  ])('is rejected when it is %s, also by a manual statement', async (_, change) => {
     const key = await newKey();
     await sync.flush();
     await statement(change, [toUuid(key.id)]);
@@ -168,7 +168,7 @@ describe('a key in the gateway book', () => {
     expect((await readKey(key))?.scopes).not.toContain('inference:write');
   });
 
-  it('names the budgets of its own that stop it, not those that only tell, nor those that the pot is held against', async () => {
+  it('has the enforced budgets of the key, not notifying ones or those of the organisation', async () => {
     const [key, other] = [await newKey(), await newKey()];
     const budget = (
       name: string,
@@ -192,7 +192,7 @@ describe('a key in the gateway book', () => {
     expect((await readKey(key))?.budgetIds).toEqual([]);
   });
 
-  it('and its organisation follow a suspension and a first deposit', async () => {
+  it('follows a suspension and a first deposit, and so does that of its organisation', async () => {
     await statement(`update organisations set status = 'suspended', suspended_at = now() where id = $1`, [
       toUuid(tenant.orgId),
     ]);
@@ -205,7 +205,7 @@ describe('a key in the gateway book', () => {
     });
   });
 
-  it('is refused within a second of the commit although nobody was told, by the loop of any process', async () => {
+  it('is rejected within a second of the commit by the loop of any process, without a flush', async () => {
     const key = await newKey();
     await sync.flush();
     run(sync.start());
@@ -219,8 +219,8 @@ describe('a key in the gateway book', () => {
   });
 });
 
-describe('a model in the gateway book', () => {
-  it('stands there with names, deployments, opened keys and prices from now on, contracts included', async () => {
+describe('the key feed entry of a model', () => {
+  it('has names, deployments, unsealed keys and prices from now on, including contracts', async () => {
     const name = `maker/${tenant.orgId}`;
     await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name, aliases: [`${name}:latest`], visibleTo: [tenant.orgId] });
@@ -273,7 +273,7 @@ describe('a model in the gateway book', () => {
     ]);
   });
 
-  it('goes when it is switched off and comes back, and hears of each change once', async () => {
+  it('is removed while the model is disabled, and each change is written once', async () => {
     const name = `maker/off-${tenant.orgId}`;
     await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
     await sync.flush();
@@ -288,7 +288,7 @@ describe('a model in the gateway book', () => {
     expect(await readModel(name)).toMatchObject({ name });
   });
 
-  it('stands there without a deployment whose key cannot be opened', async () => {
+  it('leaves out a deployment whose key cannot be unsealed', async () => {
     const name = `maker/sealed-${tenant.orgId}`;
     const [broken, sound] = await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name });
@@ -305,9 +305,9 @@ describe('a model in the gateway book', () => {
   });
 });
 
-describe('a row that cannot be read', () => {
+describe('a row that cannot be converted', () => {
   describe(failingLoop('write the gateway book'), () => {
-    it('600 changes of a model that cannot be written do not hide a revoked key', async () => {
+    it('of a model with 600 changes does not hide a revoked key', async () => {
       const key = await newKey();
       await expect.poll(() => sync.flush().then(() => readKey(key))).toMatchObject({ refusedFor: null });
       const name = `maker/stuck-${tenant.orgId}`;
@@ -335,7 +335,7 @@ describe('a row that cannot be read', () => {
     });
 
     it.each<ItemPoison>(['throws', 'hangs'])(
-      'whose write to the broker %s delays no other entry',
+      'whose write to NATS %s does not delay other entries',
       async (how) => {
         const name = `maker/unwritten-${tenant.orgId}`;
         const hanging = Promise.withResolvers<never>();
@@ -349,12 +349,12 @@ describe('a row that cannot be read', () => {
         const flushed = failing.flush();
         await expect.poll(() => readKey(key)).toMatchObject({ refusedFor: null });
         expect(await readModel(name)).toBeNull();
-        if (how === 'hangs') hanging.reject(new Error('The write was given up.'));
+        if (how === 'hangs') hanging.reject(new Error('The write was cancelled.'));
         await flushed;
       },
     );
 
-    it('holds up no other entry, in a flush and in a comparison', async () => {
+    it('does not delay other entries, in a flush and in a comparison', async () => {
       const name = `maker/broken-${tenant.orgId}`;
       await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
       await statement(
@@ -368,13 +368,13 @@ describe('a row that cannot be read', () => {
       expect(await readModel(name)).toBeNull();
       expect(await readKey(key)).toMatchObject({ refusedFor: null });
       run(maintainKeyFeed(options()));
-      await eventually({ what: 'a filled book' }, isFilled);
+      await eventually({ what: 'a filled key feed' }, isFilled);
     });
   });
 });
 
-describe('many writers at once', () => {
-  it('never leave an old row behind a newer one', async () => {
+describe('concurrent writers', () => {
+  it('never overwrite a newer row with an older one', async () => {
     const name = `maker/raced-${tenant.orgId}`;
     await inTransaction((tx) => createModel(tx, cause, { ...chat, name }));
     const writers = Array.from({ length: 4 }, () => createKeyFeedSync(options()));
@@ -392,49 +392,49 @@ describe('many writers at once', () => {
   });
 });
 
-describe('the keeper', () => {
-  it('makes the bucket, fills it from the database, and says so only then', async () => {
+describe('maintainKeyFeed', () => {
+  it('creates the bucket, fills it from the database, and only then sets the fill state', async () => {
     const key = await newKey();
     await dropBucket(keyFeedBucket(prefix));
     run(maintainKeyFeed(options()));
-    await eventually({ what: 'a filled book' }, isFilled);
+    await eventually({ what: 'a filled key feed' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
     expect(await readOrganisation()).not.toBeNull();
   });
 
-  it('fills it again when the broker has lost it', async () => {
+  it('fills the bucket again after NATS lost it', async () => {
     const key = await newKey();
     run(maintainKeyFeed(options()));
-    await eventually({ what: 'a filled book' }, isFilled);
+    await eventually({ what: 'a filled key feed' }, isFilled);
     await dropBucket(keyFeedBucket(prefix));
-    await eventually({ what: 'a book filled again' }, isFilled);
+    await eventually({ what: 'a key feed filled again' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
   });
 
   it.each(['{"version":0,"filledAt":"long ago"}', 'rubbish'])(
-    'fills it again where what it says of itself is %s, as another release may have left it',
+    'fills the bucket again if its fill state is %s, as another release may have written it',
     async (text) => {
       const standing = await bucket.read(KEY_FEED_FILL_STATE);
       await bucket.write(KEY_FEED_FILL_STATE, text, standing?.revision ?? 0);
       expect(await isFilled()).toBe(false);
       run(maintainKeyFeed(options()));
-      await eventually({ what: 'a book filled again' }, isFilled);
+      await eventually({ what: 'a key feed filled again' }, isFilled);
     },
   );
 
-  it('mends what differs and takes out models of another database', async () => {
+  it('repairs differences and removes models of another database', async () => {
     const key = await newKey();
     await sync.flush();
     const standing = (await bucket.read(keyFeedKeys.key(key.publicId))) ?? expect.fail('not there');
     await bucket.write(keyFeedKeys.key(key.publicId), '{"version":1}', standing.revision);
     await bucket.write(keyFeedKeys.model('stranger'), '{}', 0);
     run(maintainKeyFeed(options()));
-    await eventually({ what: 'a filled book' }, isFilled);
+    await eventually({ what: 'a filled key feed' }, isFilled);
     expect(await readKey(key)).toMatchObject({ refusedFor: null });
     expect((await bucket.read(keyFeedKeys.model('stranger')))?.value).toBeNull();
   });
 
-  it('seals the keys of engines anew when the sealing key was changed', async () => {
+  it('seals engine keys again after the sealing key was changed', async () => {
     const name = `maker/reseal-${tenant.orgId}`;
     await inTransaction(async (tx) => {
       await createModel(tx, cause, { ...chat, name });
@@ -445,7 +445,7 @@ describe('the keeper', () => {
       { id: 'next', key: new Uint8Array(32).fill(8) },
     ];
     run(maintainKeyFeed({ ...options(), sealer: createSealer({ keys, activeId: 'next' }) }));
-    await eventually({ what: 'a filled book' }, isFilled);
+    await eventually({ what: 'a filled key feed' }, isFilled);
     const onlyNext = createSealer({ keys: keys.slice(1), activeId: 'next' });
     await createKeyFeedSync({ ...options(), sealer: onlyNext }).flush();
     expect((await readModel(name))?.deployments[0]?.apiKey).toBe('sk-old');

@@ -24,9 +24,9 @@ import { resealDeployments } from '../catalog/catalog.service.ts';
 import { findModels } from '../catalog/catalog.store.ts';
 import { writeKeyFeed } from '../loops.ts';
 
-/** How often every process that can write looks for changes that nobody has written yet. */
+/** How often every api and worker looks for unwritten changes. */
 const pollIntervalMs = 250;
-/** Whoever made a change writes it at once; only after this do others do it for them. */
+/** The process that made a change writes it at once; others take over after this time. */
 const takeoverDelayMs = 200;
 const changesPerBatch = 500;
 const kinds = ['key', 'organisation', 'model'] as const;
@@ -35,10 +35,7 @@ const maintenanceIntervalMs = 1_000;
 const pageSize = 500;
 const defaultCompareIntervalMs = 900_000;
 
-const written = counter(
-  'millrace_gateway_book_writes_total',
-  'Entries of the gateway book, by what became of them.',
-);
+const written = counter('millrace_gateway_book_writes_total', 'Written key feed entries by outcome.');
 
 export interface KeyFeedSyncOptions {
   readonly db: Db;
@@ -48,14 +45,14 @@ export interface KeyFeedSyncOptions {
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly rates: RateSettings;
-  /** What a caller's answer waits for the book at most. The loops go on. */
+  /** How long a caller's response waits for the key feed at most. The loop continues after that. */
   readonly flushWithinMs?: number;
 }
 
 export interface KeyFeedSync {
-  /** Writes all that has changed up to now, as far as the broker answers in time. Never fails: the loop goes on. */
+  /** Writes all changes so far, as far as NATS responds in time. Never fails: the loop retries. */
   readonly flush: () => Promise<void>;
-  /** Begins to write what nobody else has. */
+  /** Starts to write changes that no other process has written. */
   start(): Loop;
 }
 
@@ -65,7 +62,7 @@ function createWriter(options: KeyFeedSyncOptions): KeyFeedWriter {
 }
 
 /**
- * Keeps the book behind the database. Runs in every api and worker: each writes its own changes right after their commit
+ * Keeps the key feed in step with the database. Runs in every api and worker: each writes its own changes after their commit
  * and, a moment later, those of processes that died before they could.
  */
 export function createKeyFeedSync(options: KeyFeedSyncOptions): KeyFeedSync {
@@ -75,15 +72,15 @@ export function createKeyFeedSync(options: KeyFeedSyncOptions): KeyFeedSync {
   const runner = createItemRunner(writeKeyFeed, { db, clock, log });
   const keyOf = ({ kind, ref }: Pick<KeyFeedChange, 'kind' | 'ref'>): string => `${kind} ${ref}`;
 
-  /** Returns how many changes are done. A change that fails waits for its next attempt and delays no other. */
+  /** Returns the number of written changes. A failed change waits for its next attempt and delays no other. */
   async function drain(waitedMs: number): Promise<number> {
     const changes = await listKeyFeedChanges(db, { limit: changesPerBatch, waitedMs, now: db.clock.now() });
     if (changes.length === 0) return 0;
-    // If the broker is away, no entry has failed: none is postponed.
+    // If NATS is unreachable, no entry has failed and none is postponed.
     await bucket.read(KEY_FEED_ID);
     const reached = new Set<string>();
     const distinct = new Map(changes.map((change) => [keyOf(change), change]));
-    // Keys and organisations first: a gateway refuses a revoked key as soon as it has the new entry.
+    // Keys and organisations first: a gateway rejects a revoked key as soon as it has the new entry.
     const inOrder = kinds.flatMap((kind) => [...distinct.values()].filter((change) => change.kind === kind));
     const { failed } = await runner.run(inOrder, {
       key: keyOf,
@@ -95,10 +92,10 @@ export function createKeyFeedSync(options: KeyFeedSyncOptions): KeyFeedSync {
     written.add(reached.size, { result: 'written' });
     written.add(failed, { result: 'failed' });
     const done = changes.filter((change) => reached.has(keyOf(change)));
-    // A full batch with failures may hide others behind them. Those that failed are postponed, so this ends.
+    // A full batch with failures may hide other changes. Failed changes are postponed, so this recursion ends.
     const isFull = failed > 0 && changes.length >= changesPerBatch;
     if (done.length === 0 && !isFull)
-      throw new Error(`None of ${changes.length} changes reached the gateway book.`);
+      throw new Error(`None of ${changes.length} changes could be written to the key feed.`);
     if (done.length === 0) return drain(waitedMs);
     await db.transaction({ name: 'note the gateway book', isolation: 'read committed' }, (tx) =>
       deleteKeyFeedChanges(
@@ -111,9 +108,9 @@ export function createKeyFeedSync(options: KeyFeedSyncOptions): KeyFeedSync {
 
   return {
     flush: coalesceCalls(() =>
-      withDeadline(clock, 'Writing the gateway book', flushWithinMs, () => drain(0)).then(
+      withDeadline(clock, 'Writing the key feed', flushWithinMs, () => drain(0)).then(
         () => undefined,
-        // The loop meets the same trouble and tells of it.
+        // The loop meets the same error and logs it.
         () => undefined,
       ),
     ),
@@ -124,7 +121,7 @@ export function createKeyFeedSync(options: KeyFeedSyncOptions): KeyFeedSync {
   };
 }
 
-/** Those who come while it runs share the next run: theirs must begin after they came. */
+/** Calls during a run share the next run, which starts after they were made. */
 function coalesceCalls(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null;
   let next: Promise<void> | null = null;
@@ -152,10 +149,7 @@ export interface KeyFeedMaintenanceOptions extends Omit<KeyFeedSyncOptions, 'nat
   readonly compareEveryMs?: number;
 }
 
-/**
- * Makes the bucket, fills it, and compares all of it with the database again and again: the last resort, and the whole of
- * the repair when the broker has lost it. Runs in workers.
- */
+/** Runs in workers: creates and fills the bucket, and compares it with the database periodically. */
 export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
   const { nats, clock, log, prefix, compareEveryMs = defaultCompareIntervalMs } = options;
   const name = keyFeedBucket(prefix);
@@ -164,7 +158,7 @@ export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
   const writer = createWriter(options);
   let comparedAtMs: number | null = null;
 
-  /** A bucket that took another's place has another id, or none. */
+  /** A bucket that replaced another has another id, or none. */
   async function readOrCreateBucketId(): Promise<string> {
     const standing = await bucket.read(KEY_FEED_ID);
     if (standing?.value != null) return standing.value;
@@ -173,7 +167,7 @@ export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
     return readOrCreateBucketId();
   }
 
-  /** The catalog first: gateways can serve those who are in the book already while others are still being written. */
+  /** The catalog first: gateways can then serve callers whose entries exist while others are still being written. */
   async function compareAll(signal: AbortSignal): Promise<void> {
     await resealDeployments(options.db, options.sealer, log);
     const id = await readOrCreateBucketId();
@@ -184,14 +178,14 @@ export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
     const changed = [models, ...others].reduce((sum, { written: each }) => sum + each, outsiders);
     const failed = [models, ...others].reduce((sum, { failed: each }) => sum + each, 0);
     const isNew = await markFilled('all', id);
-    if (isNew) log.info({ changed }, 'the gateway book is filled');
-    else if (changed > 0) log.warn({ changed }, 'the gateway book differed from the database');
-    // One broken row must not keep the gateways of everyone from working.
-    if (failed > 0) log.error({ failed }, 'entries of the gateway book could not be written');
+    if (isNew) log.info({ changed }, 'the key feed is filled');
+    else if (changed > 0) log.warn({ changed }, 'repaired differences between key feed and database');
+    // One row that cannot be converted must not stop all gateways.
+    if (failed > 0) log.error({ failed }, 'could not write entries of the key feed');
     comparedAtMs = clock.monotonicMs();
   }
 
-  /** Unless it is so already, or another bucket has taken the place of the one that was filled. */
+  /** False if the state is already set, or if another bucket has replaced the one that was filled. */
   async function markFilled(filled: KeyFeedFillState, id: string): Promise<boolean> {
     const standing = await bucket.read(KEY_FEED_FILL_STATE);
     const now = parseFillState(standing?.value);
@@ -215,10 +209,7 @@ export function maintainKeyFeed(options: KeyFeedMaintenanceOptions): Loop {
     }
   }
 
-  /**
-   * Models are never deleted, so one that the database does not know is from another database. Of models with parts all are
-   * looked at: parts that their entry does not name are removed.
-   */
+  /** Removes unused contract parts and models of another database: models of this database are never deleted. */
   async function removeUnknownModels(): Promise<number> {
     const models = await listModelsUnder(keyFeedKeys.allModels);
     const known = new Set((await findModels(options.db, models)).map(({ name: model }) => model));

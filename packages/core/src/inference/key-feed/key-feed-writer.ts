@@ -31,20 +31,18 @@ export interface EntryWriteResult {
 }
 
 /**
- * Writes entries of the gateway book. The order is what keeps them right, whoever else writes: first the revision that
- * stands in the bucket, then the row as the database has it now, then a write that counts only if that revision still
- * stands. So an old row never follows a newer one.
+ * Writes key feed entries. The order keeps concurrent writers correct: first read the revision in the bucket, then the row in
+ * the database, then write only if that revision is unchanged. So an old row never overwrites a newer one.
  */
 export interface KeyFeedWriter {
-  /** Brings one entry up to date, with its parts. Answers whether anything differed. */
+  /** Updates one entry with its contract parts. Returns whether anything differed. */
   writeOne(kind: KeyFeedEntryKind, ref: string): Promise<boolean>;
   /**
-   * Brings these entries up to date. Answers how many differed, and those that could not be written with the reason: a
-   * broken one holds up no other.
-   * Rejects once so many have failed and none was done that it must be the broker or the database.
+   * Updates these entries. Returns how many differed, and the failed ones with their errors; a failed entry delays no other.
+   * Rejects if so many fail without a success that NATS or the database must be the cause.
    */
   write(kind: KeyFeedEntryKind, refs: readonly string[]): Promise<EntryWriteResult>;
-  /** The same for very many, by a glance that may be behind: what it overlooks is found the next time. */
+  /** The same for very many entries, by a bulk read that may be stale: the next comparison finds what it misses. */
   compare(
     kind: KeyFeedEntryKind,
     refs: readonly string[],
@@ -64,10 +62,10 @@ export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWrite
       const result = await writePayloads(key, { standing, entries }, wanted);
       if (result === 'same') return isChanged;
       isChanged ||= result === 'written';
-      // Where there are parts, another writer may have removed one meanwhile as a leftover: looked at again.
+      // With contract parts, another writer may have removed one as unused meanwhile: check again.
       if (result === 'written' && entries.size === 0 && wanted.pieces.size === 0) return true;
     }
-    throw new Error(`The entry ${key} was changed by others at each of ${maxAttempts} attempts.`);
+    throw new Error(`Other writers changed the entry ${key} during each of ${maxAttempts} attempts.`);
   }
 
   async function readPartEntries(model: string): Promise<ReadonlyMap<string, BucketEntry>> {
@@ -76,7 +74,7 @@ export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWrite
     return entries;
   }
 
-  /** Parts before the entry that names them, leftovers after it: a gateway that is told in this order misses none. */
+  /** Parts before the entry that names them, unused parts after it: a gateway that applies this order misses none. */
   async function writePayloads(
     key: string,
     before: { readonly standing: BucketEntry | null; readonly entries: ReadonlyMap<string, BucketEntry> },
@@ -118,10 +116,10 @@ export function createKeyFeedWriter(options: KeyFeedWriterOptions): KeyFeedWrite
     async compare(kind, refs) {
       const standing = await bucket.readFromAnyReplica(refs.map((ref) => keyOf(kind, ref)));
       const wanted = await readDesired(options, kind, refs).catch(() => null);
-      // A page with a row that cannot be read is gone through one by one.
+      // A page with a row that cannot be converted is written one by one.
       if (wanted === null) return { written: 0, failed: (await write(kind, refs)).failed.size };
       const textOf = (ref: string): string | null => wanted.get(ref)?.text ?? null;
-      // A glance does not show parts, so a model that has some is read again with them.
+      // The bulk read does not include contract parts, so a model that has some is read again with them.
       const divided = refs.filter((ref) => (wanted.get(ref)?.pieces.size ?? 0) > 0);
       const differing = refs.filter(
         (ref) => !divided.includes(ref) && (standing.get(keyOf(kind, ref))?.value ?? null) !== textOf(ref),
@@ -149,7 +147,7 @@ function keyOf(kind: KeyFeedEntryKind, ref: string): string {
   }
 }
 
-/** What shall stand there for each; what is not in the answer shall not stand there. */
+/** The desired entries; a ref that is not in the result must have no entry. */
 async function readDesired(
   options: KeyFeedWriterOptions,
   kind: KeyFeedEntryKind,
@@ -179,7 +177,7 @@ async function readModelPayloads(
 ): Promise<ReadonlyMap<string, EntryPayloads>> {
   const { db } = options;
   const now = options.db.clock.now();
-  // One after the other: what is committed in between is noted as a change of its own, so it is written again.
+  // Sequential reads are safe: a commit in between leaves its own change record, so the entry is written again.
   const models = await findModels(db, names);
   const deployments = await findEnabledDeployments(db, names);
   const prices = await readPricesOfModels(db, names, { since: now, orgIds: 'all' });
@@ -197,7 +195,7 @@ async function readModelPayloads(
   );
 }
 
-/** One whose key cannot be opened could not be used: the model is served by the others. */
+/** A deployment whose key cannot be opened is unusable: the others serve the model. */
 function unsealApiKey(
   { sealer, log }: KeyFeedWriterOptions,
   deployment: Deployment,
@@ -208,12 +206,15 @@ function unsealApiKey(
       { deployment, apiKey: sealedApiKey === null ? null : sealer.open(sealedApiKey, sealContextOf(id)) },
     ];
   } catch (error) {
-    log.error({ err: error, deployment: id }, 'the key of an engine cannot be opened; it is left out');
+    log.error(
+      { err: error, deployment: id },
+      'cannot open the sealed engine key of a deployment; leaving the deployment out',
+    );
     return [];
   }
 }
 
-/** Some at a time; no more are begun once one has failed. */
+/** Runs with limited concurrency, and starts no more after a failure. */
 async function forEachConcurrently(refs: readonly string[], run: (ref: string) => Promise<void>) {
   const rest = [...refs];
   const work = async (): Promise<void> => {

@@ -13,7 +13,7 @@ import { enforcedBudgetIds } from '../../ledger/index.ts';
 import type { KeyRecord, OrganisationRecord } from './key-feed-entries.ts';
 import { writeKeyFeed } from '../loops.ts';
 
-/** All SQL behind the gateway book. It is a projection of whole installations: the reads here are of no one organisation. */
+/** All SQL of the key feed. It is a projection of the whole installation, so no read is limited to an organisation. */
 
 export type KeyFeedEntryKind = 'key' | 'organisation' | 'model';
 
@@ -23,7 +23,6 @@ export interface KeyFeedChange {
   readonly ref: string;
 }
 
-/** The oldest that have waited so long. */
 export async function listKeyFeedChanges(
   reader: Reader,
   request: { readonly limit: number; readonly waitedMs: number; readonly now: Date },
@@ -54,8 +53,8 @@ export async function deleteKeyFeedChanges(tx: Tx, ids: readonly bigint[]): Prom
 type KeyRow = KeyRecordRow & { budget_ids: string[] };
 
 /**
- * A budget that only tells is none of a gateway's business: it counts when the charge is posted. Nor is one of the whole
- * organisation: what is lent to its pot is held against that already, so counting it again would halve it.
+ * Only enforced budgets of the key. A notifying budget counts when the charge is posted; a budget of the organisation is
+ * already covered by the hold of its credit lease, so counting it again would halve it.
  */
 export async function readKeyRecords(reader: Reader, publicIds: readonly string[]): Promise<KeyRecord[]> {
   const { rows } = await sql<KeyRow>`
@@ -90,7 +89,7 @@ export async function readOrganisationRecords(
   return states.map((state) => ({ ref: toUuid(state.orgId), ...state }));
 }
 
-/** All of a kind, page by page, as `ref` of their changes; of keys only those that gateways may still need to know. */
+/** All refs of a kind, in pages; of keys only those that gateways may still need. */
 export async function listRefs(
   reader: Reader,
   kind: KeyFeedEntryKind,

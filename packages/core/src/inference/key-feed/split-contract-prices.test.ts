@@ -27,7 +27,6 @@ function modelOf(orgIds: readonly string[]): ModelEntry {
 
 const orgIds = Array.from({ length: 10_000 }, () => testIds.next('org'));
 
-/** The part of each organisation. */
 function placesOf(pieces: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   return new Map(
     [...pieces].flatMap(([key, text]) =>
@@ -38,13 +37,13 @@ function placesOf(pieces: ReadonlyMap<string, string>): ReadonlyMap<string, stri
   );
 }
 
-describe('the texts of a model', () => {
-  it('are one entry with the contract prices while it is small, as gateways of earlier releases read it', () => {
+describe('modelPayloads', () => {
+  it('keeps contract prices in a small entry, as gateways of earlier releases read it', () => {
     const model = modelOf(orgIds.slice(0, 1_000));
     expect(modelPayloads(model)).toEqual({ text: JSON.stringify(model), pieces: new Map() });
   });
 
-  it('hold each contract in exactly one part, in entries far below 1 MiB', () => {
+  it('puts each contract in exactly one part, in entries far below 1 MiB', () => {
     const { text, pieces } = modelPayloads(modelOf(orgIds));
     const entry = modelEntry.parse(JSON.parse(text ?? ''));
     expect([entry.contractPrices, entry.contractParts]).toEqual([{}, pieces.size]);
@@ -60,7 +59,7 @@ describe('the texts of a model', () => {
       expect(Buffer.byteLength(part)).toBeLessThan(600_000);
   });
 
-  it('keep an organisation in its part when contracts of others are removed', () => {
+  it('keeps an organisation in its part when contracts of others are removed', () => {
     const before = modelPayloads(modelOf(orgIds)).pieces;
     const after = modelPayloads(modelOf(orgIds.slice(100))).pieces;
     expect(after.size).toBe(before.size);

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { keyFeedKeys, type ContractPartEntry, type ModelEntry } from '../key-feed.ts';
 
-/** Divides a model's entry that is too large for one message of the broker, whose limit is 1 MiB. Pure. */
+/** Splits a model entry that is too large for one NATS message (1 MiB). Pure. */
 
 /** Leaves room for the rest of the entry and for contracts that are added at the same time. */
 const maxEntryBytes = 524_288;
 const maxPieces = 4_096;
 
-/** The texts that stand in the bucket for one row. */
+/** The texts in the bucket for one row. */
 export interface EntryPayloads {
-  /** Null: no entry stands there. */
+  /** Null: no entry. */
   readonly text: string | null;
-  /** By their keys in the bucket; written before `text`, which says how many they are. */
+  /** By their keys in the bucket; written before `text`, which has their number. */
   readonly pieces: ReadonlyMap<string, string>;
 }
 
@@ -21,7 +21,7 @@ export function singlePayload(entry: object | null): EntryPayloads {
   return { text: entry === null ? null : JSON.stringify(entry), pieces: noPieces };
 }
 
-/** The contract prices stay in the model's entry while it is small: gateways of earlier releases can read only that form. */
+/** Contract prices stay in a small model entry, because older gateways can read only that form. */
 export function modelPayloads(entry: ModelEntry | null): EntryPayloads {
   const whole = singlePayload(entry);
   if (entry === null || whole.text === null || Buffer.byteLength(whole.text) <= maxEntryBytes) return whole;
@@ -55,7 +55,7 @@ function partPayload(
   return JSON.stringify({ version: 1, contractPrices } satisfies ContractPartEntry);
 }
 
-/** Depends on the organisation alone: contracts of others that come and go never move it to another part. */
+/** Depends on the organisation alone, so that contracts of others never move it to another part. */
 function organisationHash(orgId: string): number {
   return createHash('sha256').update(orgId).digest().readUInt32BE(0);
 }

@@ -4,12 +4,9 @@ import { maxRecentCost, readPricesOfModels, costBoundStart, type RequestSize } f
 import { findModels } from '../catalog/catalog.store.ts';
 import type { Model } from '../catalog/catalog.ts';
 
-/**
- * The highest believable cost of a request. Gateways report costs, and a gateway that was taken over can report any: usage above this
- * bound is recorded and not charged.
- */
+/** Limits the plausible cost of a request: a compromised gateway can report any cost, so usage above the limit is not charged. */
 
-/** The limits of the public interface. Its tests compare them with the contract. */
+/** The limits of the public API. Tests compare them with the contract. */
 export const publicApiLimits = {
   /** The number of prompts times n. */
   choices: 128,
@@ -18,18 +15,18 @@ export const publicApiLimits = {
   images: 10,
   characters: 20_000,
 } as const;
-/** The largest body that a gateway can be set to read, in bytes: a prompt has at most as many tokens. */
+/** The largest body in bytes that a gateway can be configured to read: a prompt has at most as many tokens. */
 const maxPromptTokens = 2n ** 28n;
-/** Gateways ask engines for no longer answer. */
+/** Gateways never request a longer completion from an engine. */
 const maxCompletionTokens = 2n ** 24n;
-/** Engines may count more than was asked of them; what they count beyond the reservation is the operator's cost. */
+/** Engines may count more than was requested; the operator absorbs the part beyond the reservation. */
 const toleranceFactor = 2n;
 
 type ModelSizeLimits = Pick<Model, 'modality' | 'contextLength' | 'maxOutputTokens'>;
 
 const emptyRequest = { promptTokens: 0n, completionTokens: 0n, imagePixelSteps: 0n, characters: 0n };
 
-/** The largest request that the interface and the model admit. */
+/** The largest request that the API and the model accept. */
 export function maxRequestSize({ modality, contextLength, maxOutputTokens }: ModelSizeLimits): RequestSize {
   const { choices, imageSide, imageSteps, images, characters } = publicApiLimits;
   switch (modality) {
@@ -42,7 +39,7 @@ export function maxRequestSize({ modality, contextLength, maxOutputTokens }: Mod
       const response = responses.reduce((least, length) => (length < least ? length : least));
       return {
         ...emptyRequest,
-        // Each of several prompts may fill the context. Without one, all of them share the bytes of the body.
+        // Each of several prompts can fill the context. Without a context length, all of them share the bytes of the body.
         promptTokens: context === null ? maxPromptTokens : context * BigInt(choices),
         completionTokens: response * BigInt(choices),
       };
@@ -60,8 +57,8 @@ interface ChargeSubject {
 }
 
 /**
- * The bound of each charge, by two reads for a whole batch. There is none for models without recent prices: a restored database may
- * lack them, and usage may have been deferred for longer. The lease then bounds the charge.
+ * The limit of each charge, with two reads per batch. Models without recent prices have no limit, because a restored database
+ * may lack the prices, or usage was deferred for longer. The lease then limits the charge.
  */
 export async function readMaxCosts(
   tx: Tx,

@@ -3,9 +3,9 @@ import { toUuid, type LeaseId, type RequestId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { ParsedUsage } from './parse-usage.ts';
 
-/** How far running requests have come, as their gateways said last. */
+/** Stores the latest checkpoint of each running request. */
 
-/** Who reported a request first is believed: only it goes on reporting it. */
+/** Only the gateway that reported a request first can update it. */
 function isSameOwner(one: ParsedUsage, other: ParsedUsage): boolean {
   return (
     one.orgId === other.orgId &&
@@ -14,7 +14,7 @@ function isSameOwner(one: ParsedUsage, other: ParsedUsage): boolean {
   );
 }
 
-/** Keeps the furthest of each request, unless the request is recorded already: its final event may have come first. */
+/** Keeps the furthest checkpoint of each request, unless its final event is already recorded. */
 export async function upsertCheckpoints(tx: Tx, checkpoints: readonly ParsedUsage[]): Promise<void> {
   const furthest = new Map<RequestId, ParsedUsage>();
   for (const one of checkpoints) {
@@ -49,7 +49,7 @@ export async function upsertCheckpoints(tx: Tx, checkpoints: readonly ParsedUsag
   `.execute(tx.kysely);
 }
 
-/** What is left of a lease, or of one gateway on it. Whoever calls has locked the lease. */
+/** The checkpoints of a lease, or of one gateway on it. The caller must have locked the lease. */
 export async function listCheckpoints(
   reader: Reader,
   leaseId: LeaseId,
@@ -70,7 +70,7 @@ export async function deleteCheckpoints(tx: Tx, requestIds: readonly RequestId[]
   `.execute(tx.kysely);
 }
 
-/** What came after its lease was closed stays for nobody. */
+/** Deletes checkpoints that arrived after their lease was closed, which no one will charge. */
 export async function deleteOldCheckpoints(tx: Tx, before: Date, limit: number): Promise<number> {
   const { rows } = await sql<{ request_id: string }>`
     delete from inference_checkpoints where request_id in (

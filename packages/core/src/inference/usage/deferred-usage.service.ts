@@ -20,13 +20,13 @@ import { countCharged, countUnreadable } from './usage-metrics.ts';
 import { UnreadableUsageError, parseUsage, unreadableMessage, type ParsedUsage } from './parse-usage.ts';
 import type { UsageSummary } from './usage.service.ts';
 
-/** Events in one transaction. */
+/** Events per transaction. */
 const batch = 100;
-/** In one visit of a lane: each may take a time-out of the database. Rows that failed come behind the others. */
+/** Per attempt at a group, because each failure can take a database time-out. Failed rows move behind the others. */
 const maxFailures = 3;
 const isolation = 'read committed';
 
-/** Charges deferred usage, one lane at a time. Any number of workers may run it. */
+/** Charges deferred usage, one group at a time. Any number of workers can run it. */
 export function createDeferredUsageCharger(options: {
   readonly db: Db;
   readonly log: Pick<Logger, 'warn' | 'error'>;
@@ -81,7 +81,10 @@ async function chargeOneByOne(
       await chargeRows({ db, log }, [row]);
     } catch (error) {
       if (isDataError(error) || error instanceof RangeError || error instanceof UnreadableUsageError) {
-        log.error({ err: error, stream: row.stream, seq: String(row.seq) }, 'deferred usage was put aside');
+        log.error(
+          { err: error, stream: row.stream, seq: String(row.seq) },
+          'quarantined deferred usage that cannot be charged',
+        );
         await quarantineRow(db, row, error);
         continue;
       }
@@ -91,7 +94,7 @@ async function chargeOneByOne(
   }
 }
 
-/** One transaction: what is charged is no longer deferred. */
+/** Charges and deletes the rows in one transaction. */
 async function chargeRows(
   { db, log }: { readonly db: Db; readonly log: Pick<Logger, 'error'> },
   found: readonly DeferredRow[],
@@ -104,10 +107,7 @@ async function chargeRows(
   });
   countCharged(recorded);
   if (recorded.overpriced > 0) {
-    log.error(
-      { count: recorded.overpriced },
-      'usage above the highest possible cost of its model was not charged',
-    );
+    log.error({ count: recorded.overpriced }, 'usage above the maximum cost of its model was not charged');
   }
 }
 

@@ -12,9 +12,9 @@ import {
 } from '@millrace/platform/ids';
 import { usageEvent, type UsageEvent } from './usage-event.ts';
 
-/** What stands in a message of the usage stream. Pure: what cannot be read is said, never thrown. */
+/** Parses messages of the usage stream. Pure: an unreadable event is returned, never thrown. */
 
-/** An event whose every part fits the columns it goes to. */
+/** An event whose values all fit their columns. */
 export interface ParsedUsage {
   readonly event: UsageEvent;
   readonly requestId: RequestId;
@@ -25,19 +25,18 @@ export interface ParsedUsage {
   readonly budgets: readonly BudgetId[];
   readonly priceIds: readonly PriceId[];
   readonly reserved: bigint;
-  /** What is charged: what was reported, and never above what was reserved. */
+  /** The charge: the reported amount, at most the reservation. */
   readonly amount: bigint;
   readonly priced: bigint;
 }
 
-/** Usage with its place in a message of the stream. */
 export interface PositionedUsage extends ParsedUsage {
-  /** Which event of the message. */
+  /** The index of the event in its message. */
   readonly position: number;
 }
 
 export interface UnreadableEvent {
-  /** Which event of the message. */
+  /** The index of the event in its message. */
   readonly position: number;
   readonly problem: string;
   readonly payload: string;
@@ -49,7 +48,7 @@ export interface ParsedMessage {
   readonly unreadable: readonly UnreadableEvent[];
 }
 
-/** A dollar amount that a JSON number can hold, which is also what a pot can count. */
+/** The largest amount that a JSON number and a credit lease can hold. */
 const maxAmount = BigInt(Number.MAX_SAFE_INTEGER);
 const maxTimeMs = Date.UTC(2200, 0, 1);
 const maxProblemLength = 1_000;
@@ -60,21 +59,21 @@ export class UnreadableUsageError extends Error {
 
 function parseIdOf<K extends IdKind>(kind: K, text: string): IdOf<K> {
   const id = parseId(kind, text);
-  if (id === null) throw new UnreadableUsageError(`not an id of the kind ${kind}: ${text.slice(0, 100)}`);
+  if (id === null) throw new UnreadableUsageError(`expected an id of kind ${kind}: ${text.slice(0, 100)}`);
   return id;
 }
 
 function parseAmount(text: string): bigint {
   const amount = BigInt(text);
-  if (amount > maxAmount) throw new UnreadableUsageError(`more than a request can cost: ${text}`);
+  if (amount > maxAmount) throw new UnreadableUsageError(`amount out of range: ${text}`);
   return amount;
 }
 
 function requireTime(ms: number): void {
-  if (ms < 0 || ms > maxTimeMs) throw new UnreadableUsageError(`not a time: ${ms}`);
+  if (ms < 0 || ms > maxTimeMs) throw new UnreadableUsageError(`time out of range: ${ms}`);
 }
 
-/** PostgreSQL keeps neither NUL nor half a surrogate pair, and words of engines may hold either. */
+/** PostgreSQL stores neither NUL nor half a surrogate pair, and texts of engines may contain either. */
 function storable(text: string): string {
   return text.toWellFormed().replaceAll('\u0000', '');
 }
@@ -98,12 +97,10 @@ export function parseUsage(value: unknown): ParsedUsage {
   const event = withStorableStrings(usageEvent.parse(value));
   requireTime(event.createdAtMs);
   for (const { startedAtMs } of event.attempts) requireTime(startedAtMs);
-  if (!/^[A-Za-z0-9._-]{1,100}$/.test(event.gatewayId))
-    throw new UnreadableUsageError('not the id of a gateway');
-  if (event.model === '' || event.model.length > 200)
-    throw new UnreadableUsageError('not the name of a model');
+  if (!/^[A-Za-z0-9._-]{1,100}$/.test(event.gatewayId)) throw new UnreadableUsageError('invalid gateway id');
+  if (event.model === '' || event.model.length > 200) throw new UnreadableUsageError('invalid model name');
   if ((event.leaseId === null) !== (event.mode === 'test')) {
-    throw new UnreadableUsageError('live usage has a lease, and test usage none');
+    throw new UnreadableUsageError('live usage must have a lease, and test usage must not');
   }
   const reserved = parseAmount(event.reservedNanoUsd);
   const amount = parseAmount(event.amountNanoUsd);
@@ -128,11 +125,11 @@ function problemOf(error: unknown): string {
 
 function eventsOf(value: unknown): readonly unknown[] {
   const { events } = value as { events?: unknown };
-  if (!Array.isArray(events)) throw new UnreadableUsageError('a batch without events');
+  if (!Array.isArray(events)) throw new UnreadableUsageError('the batch has no events');
   return events as unknown[];
 }
 
-/** One event that is wrong does not take the others of its message with it. */
+/** An invalid event does not affect the others of its message. */
 function parseBatch(text: string): ParsedMessage {
   const usage: PositionedUsage[] = [];
   const unreadable: UnreadableEvent[] = [];
@@ -146,25 +143,25 @@ function parseBatch(text: string): ParsedMessage {
   return { usage, ends: [], unreadable };
 }
 
-/** By the last word of its subject: a batch of usage, or the end of a gateway's epochs. */
+/** The last token of the subject says whether it is a batch of usage or an end marker. */
 export function parseMessage(message: { readonly subject: string; text(): string }): ParsedMessage {
   const text = message.text();
   try {
     if (message.subject.endsWith('.batch')) return parseBatch(text);
     if (!message.subject.endsWith('.end'))
-      throw new UnreadableUsageError(`nothing is known of ${message.subject}`);
+      throw new UnreadableUsageError(`unknown subject ${message.subject}`);
     return { usage: [], ends: [epochEndSchema.parse(JSON.parse(text))], unreadable: [] };
   } catch (error) {
     return unreadableMessage(text, error);
   }
 }
 
-/** One request of a message put aside. */
+/** Quarantines one request of a message. */
 export function rejectedUsage({ event, position }: PositionedUsage, error: unknown): UnreadableEvent {
   return { position, problem: problemOf(error), payload: storable(JSON.stringify(event)) };
 }
 
-/** All of a message put aside. */
+/** Quarantines a whole message. */
 export function unreadableMessage(text: string, error: unknown): ParsedMessage {
   return {
     usage: [],

@@ -31,8 +31,8 @@ const costs = async (requestIds: readonly string[], key = acme.owner.key) => {
   return { status: response.status, requests: response.json.requests as unknown };
 };
 
-describe('the cost of requests', () => {
-  it('is told for the own ones, in the order asked, each once, and for nothing else', async () => {
+describe('getRequestCost', () => {
+  it("returns the organisation's own requests only, in the requested order, each once", async () => {
     const [first, second, foreign] = await Promise.all([
       insertRequest(fixture.db, { orgId: acme.organisation.id, cost: 1n }),
       insertRequest(fixture.db, { orgId: acme.organisation.id, cost: 9_007_199_254_740_991n }),
@@ -50,14 +50,14 @@ describe('the cost of requests', () => {
     expect(await costs([foreign], other.owner.key)).toMatchObject({ requests: [{ requestId: foreign }] });
   });
 
-  it('is told for a hundred at once and for none', async () => {
+  it('accepts a hundred ids and none', async () => {
     const ids = Array.from({ length: 100 }, () => testIds.next('req'));
     expect(await costs(ids)).toEqual({ status: 200, requests: [] });
     expect(await costs([])).toEqual({ status: 200, requests: [] });
     expect(await costs([...ids, testIds.next('req')])).toMatchObject({ status: 400 });
   });
 
-  it('of test requests is told to test keys alone, and is nothing', async () => {
+  it('returns test requests to test keys only, at no cost', async () => {
     const test = await insertRequest(fixture.db, { orgId: acme.organisation.id, mode: 'test' });
     const live = await insertRequest(fixture.db, { orgId: acme.organisation.id });
     const { key } = await acme.ownerKey('test');
@@ -70,7 +70,7 @@ describe('a single request', () => {
   const read = (id: string, key: string) =>
     fixture.call({ method: 'GET', path: getRequestUsage.path.replace('{requestId}', id), key });
 
-  it('is shown to its owner whole', async () => {
+  it('is shown in full to its organisation', async () => {
     const id = await insertRequest(fixture.db, { orgId: acme.organisation.id });
     const response = await read(id, acme.owner.key);
     expect(response.status).toBe(200);
@@ -101,7 +101,7 @@ describe('a single request', () => {
     });
   });
 
-  it('that is foreign answers as one that never was', async () => {
+  it('of another organisation gets the same response as one that does not exist', async () => {
     const foreign = await insertRequest(fixture.db, { orgId: other.organisation.id });
     const [one, none] = [
       await read(foreign, acme.owner.key),
@@ -125,7 +125,7 @@ describe('a ledger line of inference', () => {
     return response.json.items as readonly LedgerLine[];
   };
 
-  it('names a batch, which lists the requests of the line in pages that sum to it', async () => {
+  it('has a batch whose pages of requests sum to the line', async () => {
     const charged = await insertBatch(fixture.db, acme.organisation.id, [61_900n, 77_777n, 89_123n]);
     const [line] = await lines();
     expect(line).toMatchObject({ amountNanoUsd: '-228800', cause: { kind: 'inference' } });
@@ -144,7 +144,7 @@ describe('a ledger line of inference', () => {
     expect(found.reduce((sum, { cost_nano_usd: cost }) => sum + cost, 0)).toBe(228_800);
   });
 
-  it('of another organisation answers as one that never was', async () => {
+  it('of another organisation gets the same response as one that does not exist', async () => {
     const [first = testIds.next('req')] = await insertBatch(fixture.db, other.organisation.id, [5n]);
     const [foreign, absent] = [
       await open(batchIdOf(first), acme.owner.key),

@@ -14,7 +14,7 @@ export interface RequestRoutes {
   readonly db: Db;
 }
 
-/** What single inference requests cost and how they ran. Only those of the caller's organisation, in the mode of its key. */
+/** Cost and details of single inference requests, only of the caller's organisation in the mode of its key. */
 export function serveRequestUsage({ server, operations, db }: RequestRoutes): void {
   server.serve(operations.getRequestCost, async ({ body, context }) => {
     const { orgId, mode } = requirePrincipal(context);

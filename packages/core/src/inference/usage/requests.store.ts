@@ -42,10 +42,10 @@ function toRow({ used, source, outcome, transferId }: NewRequestRecord) {
   };
 }
 
-/** Writes each request once: who was first is kept. Of many organisations at once, as they come out of the stream. */
+/** Writes each request once: an existing row stays. The batch has requests of many organisations. */
 export async function insertRequests(tx: Tx, requests: readonly NewRequestRecord[]): Promise<void> {
   if (requests.length === 0) return;
-  // One parameter for the batch: the columns are many and the rows hundreds.
+  // One JSON parameter for the batch, because there are many columns and hundreds of rows.
   await sql`
     insert into inference_requests (
       id, org_id, mode, key_id, lease_id, gateway_id, model, deployment, created_at, streamed, cancelled, finish_reason,
@@ -66,7 +66,7 @@ export async function insertRequests(tx: Tx, requests: readonly NewRequestRecord
   `.execute(tx.kysely);
 }
 
-/** A final event of a request whose checkpoint was charged already: kept beside it. The first one counts. */
+/** Records final events of requests whose checkpoint was already charged. The first one counts. */
 export async function recordLateFinals(tx: Tx, finals: readonly ParsedUsage[]): Promise<number> {
   if (finals.length === 0) return 0;
   const { rows } = await sql<{ id: string }>`
@@ -79,7 +79,7 @@ export async function recordLateFinals(tx: Tx, finals: readonly ParsedUsage[]): 
   return rows.length;
 }
 
-/** What requests of this organisation cost; those that are not its own, or not recorded yet, are left out. */
+/** The costs of this organisation's requests. Foreign and unrecorded requests are left out. */
 export async function findCosts(
   reader: Reader,
   orgId: OrgId,
@@ -160,13 +160,13 @@ export async function findRequest(
   return row === undefined ? null : toRequestRecord(row);
 }
 
-/** The requests that were charged by one transfer. */
+/** The requests that one transfer charged. */
 export interface RequestBatch {
   readonly transferId: TransferId;
   readonly first: RequestId;
 }
 
-/** The batch whose transfer names this request as its cause. Other requests of the transfer do not identify it. */
+/** The batch whose transfer has this request as its cause. Other requests of the transfer do not identify it. */
 export async function findBatch(
   reader: Reader,
   orgId: OrgId,

@@ -3,10 +3,10 @@ import type { OrgId, RequestId, TransferId } from '@millrace/platform/ids';
 import type { UsagePostOutcome } from '../../credit-leases/index.ts';
 import type { ParsedUsage } from './parse-usage.ts';
 
-/** What is kept of an inference request. Pure. */
+/** Values of a recorded inference request. Pure. */
 
 export type RequestOutcome = Exclude<UsagePostOutcome, 'duplicate'> | 'free';
-/** `checkpoint`: the gateway died, and what it had said last was taken for the whole. */
+/** `checkpoint`: the gateway died, and its last checkpoint was charged as the whole. */
 export type RequestSource = 'final' | 'checkpoint';
 
 /** A request as it is written, once. */
@@ -25,7 +25,7 @@ export interface RequestAttempt {
   readonly error: string | null;
 }
 
-/** A request as its owner sees it. */
+/** A request as its organisation sees it. */
 export interface RequestRecord {
   readonly id: RequestId;
   readonly orgId: OrgId;
@@ -46,12 +46,12 @@ export interface RequestRecord {
   readonly attempts: readonly RequestAttempt[];
 }
 
-/** What the organisation pays: nothing for what came too late or for a lease that is not its own. */
+/** The charge to the organisation; zero unless the outcome is `charged`. */
 export function costOf({ used, outcome }: Pick<NewRequestRecord, 'used' | 'outcome'>): bigint {
   return outcome === 'charged' ? used.amount : 0n;
 }
 
-/** The words of usage reports; what was not used is left out. */
+/** The quantities of usage reports, without zeros. */
 export function quantitiesOf({ event }: ParsedUsage): Readonly<Record<string, number>> {
   const all = {
     promptTokens: event.tokensPrompt,

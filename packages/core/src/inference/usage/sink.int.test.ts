@@ -32,8 +32,8 @@ async function isEmpty(): Promise<boolean> {
   return state !== null && state.firstSequence === state.lastSequence + 1;
 }
 
-describe('a sink', () => {
-  it('charges what stands in the stream and shows it within a second', async () => {
+describe('the usage sink', () => {
+  it('charges usage in the stream and shows it within a second', async () => {
     const sink = harness.startSink({ gatherMs: 50 });
     const granted = await harness.grant();
     const tookMs: number[] = [];
@@ -46,11 +46,11 @@ describe('a sink', () => {
     }
     expect(Math.max(...tookMs)).toBeLessThan(scaledLimitMs(1_000));
     expect(await harness.charged(granted.orgId)).toBe(12_000n);
-    await eventually({ what: 'room in the stream' }, isEmpty);
+    await eventually({ what: 'the stream to be empty' }, isEmpty);
     await sink.stop();
   });
 
-  it('posts one transfer for each organisation, key and model of a batch, and each row names its own', async () => {
+  it('posts one transfer per organisation, key and model of a batch, and each row refers to its transfer', async () => {
     const granted = await harness.grant();
     const events = [...many(granted, 5), ...many(granted, 5, { model: 'model-two' })];
     await processMessages(harness.db, 'TRANSFERS', [
@@ -71,7 +71,7 @@ describe('a sink', () => {
     );
   });
 
-  it('notes when a key was last used, never in the future', async () => {
+  it('records when a key was last used, never in the future', async () => {
     const granted = await harness.grant();
     const keyId = await createKey(harness, granted.orgId);
     const lastUsed = async () => {
@@ -99,7 +99,7 @@ describe('a sink', () => {
     expect(seen[3]).toBeLessThanOrEqual(systemClock.nowMs() + 2_000);
   });
 
-  it('charges a request once, however often and in whatever company its event comes', async () => {
+  it('charges a request once, however often its event arrives and in whichever batch', async () => {
     const granted = await harness.grant();
     const [first, second, third] = many(granted, 3) as [UsageEvent, UsageEvent, UsageEvent];
     const stream = 'REDELIVERED';
@@ -110,12 +110,12 @@ describe('a sink', () => {
     expect(await harness.charged(granted.orgId)).toBe(sum([first, second, third]));
   });
 
-  it('that dies before the book is written leaves everything; after it, nothing is charged again', async () => {
+  it('loses nothing if it dies before the commit, and charges nothing twice if it dies after it', async () => {
     const granted = await harness.grant();
     const events = many(granted, 40);
     for (const event of events) await harness.publish([event]);
     let purges = 0;
-    // It dies between commit and purge, again and again, and its successor begins where the book says.
+    // It dies repeatedly between commit and purge, and its successor starts at the watermark.
     const dying = harness.startSink(
       { batch: 7 },
       {
@@ -133,14 +133,14 @@ describe('a sink', () => {
     const more = harness.event(granted);
     await harness.publish([more]);
     await recorded(more);
-    await eventually({ what: 'room in the stream' }, isEmpty);
+    await eventually({ what: 'the stream to be empty' }, isEmpty);
     await next.stop();
     expect(await harness.charged(granted.orgId)).toBe(sum([...events, more]));
   });
 
-  it('and another at the same time charge everything once', async () => {
+  it('charges everything once with concurrent sinks', async () => {
     const granted = await harness.grant();
-    // A lease that is over at once: each believes that it has the stream to itself.
+    // The claims expire at once, so each sink believes that it alone has the stream.
     const sinks = [1, 2, 3].map(() => harness.startSink({ leaseMs: 1, batch: 5 }));
     const events = many(granted, 300);
     for (let at = 0; at < events.length; at += 3) await harness.publish(events.slice(at, at + 3));
@@ -154,7 +154,7 @@ describe('a sink', () => {
     expect(await harness.charged(granted.orgId)).toBe(sum(events));
   });
 
-  it('is replaced when it falls silent, and not while it speaks', async () => {
+  it('is replaced when it stops renewing its claim, and not before', async () => {
     const granted = await harness.grant();
     const first = harness.startSink({ leaseMs: 10_000 });
     const event = harness.event(granted);
@@ -177,8 +177,8 @@ describe('a sink', () => {
   });
 });
 
-describe('a stream that was lost', () => {
-  it('and made again goes on counting, is read from its start, and nothing of it is taken for read', async () => {
+describe('a lost usage stream', () => {
+  it('that was created again continues its numbers, is read from its start, and loses no new usage', async () => {
     await using lost = await createUsageHarness();
     const granted = await lost.grant();
     lost.startSink();
@@ -190,22 +190,22 @@ describe('a stream that was lost', () => {
     await lost.loseStream();
     const next = lost.event(granted);
     expect(await lost.publish([next])).toBeGreaterThan(first.length + 1_000);
-    // A sink that has not noticed yet may still make room where it was: nothing is there.
+    // A sink that has not detected the loss may still purge at its old position, where no message exists.
     await lost.nats.purgeMessages(lost.stream, first.length + 100);
     await isRecorded(next);
     expect(await lost.charged(granted.orgId)).toBe(sum([...first, next]));
   });
 });
 
-describe('a stream that is handed out with a hole', () => {
-  it('is read again from the hole on, and nothing in it is lost', async () => {
+describe('a usage stream that is delivered with a gap', () => {
+  it('is read again from the gap, and no message is lost', async () => {
     await using holed = await createUsageHarness();
     const granted = await holed.grant();
     let isDropped = false;
     holed.startSink(
       {},
       {
-        // A double of a client that leaves one message out, once.
+        // A double of a client that leaves out one message, once.
         async follow(spec) {
           const follower = await holed.nats.follow(spec);
           return {
@@ -222,15 +222,15 @@ describe('a stream that is handed out with a hole', () => {
     );
     const events = Array.from({ length: 5 }, () => holed.event(granted));
     for (const event of events) await holed.publish([event]);
-    await eventually({ what: 'all to be charged' }, async () => {
+    await eventually({ what: 'all usage to be charged' }, async () => {
       return (await holed.charged(granted.orgId)) === sum(events);
     });
     expect(isDropped).toBe(true);
   });
 });
 
-describe('a stream that was set back', () => {
-  it('as by a restored disk is read again from its start, and all that came since is charged', async () => {
+describe('a usage stream that was reset', () => {
+  it('as by a restored disk is read again from its start, and all later usage is charged', async () => {
     await using restored = await createUsageHarness();
     const granted = await restored.grant();
     const isRecorded = (event: UsageEvent) =>
@@ -240,7 +240,7 @@ describe('a stream that was set back', () => {
     await restored.publish([before]);
     await isRecorded(before);
     await first.stop();
-    // The book knows of a hundred messages more than the stream has: it has lost them, and counts them anew.
+    // The watermark is a hundred messages beyond the end of the stream, as if the stream had lost them.
     const setBack = (): Promise<unknown> =>
       restored.query(`update usage_watermarks set passed_seq = passed_seq + 100`);
     await setBack();
@@ -251,7 +251,7 @@ describe('a stream that was set back', () => {
     await restored.publish([events[1]]);
     await isRecorded(events[1] ?? expect.fail('no event'));
     await next.stop();
-    // Whoever follows goes on from there.
+    // The next sink continues from there.
     restored.startSink();
     await restored.publish([events[2]]);
     await isRecorded(events[2] ?? expect.fail('no event'));
@@ -259,8 +259,8 @@ describe('a stream that was set back', () => {
   });
 });
 
-describe('what a sink cannot read', () => {
-  it('is put aside, and everything around it is charged', async () => {
+describe('usage', () => {
+  it('that cannot be read is quarantined, and everything around it is charged', async () => {
     const granted = await harness.grant();
     const good = many(granted, 2);
     const sink = harness.startSink();
@@ -279,7 +279,7 @@ describe('what a sink cannot read', () => {
     ]);
   });
 
-  it('or the database refuses, is put aside alone', async () => {
+  it('that the database rejects is quarantined alone', async () => {
     const granted = await harness.grant();
     const good = many(granted, 3);
     const refused = `
@@ -298,7 +298,7 @@ describe('what a sink cannot read', () => {
     expect(await harness.charged(granted.orgId)).toBe(sum(good));
   });
 
-  it('or the database refuses, takes nothing else of its message with it', async () => {
+  it('that the database rejects does not affect other requests of its message', async () => {
     const granted = await harness.grant();
     const good = many(granted, 3);
     await harness.query(`
@@ -339,7 +339,7 @@ describe('what a sink cannot read', () => {
       expect(await harness.charged(granted.orgId)).toBe(sum(good));
     });
 
-    it('with absurd amounts costs its organisation and the operator no more than its lease makes believable', async () => {
+    it('with implausible amounts costs its organisation and the operator at most what its lease allows', async () => {
       const hostile = await harness.grant();
       const most = String(Number.MAX_SAFE_INTEGER);
       const implausible = {
@@ -359,14 +359,14 @@ describe('what a sink cannot read', () => {
       expect(BigInt(row?.sum ?? 0)).toBe(6n * dollar);
       const requests = await Promise.all(events.map(({ requestId }) => harness.request(requestId)));
       expect(requests.map((request) => request?.priced)).toEqual([most, most, most]);
-      // The organisation pays what its lease held, and nothing of its balance; the requests show that and no more.
+      // The organisation pays what its lease held, and nothing from its balance; the requests show the same amount.
       const paid = await harness.charged(hostile.orgId);
       expect(paid).toBeLessThanOrEqual(10_000_000n);
       expect(requests.map((request) => request?.cost)).toEqual([String(paid), '0', '0']);
     });
   });
 
-  it('because the database is away is read again later', async () => {
+  it('that cannot be written while the database is unreachable is read again later', async () => {
     const granted = await harness.grant();
     const event = harness.event(granted);
     const away = { ...harness.db, transaction: () => Promise.reject(new Error('Connection terminated')) };
@@ -391,7 +391,7 @@ describe('a request', () => {
     expect(await harness.charged(granted.orgId)).toBe(0n);
   });
 
-  it('that used more than it had reserved costs what was reserved, and the operator bears the rest', async () => {
+  it('that used more than its reservation costs the reservation, and the operator absorbs the rest', async () => {
     const granted = await harness.grant();
     const event = harness.event(granted, {
       reservedNanoUsd: '500',
@@ -404,7 +404,7 @@ describe('a request', () => {
     expect(await harness.charged(granted.orgId)).toBe(500n);
   });
 
-  it('of a lease that is unknown, or of another organisation, is recorded and never charged', async () => {
+  it('of an unknown or foreign lease is recorded and never charged', async () => {
     const [granted, other] = [await harness.grant(), await harness.grant()];
     const outsider = harness.event({ ...granted, leaseId: other.leaseId });
     const lost = harness.event({ ...granted, leaseId: testIds.next('lse') });

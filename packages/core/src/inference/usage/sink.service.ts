@@ -24,27 +24,27 @@ export interface SinkMessage {
 
 export interface SinkResult extends UsageSummary {
   readonly unreadable: number;
-  /** Events that could not be charged now. They are kept, and charged later. */
+  /** Events that could not be charged now and are stored to be charged later. */
   readonly deferred: number;
-  /** Everything up to here is charged, recorded or kept to be charged later. */
+  /** The watermark: everything up to here is charged, recorded, deferred or quarantined. */
   readonly passed: bigint;
 }
 
 /**
- * A time-out for which no single organisation is the cause: the row of the stream is locked, or the usage of every organisation
- * that was tried timed out. Nothing is deferred for it: the batch is repeated.
+ * A time-out that no single organisation caused: the stream's row is locked, or the usage of every organisation that was tried
+ * timed out. The batch is repeated and nothing is deferred.
  */
 export class SharedTimeout extends Error {
   override readonly name = 'SharedTimeout';
 
   constructor(where: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);
-    super(`Usage could not be written (${where}): ${why}. The batch is repeated.`, { cause });
+    super(`Could not write usage (${where}): ${why}. The batch will be repeated.`, { cause });
   }
 }
 
 export interface SinkBatchOptions {
-  /** When the usage of every organisation of a batch times out: `repeat` throws a SharedTimeout, `defer` defers it. */
+  /** If the usage of every organisation of a batch times out: `repeat` throws a SharedTimeout, `defer` defers it. */
   readonly whenAllTimeOut?: 'repeat' | 'defer';
   /** Called for each event after its transaction, and again for events that are read again. */
   readonly noteUse?: (keyId: KeyId, usedAtMs: number) => void;
@@ -58,10 +58,9 @@ interface PositionedMessage extends ParsedMessage {
 
 const emptySummary: UsageSummary = { recorded: 0, charged: 0n, shortfall: 0n, uncharged: 0, overpriced: 0 };
 
-/** After so many time-outs the rest of a batch is deferred untried: each time-out holds the whole stream. */
+/** After this many time-outs the rest of a batch is deferred untried, because each time-out blocks the whole stream. */
 const maxTimeouts = 3;
 
-/** The organisations of a batch whose usage is deferred instead of charged. */
 class DeferredOrganisations {
   readonly #orgs = new Set<OrgId>();
   #timeouts = 0;
@@ -81,9 +80,8 @@ class DeferredOrganisations {
 }
 
 /**
- * Writes a run of messages to the database, in one transaction with the place reached. The row of the stream is locked first and
- * says what has been passed, so messages that come again, and a second sink, change nothing. One organisation whose usage cannot
- * be charged does not stop the others: its usage is deferred.
+ * Writes messages and the new watermark in one transaction. The stream's row is locked first and has the watermark, so
+ * redelivered messages and a second sink change nothing. If the usage of one organisation cannot be charged, it is deferred.
  */
 export function processMessages(
   db: Db,
@@ -115,23 +113,20 @@ async function processBatch(to: SinkBatch, messages: readonly SinkMessage[]): Pr
   }
 }
 
-/**
- * The ledger refuses the charge (the hold of its lease is closed or missing), or it ran out of time. A later attempt may
- * succeed, and only that organisation's usage waits for it.
- */
+/** The ledger rejected the charge (the hold of the lease is closed or missing) or it timed out: a later attempt may succeed. */
 function isDeferrable(error: unknown): boolean {
   return error instanceof LedgerError || isStatementTimeout(error);
 }
 
-/** A retry would change nothing: the database refuses the usage, or its amount is larger than can be counted. */
+/** A retry would fail too: the database rejects the usage, or its amount is too large. */
 function isPermanentFailure(error: unknown): boolean {
   return isDataError(error) || error instanceof RangeError;
 }
 
 /**
- * Writes the usage of each organisation by itself, and holds back the organisations that fail. Time-outs of all that were tried
- * have a common cause, such as a locked table or account of the operator, and no organisation is held back for it. The first one is
- * chosen at random, so that a repetition compares other organisations.
+ * Writes the usage of each organisation separately and defers those that fail. If all that were tried time out, the cause is
+ * shared (such as a locked table or operator account), and none is deferred. The first one is chosen at random, so that a
+ * repetition compares other organisations.
  */
 async function deferFailingOrganisations(
   to: SinkBatch,
@@ -156,7 +151,7 @@ async function deferFailingOrganisations(
       sum = addResults(sum, await write(to, part, 'stay'));
       isWritten = true;
     } catch (error) {
-      // A refusal of the database is found again, and put aside, when the rest of the batch is written.
+      // The rest of the batch meets the same rejection by the database, and quarantines it then.
       if (isPermanentFailure(error)) isWritten = true;
       else if (isDeferrable(error)) failed.set(orgId, error);
       else throw error;
@@ -167,13 +162,13 @@ async function deferFailingOrganisations(
   if (isShared && to.options.whenAllTimeOut !== 'defer') {
     throw new SharedTimeout(`all ${timeouts} organisations that were tried timed out`, failure);
   }
-  // Each could be written alone, so the failure is over or is of the batch as a whole: the batch is repeated.
+  // Each could be written alone, so the failure has ended or concerns the whole batch: repeat the batch.
   if (failed.size === 0) throw failure;
   for (const [orgId, error] of failed) to.held.add(orgId, error);
   return sum;
 }
 
-/** From a random place on. */
+/** The list, starting at a random position. */
 function rotated<T>(list: readonly T[], random = Math.random): readonly T[] {
   const start = Math.floor(random() * list.length);
   return [...list.slice(start), ...list.slice(0, start)];
@@ -196,10 +191,7 @@ function usageOfOrganisation({ usage, ends, seq }: PositionedMessage, orgId: Org
   };
 }
 
-/**
- * Something in these messages is refused. One that is refused by itself is put aside: what a single gateway writes must not
- * stop the charging of all others.
- */
+/** Writes the messages of a rejected batch separately and quarantines the rejected one: one gateway must not stop all charges. */
 async function processSeparately(to: SinkBatch, messages: readonly SinkMessage[], cause: unknown) {
   const [only] = messages;
   if (only !== undefined && messages.length === 1) return processOneByOne(to, only, cause);
@@ -210,13 +202,13 @@ async function processSeparately(to: SinkBatch, messages: readonly SinkMessage[]
 }
 
 /**
- * The requests of a refused message each by itself, for most of them have nothing to do with it; then its place is passed.
- * Dying in between is harmless: what was written is known when it is read again.
+ * Writes the requests of a rejected message separately, because most of them are valid; then advances the watermark. A crash
+ * in between is harmless: written requests are recognised when they are read again.
  */
 async function processOneByOne(to: SinkBatch, message: SinkMessage, cause: unknown): Promise<SinkResult> {
   const seq = BigInt(message.sequence);
   const read = parseMessage(message);
-  // What comes to more than all money there is was not written by a gateway of ours: no part of it is believed.
+  // Amounts that overflow were not written by a valid gateway: quarantine the whole message.
   if (read.usage.length < 2 || !isDataError(cause)) {
     return write(to, [{ ...unreadableMessage(message.text(), cause), seq }]);
   }
@@ -274,10 +266,10 @@ async function write(
     }
     const deferred = await asSharedTimeout('deferring usage', deferUsage(tx, stream, later));
     const unreadable = fresh.flatMap(({ unreadable: found, seq }) => found.map((one) => ({ ...one, seq })));
-    await asSharedTimeout('putting usage aside', quarantineUsage(tx, stream, unreadable));
+    await asSharedTimeout('quarantining usage', quarantineUsage(tx, stream, unreadable));
     const result = { ...recorded, unreadable: unreadable.length, deferred };
     if (afterwards === 'stay') return { ...result, passed };
-    await asSharedTimeout('writing the position in the stream', advanceUsageWatermark(tx, stream, last.seq));
+    await asSharedTimeout('writing the watermark', advanceUsageWatermark(tx, stream, last.seq));
     return { ...result, passed: last.seq };
   });
   for (const { usage } of messages) {
@@ -286,7 +278,7 @@ async function write(
   return written;
 }
 
-/** A time-out of this work is caused by the stream, not by an organisation. */
+/** A time-out here is caused by the stream, not by an organisation. */
 async function asSharedTimeout<T>(where: string, work: Promise<T>): Promise<T> {
   try {
     return await work;
@@ -296,7 +288,7 @@ async function asSharedTimeout<T>(where: string, work: Promise<T>): Promise<T> {
   }
 }
 
-/** Usage of a lease whose earlier usage waits is not tried here: the worker that charges deferred usage does. */
+/** Defers usage of a lease that has earlier deferred usage: the loop charges both in order. */
 async function splitDeferred(
   tx: Tx,
   messages: readonly PositionedMessage[],
@@ -306,7 +298,7 @@ async function splitDeferred(
     ...usage.map(({ orgId, leaseId }) => ({ orgId, leaseId })),
     ...ends.map(({ orgId }) => ({ orgId, leaseId: null })),
   ]);
-  const waiting = await asSharedTimeout('reading what is deferred', listDeferredGroupKeys(tx, groups));
+  const waiting = await asSharedTimeout('reading deferred usage', listDeferredGroupKeys(tx, groups));
   const isLater = (orgId: OrgId, leaseId: LeaseId | null): boolean =>
     held.has(orgId) || waiting.has(groupKeyOf({ orgId, leaseId }));
   const now = messages.map((message) => ({
@@ -325,7 +317,7 @@ async function splitDeferred(
   return { now, later };
 }
 
-/** Final events first: a checkpoint of the same request is then known to be needless. */
+/** Final events first, so that a checkpoint of the same request is recognised as unneeded. */
 export async function writeUsage(tx: Tx, usage: readonly ParsedUsage[]): Promise<UsageSummary> {
   const finals = usage.filter(({ event }) => event.kind === 'final');
   const recorded = finals.length === 0 ? emptySummary : await recordUsage(tx, finals, 'final');

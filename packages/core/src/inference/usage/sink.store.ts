@@ -2,7 +2,7 @@ import type { Db, Tx } from '@millrace/platform/db';
 import { sql } from 'kysely';
 import type { UnreadableEvent } from './parse-usage.ts';
 
-/** Takes the stream, or keeps it. False while another holds it. Held for so long by the clock of the database. */
+/** Claims the stream or renews the claim. False while another sink holds it. Uses the clock of the database. */
 export async function claimStream(
   db: Db,
   claim: { readonly stream: string; readonly holder: string; readonly ttlMs: number },
@@ -17,14 +17,14 @@ export async function claimStream(
   return rows.length > 0;
 }
 
-/** Lets another take the stream at once. */
+/** Lets another sink claim the stream at once. */
 export async function releaseStream(db: Db, stream: string, holder: string): Promise<void> {
   await sql`
     update usage_sinks set held_until = clock_timestamp() where stream = ${stream} and holder = ${holder}
   `.execute(db.kysely);
 }
 
-/** Keeps for a person what could not be read. */
+/** Stores unreadable usage for an operator. */
 export async function quarantineUsage(
   tx: Tx,
   stream: string,
@@ -42,7 +42,7 @@ export async function quarantineUsage(
   `.execute(tx.kysely);
 }
 
-/** Makes the daily partitions that are missing, from this day on, unless another worker is at it. Answers how many it made. */
+/** Creates missing daily partitions from this day on, unless another worker is doing it. Returns how many it created. */
 export async function makePartitions(db: Db, firstDay: Date, days: number): Promise<number> {
   const { rows } = await sql<{ made: number }>`
     select make_usage_partitions(${firstDay.toISOString().slice(0, 10)}::date, ${days}) as made

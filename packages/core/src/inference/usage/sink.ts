@@ -15,7 +15,7 @@ export interface UsageSinkOptions extends Pick<UsageStreamReaderOptions, 'stream
   readonly nats: UsageStreamReaderOptions['nats'] & Pick<NatsClient, 'connected'>;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Names this process among those that may do it. */
+  /** Identifies this process among the possible sinks. */
   readonly holder: string;
   readonly tuning?: Partial<SinkTuning>;
 }
@@ -24,20 +24,17 @@ export interface SinkTuning extends Pick<
   UsageStreamReaderOptions,
   'batch' | 'gatherMs' | 'maintenanceIntervalMs'
 > {
-  /** A sink that is silent for this long is replaced. */
+  /** A sink that does not renew its claim for this long is replaced. */
   readonly leaseMs: number;
 }
 
 const defaults: SinkTuning = { leaseMs: 3_000, gatherMs: 50, batch: 40, maintenanceIntervalMs: 1_000 };
-/** Of the time it is good for: one missed turn does not lose it. */
+/** Fraction of the claim time, so that one missed renewal does not lose the claim. */
 const renewFraction = 0.3;
 /** After so many failed attempts, a batch whose organisations all time out is deferred, because later usage waits behind it. */
 const maxFailedAttempts = 3;
 
-/**
- * Works through the usage stream of a cell. Every worker may run one: one of them holds the stream, and another takes over
- * when it falls silent.
- */
+/** Processes the usage stream of a cell. Every worker runs a sink; one of them holds the claim, the others stand by. */
 export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<void> } {
   const { db, nats, clock, log, stream, holder } = options;
   const tuning: SinkTuning = { ...defaults, ...options.tuning };
@@ -79,7 +76,7 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
   }
 
   async function step(signal: AbortSignal): Promise<'busy' | 'idle'> {
-    // Without a connection another should have the stream.
+    // Without a connection, another worker should claim the stream.
     if (!nats.connected() || !(await holdsClaim())) {
       await closeStream();
       return 'idle';
@@ -100,7 +97,7 @@ export function startUsageSink(options: UsageSinkOptions): { stop(): Promise<voi
     try {
       return await step(signal);
     } catch (error) {
-      // What was taken and not written is read again, from the place that the book knows.
+      // Messages that were read and not written are read again from the watermark.
       await closeStream().catch(() => undefined);
       throw error;
     }
@@ -122,18 +119,18 @@ function logResult(log: UsageSinkOptions['log'], result: SinkResult): void {
   countUnreadable(result.unreadable);
   const passed = String(result.passed);
   if (result.shortfall > 0n) {
-    log.warn({ shortfallNanoUsd: String(result.shortfall) }, 'requests used more than they had reserved');
+    log.warn({ shortfallNanoUsd: String(result.shortfall) }, 'requests used more than their reservations');
   }
   if (result.overpriced > 0) {
     log.error(
       { count: result.overpriced, passed },
-      'usage above the highest possible cost of its model was not charged',
+      'usage above the maximum cost of its model was not charged',
     );
   }
   if (result.deferred > 0) {
-    log.warn({ count: result.deferred, passed }, 'usage could not be charged now and was deferred');
+    log.warn({ count: result.deferred, passed }, 'deferred usage that could not be charged now');
   }
   if (result.unreadable > 0) {
-    log.error({ count: result.unreadable, passed }, 'usage could not be read and was put aside');
+    log.error({ count: result.unreadable, passed }, 'quarantined usage that could not be read');
   }
 }

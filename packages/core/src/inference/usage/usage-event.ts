@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
 /**
- * What a gateway reports of one request, into the usage stream. Exactly one `final` for each request that was admitted, also
- * when it failed or the client left; before it any number of `checkpoint`s of a long one, which count only if the gateway
- * dies. Amounts are decimal text, times are milliseconds since 1970 by the gateway's clock. No word of any prompt.
+ * A gateway's report about one request: exactly one `final` event for each admitted request, even if it failed, and before it any
+ * number of `checkpoint`s, which count only if the gateway dies. Amounts are decimal text, times Unix milliseconds by the
+ * gateway's clock. Events never contain prompts.
  */
 
 const amount = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
@@ -28,9 +28,9 @@ export const usageEvent = z.strictObject({
   gatewayId: z.string(),
   budgetIds: z.array(z.string()).max(64),
   reservedNanoUsd: amount,
-  /** Never above what was reserved: what the engine did beyond that is the operator's. */
+  /** At most the reservation: the operator absorbs the rest. */
   amountNanoUsd: amount,
-  /** What the price says, before it was cut to the reservation. */
+  /** The price before it was limited to the reservation. */
   pricedNanoUsd: amount,
   priceIds: z.array(z.string()).max(8),
   model: z.string(),
@@ -45,7 +45,7 @@ export const usageEvent = z.strictObject({
   tokensPrompt: count,
   tokensCached: count,
   tokensCompletion: count,
-  /** Of images: width x height x steps summed over all; of speech: characters. */
+  /** Images: width x height x steps, summed over all images. Speech: characters. */
   imagePixelSteps: count,
   characters: count,
   attempts: z.array(usageAttempt).max(10),
@@ -54,12 +54,12 @@ export const usageEvent = z.strictObject({
 export type UsageEvent = Readonly<z.infer<typeof usageEvent>>;
 export type UsageAttempt = Readonly<z.infer<typeof usageAttempt>>;
 
-/** Many in one message: publishing costs by the message. */
+/** Many events in one message, because publishing costs time per message. */
 export const usageBatch = z.strictObject({ events: z.array(usageEvent).min(1).max(200) });
 
 const subjectPrefix = (prefix: string): string => (prefix === '' ? '' : `${prefix}.`);
 
-/** Beside the end-of-epoch markers in one stream per cell, so that a marker stands behind the usage it ends. */
+/** One stream per cell for usage and end markers, so that a marker follows the usage that it ends. */
 export const usageSubjects = (prefix: string, cell: number) => ({
   stream: `${prefix === '' ? '' : `${prefix.replaceAll('.', '_').toUpperCase()}_`}USAGE_${cell}`,
   all: `${subjectPrefix(prefix)}usage.${cell}.>`,

@@ -1,28 +1,25 @@
 import { counter } from '@millrace/platform/telemetry';
 import type { UsageSummary } from './usage.service.ts';
 
-/** Counted by the sink and by the loop that charges deferred usage. */
+/** Recorded by the sink and by the loop that charges deferred usage. */
 
-const charged = counter('millrace_usage_charged_nano_usd_total', 'What inference requests were charged.');
-const recorded = counter(
-  'millrace_usage_recorded_total',
-  'Inference requests recorded, by what became of them.',
-);
+const charged = counter('millrace_usage_charged_nano_usd_total', 'Amount charged for inference requests.');
+const recorded = counter('millrace_usage_recorded_total', 'Recorded inference requests by outcome.');
 const shortfall = counter(
   'millrace_usage_shortfall_nano_usd_total',
-  'What requests used beyond their reservations: borne by the operator.',
+  'Usage beyond reservations, absorbed by the operator.',
 );
 const overpriced = counter(
   'millrace_usage_overpriced_total',
-  'Requests that were not charged because their reported cost exceeds the highest possible cost of their model.',
+  'Requests that were not charged because their reported cost exceeds the maximum cost of their model.',
 );
 const unreadable = counter(
   'millrace_usage_unreadable_total',
-  'Usage put aside because it could not be read.',
+  'Usage events quarantined because they could not be read.',
 );
 const deferred = counter(
   'millrace_usage_deferred_total',
-  'Usage events that could not be charged when they were read, and were kept to be charged later.',
+  'Usage events that could not be charged when they were read, and are charged later.',
 );
 
 export function countCharged(usage: UsageSummary): void {

@@ -42,7 +42,7 @@ async function chargeByOtherSink(harness: UsageHarness, events: readonly UsageEv
   await sink.stop();
 }
 
-it('reports no lost usage if another sink charged and purged it meanwhile', async () => {
+it('openUsageStream reports no lost usage if another sink charged and purged it meanwhile', async () => {
   await using harness = await createUsageHarness();
   const granted = await harness.grant();
   const next = () => harness.event(granted);
@@ -58,7 +58,7 @@ it('reports no lost usage if another sink charged and purged it meanwhile', asyn
   await reader.close();
 });
 
-it('reports usage that was purged before any sink charged it', async () => {
+it('openUsageStream reports usage that was purged before any sink charged it', async () => {
   await using harness = await createUsageHarness();
   const granted = await harness.grant();
   const next = () => harness.event(granted);

@@ -6,18 +6,15 @@ import type { NatsClient, StoredMessage, StreamState } from '@millrace/platform/
 import { gauge } from '@millrace/platform/telemetry';
 import { advanceUsageWatermark, readUsageWatermarks } from '../../credit-leases/index.ts';
 
-/** The usage stream as one sink follows it, from where the book says that all is worked in. */
+/** Reads the usage stream for one sink, starting at the watermark. */
 export interface UsageStreamReader {
-  /**
-   * The stream's name, when it was made, and how often it was set back since: one whose places mean other messages than
-   * they did has them kept under another name.
-   */
+  /** Stream name, creation time and number of resets. A stream whose sequence numbers were reused gets a new name. */
   readonly name: string;
-  /** What is there, with what comes shortly after it; none after a while without any. */
+  /** The available messages and those that arrive shortly after; empty after a time without any. */
   gather(signal: AbortSignal): Promise<StoredMessage[]>;
-  /** Everything up to here is in the book. */
+  /** Everything up to here is processed. */
   passedTo(sequence: bigint): void;
-  /** Makes room and looks after it, when it is time to. False: it is not what it was, and must be opened anew. */
+  /** Purges processed messages and checks the stream when due. False if the stream has changed and must be opened again. */
   maintain(): Promise<boolean>;
   close(): Promise<void>;
 }
@@ -28,22 +25,27 @@ export interface UsageStreamReaderOptions {
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'error'>;
   readonly stream: string;
-  /** Messages in one transaction. */
+  /** Messages per transaction. */
   readonly batch: number;
-  /** How long the first message of a batch waits for more: fewer, larger transfers. */
+  /** How long the first message of a batch waits for more, so that transfers are fewer and larger. */
   readonly gatherMs: number;
-  /** How often to make room in the stream, and to look how full it is. */
+  /** How often to purge processed messages and to check how full the stream is. */
   readonly maintenanceIntervalMs: number;
 }
 
-const filled = gauge('millrace_usage_stream_filled_ratio', 'How full the usage stream is; alert at half.');
-const behind = gauge('millrace_usage_sink_behind', 'Messages of the usage stream not worked through yet.');
+const filled = gauge(
+  'millrace_usage_stream_filled_ratio',
+  'How full the usage stream is (0 to 1). Alert at 0.5.',
+);
+const behind = gauge(
+  'millrace_usage_sink_behind',
+  'Messages of the usage stream that are not processed yet.',
+);
 
 /**
- * Where to go on. A stream that ends before what was passed has lost its end, as one has that was restored from a copy, and
- * gives the same places to new messages: they would be taken for read, and purged. So all that it holds is read again under
- * another name, which changes nothing about what is known. The name is written down at once: later, with more in the
- * stream, nothing would tell.
+ * Finds the position to continue at. A stream that ends before the watermark has lost its end, for example after a restore, and
+ * reuses sequence numbers: new messages would count as processed and be purged. So the whole stream is read again under another
+ * name, which changes nothing about known requests. The name is stored at once: with more messages the loss is undetectable.
  */
 async function findStartPosition(
   { db, nats, stream, log }: Pick<UsageStreamReaderOptions, 'db' | 'nats' | 'stream' | 'log'>,
@@ -55,10 +57,10 @@ async function findStartPosition(
   let turn = 0;
   while (places.has(nameOf(turn + 1))) turn += 1;
   const passed = places.get(nameOf(turn)) ?? 0n;
-  // Looked at after the book, which another sink may be writing.
+  // Read after the watermark, which another sink may be advancing.
   const last = (await nats.streamState(stream))?.lastSequence ?? 0;
   if (passed <= BigInt(last)) return { name: nameOf(turn), passed };
-  log.error({ stream, passed: String(passed), last }, 'a usage stream has lost its end, and is read anew');
+  log.error({ stream, passed: String(passed), last }, 'a usage stream has lost its end; reading it again');
   const name = nameOf(turn + 1);
   await db.transaction({ name: 'read usage anew', isolation: 'read committed' }, (tx) =>
     advanceUsageWatermark(tx, name, 0n),
@@ -67,8 +69,8 @@ async function findStartPosition(
 }
 
 /**
- * The sequence numbers of a usage stream have no gaps. If the reader continued after a gap, the messages in it would be purged
- * unread, so the stream is opened again. Messages that are missing even then were purged, by an operator or by another sink.
+ * The sequence numbers of a usage stream have no gaps. Messages in a gap would be purged unread, so the stream is opened again.
+ * Messages that are missing even then were purged by an operator or by another sink.
  */
 function createGapCheck({
   log,
@@ -86,10 +88,10 @@ function createGapCheck({
   return async (messages) => {
     for (const { sequence } of messages) {
       const missing = sequence - expected;
-      if (missing > 0 && !isFirst) throw new Error(`${missing} messages of ${stream} did not come.`);
-      // A stream of which nothing is known yet may begin at any number.
+      if (missing > 0 && !isFirst) throw new Error(`${missing} messages of ${stream} were not delivered.`);
+      // The first read of a stream can begin at any number.
       if (missing > 0 && fromSequence > 1) {
-        // The sink that held the stream before may have processed and purged messages after this one read its start position.
+        // The previous sink may have processed and purged messages after this one read its start position.
         const passed = await readPassed();
         const lost = sequence - 1 - Math.max(Number(passed), expected - 1);
         if (lost > 0)
@@ -101,7 +103,7 @@ function createGapCheck({
   };
 }
 
-/** Null when there is no such stream yet. */
+/** Null if the stream does not exist yet. */
 export async function openUsageStream(options: UsageStreamReaderOptions): Promise<UsageStreamReader | null> {
   const { nats, clock, log, stream, batch, gatherMs, maintenanceIntervalMs } = options;
   const found = await nats.streamState(stream);
@@ -111,7 +113,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
   let { passed } = place;
   const fromSequence = Number(passed) + 1;
   const follower = await nats.follow({ stream, fromSequence, maxBuffered: 2 * batch });
-  log.info({ stream: name, fromSequence }, 'usage is being worked through');
+  log.info({ stream: name, fromSequence }, 'processing usage');
   const lookForGaps = createGapCheck({
     log,
     stream,
@@ -162,7 +164,7 @@ export async function openUsageStream(options: UsageStreamReaderOptions): Promis
       if (state?.createdAt !== found.createdAt || BigInt(state.lastSequence) < passed) return false;
       await purgeProcessed();
       recordStreamState(state);
-      // Something is there, and nothing comes: whatever the client believes, it does not follow any more.
+      // If messages exist and none arrive, the client has stopped following the stream.
       return BigInt(state.lastSequence) <= passed || !isPast(receivedAtMs, 3 * maintenanceIntervalMs);
     },
     close: () => follower.close(),

@@ -4,34 +4,30 @@ import { readHighestWatermark } from '../../credit-leases/index.ts';
 import { usageSubjects } from './usage-event.ts';
 
 export interface UsageStreamOptions {
-  /** The prefix of this installation's subjects. */
+  /** The subject prefix of this installation. */
   readonly prefix: string;
   readonly cell: number;
-  /** How many servers keep each message: 3 on a cluster, 1 on a single server. */
+  /** How many servers store each message: 3 on a cluster, 1 on a single server. */
   readonly replicas: number;
   readonly maxBytes: number;
 }
 
-/** More than a sink can have read ahead of what it has passed. */
+/** More than a sink can have read beyond its watermark. */
 const sequenceGap = 1_000_000n;
 
 /**
- * Where a stream that was lost goes on counting: behind everything that was ever passed, and all that was read of it and is
- * not passed yet. So no place stands for two messages, and a sink that has not noticed the loss makes room only where
- * nothing is.
+ * The first sequence number of a stream that replaces a lost one: above everything that was read. So no number is used for two
+ * messages, and a sink that has not detected the loss purges nothing.
  */
 async function nextSequence(reader: Reader, stream: string): Promise<number> {
   const furthest = await readHighestWatermark(reader, `${stream}@`);
   return furthest === 0n ? 1 : Number(furthest + sequenceGap);
 }
 
-/** Longer than a gateway takes to publish again after a lost answer; what comes even later, the sink knows. */
+/** Longer than a gateway takes to retry after a lost acknowledgement; the sink recognises later duplicates. */
 const duplicateWindowMs = 2 * 60_000;
 
-/**
- * The stream of a cell's usage. It is money: nothing in it is ever dropped by age or for want of room. A full one refuses, and
- * gateways stop admitting requests until the sink has made room.
- */
+/** Creates the usage stream of a cell. Usage is money, so a full stream rejects messages instead of dropping old ones. */
 export async function ensureUsageStream(
   reader: Reader,
   nats: Pick<NatsClient, 'ensureStream'>,

@@ -23,8 +23,8 @@ async function partitionOf(id: ReturnType<typeof idAt>): Promise<string> {
   return row?.name ?? expect.fail('no row');
 }
 
-describe('the days of usage', () => {
-  it('are left to the worker that is already making them', async () => {
+describe('the daily partitions of usage', () => {
+  it('are left to the worker that is already creating them', async () => {
     const other = await database.connect();
     try {
       await other.query(`begin; select pg_advisory_xact_lock(hashtextextended('make_usage_partitions', 0))`);
@@ -38,7 +38,7 @@ describe('the days of usage', () => {
     }
   });
 
-  it('are made ahead, once, by several workers at once, and take in what came before them', async () => {
+  it('are created ahead once by concurrent workers, and take over earlier rows', async () => {
     const orgId = await createOrganisation(database.db);
     const [early, next] = [idAt(nowMs), idAt(nowMs + dayMs)];
     await insertRequest(database.db, { orgId, id: early });
@@ -61,7 +61,7 @@ describe('the days of usage', () => {
     );
   });
 
-  it('of the first and the last millisecond of a day are that day', async () => {
+  it('contain the first and the last millisecond of their day', async () => {
     const orgId = await createOrganisation(database.db);
     const midnightMs = Math.floor(nowMs / dayMs) * dayMs;
     for (const ms of [midnightMs - 1, midnightMs, midnightMs + dayMs - 1, midnightMs + dayMs]) {
@@ -71,7 +71,7 @@ describe('the days of usage', () => {
     }
   });
 
-  it('of an id from any other time have a place too', async () => {
+  it('have a default partition for ids of any other time', async () => {
     const orgId = await createOrganisation(database.db);
     for (const ms of [0, nowMs + 4_000 * dayMs]) {
       const id = idAt(ms);
@@ -80,7 +80,7 @@ describe('the days of usage', () => {
     }
   });
 
-  it('are all that the processes may make', async () => {
+  it('are the only tables that the application role can create', async () => {
     const client = await database.connect();
     await client.query('set role millrace_app');
     const day = dayOf(nowMs);

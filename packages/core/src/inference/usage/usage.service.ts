@@ -7,16 +7,16 @@ import { insertRequests, recordLateFinals } from './requests.store.ts';
 import { quantitiesOf, type NewRequestRecord, type RequestSource } from './requests.ts';
 import { parseUsage, type ParsedUsage } from './parse-usage.ts';
 
-/** What was made of a batch, for metrics and alerts. */
+/** The result of a batch, for metrics and alerts. */
 export interface UsageSummary {
-  /** Of live requests, those that were not known already. */
+  /** Live requests that were not recorded before. */
   readonly recorded: number;
   readonly charged: bigint;
-  /** Beyond what had been reserved: borne by the operator. */
+  /** Beyond the reservations: absorbed by the operator. */
   readonly shortfall: bigint;
-  /** Used and not charged: the lease was closed or another's, a checkpoint had been charged already, or it was overpriced. */
+  /** Not charged: the lease was closed or foreign, a checkpoint was already charged, or the request was overpriced. */
   readonly uncharged: number;
-  /** Of these, requests that cost more than the highest possible cost of their model. */
+  /** Of these, requests above the maximum cost of their model. */
   readonly overpriced: number;
 }
 
@@ -40,10 +40,7 @@ function toUsageItem(used: ParsedUsage, leaseId: LeaseId, mostCost: bigint | und
   };
 }
 
-/**
- * Charges and records requests, each once for ever. A request that is known already changes nothing, unless it was charged
- * by a checkpoint and this is its final event: then that is kept beside it.
- */
+/** Charges and records each request once. If a checkpoint was already charged, the final event is recorded beside it. */
 export async function recordUsage(
   tx: Tx,
   requests: readonly ParsedUsage[],
@@ -65,7 +62,7 @@ export async function recordUsage(
   const known: ParsedUsage[] = [];
   for (const [index, { outcome, amount, transferId }] of posted.entries()) {
     const used = leased[index]?.used;
-    if (used === undefined) throw new Error('Usage was posted that nobody asked for.');
+    if (used === undefined) throw new Error('The result contains usage that was not posted.');
     if (outcome === 'duplicate') known.push(used);
     else fresh.push({ used: { ...used, amount }, source, outcome: outcome, transferId });
   }
@@ -93,9 +90,8 @@ function summariseUsage(fresh: readonly NewRequestRecord[], late: number): Usage
 }
 
 /**
- * Charges what a gateway that is gone had said last of the requests it left behind, or all that is left of a lease. To be
- * called between the end of the gateway being passed and its reservations being given back, with the lease locked: so a
- * final event that still comes finds the request charged, or its gateway settled, and is recorded without being charged.
+ * Charges the last checkpoints of a dead gateway, or of a whole lease. Call it after the gateway's end was processed and before
+ * its reservations are released, with the lease locked: a later final event is then recorded without a charge.
  */
 export async function chargeCheckpoints(
   tx: Tx,
