@@ -18,35 +18,35 @@ const prompt = size({ promptTokens: 10n });
 const bound = (prices: readonly Price[], of_ = prompt): bigint =>
   maxRecentCost(prices, { orgId: acme, model, now }, of_);
 
-describe('the highest cost by recent prices', () => {
-  it('sums prompt and answer, and takes the dearer of fresh and cached tokens', () => {
+describe('maxRecentCost', () => {
+  it('adds prompt and completion, and uses the higher of the fresh and cached token price', () => {
     const prices = [of('prompt_token', 3n), of('completion_token', 7n), of('cached_prompt_token', 5n)];
     expect(bound(prices, size({ promptTokens: 10n, completionTokens: 2n }))).toBe(64n);
   });
 
-  it('rounds up, and takes default prices of images and characters', () => {
+  it('rounds up, and uses default prices for images and characters', () => {
     const prices = [of('prompt_token', 1n, { unit: 'million_tokens' })];
     expect(bound(prices)).toBe(1n);
     expect(bound([], size({ imagePixelSteps: 1_024n * 1_024n * 25n, characters: 2n }))).toBe(10_010_000n);
   });
 
-  it('is nothing without a price of tokens', () => {
+  it('is zero without a token price', () => {
     expect(bound([])).toBe(0n);
   });
 
   it.each([
     ['a version replaced less than a week ago', of('prompt_token', 9n, { validFrom: day(1) }), day(29), 90n],
     ['no version replaced more than a week ago', of('prompt_token', 9n, { validFrom: day(1) }), day(20), 30n],
-    ['a price that begins within an hour', of('prompt_token', 9n, { validFrom: day(30.01) }), day(2), 90n],
-    ['no price that begins later', of('prompt_token', 9n, { validFrom: day(31) }), day(2), 30n],
+    ['a price that starts within an hour', of('prompt_token', 9n, { validFrom: day(30.01) }), day(2), 90n],
+    ['no price that starts later', of('prompt_token', 9n, { validFrom: day(31) }), day(2), 30n],
     ['no contract of another organisation', of('prompt_token', 9n, { orgId: other }), day(2), 30n],
-    ['the own contract, also above the list', of('prompt_token', 9n, { orgId: acme }), day(2), 90n],
-    ['the own contract, also below the list', of('prompt_token', 2n, { orgId: acme }), day(2), 20n],
+    ['its own contract, also above the list', of('prompt_token', 9n, { orgId: acme }), day(2), 90n],
+    ['its own contract, also below the list', of('prompt_token', 2n, { orgId: acme }), day(2), 20n],
   ])('counts %s', (_what, price, replacedFrom, expected) => {
     expect(bound([price, of('prompt_token', 3n, { validFrom: replacedFrom })])).toBe(expected);
   });
 
-  it('may be more than the ledger can hold', () => {
+  it('can exceed the range of the ledger', () => {
     const prices = [of('prompt_token', 10n ** 9n)];
     expect(bound(prices, size({ promptTokens: 2n ** 40n }))).toBe(10n ** 9n * 2n ** 40n);
   });

@@ -9,28 +9,29 @@ import {
 import type { Price } from './prices.ts';
 import { nextChange } from './resolve-price.ts';
 
-/** The highest cost that a model's recent prices give to its largest request. Pure. */
+/** Computes the highest cost of a model's largest request at its recent prices. Pure. */
 
-/** The size of a request in everything that a model can be sold by. */
 export interface RequestSize {
   readonly promptTokens: bigint;
   readonly completionTokens: bigint;
-  /** Width x height x steps, summed over all images. */
+  /** Width × height × steps, summed over all images. */
   readonly imagePixelSteps: bigint;
   readonly characters: bigint;
 }
 
-/** A request is charged at the price of its start, and its usage may arrive days later if the database was away. */
+/**
+ * A request is charged at the price of its start, and its usage may arrive days later after an outage of the database.
+ */
 const costBoundWindowMs = 7 * 86_400_000;
-/** Clocks of gateways may be ahead. */
+/** The clocks of gateways may be ahead. */
 const clockSkewMs = 3_600_000;
 
-/** Prices that ended before this time are not used for the bound. */
+/** Prices that ended before this time do not count for the bound. */
 export function costBoundStart(now: Date): Date {
   return new Date(now.getTime() - costBoundWindowMs);
 }
 
-/** By each price that counted recently for the organisation. `book`: at least its own and the list prices of the model. */
+/** `prices` must include the list prices of the model and the organisation's contract prices. */
 export function maxRecentCost(
   prices: readonly Price[],
   { orgId, model, now }: { readonly orgId: OrgId; readonly model: string; readonly now: Date },
@@ -50,7 +51,7 @@ export function maxRecentCost(
   return highest;
 }
 
-/** Not a `NanoUsd`: the largest request at the highest price may cost more than the ledger can hold. */
+/** Not a `NanoUsd`: the cost may exceed the range of the ledger. */
 function costOf(price: FrozenModelPrice, size: RequestSize): bigint {
   const rate = (text: string | null): bigint => BigInt(text ?? '0');
   const [fresh, cached] = [rate(price.promptNanoUsdPerMillion), rate(price.cachedPromptNanoUsdPerMillion)];

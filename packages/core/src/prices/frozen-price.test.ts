@@ -16,7 +16,7 @@ import { buildQuote } from './quote.ts';
 const dayMs = 86_400_000;
 const onDemand = buildQuote(quoteInput()).frozen.rental;
 
-/** One GPU at 9 nano-USD an hour for a day, which costs 216; 10 afterwards. */
+/** One GPU at 9 nano-USD per hour for a day, 216 in total; 10 per hour afterwards. */
 function termAt(refundPpm: number): FrozenPrice {
   const option = optionOf({ termPeriodDays: 1, discount: ppm(100_000), refund: ppm(refundPpm) });
   const request = { gpuCount: 1, termType: 'reserved', termPeriodDays: 1 } as const;
@@ -24,8 +24,8 @@ function termAt(refundPpm: number): FrozenPrice {
     .rental;
 }
 
-describe('a frozen price', () => {
-  it('survives being stored as JSON', () => {
+describe('frozen price', () => {
+  it('is unchanged after being stored as JSON', () => {
     for (const frozen of [onDemand, termAt(1)]) {
       expect(parseFrozenPrice(JSON.parse(JSON.stringify(frozen)))).toEqual(frozen);
     }
@@ -37,30 +37,30 @@ describe('a frozen price', () => {
   it.each<[string, object]>([
     ['of another version', { version: 2 }],
     ['with a negative rate', { rateNanoUsdPerHour: '-1' }],
-    ['with a rate that is no whole number', { rateNanoUsdPerHour: '1.5' }],
-    ['with a rate that no column holds', { rateNanoUsdPerHour: '9223372036854775808' }],
+    ['with a rate that is not a whole number', { rateNanoUsdPerHour: '1.5' }],
+    ['with a rate beyond 64 bits', { rateNanoUsdPerHour: '9223372036854775808' }],
     ['with a number for an amount', { originalNanoUsdPerHour: 5 }],
-    ['with a discount above the whole', { discountPpm: 1_000_001 }],
+    ['with a discount above 100 percent', { discountPpm: 1_000_001 }],
     ['with a negative discount', { discountPpm: -1 }],
     ['without a quantity', { quantity: 0 }],
-    ['with the id of something else', { priceIds: [onDemand.frozenAt] }],
-    ['with a price id that is no text', { priceIds: [7] }],
+    ['with a price id that is a date', { priceIds: [onDemand.frozenAt] }],
+    ['with a price id that is a number', { priceIds: [7] }],
     ['with the id of another kind', { priceIds: [list.id.replace('prc_', 'rso_')] }],
-    ['with a field we do not know', { surcharge: '1' }],
+    ['with an unknown field', { surcharge: '1' }],
     ['with half a term', { reserve: { termPeriodDays: 1 } }],
     ['for an unknown product', { product: 'tea' }],
-    ['without its instant', { frozenAt: 'yesterday' }],
-  ])('%s is refused, not guessed', (_, change) => {
+    ['with an invalid time', { frozenAt: 'yesterday' }],
+  ])('%s is rejected by parseFrozenPrice', (_, change) => {
     expect(() => parseFrozenPrice({ ...onDemand, ...change })).toThrow();
   });
 
-  it('holds the largest amount there is', () => {
+  it('can contain the largest amount', () => {
     const frozen = parseFrozenPrice({ ...onDemand, rateNanoUsdPerHour: '9223372036854775807' });
     expect(rateOf(frozen)).toBe(2n ** 63n - 1n);
   });
 });
 
-describe('a term ended early', () => {
+describe('earlyTerminationOf', () => {
   const half = termAt(500_000);
 
   it.each([
@@ -71,16 +71,16 @@ describe('a term ended early', () => {
     [dayMs, 216n, 0n, 0n],
     [dayMs + 1, 216n, 0n, 0n],
     [10 * dayMs, 216n, 0n, 0n],
-  ])('after %d ms has used %d, gives back %d and leaves %d owed', (elapsedMs, used, refund, owed) => {
+  ])('after %d ms returns %d used, %d refunded and %d owed', (elapsedMs, used, refund, owed) => {
     expect(earlyTerminationOf(half, elapsedMs)).toEqual({ used, refund, owed });
   });
 
-  it('gives back nothing or everything, as it was sold', () => {
+  it('refunds nothing or everything, as sold', () => {
     expect(earlyTerminationOf(termAt(0), 0)).toEqual({ used: 0n, refund: 0n, owed: 216n });
     expect(earlyTerminationOf(termAt(1_000_000), 3_600_000)).toEqual({ used: 9n, refund: 207n, owed: 0n });
   });
 
-  it('is divided without loss, and never gives back more than the percentage of the rest', () => {
+  it('splits the commitment without loss, and never refunds more than the percentage', () => {
     const elapsed = fc.integer({ min: 0, max: 2 * dayMs });
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 1_000_000 }), elapsed, (refundPpm, elapsedMs) => {
@@ -92,13 +92,13 @@ describe('a term ended early', () => {
     );
   });
 
-  it('is not a thing that happens on demand', () => {
+  it('throws for an on-demand price', () => {
     expect(() => earlyTerminationOf(onDemand, 0)).toThrow('Only a reserved term can be ended early.');
   });
 });
 
-describe('after a term', () => {
-  it('the price is the one on demand that was agreed with the term', () => {
+describe('priceAfterTerm', () => {
+  it('is the on-demand price that was agreed with the term', () => {
     const after = priceAfterTerm(termAt(500_000));
     expect(after).toMatchObject({ rateNanoUsdPerHour: '10', discountPpm: 0, reserve: null });
     expect(parseFrozenPrice(JSON.parse(JSON.stringify(after)))).toEqual(after);
@@ -111,13 +111,13 @@ describe('after a term', () => {
     expect(priceAfterTerm(free).discountPpm).toBe(0);
   });
 
-  it('there is none without a term', () => {
-    expect(() => priceAfterTerm(onDemand)).toThrow('Only a reserved term has a price for afterwards.');
+  it('throws without a term', () => {
+    expect(() => priceAfterTerm(onDemand)).toThrow('Only a reserved term has a price after its end.');
   });
 });
 
-describe('running for a time', () => {
-  it('on demand costs what the meter posts', () => {
+describe('durationCost', () => {
+  it('on demand equals the posting of the meter', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 10n ** 12n }),
@@ -137,7 +137,7 @@ describe('running for a time', () => {
     [dayMs + 360_000, 217n],
     [dayMs + 359_999, 216n],
     [dayMs + 3_600_000, 226n],
-  ])('with a term, for %d ms, costs %d', (elapsedMs, cost) => {
+  ])('with a term for %d ms is %d', (elapsedMs, cost) => {
     expect(durationCost(termAt(500_000), elapsedMs)).toBe(cost);
   });
 });

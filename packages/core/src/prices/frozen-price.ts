@@ -29,40 +29,39 @@ const idText = <K extends IdKind>(kind: K) =>
 const ppmSchema = z.int().min(0).max(1_000_000);
 
 /**
- * The price that something was sold at, as it is stored on the thing sold and handed to its meter. It holds whatever
- * is needed to charge, refund and explain, so nobody looks into the price book again. Plain JSON: amounts are text.
+ * The price at which something was sold, stored with it and used by its meter. It contains everything to charge, refund
+ * and explain, so the price list is not read again. Plain JSON with amounts as text.
  */
 export const frozenPrice = z.strictObject({
   version: z.literal(1),
   product: z.enum(['rental', 'volume']),
-  /** What the meter runs at. */
+  /** The rate of the meter. */
   rateNanoUsdPerHour: amountSchema,
-  /** The same before the discount. */
+  /** The rate before the discount. */
   originalNanoUsdPerHour: amountSchema,
   discountPpm: ppmSchema,
-  /** GPUs, or GB. */
+  /** Number of GPUs, or GB. */
   quantity: z.int().positive(),
   unitNanoUsdPerHour: amountSchema,
   reserve: z
     .strictObject({
       optionId: idText('rso'),
       termPeriodDays: z.int().min(1).max(3650),
-      /** What the whole term costs. */
       committedNanoUsd: amountSchema,
-      /** What is given back of the rest when the term is ended early. */
+      /** The refunded share of the remaining term at an early end. */
       refundPpm: ppmSchema,
-      /** What the meter runs at after the term, if the rental goes on. */
+      /** The rate after the term if the rental continues. */
       onDemandNanoUsdPerHour: amountSchema,
     })
     .nullable(),
-  /** The entries of the price book it came from; none in test mode, which is free. */
+  /** The prices it is based on; empty in test mode, which is free. */
   priceIds: z.array(idText('prc')).readonly(),
   frozenAt: z.iso.datetime(),
 });
 
 export type FrozenPrice = Readonly<z.infer<typeof frozenPrice>>;
 
-/** Reads what was stored with a thing sold. Throws when it is not a frozen price: money is not guessed. */
+/** Parses a stored price. Throws if it is invalid, because money must not be guessed. */
 export function parseFrozenPrice(stored: unknown): FrozenPrice {
   return frozenPrice.parse(stored);
 }
@@ -71,12 +70,11 @@ export function rateOf(frozen: FrozenPrice): NanoUsd {
   return amountOf(frozen.rateNanoUsdPerHour);
 }
 
-/** Amounts inside a frozen price were checked on the way in. */
+/** Does not validate: parsing has checked the amounts of a frozen price. */
 export function amountOf(text: string): NanoUsd {
   return nanoUsd(BigInt(text));
 }
 
-/** What the whole term costs; 0 without one. */
 export function commitmentOf(frozen: FrozenPrice): NanoUsd {
   return amountOf(frozen.reserve?.committedNanoUsd ?? '0');
 }
@@ -85,25 +83,24 @@ export function termMsOf(termPeriodDays: number): number {
   return termPeriodDays * msPerDay;
 }
 
-/** The price at which a rental goes on after its term, as it was agreed with the term. */
+/** The price after the term, as agreed with the term. */
 export function priceAfterTerm(frozen: FrozenPrice): FrozenPrice {
   const { reserve, originalNanoUsdPerHour: original } = frozen;
-  if (reserve === null) throw new RangeError('Only a reserved term has a price for afterwards.');
+  if (reserve === null) throw new RangeError('Only a reserved term has a price after its end.');
   const rate = reserve.onDemandNanoUsdPerHour;
   const whole = BigInt(original);
   const off = whole === 0n ? 0n : divideHalfEven((whole - BigInt(rate)) * BigInt(ppmPerWhole), whole);
   return { ...frozen, rateNanoUsdPerHour: rate, discountPpm: ppm(Number(off)), reserve: null };
 }
 
-/** What becomes of a commitment that is ended `elapsedMs` after it began; the three parts are the whole of it. */
+/** The split of a commitment that ends early; the three amounts sum to the commitment. */
 export interface EarlyTermination {
   readonly used: NanoUsd;
   readonly refund: NanoUsd;
-  /** What stays owed for the rest of the term. */
   readonly owed: NanoUsd;
 }
 
-/** The refund is rounded down, so that it never exceeds its percentage. After the term there is nothing to give back. */
+/** Rounds the refund down, so that it never exceeds its percentage. After the term nothing is refunded. */
 export function earlyTerminationOf(frozen: FrozenPrice, elapsedMs: number): EarlyTermination {
   const { reserve } = frozen;
   if (reserve === null) throw new RangeError('Only a reserved term can be ended early.');
@@ -113,7 +110,7 @@ export function earlyTerminationOf(frozen: FrozenPrice, elapsedMs: number): Earl
   return { used, refund, owed: subtractUsd(rest, refund) };
 }
 
-/** What running for this long costs in the end: a term ended early is owed less its refund, a longer time costs more. */
+/** The total cost of this duration: an early end owes the term less its refund, a longer duration costs more. */
 export function durationCost(frozen: FrozenPrice, elapsedMs: number): NanoUsd {
   const { reserve } = frozen;
   if (reserve === null) return meteredTotal(rateOf(frozen), elapsedMs);

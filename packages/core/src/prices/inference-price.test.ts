@@ -34,8 +34,8 @@ const prices = (fields: Partial<FrozenModelPrice> = {}): FrozenModelPrice => ({
   ...fields,
 });
 
-describe('the prices of a model', () => {
-  it('are by the million inside, exactly, in whichever unit they were written', () => {
+describe('freezeModelPrice', () => {
+  it('converts all token prices exactly to prices per million', () => {
     const modelPrices = [
       modelPrice('prompt_token', 'token', 100n),
       modelPrice('cached_prompt_token', 'million_tokens', 12_500_001n),
@@ -55,7 +55,7 @@ describe('the prices of a model', () => {
     });
   });
 
-  it('have defaults for images and characters, and none for tokens', () => {
+  it('has defaults for images and characters, and none for tokens', () => {
     expect(freeze([])).toEqual({
       version: 1,
       model: 'm',
@@ -68,14 +68,14 @@ describe('the prices of a model', () => {
     });
   });
 
-  it('charge cached tokens like others of the prompt unless they have a price of their own', () => {
+  it('charges cached tokens like other prompt tokens unless they have their own price', () => {
     const prompt = modelPrice('prompt_token', 'million_tokens', 5n);
     expect(freeze([prompt])).toMatchObject({ cachedPromptNanoUsdPerMillion: '5', priceIds: [prompt.id] });
     const cached = modelPrice('cached_prompt_token', 'million_tokens', 0n);
     expect(freeze([prompt, cached]).cachedPromptNanoUsdPerMillion).toBe('0');
   });
 
-  it('are those of the contract, of the instant and of the model', () => {
+  it('uses the prices of the contract, the time and the model', () => {
     const listed = modelPrice('image', 'image', 1n);
     const contract = modelPrice('image', 'image', 2n, { orgId: acme });
     const theirs = modelPrice('image', 'image', 3n, { orgId: other });
@@ -86,7 +86,7 @@ describe('the prices of a model', () => {
     expect(freezeModelPrice(context, 'n').imageNanoUsd).toBe('10000000');
   });
 
-  it('are all zero in test mode', () => {
+  it('is zero in test mode', () => {
     const free = freeze([modelPrice('prompt_token', 'token', 100n)], 'test');
     expect(free).toEqual(
       prices({
@@ -100,7 +100,7 @@ describe('the prices of a model', () => {
     expect(tokenCost(free, { prompt: 9, cached: 1, completion: 9 })).toBe(0n);
   });
 
-  it('survive the way to a gateway as JSON, and nothing else passes for them', () => {
+  it('can be sent to a gateway as JSON, and invalid JSON is rejected', () => {
     const frozen = freeze([modelPrice('prompt_token', 'token', 100n)]);
     expect(frozenModelPrice.parse(JSON.parse(JSON.stringify(frozen)))).toEqual(frozen);
     for (const wrong of [{ imageNanoUsd: '-1' }, { imageNanoUsd: '01' }, { version: 2 }, { extra: 1 }]) {
@@ -109,21 +109,21 @@ describe('the prices of a model', () => {
   });
 });
 
-describe('tokens', () => {
+describe('tokenCost', () => {
   it.each([
     [{ prompt: 0, cached: 0, completion: 0 }, 0n],
-    // 37.5, 9.375 and 150 nano-USD a token: one rounding, up, of the sum.
+    // 37.5, 9.375 and 150 nano-USD per token: only the sum is rounded, up.
     [{ prompt: 1, cached: 0, completion: 0 }, 38n],
     [{ prompt: 2, cached: 0, completion: 0 }, 75n],
     [{ prompt: 1, cached: 1, completion: 0 }, 10n],
     [{ prompt: 2, cached: 1, completion: 1 }, 197n],
     [{ prompt: 8, cached: 8, completion: 0 }, 75n],
     [{ prompt: 1_000_000, cached: 0, completion: 1_000_000 }, 187_500_000n],
-  ])('%j cost %d', (tokens, cost) => {
+  ])('of %j is %d', (tokens, cost) => {
     expect(tokenCost(prices(), tokens)).toBe(cost);
   });
 
-  it('agree with fractions worked out apart, for any counts and prices', () => {
+  it('agrees with exact fractions for any counts and prices', () => {
     const amount = fc.bigInt({ min: 0n, max: 10n ** 12n });
     const count = fc.integer({ min: 0, max: 2_000_000 });
     fc.assert(
@@ -140,7 +140,7 @@ describe('tokens', () => {
     );
   });
 
-  it('without a price are refused, unless there are none of them', () => {
+  it('throws for tokens without a price, unless their count is zero', () => {
     const embedding = prices({ completionNanoUsdPerMillion: null });
     expect(tokenCost(embedding, { prompt: 2, cached: 0, completion: 0 })).toBe(75n);
     const costing = (): unknown => tokenCost(embedding, { prompt: 2, cached: 0, completion: 1 });
@@ -148,16 +148,16 @@ describe('tokens', () => {
     expect(costing).toThrow('The price book holds no price for this combination.');
   });
 
-  it('that are cached are part of the prompt', () => {
+  it('requires cached tokens to be part of the prompt', () => {
     expect(() => tokenCost(prices(), { prompt: 1, cached: 2, completion: 0 })).toThrow(
-      '2 cached tokens are more than the 1 of the prompt.',
+      'The 2 cached tokens exceed the 1 tokens of the prompt.',
     );
     expect(() => tokenCost(prices(), { prompt: -1, cached: -1, completion: 0 })).toThrow(RangeError);
     expect(() => tokenCost(prices(), { prompt: 1.5, cached: 0, completion: 0 })).toThrow(RangeError);
   });
 });
 
-describe('images', () => {
+describe('imageCost', () => {
   it.each([
     [{ width: 1_024, height: 1_024, steps: 25, count: 1 }, 10_000_000n],
     [{ width: 512, height: 1_024, steps: 25, count: 1 }, 5_000_000n],
@@ -167,11 +167,11 @@ describe('images', () => {
     // 10 000 000 × 129 × 131 × 7 / 26 214 400 = 45 125.1…
     [{ width: 129, height: 131, steps: 7, count: 1 }, 45_126n],
     [{ width: 129, height: 131, steps: 7, count: 2 }, 90_251n],
-  ])('%j cost %d', (size, cost) => {
+  ])('of %j is %d', (size, cost) => {
     expect(imageCost(prices(), size)).toBe(cost);
   });
 
-  it('are rounded up once, however many', () => {
+  it('rounds up once for any number of images', () => {
     const size = fc.record({
       width: fc.integer({ min: 128, max: 2_496 }),
       height: fc.integer({ min: 128, max: 2_496 }),
@@ -187,15 +187,15 @@ describe('images', () => {
     );
   });
 
-  it.each([0.5, -1, Number.NaN, 2 ** 60])('have sizes that are whole: never %d', (width) => {
+  it.each([0.5, -1, Number.NaN, 2 ** 60])('rejects a size of %d', (width) => {
     expect(() => imageCost(prices(), { width, height: 1, steps: 1, count: 1 })).toThrow(
-      'Sizes and counts are whole numbers',
+      'Sizes and counts must be whole numbers',
     );
   });
 });
 
-describe('characters', () => {
-  it('cost their price each', () => {
+describe('characterCost', () => {
+  it('is the price times the count', () => {
     expect(characterCost(prices(), 0)).toBe(0n);
     expect(characterCost(prices(), 1)).toBe(5_000n);
     expect(characterCost(prices({ characterNanoUsd: '7' }), 1_001)).toBe(7_007n);

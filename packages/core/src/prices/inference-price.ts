@@ -14,11 +14,11 @@ import type { ModelUnit, Price } from './prices.ts';
 import { resolvePrice } from './resolve-price.ts';
 import type { PriceContext } from './quote.ts';
 
-/** What inference costs: exact fractions, rounded up once for each request. Pure, and free of the price book. */
+/** Prices inference requests with exact fractions, rounded up once per request. Pure. */
 
-/** An image of 1024 x 1024 pixels in 25 steps, where the price book has no price for the model. */
+/** Default price of an image of 1024 × 1024 pixels in 25 steps. */
 export const DEFAULT_IMAGE_NANO_USD = nanoUsd(10_000_000n);
-/** A character of speech, likewise. */
+/** Default price of a character of speech. */
 export const DEFAULT_CHARACTER_NANO_USD = nanoUsd(5_000n);
 
 export const tokensPerMillion = 1_000_000n;
@@ -28,13 +28,13 @@ export const STANDARD_IMAGE_PIXEL_STEPS = 1_024n * 1_024n * 25n;
 const amount = z.string().regex(/^(0|[1-9][0-9]{0,18})$/);
 
 /**
- * The prices of a model for one organisation, as a gateway carries them. Plain JSON. A token is always priced by the
- * million here: any price of a single one is a whole number of those, and the reverse is not true.
+ * The prices of a model for one organisation, as sent to gateways. Plain JSON. Tokens are always priced per million,
+ * because every price per token is a whole price per million, but not the reverse.
  */
 export const frozenModelPrice = z.strictObject({
   version: z.literal(1),
   model: z.string(),
-  /** Null: not sold by the token. */
+  /** Null: not sold by tokens. */
   promptNanoUsdPerMillion: amount.nullable(),
   cachedPromptNanoUsdPerMillion: amount.nullable(),
   completionNanoUsdPerMillion: amount.nullable(),
@@ -45,10 +45,7 @@ export const frozenModelPrice = z.strictObject({
 
 export type FrozenModelPrice = Readonly<z.infer<typeof frozenModelPrice>>;
 
-/**
- * The prices of a model that count at an instant. Cached tokens without a price of their own cost what others of the
- * prompt do; images and characters have a default.
- */
+/** Cached tokens without their own price cost as much as other prompt tokens; images and characters have a default. */
 export function freezeModelPrice(
   context: Omit<PriceContext, 'orgId'> & { readonly orgId: PriceContext['orgId'] | null },
   model: string,
@@ -82,7 +79,7 @@ function pricePerMillion(price: Price): NanoUsd {
 }
 
 export interface TokenCounts {
-  /** All of the prompt, cached tokens included. */
+  /** All prompt tokens, including cached ones. */
   readonly prompt: number;
   readonly cached: number;
   readonly completion: number;
@@ -90,7 +87,9 @@ export interface TokenCounts {
 
 export function tokenCost(price: FrozenModelPrice, tokens: TokenCounts): NanoUsd {
   if (tokens.cached > tokens.prompt) {
-    throw new RangeError(`${tokens.cached} cached tokens are more than the ${tokens.prompt} of the prompt.`);
+    throw new RangeError(
+      `The ${tokens.cached} cached tokens exceed the ${tokens.prompt} tokens of the prompt.`,
+    );
   }
   const charges = [
     tokenChargeFor(price.promptNanoUsdPerMillion, tokens.prompt - tokens.cached),
@@ -109,7 +108,7 @@ export interface ImageSize {
   readonly width: number;
   readonly height: number;
   readonly steps: number;
-  /** How many of them; rounded together. */
+  /** The number of images; their costs are rounded together. */
   readonly count: number;
 }
 
@@ -128,7 +127,7 @@ export function characterCost(price: FrozenModelPrice, characters: number): Nano
 
 function wholeNumber(value: number): bigint {
   if (!Number.isSafeInteger(value) || value < 0) {
-    throw new RangeError(`Sizes and counts are whole numbers of 0 or more; got ${value}.`);
+    throw new RangeError(`Sizes and counts must be whole numbers of 0 or more; got ${value}.`);
   }
   return BigInt(value);
 }

@@ -30,8 +30,8 @@ const countsAt = (timeline: readonly TimedModelPrice[], ms: number) =>
     ({ fromMs, untilMs }) => (fromMs === null || fromMs <= ms) && (untilMs === null || ms < untilMs),
   );
 
-describe('the prices of a model from now on', () => {
-  it('are one where nothing is set to change', () => {
+describe('modelTimelines', () => {
+  it('has one entry if no change is scheduled', () => {
     const { list, contracts } = modelTimelines([priceOf({})], model, atMs(1_000));
     expect(list).toHaveLength(1);
     expect(list[0]).toMatchObject({
@@ -42,7 +42,7 @@ describe('the prices of a model from now on', () => {
     expect(contracts).toEqual({});
   });
 
-  it('of a contract take from the list what the contract leaves open', () => {
+  it('uses list prices for everything that a contract leaves open', () => {
     const prices = [
       priceOf({ price: nanoUsd(100n) }),
       priceOf({ unit_: 'completion_token', price: nanoUsd(300n) }),
@@ -56,7 +56,7 @@ describe('the prices of a model from now on', () => {
     });
   });
 
-  it('cover every instant once, with the price that the book gives then, for everyone', () => {
+  it('covers every instant exactly once, with the resolved price for every organisation', () => {
     const anyPrice = fc
       .record({
         orgId: fc.constantFrom(null, acme, other),

@@ -3,9 +3,9 @@ import { freezeModelPrice, type FrozenModelPrice } from './inference-price.ts';
 import type { Price } from './prices.ts';
 import { nextChange } from './resolve-price.ts';
 
-/** What a model costs from now on, worked out ahead: for whoever cannot ask the price book at every request. Pure. */
+/** Computes the future prices of a model, for gateways that cannot query prices for each request. Pure. */
 
-/** A price with the time in which it counts: from one instant up to, not including, another. Null is open. */
+/** A price from `fromMs` up to, but not including, `untilMs`. Null is open. */
 export interface TimedModelPrice {
   readonly fromMs: number | null;
   readonly untilMs: number | null;
@@ -14,14 +14,14 @@ export interface TimedModelPrice {
 
 export interface ModelPriceTimelines {
   readonly list: readonly TimedModelPrice[];
-  /** For each organisation with a contract all that it pays, list prices included where its contract says nothing. */
+  /** All prices of each organisation with a contract; list prices fill what its contract leaves open. */
   readonly contracts: Readonly<Record<OrgId, readonly TimedModelPrice[]>>;
 }
 
-/** Further ahead nobody plans; whoever hands them on asks again long before. */
+/** A limit on scheduled changes; the feed is refreshed long before it matters. */
 const TIMELINE_ENTRIES_MAX = 100;
 
-/** `book`: the prices of this model that have not ended, of everyone. */
+/** `prices`: all prices of this model that have not ended, of all organisations. */
 export function modelTimelines(prices: readonly Price[], model: string, now: Date): ModelPriceTimelines {
   const byOwner = Map.groupBy(prices, ({ orgId }) => orgId);
   const list = byOwner.get(null) ?? [];

@@ -4,12 +4,12 @@ import { testIds } from '@millrace/testing';
 import type { Entitlement, GpuSubject, Price, PriceSubject, ReserveOption } from './prices.ts';
 import type { QuoteInput, RentalSpec } from './quote.ts';
 
-/** A small price book to test with. For tests only. */
+/** A small price list for tests. */
 
 export const acme: OrgId = testIds.next('org');
 export const other: OrgId = testIds.next('org');
 
-/** Whole days from 2026-01-01; a fraction is a part of a day. */
+/** Days after 2026-01-01; fractions are allowed. */
 export function day(count: number): Date {
   return new Date(Date.UTC(2026, 0, 1) + count * 86_400_000);
 }
@@ -78,7 +78,7 @@ export const eightGpus: RentalSpec = {
 export const list = priceOf(h100, 3_980_000_001n);
 export const volume = priceOf({ kind: 'volume', region: null }, 137_000n);
 
-/** Eight GPUs on demand, by acme, on day 10, with a hundred dollars and a hold of 75 minutes. */
+/** Eight GPUs on demand for acme on day 10, with 100 USD and a hold of 75 minutes. */
 export function quoteInput(request: Partial<RentalSpec> = {}, fields: Partial<QuoteInput> = {}): QuoteInput {
   return {
     orgId: acme,

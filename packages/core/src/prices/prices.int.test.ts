@@ -47,7 +47,7 @@ afterAll(async () => {
   await db.close();
   await database.drop();
 });
-// Each test has its own strangers and, by the book's own rule of append-only, its own names for what it prices.
+// Each test has its own organisations and, since the price list is append-only, its own subject names.
 beforeEach(async () => {
   [acme, other] = (await Promise.all([0, 1].map(async () => (await createTenant(database.db)).orgId))) as [
     OrgId,
@@ -107,7 +107,7 @@ const quote = (
   mode: 'live' | 'test' = 'live',
 ): Promise<Quote> =>
   quoteFor(db, orgId, mode, {
-    // Tests name GPUs that no vocabulary holds, so that they do not meet in the book.
+    // Tests use unknown GPU names, so that their prices do not collide.
     spec: { ...eightGpus, ...request } as RentalSpec,
     available: nanoUsd(10n ** 15n),
     burn: { burnPerHour: nanoUsd(0n), cover: nanoUsd(0n) },
@@ -122,8 +122,8 @@ async function rows(text: string, values: unknown[] = []): Promise<Record<string
 const auditOf = (resourceId: string) =>
   rows('select action, reason, org_id from audit_log where resource_id = $1 order by id', [resourceId]);
 
-describe('the price book', () => {
-  it('gives back what was written, of every kind', async () => {
+describe('price list', () => {
+  it('returns stored prices of every kind', async () => {
     const name = newName();
     const subjects: [PriceSubject, NewPrice['unit']][] = [
       [{ ...h100, gpuType: name, region: 'us-east-1', networkType: 'infiniband' }, 'gpu_hour'],
@@ -145,7 +145,7 @@ describe('the price book', () => {
     expect(listed.map((price) => price.subject)).toEqual(subjects.map(([subject]) => subject).toReversed());
   });
 
-  it('takes one price for a thing from an instant, however many are written at once', async () => {
+  it('accepts one price per subject and start, also concurrently', async () => {
     const subject = { kind: 'volume', region: newName() } as const;
     const attempts = await Promise.allSettled(
       Array.from({ length: 8 }, (_, index) => setPrice(subject, BigInt(index))),
@@ -162,7 +162,7 @@ describe('the price book', () => {
     expect([price !== undefined, audit.length]).toEqual([true, 1]);
   });
 
-  it('keeps contracts, subjects and instants apart', async () => {
+  it('distinguishes contracts, subjects and start times', async () => {
     const gpuType = newName();
     await setPrice({ ...h100, gpuType }, 1n);
     await setPrice({ ...h100, gpuType }, 2n, { orgId: acme });
@@ -174,7 +174,7 @@ describe('the price book', () => {
     });
   });
 
-  it('stands at an instant as the pure rule says, page by page', async () => {
+  it('lists the same current prices as resolvePrice, over several pages', async () => {
     const gpuType = newName();
     const subjects = [null, 'us-central-1'].flatMap((region) =>
       ([null, 'ethernet'] as const).map((networkType) => ({ ...h100, gpuType, region, networkType })),
@@ -213,13 +213,13 @@ describe('the price book', () => {
   });
 
   it.each<[string, Partial<NewPrice>]>([
-    ['a unit of something else', { unit: 'gpu_hour' }],
+    ['a unit of another subject', { unit: 'gpu_hour' }],
     ['a negative price', { priceNanoUsd: '-1' }],
-    ['minus nothing', { priceNanoUsd: '-0' }],
+    ['minus zero', { priceNanoUsd: '-0' }],
     ['more than a million dollars', { priceNanoUsd: '1000000000000001' }],
-    ['an end before its beginning', { validUntil: new Date(day(0).getTime() - 1) }],
-    ['an end at its beginning', { validUntil: day(0) }],
-  ])('refuses %s and keeps nothing of it', async (_, wrong) => {
+    ['an end before its start', { validUntil: new Date(day(0).getTime() - 1) }],
+    ['an end at its start', { validUntil: day(0) }],
+  ])('refuses %s and stores nothing', async (_, wrong) => {
     const region = newName();
     await expect(setPrice({ kind: 'volume', region }, 1n, wrong)).rejects.toMatchObject({
       reason: 'VALIDATION_FAILED',
@@ -228,7 +228,7 @@ describe('the price book', () => {
     expect(await rows('select 1 from prices where region = $1', [region])).toEqual([]);
   });
 
-  it('takes the highest price there may be, and for a token a dollar', async () => {
+  it('accepts the highest price, which is a dollar for a token', async () => {
     await setPrice({ kind: 'volume', region: newName() }, 10n ** 15n);
     const subject = { kind: 'model', model: newName(), unit: 'prompt_token' } as const;
     await expect(setPrice(subject, 10n ** 9n + 1n, { unit: 'token' })).rejects.toMatchObject({
@@ -237,7 +237,7 @@ describe('the price book', () => {
     await setPrice(subject, 10n ** 9n, { unit: 'token' });
   });
 
-  it('has no contract with an organisation that does not exist', async () => {
+  it('refuses a contract price for an unknown organisation', async () => {
     const orgId = testIds.next('org');
     await expect(setPrice({ kind: 'volume', region: newName() }, 1n, { orgId })).rejects.toMatchObject({
       reason: 'ORGANISATION_NOT_FOUND',
@@ -245,10 +245,10 @@ describe('the price book', () => {
   });
 });
 
-describe('ending a price', () => {
+describe('endPrice', () => {
   const end = (id: Parameters<typeof endPrice>[2]) => write((tx) => endPrice(tx, cause, id, 'no more'));
 
-  it('happens once, however often and by however many it is asked for', async () => {
+  it('is idempotent, also concurrently', async () => {
     const price = await setPrice({ kind: 'volume', region: newName() }, 1n);
     const endedAt = clock.now();
     const responses = await Promise.all([end(price.id), end(price.id), end(price.id)]);
@@ -257,7 +257,7 @@ describe('ending a price', () => {
     expect((await auditOf(price.id)).map(({ action }) => action)).toEqual(['price.created', 'price.ended']);
   });
 
-  it('comes sooner than an end that was set, and leaves one that has passed', async () => {
+  it('replaces a later end and keeps an earlier one', async () => {
     const soon = await setPrice({ kind: 'volume', region: newName() }, 1n, { validUntil: day(50) });
     expect((await end(soon.id)).validUntil).toEqual(clock.now());
     const from = new Date(clock.nowMs() - 2_000);
@@ -270,7 +270,7 @@ describe('ending a price', () => {
     expect(await auditOf(over.id)).toHaveLength(1);
   });
 
-  it('of one that has not begun makes room for another from that instant', async () => {
+  it('of a price that has not started frees its start for another price', async () => {
     const subject = { kind: 'volume', region: newName() } as const;
     const wrong = await setPrice(subject, 1n, { validFrom: day(40) });
     await expect(setPrice(subject, 2n, { validFrom: day(40) })).rejects.toMatchObject({
@@ -285,7 +285,7 @@ describe('ending a price', () => {
     ]);
   });
 
-  it('of one that does not exist is refused', async () => {
+  it('refuses an unknown price', async () => {
     await expect(end(testIds.next('prc'))).rejects.toMatchObject({ reason: 'PRICE_NOT_FOUND' });
   });
 
@@ -296,7 +296,7 @@ describe('ending a price', () => {
     "update prices set valid_until = valid_until + interval '1 day' where valid_until is not null",
     'delete from prices',
     'truncate prices',
-  ])('is all that ever happens to it, even by the owner of the table: %s', async (statement) => {
+  ])('is the only change that a trigger allows, even to the table owner: %s', async (statement) => {
     await setPrice({ kind: 'volume', region: newName() }, 1n, { validUntil: day(50) });
     await expect(rows(statement)).rejects.toMatchObject({ code: '23001' });
   });
@@ -308,7 +308,7 @@ describe('ending a price', () => {
     'delete from reserve_options',
     'update entitlements set max_discount_ppm = 1000000',
     'delete from entitlements',
-  ])('is all that the processes have a right to: %s', async (statement) => {
+  ])('is the only change that the app role may make: %s', async (statement) => {
     const client = await database.connect();
     try {
       await client.query('set role millrace_app');
@@ -319,8 +319,8 @@ describe('ending a price', () => {
   });
 });
 
-describe('a quote from the database', () => {
-  it('goes by the contract of the one who asks, and answers in the shape of the interface', async () => {
+describe('quoteFor', () => {
+  it("uses the caller's contract and returns the shape of the API", async () => {
     const gpuType = newName();
     const region = 'us-central-1';
     const listed = await setPrice({ ...h100, gpuType }, 2_000_000_000n);
@@ -346,11 +346,11 @@ describe('a quote from the database', () => {
     });
   });
 
-  it('freezes what was sold: the book may change, the price stays', async () => {
+  it('freezes the price, so that later changes of the price list have no effect', async () => {
     const gpuType = newName();
     const price = await setPrice({ ...h100, gpuType }, 5n);
     const stored = JSON.stringify((await quote(acme, { gpuType })).frozen.rental);
-    await write((tx) => endPrice(tx, cause, price.id, 'dearer'));
+    await write((tx) => endPrice(tx, cause, price.id, 'more expensive'));
     await setPrice({ ...h100, gpuType }, 9n, { validFrom: clock.now() });
     expect((await quote(acme, { gpuType })).perHour).toBe(72n);
     expect(parseFrozenPrice(JSON.parse(stored))).toMatchObject({
@@ -359,13 +359,13 @@ describe('a quote from the database', () => {
     });
   });
 
-  it('is refused where nothing is priced, and free in test mode all the same', async () => {
+  it('is refused without a price, but free in test mode', async () => {
     const gpuType = newName();
     await expect(quote(acme, { gpuType })).rejects.toMatchObject({ reason: 'PRICE_NOT_AVAILABLE' });
     expect(await quote(acme, { gpuType }, 'test')).toMatchObject({ perHour: 0n, hold: 0n });
   });
 
-  it('offers a term by its newest option, and shows the commitment on the wire', async () => {
+  it('uses the newest option of a term and shows the commitment', async () => {
     const gpuType = newName();
     const reserved = { gpuType, termType: 'reserved', termPeriodDays: 30 } as const;
     await setPrice({ ...h100, gpuType }, 1_000_000_000n);
@@ -392,7 +392,7 @@ describe('a quote from the database', () => {
 });
 
 describe('reserve options', () => {
-  it('written at once for the same term leave exactly one on offer', async () => {
+  it('created concurrently for the same term leave exactly one on offer', async () => {
     const gpuType = newName();
     await Promise.all([1, 2, 3, 4].map((percentage) => offer(gpuType, { discountPercentage: percentage })));
     const listed = await listReserveOptions(db, everything);
@@ -412,7 +412,7 @@ describe('reserve options', () => {
 });
 
 describe('entitlements', () => {
-  it('let an organisation claim what it was granted, until it is withdrawn', async () => {
+  it('let an organisation claim a granted discount until it is revoked', async () => {
     const gpuType = newName();
     await setPrice({ ...h100, gpuType }, 100n);
     const claim = (orgId: OrgId, discountPercentage: number) => quote(orgId, { gpuType, discountPercentage });
@@ -433,7 +433,7 @@ describe('entitlements', () => {
     ]);
   });
 
-  it('are listed while they hold or will hold, newest first, of their organisation alone', async () => {
+  it('are listed while current or future, newest first, for their organisation only', async () => {
     const now = clock.now();
     const ending = await entitle(acme, 1, { validUntil: new Date(now.getTime() + 1) });
     const future = await entitle(acme, 2, { validFrom: day(90), gpuType: 'h100' });
@@ -445,7 +445,7 @@ describe('entitlements', () => {
     expect(await listEntitlements(db, acme, now, { limit: 1, after: future.id })).toEqual([ending]);
   });
 
-  it('of another organisation are as absent as those that never were', async () => {
+  it('of another organisation look like unknown ones', async () => {
     const { id } = await entitle(other, 5);
     for (const absent of [id, testIds.next('ent')]) {
       await expect(write((tx) => revokeEntitlement(tx, cause, acme, absent))).rejects.toMatchObject({
@@ -455,7 +455,7 @@ describe('entitlements', () => {
     expect(await listEntitlements(db, other, clock.now())).toHaveLength(1);
   });
 
-  it('refuse what is no percentage, ends before it begins, or belongs to nobody', async () => {
+  it('refuse invalid percentages, periods and organisations', async () => {
     const invalid = { reason: 'VALIDATION_FAILED' };
     await expect(entitle(acme, 0.00001)).rejects.toMatchObject(invalid);
     await expect(entitle(acme, 1, { validFrom: day(9), validUntil: day(9) })).rejects.toMatchObject(invalid);
@@ -464,8 +464,8 @@ describe('entitlements', () => {
   });
 });
 
-describe('the price of a model from the database', () => {
-  it('is the one of the contract, exact below a nano-USD a token', async () => {
+describe('modelPriceFor', () => {
+  it('uses the contract price, exact below a nano-USD per token', async () => {
     const model = newName();
     const per = (unit: 'prompt_token' | 'completion_token') => ({ kind: 'model', model, unit }) as const;
     await setPrice(per('prompt_token'), 40n, { unit: 'token' });

@@ -40,8 +40,8 @@ const gpuPrice = (gpuType: string, fields: object = {}): object => ({
   ...fields,
 });
 
-describe('an operator', () => {
-  it('sets, lists and ends prices; a network left out is every network', async () => {
+describe('operator routes for prices', () => {
+  it('create, list and end prices; an omitted network means all networks', async () => {
     const gpuType = uniqueId();
     const made = await send('POST', '/v2/admin/prices', gpuPrice(gpuType, { organisationId }));
     expect(made).toMatchObject({
@@ -64,7 +64,7 @@ describe('an operator', () => {
     expect(await list('limit=5')).toEqual([ended.json]);
   });
 
-  it('who repeats a request under its key gets the first answer; without a key, that the price exists', async () => {
+  it('replay a request with its idempotency key, and otherwise report that the price exists', async () => {
     const body = gpuPrice(uniqueId());
     const key = { 'idempotency-key': uniqueId() };
     const first = await send('POST', '/v2/admin/prices', body, key);
@@ -79,9 +79,9 @@ describe('an operator', () => {
 
   it.each<[string, object, string]>([
     ['a GPU priced by the token', { unit: 'token' }, 'unit'],
-    ['a price below nothing', { priceNanoUsd: '-5' }, 'priceNanoUsd'],
-    ['an end before the beginning', { validUntil: '2025-01-01T00:00:00.000Z' }, 'validUntil'],
-  ])('is told what is wrong with %s', async (_, wrong, field) => {
+    ['a negative price', { priceNanoUsd: '-5' }, 'priceNanoUsd'],
+    ['an end before the start', { validUntil: '2025-01-01T00:00:00.000Z' }, 'validUntil'],
+  ])('report the invalid field of %s', async (_, wrong, field) => {
     const response = await send('POST', '/v2/admin/prices', gpuPrice(uniqueId(), wrong));
     expect(response).toMatchObject({
       status: 400,
@@ -89,7 +89,7 @@ describe('an operator', () => {
     });
   });
 
-  it('offers terms and entitles organisations, in percent', async () => {
+  it('create reserve options and entitlements, in percent', async () => {
     const gpuType = uniqueId();
     const fields = {
       machineType: 'bare-metal',
@@ -122,7 +122,7 @@ describe('an operator', () => {
     expect((await send('GET', path)).json['items']).toEqual([]);
   });
 
-  it('cannot entitle or price for an organisation that does not exist', async () => {
+  it('refuse an unknown organisation', async () => {
     const absent = testIds.next('org');
     const path = `/v2/admin/organisations/${absent}/entitlements`;
     const missing = { status: 404, json: { reason: 'ORGANISATION_NOT_FOUND' } };

@@ -28,7 +28,7 @@ export interface PriceRoutes {
   readonly clock: Timer;
 }
 
-/** Operators: the price book, the terms on offer, and what organisations are entitled to. */
+/** Operator routes for prices, reserve options and entitlements. */
 export function servePrices(routes: PriceRoutes): void {
   servePriceList(routes);
   serveReserveOptions(routes);

@@ -42,10 +42,10 @@ import type { FrozenPrice } from './frozen-price.ts';
 import { freezeStoragePrice, buildQuote, type Quote, type RentalSpec } from './quote.ts';
 import { resolvePrice, type PricedItem } from './resolve-price.ts';
 
-/** What operators do with the price book, and what others ask of it. */
+/** Lets operators change prices, reserve options and entitlements, and quotes prices for other features. */
 
 export interface NewPrice {
-  /** Whose contract it is from; null for a list price. */
+  /** The organisation of a contract price; null for a list price. */
   readonly orgId: OrgId | null;
   readonly subject: PriceSubject;
   readonly unit: PriceUnit;
@@ -71,7 +71,7 @@ export async function createPrice(tx: Tx, cause: AuditContext, request: NewPrice
   return created;
 }
 
-/** Ends a price now; one that has not begun never will. Doing it twice changes nothing the second time. */
+/** Ends a price now; a price that has not started becomes void. Idempotent. */
 export async function endPrice(tx: Tx, cause: AuditContext, id: PriceId, reason: string): Promise<Price> {
   const ended = await setPriceEnd(tx, id, tx.clock.now());
   if (ended === null) {
@@ -150,7 +150,7 @@ export async function createEntitlement(
   return entitlement;
 }
 
-/** Withdrawing twice changes nothing the second time. */
+/** Idempotent. */
 export async function revokeEntitlement(
   tx: Tx,
   cause: AuditContext,
@@ -176,8 +176,8 @@ export interface QuoteRequest {
 }
 
 /**
- * A quote by the price book as it stands. Inside the transaction that creates a rental it is the price that is sold:
- * what it froze goes onto the rental, and the book is not asked again.
+ * Quotes by the current price list. In the transaction that creates a rental, the frozen price of the quote is stored
+ * with the rental and the price list is not read again.
  */
 export async function quoteFor(
   reader: Reader,
@@ -193,10 +193,7 @@ export async function quoteFor(
   return buildQuote({ ...request, orgId, mode, prices, reserveOptions, entitlements });
 }
 
-/**
- * What the local disk of a rental costs while it is stopped without its GPUs, as it is sold now; null where the book has
- * no price for it.
- */
+/** The price of the local disk of a released rental; null if no price is set. */
 export async function diskPriceFor(
   reader: Reader,
   orgId: OrgId,
@@ -210,7 +207,7 @@ export async function diskPriceFor(
   return isPriced ? freezeStoragePrice({ orgId, mode, prices, now }, item, sizeGb) : null;
 }
 
-/** What a volume of this size costs, as it is sold now. Throws where the book has no price for it. */
+/** The price of a volume of this size. Throws if no price is set. */
 export async function volumePriceFor(
   reader: Reader,
   orgId: OrgId,
@@ -222,10 +219,10 @@ export async function volumePriceFor(
   return freezeStoragePrice({ orgId, mode, prices, now }, { kind: 'volume', region }, sizeGb);
 }
 
-/** What an hour of one GPU costs, before any discount; null where the book has no price, so that it cannot be rented. */
+/** The price of a GPU hour before discounts; null if no price is set, so that it cannot be rented. */
 export type GpuPriceLookup = (item: Omit<PricedItem & { readonly kind: 'gpu' }, 'kind'>) => NanoUsd | null;
 
-/** The prices of all GPUs for this organisation as the book stands now, with one look at it. Null: list prices. */
+/** Reads all GPU prices of the organisation in one query. Null: list prices. */
 export async function createGpuPriceLookup(
   reader: Reader,
   orgId: OrgId | null,
@@ -237,7 +234,7 @@ export async function createGpuPriceLookup(
   return (item) => resolvePrice(prices, orgId, { kind: 'gpu', ...item }, now)?.price ?? null;
 }
 
-/** What a model costs this organisation from now on, for a gateway to carry. */
+/** The price of a model for this organisation, as sent to gateways. */
 export async function modelPriceFor(
   reader: Reader,
   orgId: OrgId,
@@ -255,7 +252,7 @@ function requirePrice({ subject, unit, priceNanoUsd }: NewPrice): NanoUsd {
   const price = parseNanoUsd(priceNanoUsd);
   const highest = highestPriceFor(unit);
   if (price === null || price < 0n || price > highest) {
-    throw invalidField('priceNanoUsd', `must be between 0 and ${highest} for one ${unit}`);
+    throw invalidField('priceNanoUsd', `must be between 0 and ${highest} per ${unit}`);
   }
   return price;
 }

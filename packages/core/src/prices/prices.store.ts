@@ -11,7 +11,7 @@ import { nanoUsd, ppm } from '@millrace/platform/money';
 import { sql, type Selectable } from 'kysely';
 import type { Entitlement, MachineType, ModelSubject, Price, PriceSubject, ReserveOption } from './prices.ts';
 
-/** All SQL about prices, reserve options and entitlements. */
+/** All SQL for prices, reserve options and entitlements. */
 
 type PriceRow = Selectable<Tables['prices']>;
 type OptionRow = Selectable<Tables['reserve_options']>;
@@ -22,7 +22,7 @@ interface PageRequest<Position> {
   readonly after: Position | null;
 }
 
-/** What makes two prices versions of one another. */
+/** Prices with equal values in these columns are versions of each other. */
 const subjectColumns = [
   'subject_kind',
   'gpu_type',
@@ -47,7 +47,7 @@ function toPrice(row: PriceRow): Price {
   };
 }
 
-/** A constraint of the table keeps each kind's own columns filled. */
+/** A constraint ensures that the columns of each kind are set. */
 function toSubject(row: PriceRow): PriceSubject {
   const { subject_kind: kind, region } = row;
   switch (kind) {
@@ -72,7 +72,7 @@ function toSubject(row: PriceRow): PriceSubject {
 }
 
 function requireColumn<T>(value: T | null, column: string): T {
-  if (value === null) throw new Error(`A price without its ${column}: the row breaks its constraint.`);
+  if (value === null) throw new Error(`A price has no ${column}, which violates its constraint.`);
   return value;
 }
 
@@ -90,10 +90,7 @@ function subjectRow(subject: PriceSubject) {
   };
 }
 
-/**
- * Null when the book holds a price for this subject from this instant already. Two callers at once: the second waits
- * for the first and then gets null, or the row if the first gave up.
- */
+/** Returns null if the subject already has a price with this start. A concurrent insert waits for the first one. */
 export async function insertPrice(
   tx: Tx,
   orgId: OrgId | null,
@@ -117,7 +114,6 @@ export async function insertPrice(
   return row === undefined ? null : toPrice(row);
 }
 
-/** Operators see every price. */
 export async function findPrice(reader: Reader, id: PriceId): Promise<Price | null> {
   const row = await reader.kysely
     .selectFrom('prices')
@@ -127,7 +123,7 @@ export async function findPrice(reader: Reader, id: PriceId): Promise<Price | nu
   return row === undefined ? null : toPrice(row);
 }
 
-/** Null when the price has ended by then already. One that has not begun yet ends where it would begin. */
+/** Returns null if the price has already ended by then. A future price ends at its start. */
 export async function setPriceEnd(tx: Tx, id: PriceId, at: Date): Promise<Price | null> {
   const row = await tx.kysely
     .updateTable('prices')
@@ -145,8 +141,8 @@ export async function setPriceEnd(tx: Tx, id: PriceId, at: Date): Promise<Price 
 }
 
 /**
- * The book, newest entry first; with `at`, only the one version of each subject that counts at that instant. `orgId`
- * narrows it to the contract prices of one organisation. For operators.
+ * Newest first; with `at`, only the current version of each subject. `orgId` restricts it to contract prices of one
+ * organisation.
  */
 export async function listPrices(
   reader: Reader,
@@ -173,7 +169,7 @@ export async function listPrices(
   return rows.map(toPrice);
 }
 
-/** What may count for a rental of this organisation, now or later: prices that have ended are left out. */
+/** Current and future prices for a rental of this organisation. */
 export async function readRentalPrices(
   reader: Reader,
   orgId: OrgId,
@@ -195,7 +191,7 @@ export async function readRentalPrices(
   return rows.map(toPrice);
 }
 
-/** What may count for any rental of this organisation, likewise: for those who price many at once. */
+/** Current and future GPU prices of this organisation, to price many rentals at once. */
 export async function readGpuPrices(
   reader: Reader,
   orgId: OrgId | null,
@@ -205,7 +201,6 @@ export async function readGpuPrices(
   return rows.map(toPrice);
 }
 
-/** What may count for volumes and disks of this organisation, likewise. */
 export async function readStoragePrices(reader: Reader, orgId: OrgId, at: Date): Promise<readonly Price[]> {
   const rows = await applicablePrices(reader, orgId, at)
     .where('subject_kind', 'in', ['volume', 'disk'])
@@ -213,7 +208,6 @@ export async function readStoragePrices(reader: Reader, orgId: OrgId, at: Date):
   return rows.map(toPrice);
 }
 
-/** What may count for a model, likewise. */
 export async function readModelPrices(
   reader: Reader,
   orgId: OrgId,
@@ -227,7 +221,7 @@ export async function readModelPrices(
   return rows.map(toPrice);
 }
 
-/** Prices of these models that had not ended at an instant: list prices, and the contracts of these organisations or of all. */
+/** Prices of these models that end after `since`: list prices, and contract prices of these organisations or of all. */
 export async function readPricesOfModels(
   reader: Reader,
   models: readonly string[],
@@ -298,7 +292,7 @@ export async function insertReserveOption(
   return toOption(row);
 }
 
-/** The options on offer: the newest for each machine, GPU, region and term. Newest first. */
+/** The current options: the newest per machine, GPU, region and term. */
 export async function listReserveOptions(
   reader: Reader,
   page: PageRequest<ReserveOptionId>,
@@ -312,13 +306,12 @@ export async function listReserveOptions(
   return rows.map(toOption);
 }
 
-/** All of them at once: they are few, at most one for each machine, GPU, region and term. */
+/** Without pages: there is at most one option per machine, GPU, region and term. */
 export async function readAllReserveOptions(reader: Reader): Promise<readonly ReserveOption[]> {
   const rows = await currentReserveOptions(reader).execute();
   return rows.map(toOption);
 }
 
-/** Those on offer for a machine and a GPU, in every region and for every term. */
 export async function readReserveOptions(
   reader: Reader,
   request: { readonly gpuType: string; readonly machineType: MachineType },
@@ -379,7 +372,7 @@ export async function insertEntitlement(
   return toEntitlement(row);
 }
 
-/** What the organisation is or will be entitled to: what has ended or was withdrawn is left out. Newest first. */
+/** Current and future entitlements, newest first. */
 export async function listEntitlements(
   reader: Reader,
   orgId: OrgId,
@@ -414,7 +407,7 @@ export async function findEntitlement(
   return row === undefined ? null : toEntitlement(row);
 }
 
-/** False when it was withdrawn before. */
+/** Returns false if it was already revoked. */
 export async function setRevoked(tx: Tx, orgId: OrgId, id: EntitlementId, at: Date): Promise<boolean> {
   const result = await tx.kysely
     .updateTable('entitlements')

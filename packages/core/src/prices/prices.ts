@@ -3,7 +3,7 @@ import type { EntitlementId, OrgId, PriceId, ReserveOptionId } from '@millrace/p
 import type { NanoUsd, Ppm } from '@millrace/platform/money';
 import type { z } from 'zod';
 
-/** The words of this feature as values. Stores turn rows into these, routes turn these into answers. */
+/** Domain types of prices, reserve options and entitlements. */
 
 export type MachineType = z.infer<typeof rentalType>;
 export type NetworkType = z.infer<typeof networkType>;
@@ -12,12 +12,12 @@ export interface GpuSubject {
   readonly kind: 'gpu';
   readonly gpuType: string;
   readonly machineType: MachineType;
-  /** Null, here and below: wherever nothing more specific is priced. */
+  /** Null, here and below: applies if no more specific price is set. */
   readonly region: string | null;
   readonly networkType: NetworkType | null;
 }
 
-/** `disk` is the local disk of a rental that was stopped and gave its GPUs back. */
+/** `disk` is the local disk of a released rental. */
 export interface StorageSubject {
   readonly kind: 'volume' | 'disk';
   readonly region: string | null;
@@ -31,27 +31,25 @@ export interface ModelSubject {
   readonly unit: ModelUnit;
 }
 
-/** What a price is for. */
 export type PriceSubject = GpuSubject | StorageSubject | ModelSubject;
 
 export type PriceUnit = 'gpu_hour' | 'gb_hour' | 'token' | 'million_tokens' | 'image' | 'character';
 
-/** One version of a price. It never changes; at most it gets an end. */
+/** One version of a price. It is immutable, except for its end. */
 export interface Price {
   readonly id: PriceId;
-  /** Whose contract it is from; null is a list price. */
+  /** The organisation of a contract price; null for a list price. */
   readonly orgId: OrgId | null;
   readonly subject: PriceSubject;
   readonly unit: PriceUnit;
-  /** For one unit. */
   readonly price: NanoUsd;
   readonly validFrom: Date;
-  /** Not counted from this instant on. */
+  /** Exclusive end. */
   readonly validUntil: Date | null;
   readonly createdAt: Date;
 }
 
-/** A term that can be reserved. The newest for the same machine, GPU, region and term is the one on offer. */
+/** A term that can be reserved. The newest per machine, GPU, region and term is on offer. */
 export interface ReserveOption {
   readonly id: ReserveOptionId;
   readonly machineType: MachineType;
@@ -59,17 +57,16 @@ export interface ReserveOption {
   readonly region: string | null;
   readonly termPeriodDays: number;
   readonly discount: Ppm;
-  /** What is given back of the rest of the term when it is ended early. */
+  /** The refunded share of the remaining term at an early end. */
   readonly refund: Ppm;
   readonly createdAt: Date;
 }
 
-/** A discount that an organisation may claim. */
 export interface Entitlement {
   readonly id: EntitlementId;
   readonly orgId: OrgId;
   readonly maxDiscount: Ppm;
-  /** Null: on every GPU type. */
+  /** Null: all GPU types. */
   readonly gpuType: string | null;
   readonly contractReference: string | null;
   readonly validFrom: Date;
@@ -78,12 +75,11 @@ export interface Entitlement {
   readonly createdAt: Date;
 }
 
-/** A million dollars for one unit, a dollar for one token: nothing costs that, so it is a slip of the keyboard. */
+/** A million dollars per unit or a dollar per token: a higher price is a typing error. */
 export function highestPriceFor(unit: PriceUnit): bigint {
   return unit === 'token' ? 1_000_000_000n : 1_000_000_000_000_000n;
 }
 
-/** Which units a price for this may be in. */
 export function unitsFor(subject: PriceSubject): readonly PriceUnit[] {
   switch (subject.kind) {
     case 'gpu':

@@ -4,7 +4,7 @@ import type { FrozenPrice } from './frozen-price.ts';
 import type { Entitlement, Price, PriceSubject, ReserveOption } from './prices.ts';
 import type { Quote } from './quote.ts';
 
-/** Values of this feature as answers of the API. */
+/** Converts prices, options, entitlements and quotes to API responses. */
 
 type Operations = Contract['operations'];
 
@@ -26,7 +26,7 @@ export function toWirePrice(price: Price): WirePrice {
   };
 }
 
-/** A network left out is every network. */
+/** An omitted network means all networks. */
 export function fromWireSubject(subject: Body<Operations['adminCreatePrice']>['subject']): PriceSubject {
   return subject.kind === 'gpu' ? { ...subject, networkType: subject.networkType ?? null } : subject;
 }
@@ -56,11 +56,11 @@ export function toWireEntitlement(entitlement: Entitlement): WireEntitlement {
   };
 }
 
-/** The parts of a quote that do not come from the price book. */
+/** The parts of a quote that do not depend on prices. */
 export interface QuoteExtras {
   readonly available: boolean;
   readonly idleRules: boolean;
-  /** Null: it never is without its GPUs. A disk for which the book has no price is kept for nothing. */
+  /** Null: the rental cannot be released. A disk without a price is retained for free. */
   readonly disk: { readonly sizeGb: number; readonly price: FrozenPrice | null } | null;
 }
 

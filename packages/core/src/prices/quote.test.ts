@@ -32,7 +32,7 @@ function faultOf(input: QuoteInput): Fault {
     if (error instanceof Fault) return error;
     throw error;
   }
-  return expect.fail('was not refused');
+  return expect.fail('the quote was not refused');
 }
 
 const entitled = (discountPpm: number): Partial<QuoteInput> => ({
@@ -41,8 +41,8 @@ const entitled = (discountPpm: number): Partial<QuoteInput> => ({
 const reserved = { termType: 'reserved', termPeriodDays: 30 } as const;
 const rich = { available: nanoUsd(10n ** 18n) };
 
-describe('a quote on demand', () => {
-  it('shows the hour, the second, the parts, the hold and the runway', () => {
+describe('on-demand quote', () => {
+  it('shows hourly and per-second price, lines, hold and runway', () => {
     expect(buildQuote(quoteInput())).toEqual({
       perHour: 31_840_000_008n,
       originalPerHour: 31_840_000_008n,
@@ -81,7 +81,7 @@ describe('a quote on demand', () => {
     });
   });
 
-  it('with storage has it as a part of its own, with a price and a hold of its own', () => {
+  it('has a separate line, price and hold for storage', () => {
     const quoted = buildQuote(
       quoteInput({ storageSizeInGb: 256, discountPercentage: 50 }, entitled(500_000)),
     );
@@ -110,13 +110,13 @@ describe('a quote on demand', () => {
     });
   });
 
-  it('takes the storage price of the region', () => {
+  it('uses the storage price of the region', () => {
     const here = priceOf({ kind: 'volume', region: 'us-central-1' }, 1n);
     const input = quoteInput({ storageSizeInGb: 300 }, { prices: [list, volume, here] });
     expect(buildQuote(input).frozen.volume).toMatchObject({ rateNanoUsdPerHour: '300', priceIds: [here.id] });
   });
 
-  it('totals what the meters will post: each part rounded down over the whole time', () => {
+  it('totals the postings of the meters, each rounded down over the whole time', () => {
     const prices = [
       priceOf(h100, 3_599n),
       priceOf({ kind: 'volume', region: null }, 7n),
@@ -125,7 +125,7 @@ describe('a quote on demand', () => {
     const request = { gpuCount: 1, durationSeconds: 1 };
     expect(buildQuote(quoteInput(request, { prices })).total).toBe(0n);
     expect(buildQuote(quoteInput({ ...request, durationSeconds: 2 }, { prices })).total).toBe(1n);
-    // 3599 and 1799 nano-USD an hour: 0.99… and 0.49… in a second, 2.99… and 1.49… in three, each rounded down.
+    // 3599 and 1799 nano-USD per hour: 0.99… and 0.49… per second, 2.99… and 1.49… in three, each rounded down.
     const withStorage = { ...request, storageSizeInGb: 257 };
     expect(buildQuote(quoteInput(withStorage, { prices })).total).toBe(0n);
     expect(buildQuote(quoteInput({ ...withStorage, durationSeconds: 3 }, { prices })).total).toBe(2n + 1n);
@@ -134,11 +134,11 @@ describe('a quote on demand', () => {
     );
   });
 
-  it('ignores a term that goes with reserved rentals only', () => {
+  it('ignores a term, which is for reserved rentals only', () => {
     expect(buildQuote(quoteInput({ termPeriodDays: 30 }))).toEqual(buildQuote(quoteInput()));
   });
 
-  it('takes the price of the asked machine, region and network, and the contract of the one who asks', () => {
+  it("uses the price of the requested machine, region and network, and the caller's contract", () => {
     const prices = [
       list,
       priceOf({ ...h100, machineType: 'bare-metal' }, 10n),
@@ -160,11 +160,11 @@ describe('a quote on demand', () => {
   it.each([
     ['GPUs', { gpuType: 'b200' }],
     ['storage', { storageSizeInGb: 256 }],
-  ] as const)('is refused where the book has no price for the %s', (_, request) => {
+  ] as const)('is refused if no price is set for the %s', (_, request) => {
     expect(faultOf(quoteInput(request, { prices: [list] })).reason).toBe('PRICE_NOT_AVAILABLE');
   });
 
-  it('uses the price of its instant', () => {
+  it('uses the price at its time', () => {
     const next = priceOf(h100, 1n, { validFrom: day(10) });
     const prices = [list, next];
     const justBefore = new Date(day(10).getTime() - 1);
@@ -173,7 +173,7 @@ describe('a quote on demand', () => {
   });
 });
 
-describe('what a quote says of the money there is', () => {
+describe('quote and balance', () => {
   const hold = 39_800_000_010n;
 
   it.each([
@@ -182,16 +182,16 @@ describe('what a quote says of the money there is', () => {
     [hold - 1n, false],
     [0n, false],
     [-1n, false],
-  ])('with %d available it is affordable: %s', (available, affordable) => {
+  ])('with %d available is affordable: %s', (available, affordable) => {
     expect(buildQuote(quoteInput({}, { available: nanoUsd(available) })).affordable).toBe(affordable);
   });
 
-  it('what holds nothing is affordable on any balance', () => {
+  it('is affordable on any balance without a hold', () => {
     const prices = [priceOf(h100, 0n)];
     expect(buildQuote(quoteInput({}, { prices, available: nanoUsd(-5n) })).affordable).toBe(true);
   });
 
-  it('counts what runs already into the runway', () => {
+  it('includes running resources in the runway', () => {
     const prices = [priceOf(h100, 1_000_000_000n)];
     const runway = (available: bigint, perHour: bigint, cover = 0n): number | null => {
       const burn = { burnPerHour: nanoUsd(perHour), cover: nanoUsd(cover) };
@@ -206,35 +206,35 @@ describe('what a quote says of the money there is', () => {
     expect(runway(-1n, 0n)).toBe(0);
   });
 
-  it('has no runway where nothing costs anything, and a bounded one where nearly nothing does', () => {
+  it('has no runway if nothing costs anything, and a bounded one at a tiny price', () => {
     const free = { prices: [priceOf(h100, 0n)] };
     expect(buildQuote(quoteInput({}, free)).runwaySeconds).toBeNull();
     const nearly = { prices: [priceOf(h100, 1n)], available: nanoUsd(2n ** 62n) };
     expect(buildQuote(quoteInput({ gpuCount: 1 }, nearly)).runwaySeconds).toBe(Number.MAX_SAFE_INTEGER);
   });
 
-  it('holds as far ahead as it is told', () => {
+  it('holds as far ahead as the hold window', () => {
     expect(buildQuote(quoteInput({}, { holdWindowMs: 3_600_000 })).hold).toBe(31_840_000_008n);
     expect(buildQuote(quoteInput({}, { holdWindowMs: 1 })).hold).toBe(8_845n);
     expect(buildQuote(quoteInput({}, { holdWindowMs: 0 })).hold).toBe(0n);
   });
 
-  it('refuses what comes to more than an account can hold, and says so', () => {
+  it('refuses an amount beyond the range of an account', () => {
     const prices = [priceOf(h100, 10n ** 15n)];
     const fault = faultOf(quoteInput({ gpuCount: 100_000 }, { prices }));
     expect(fault.reason).toBe('VALIDATION_FAILED');
-    expect(fault.message).toBe('This comes to more money than an account can ever hold.');
-    expect(fault.suggestion).toBe('Ask for fewer GPUs or for a shorter time.');
+    expect(fault.message).toBe('The price of this request exceeds the largest possible balance.');
+    expect(fault.suggestion).toBe('Request fewer GPUs or a shorter duration.');
     expect(fault.cause).toBeInstanceOf(RangeError);
   });
 });
 
-describe('a reserved term', () => {
-  it('is a commitment: its whole price is held, and shown with its refund', () => {
+describe('reserved quote', () => {
+  it('holds the whole price of the term and shows its refund', () => {
     const option = optionOf();
     const quoted = buildQuote(quoteInput(reserved, { ...rich, reserveOptions: [option] }));
     expect(quoted).toMatchObject({
-      // 20 % off 31 840 000 008 is 25 472 000 006.4, rounded up.
+      // 31 840 000 008 less 20 % is 25 472 000 006.4, rounded up.
       perHour: 25_472_000_007n,
       originalPerHour: 31_840_000_008n,
       discount: 200_000,
@@ -258,7 +258,7 @@ describe('a reserved term', () => {
     expect(quoted.frozen.rental.reserve).toBe(quoted.term);
   });
 
-  it('holds the term and the next minutes of the storage, which is paid as it runs', () => {
+  it('holds the term plus the hold window of the storage, which is paid hourly', () => {
     const available = nanoUsd(25_472_000_007n * 720n + 35_072_000n * 2n);
     const quoted = buildQuote(quoteInput({ ...reserved, storageSizeInGb: 256 }, { available }));
     expect(quoted.hold).toBe(25_472_000_007n * 720n + 43_840_000n);
@@ -270,13 +270,13 @@ describe('a reserved term', () => {
   it.each([
     ['one second less', 30 * 86_400 - 1, -3_537_778n],
     ['the whole of it', 30 * 86_400, 0n],
-    ['an hour more, at the price on demand', 30 * 86_400 + 3_600, 31_840_000_008n],
-  ])('run for %s costs the commitment and %3$d', (_, durationSeconds, more) => {
+    ['an hour more, at the on-demand price', 30 * 86_400 + 3_600, 31_840_000_008n],
+  ])('for %s costs the commitment and %3$d', (_, durationSeconds, more) => {
     const { total } = buildQuote(quoteInput({ ...reserved, durationSeconds }, rich));
     expect(total).toBe(25_472_000_007n * 720n + more);
   });
 
-  it('needs its length, and one that is on offer', () => {
+  it('requires a term length that is on offer', () => {
     const without = faultOf(quoteInput({ termType: 'reserved' }));
     expect(without.reason).toBe('VALIDATION_FAILED');
     expect(without.message).toBe('termPeriodDays is required with the termType reserved.');
@@ -295,8 +295,8 @@ describe('a reserved term', () => {
   });
 });
 
-describe('a discount in a request', () => {
-  it('is a claim: one part per million more than entitled is refused', () => {
+describe('discount claim', () => {
+  it('is refused one part per million above the entitlement', () => {
     expect(buildQuote(quoteInput({ discountPercentage: 12.5 }, entitled(125_000))).discount).toBe(125_000);
     expect(buildQuote(quoteInput({ discountPercentage: 12.4999 }, entitled(125_000))).discount).toBe(124_999);
     expect(faultOf(quoteInput({ discountPercentage: 12.5001 }, entitled(125_000))).reason).toBe(
@@ -305,12 +305,12 @@ describe('a discount in a request', () => {
     expect(faultOf(quoteInput({ discountPercentage: 0.0001 })).reason).toBe('DISCOUNT_NOT_ENTITLED');
   });
 
-  it('is not given unless it is claimed', () => {
+  it('is not applied unless it is claimed', () => {
     expect(buildQuote(quoteInput({}, entitled(500_000))).discount).toBe(0);
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, -1, 100.0001, 12.34567])(
-    'of %d is not a discount at all',
+    'of %d is invalid',
     (discountPercentage) => {
       const fault = faultOf(quoteInput({ discountPercentage }, entitled(1_000_000)));
       expect(fault.reason).toBe('VALIDATION_FAILED');
@@ -324,14 +324,14 @@ describe('a discount in a request', () => {
     },
   );
 
-  it('must be granted to the one who asks, for this GPU, at this instant', () => {
+  it('requires an entitlement of the caller for this GPU at this time', () => {
     for (const wrong of [{ orgId: other }, { gpuType: 'h200' }, { validFrom: day(11) }]) {
       const input = quoteInput({ discountPercentage: 10 }, { entitlements: [entitlementOf(200_000, wrong)] });
       expect(faultOf(input).reason).toBe('DISCOUNT_NOT_ENTITLED');
     }
   });
 
-  it('does not add up with that of the term: the greater counts, and after the term only what was granted', () => {
+  it('is not added to the discount of the term: the greater applies, and only the claim remains after the term', () => {
     const claim = (discountPercentage: number, grantedPpm: number) => {
       const { discount, term } = buildQuote(
         quoteInput({ ...reserved, gpuCount: 1, discountPercentage }, { ...rich, ...entitled(grantedPpm) }),
@@ -339,7 +339,7 @@ describe('a discount in a request', () => {
       return [discount, term?.onDemandNanoUsdPerHour];
     };
     expect(claim(0, 0)).toEqual([200_000, '3980000001']);
-    // Claiming what is published is no more than saying it.
+    // A claim of the published discount changes nothing.
     expect(claim(20, 0)).toEqual([200_000, '3980000001']);
     expect(claim(10, 300_000)).toEqual([
       200_000,
@@ -354,7 +354,7 @@ describe('a discount in a request', () => {
     expect(() => claim(30.0001, 300_000)).toThrow(Fault);
   });
 
-  it('leaves a price that is rounded up once, on the whole line', () => {
+  it('is rounded up once, on the whole line', () => {
     expect(applyDiscount(nanoUsd(10n), ppm(0))).toBe(10n);
     expect(applyDiscount(nanoUsd(10n), ppm(50_000))).toBe(10n);
     expect(applyDiscount(nanoUsd(10n), ppm(100_000))).toBe(9n);
@@ -363,8 +363,8 @@ describe('a discount in a request', () => {
   });
 });
 
-describe('test mode', () => {
-  it('is free, whatever the book says or lacks', () => {
+describe('quote in test mode', () => {
+  it('is free with or without prices', () => {
     const quoted = buildQuote(
       quoteInput({ storageSizeInGb: 256, durationSeconds: 3_600 }, { mode: 'test', prices: [] }),
     );
@@ -374,7 +374,7 @@ describe('test mode', () => {
     expect(buildQuote(quoteInput({}, { mode: 'test' })).perHour).toBe(0n);
   });
 
-  it('refuses the same claims and terms as live', () => {
+  it('refuses the same claims and terms as in live mode', () => {
     const mode = 'test' as const;
     expect(faultOf(quoteInput({ discountPercentage: 1 }, { mode })).reason).toBe('DISCOUNT_NOT_ENTITLED');
     expect(faultOf(quoteInput({ ...reserved, termPeriodDays: 7 }, { mode })).reason).toBe(
@@ -384,12 +384,12 @@ describe('test mode', () => {
   });
 });
 
-describe('how long a quote stands', () => {
+describe('validity of a quote', () => {
   const until = (fields: Partial<QuoteInput>): number =>
     buildQuote(quoteInput({}, fields)).validUntil.getTime() - day(10).getTime();
   const after = (ms: number): Date => new Date(day(10).getTime() + ms);
 
-  it('is a quarter of an hour, or up to the next change of the book or of an entitlement', () => {
+  it('ends after 15 minutes or at the next change of a price or entitlement', () => {
     expect(QUOTE_VALID_MS).toBe(900_000);
     expect(until({})).toBe(900_000);
     expect(until({ prices: [list, priceOf(h100, 1n, { validFrom: after(1_000) })] })).toBe(1_000);
@@ -398,8 +398,8 @@ describe('how long a quote stands', () => {
   });
 });
 
-describe('storage by itself', () => {
-  it('is frozen by its size: volumes as volumes, the disk of a stopped rental as part of the rental', () => {
+describe('freezeStoragePrice', () => {
+  it('multiplies by size: volumes as product volume, released disks as product rental', () => {
     const disk = priceOf({ kind: 'disk', region: null }, 11n);
     const context = quoteInput({}, { prices: [list, volume, disk] });
     const frozen = freezeStoragePrice(context, { kind: 'disk', region: 'eu-west-1' }, 100);
@@ -412,7 +412,7 @@ describe('storage by itself', () => {
     expect(initialHold(frozen, 60_000)).toBe(19n);
   });
 
-  it('is told beside a quote, and one that has no price is kept for nothing: null would say that it cannot be', () => {
+  it('is shown beside a quote: zero without a price, null if the rental cannot be released', () => {
     const disk = priceOf({ kind: 'disk', region: null }, 11n);
     const price = freezeStoragePrice(
       quoteInput({}, { prices: [disk] }),
@@ -459,7 +459,7 @@ describe('any quote', () => {
   const publishedIn = (draw: { isReserved: boolean; publishedPpm: number }): number =>
     draw.isReserved ? draw.publishedPpm : 0;
 
-  it('gives a discount exactly when it is within what is granted or published, and never takes off more', () => {
+  it('applies a discount exactly if it is granted or published, and never a higher one', () => {
     fc.assert(
       fc.property(anyInput, ({ draw, input }) => {
         const allowed = Math.max(draw.grantedPpm, publishedIn(draw));
@@ -472,13 +472,13 @@ describe('any quote', () => {
         const off = original - BigInt(frozen.rental.rateNanoUsdPerHour);
         expect(discount).toBe(Math.max(draw.claimedPpm, publishedIn(draw)));
         expect(off * 1_000_000n <= original * BigInt(allowed)).toBe(true);
-        // And less than one nano-USD short of the promise.
+        // And it is less than one nano-USD below the promised discount.
         expect((off + 1n) * 1_000_000n > original * BigInt(discount)).toBe(true);
       }),
     );
   });
 
-  it('agrees with rational arithmetic done apart, to the nano-USD', () => {
+  it('agrees with separate rational arithmetic to the nano-USD', () => {
     fc.assert(
       fc.property(anyInput, ({ draw, input }) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
@@ -496,7 +496,7 @@ describe('any quote', () => {
     );
   });
 
-  it('never falls with time', () => {
+  it('never falls with longer durations', () => {
     fc.assert(
       fc.property(anyInput, fc.integer({ min: 0, max: 5_000_000 }), ({ draw, input, spec }, longer) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
@@ -508,7 +508,7 @@ describe('any quote', () => {
     );
   });
 
-  it('keeps what it froze, whatever is written into the book afterwards', () => {
+  it('keeps its frozen price when the price list changes', () => {
     fc.assert(
       fc.property(anyInput, fc.bigInt({ min: 0n, max: 10n ** 11n }), ({ draw, input }, newPrice) => {
         fc.pre(draw.claimedPpm <= Math.max(draw.grantedPpm, publishedIn(draw)));
@@ -523,7 +523,7 @@ describe('any quote', () => {
     );
   });
 
-  /** The same in plain fractions: ceil and floor are all the rounding there is. */
+  /** The same in plain fractions, with only ceil and floor as rounding. */
   function byHand(
     draw: Parameters<typeof publishedIn>[0] & {
       unit: bigint;

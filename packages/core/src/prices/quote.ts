@@ -31,23 +31,23 @@ import {
   type PricedItem,
 } from './resolve-price.ts';
 
-/** What a rental would cost, hold and commit to. Pure: the same input gives the same quote. */
+/** Computes the price, hold and commitment of a rental. Pure. */
 
 export type RentalSpec = Body<Contract['operations']['quoteRental']>;
 
 /**
- * The one rounding of a discounted price of an hour. Up, so that what is taken off is never more than was granted;
- * the difference is below one nano-USD an hour.
+ * The only rounding of a discounted hourly price. Up, so that the discount never exceeds the granted one; the
+ * difference is below one nano-USD per hour.
  */
 export const DISCOUNTED_PRICE_ROUNDING: Rounding = 'up';
 
-/** A quote is looked at anew after this time even when the price book is not about to change. */
+/** A quote expires after this time even if no price change is scheduled. */
 export const QUOTE_VALID_MS = 15 * 60_000;
 
-/** Where prices are looked up: all that was written about the thing, and who asks when. */
+/** The prices of the item, and for whom and when they are looked up. */
 export interface PriceContext {
   readonly orgId: OrgId;
-  /** Test mode is free: it needs no price and every amount is 0. */
+  /** Test mode is free: it needs no price, and every amount is 0. */
   readonly mode: Mode;
   readonly prices: readonly Price[];
   readonly now: Date;
@@ -57,11 +57,9 @@ export interface QuoteInput extends PriceContext {
   readonly spec: RentalSpec;
   readonly reserveOptions: readonly ReserveOption[];
   readonly entitlements: readonly Entitlement[];
-  /** What new work could use now. */
   readonly available: NanoUsd;
-  /** How fast what runs already uses money up. */
   readonly burn: BurnRate;
-  /** How far ahead a hold reaches: metering's policy. */
+  /** How far ahead a hold reaches, from the metering policy. */
   readonly holdWindowMs: number;
 }
 
@@ -74,23 +72,23 @@ export interface QuoteLine {
 export interface Quote {
   readonly perHour: NanoUsd;
   readonly originalPerHour: NanoUsd;
-  /** Rounded up, to look at. */
+  /** Rounded up, for display. */
   readonly perSecond: NanoUsd;
-  /** On the GPUs. Storage is never discounted. */
+  /** On the GPUs; storage is never discounted. */
   readonly discount: Ppm;
-  /** They add up to `perHour`. */
+  /** Their sum is `perHour`. */
   readonly lines: readonly QuoteLine[];
-  /** What create sets aside at once, and so the least that must be available. */
+  /** The hold at creation, and so the minimum balance. */
   readonly hold: NanoUsd;
-  /** For the time asked for, or for the whole term; null when neither was given. */
+  /** For the requested duration or the whole term; null without both. */
   readonly total: NanoUsd | null;
-  /** Null: on-demand, no commitment. */
+  /** Null for on-demand: no commitment. */
   readonly term: FrozenPrice['reserve'];
-  /** How long the money would last with this beside what runs now; null when nothing costs anything. */
+  /** How long the money lasts with this rental; null if nothing costs anything. */
   readonly runwaySeconds: number | null;
   readonly affordable: boolean;
   readonly validUntil: Date;
-  /** What to store on the rental, and on the volume made with it. */
+  /** Stored with the rental and with the volume created with it. */
   readonly frozen: { readonly rental: FrozenPrice; readonly volume: FrozenPrice | null };
 }
 
@@ -100,8 +98,8 @@ export function buildQuote(input: QuoteInput): Quote {
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new Fault('VALIDATION_FAILED', {
-      message: 'This comes to more money than an account can ever hold.',
-      suggestion: 'Ask for fewer GPUs or for a shorter time.',
+      message: 'The price of this request exceeds the largest possible balance.',
+      suggestion: 'Request fewer GPUs or a shorter duration.',
       cause: error,
     });
   }
@@ -159,7 +157,7 @@ function freezeRentalPrice(input: QuoteInput): FrozenPrice {
   };
 }
 
-/** What a thing was offered for by whoever owns it, so that no price book has a say. Test mode is free. */
+/** Freezes the price that the machine's owner offered, without the price list. Test mode is free. */
 export function freezeAgreedPrice(agreed: {
   readonly mode: Mode;
   readonly perUnit: NanoUsd;
@@ -182,7 +180,7 @@ export function freezeAgreedPrice(agreed: {
   };
 }
 
-/** A volume by its size, or the local disk of a rental that was stopped. */
+/** The price of a volume, or of the local disk of a released rental. */
 export function freezeStoragePrice(
   context: PriceContext,
   item: PricedItem & { readonly kind: 'volume' | 'disk' },
@@ -214,7 +212,6 @@ function unitPriceOf(
   return { perUnit: price.price, ids: [price.id] };
 }
 
-/** What is left of a price after a discount. */
 export function applyDiscount(original: NanoUsd, discount: Ppm): NanoUsd {
   return roundExact(shareOf(original, ppm(ppmPerWhole - discount)), DISCOUNTED_PRICE_ROUNDING);
 }
@@ -231,9 +228,8 @@ function reserveOptionFor({ spec, reserveOptions }: QuoteInput): ReserveOption |
 }
 
 /**
- * A discount in a request is a claim. What an organisation may claim is the greater of what it is entitled to and what
- * the term is published with; the two do not add up. The discount of the term needs no claim. After the term it is
- * gone, and only what was claimed by entitlement remains.
+ * A discount in a request is a claim, limited by the greater of entitlement and published discount of the term; the two
+ * are not added. The term's discount needs no claim. After the term only the claim within the entitlement remains.
  */
 function resolveDiscount(
   input: QuoteInput,
@@ -261,7 +257,7 @@ function reserveTermsOf(option: ReserveOption, rate: NanoUsd, onDemandRate: Nano
   };
 }
 
-/** The whole of a term, or the next minutes of what is paid as it runs; rounded up, so that it always covers them. */
+/** The whole term, or the hold window; rounded up, so that it always covers the postings. */
 export function initialHold(frozen: FrozenPrice, holdWindowMs: number): NanoUsd {
   return frozen.reserve === null
     ? roundExact(hourlyCharge(rateOf(frozen), holdWindowMs), 'up')
@@ -273,7 +269,7 @@ function durationMsOf(request: RentalSpec, term: FrozenPrice['reserve']): number
   return term === null ? null : termMsOf(term.termPeriodDays);
 }
 
-/** A commitment is paid at once and burns no more; everything else is paid from what is left. */
+/** A commitment is held at once and does not burn; everything else is paid from the remaining money. */
 function runwaySecondsWith(input: QuoteInput, prices: readonly FrozenPrice[]): number | null {
   const left = subtractUsd(input.available, addUsd(...prices.map(commitmentOf)));
   const burning = prices.filter((part) => part.reserve === null).map(rateOf);

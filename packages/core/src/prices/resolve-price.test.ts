@@ -23,19 +23,19 @@ const inRegion = { ...h100, region: 'us-central-1' };
 const onNetwork = { ...h100, networkType: 'ethernet' } as const;
 const exact = { ...inRegion, networkType: 'ethernet' } as const;
 
-/** The price that counts for acme on day 10, whichever way round the book lies. */
+/** The price for acme on day 10, which must not depend on the order of the prices. */
 function winner(prices: readonly Price[], item: PricedItem = wanted, at = day(10)): Price | null {
   const found = resolvePrice(prices, acme, item, at);
   expect(resolvePrice(prices.toReversed(), acme, item, at)).toBe(found);
   return found;
 }
 
-describe('the price that counts', () => {
-  it('is none where the book is empty', () => {
+describe('resolvePrice', () => {
+  it('is null without prices', () => {
     expect(winner([])).toBeNull();
   });
 
-  it('is the most specific: the contract, then the region, then the network', () => {
+  it('prefers the contract, then the region, then the network', () => {
     const ranked = [
       priceOf(h100, 1n),
       priceOf(onNetwork, 2n),
@@ -51,12 +51,12 @@ describe('the price that counts', () => {
     }
   });
 
-  it('is the more specific one even when a general one began later', () => {
+  it('prefers a specific price over a general one that started later', () => {
     const specific = priceOf(inRegion, 3n, { validFrom: day(1) });
     expect(winner([specific, priceOf(h100, 1n, { validFrom: day(9) })])).toBe(specific);
   });
 
-  it('is never the contract of another organisation', () => {
+  it('never uses the contract of another organisation', () => {
     const list = priceOf(h100, 1n);
     expect(winner([list, priceOf(exact, 2n, { orgId: other })])).toBe(list);
     expect(winner([priceOf(h100, 2n, { orgId: other })])).toBeNull();
@@ -69,11 +69,11 @@ describe('the price that counts', () => {
     ['another network', { ...h100, networkType: 'infiniband' }],
     ['a volume', { kind: 'volume', region: null }],
     ['a model', { kind: 'model', model: 'h100', unit: 'image' }],
-  ])('is never that of %s', (_, subject) => {
+  ])('never uses the price of %s', (_, subject) => {
     expect(winner([priceOf(subject, 1n)])).toBeNull();
   });
 
-  it('is the last to begin of the versions of one subject, a future one not yet', () => {
+  it('uses the version that started last, and no future one', () => {
     const first = priceOf(h100, 1n, { validFrom: day(1) });
     const second = priceOf(h100, 2n, { validFrom: day(5) });
     const future = priceOf(h100, 3n, { validFrom: day(11) });
@@ -86,7 +86,7 @@ describe('the price that counts', () => {
     expect(winner(prices, wanted, day(11))).toBe(future);
   });
 
-  it('counts up to the instant of its end, and then uncovers the older or the more general one', () => {
+  it('excludes the end instant, and then falls back to an older or more general price', () => {
     const older = priceOf(inRegion, 1n, { validFrom: day(1), validUntil: day(9) });
     const newer = priceOf(inRegion, 2n, { validFrom: day(5), validUntil: day(8) });
     const general = priceOf(h100, 3n);
@@ -96,11 +96,11 @@ describe('the price that counts', () => {
     expect(winner(prices, wanted, day(9))).toBe(general);
   });
 
-  it('is never one that was ended before it began', () => {
+  it('never uses a price that ended before it started', () => {
     expect(winner([priceOf(h100, 1n, { validFrom: day(5), validUntil: day(5) })], wanted, day(5))).toBeNull();
   });
 
-  it('is the last one written of those that began together', () => {
+  it('uses the price created last if several started together', () => {
     const late = priceOf(h100, 1n, { createdAt: day(3) });
     const early = priceOf(h100, 2n, { createdAt: day(2) });
     expect(winner([late, early])).toBe(late);
@@ -108,7 +108,7 @@ describe('the price that counts', () => {
     expect(winner([one, two])).toBe(one.id > two.id ? one : two);
   });
 
-  it('of storage goes by kind and region', () => {
+  it('distinguishes storage by kind and region', () => {
     const everywhere = priceOf({ kind: 'volume', region: null }, 1n);
     const here = priceOf({ kind: 'volume', region: 'us-central-1' }, 2n);
     const disk = priceOf({ kind: 'disk', region: null }, 3n);
@@ -120,7 +120,7 @@ describe('the price that counts', () => {
     expect(winner([everywhere], { kind: 'disk', region: 'eu-west-1' })).toBeNull();
   });
 
-  it('of a model goes by name and unit', () => {
+  it('distinguishes models by name and unit', () => {
     const prompt = priceOf({ kind: 'model', model: 'm', unit: 'prompt_token' }, 1n, { unit: 'token' });
     const image = priceOf({ kind: 'model', model: 'm', unit: 'image' }, 2n, { unit: 'image' });
     const contract = { ...prompt, id: image.id, orgId: acme };
@@ -132,7 +132,7 @@ describe('the price that counts', () => {
     expect(winner([prompt, contract], { kind: 'model', model: 'm', unit: 'prompt_token' })).toBe(contract);
   });
 
-  it('agrees with sorting all that apply, for any book in any order', () => {
+  it('agrees with sorting all applicable prices, for any prices in any order', () => {
     const anyPrice = fc
       .record({
         region: fc.constantFrom(null, 'us-central-1', 'eu-west-1'),
@@ -160,7 +160,7 @@ describe('the price that counts', () => {
   });
 });
 
-/** The rule once more, as naively as it can be said: one text that sorts. */
+/** A naive implementation of the rule: one sortable text. */
 function bySorting(prices: readonly Price[], at: Date): Price | null {
   const key = (price: Price): string => {
     const { region, networkType } = price.subject as typeof h100;
@@ -181,7 +181,7 @@ function bySorting(prices: readonly Price[], at: Date): Price | null {
   return applies.toSorted((a, b) => (key(a) < key(b) ? 1 : -1))[0] ?? null;
 }
 
-describe('the reserve option that counts', () => {
+describe('resolveReserveOption', () => {
   const request = {
     machineType: 'virtual-machine',
     gpuType: 'h100',
@@ -189,7 +189,7 @@ describe('the reserve option that counts', () => {
     termPeriodDays: 30,
   } as const;
 
-  it('is the one of exactly that machine, GPU and term, in that region or in all', () => {
+  it('requires the exact machine, GPU and term, in the region or in all regions', () => {
     const everywhere = optionOf();
     expect(resolveReserveOption([everywhere], request)).toBe(everywhere);
     expect(resolveReserveOption([], request)).toBeNull();
@@ -199,7 +199,7 @@ describe('the reserve option that counts', () => {
     expect(resolveReserveOption([optionOf({ region: 'eu-west-1' })], request)).toBeNull();
   });
 
-  it('is the one for the region before one for all, then the newest', () => {
+  it('prefers an option for the region, then the newest', () => {
     const everywhere = optionOf({ createdAt: day(9) });
     const here = optionOf({ region: 'us-central-1', createdAt: day(1) });
     const hereLater = optionOf({ region: 'us-central-1', createdAt: day(2) });
@@ -216,7 +216,7 @@ describe('the reserve option that counts', () => {
   });
 });
 
-describe('the discount an organisation is entitled to', () => {
+describe('entitledDiscount', () => {
   const at = day(10);
   const on = (...entitlements: Parameters<typeof entitlementOf>[]): number =>
     entitledDiscount(
@@ -226,7 +226,7 @@ describe('the discount an organisation is entitled to', () => {
       at,
     );
 
-  it('is the greatest that applies, and none without one', () => {
+  it('is the greatest applicable discount, and zero without one', () => {
     expect(on()).toBe(0);
     expect(on([100_000], [250_000], [200_000])).toBe(ppm(250_000));
     expect(on([100_000, { gpuType: 'h100' }])).toBe(100_000);
@@ -235,22 +235,22 @@ describe('the discount an organisation is entitled to', () => {
   it.each([
     ['of another organisation', { orgId: other }],
     ['on another GPU', { gpuType: 'h200' }],
-    ['that has not begun', { validFrom: new Date(at.getTime() + 1) }],
+    ['that has not started', { validFrom: new Date(at.getTime() + 1) }],
     ['that has ended', { validUntil: at }],
-    ['that was withdrawn', { revokedAt: at }],
-  ])('leaves out one %s', (_, fields) => {
+    ['that was revoked', { revokedAt: at }],
+  ])('ignores an entitlement %s', (_, fields) => {
     expect(on([100_000, fields])).toBe(0);
   });
 
-  it('holds from its first instant, and up to its end or its withdrawal', () => {
+  it('includes the start and excludes the end and the revocation', () => {
     expect(on([1, { validFrom: at }])).toBe(1);
     expect(on([1, { validUntil: new Date(at.getTime() + 1) }])).toBe(1);
     expect(on([1, { revokedAt: new Date(at.getTime() + 1) }])).toBe(1);
   });
 });
 
-describe('the next change', () => {
-  it('is the first beginning or end after an instant', () => {
+describe('nextChange', () => {
+  it('is the first start or end after a time', () => {
     const versions = [
       { validFrom: day(1), validUntil: day(20) },
       { validFrom: day(12), validUntil: null },

@@ -10,9 +10,9 @@ import type {
   ReserveOption,
 } from './prices.ts';
 
-/** What counts at an instant, out of everything that was ever written. Pure: no clock, no database. */
+/** Selects the price, reserve option and entitlement that apply at a time. Pure: no clock, no database. */
 
-/** What somebody wants the price of, with nothing left open. */
+/** A fully specified item. */
 export type PricedItem =
   | {
       readonly kind: 'gpu';
@@ -25,13 +25,12 @@ export type PricedItem =
   | { readonly kind: 'model'; readonly model: string; readonly unit: ModelUnit };
 
 /**
- * The price that counts for this organisation at this instant, or null. The most specific subject wins: a contract of
- * the organisation before the list, then a price for the region, then one for the network. Of the versions of one
- * subject the last to begin wins, and of those that began together the last one written.
+ * The price of this organisation at this time, or null. The most specific price wins: contract before list, then
+ * region, then network. Among versions of one subject the latest start wins, then the latest creation.
  */
 export function resolvePrice(
   prices: readonly Price[],
-  /** Null: what those without a contract pay. */
+  /** Null: list prices only. */
   orgId: OrgId | null,
   item: PricedItem,
   at: Date,
@@ -45,7 +44,7 @@ export function resolvePrice(
   return highestRanked(candidates, rankOfPrice);
 }
 
-/** The option that counts for a term, or null: one for the region before one for all, then the newest. */
+/** An option for the region wins over one for all regions, then the newest. */
 export function resolveReserveOption(
   options: readonly ReserveOption[],
   request: {
@@ -69,7 +68,6 @@ export function resolveReserveOption(
   ]);
 }
 
-/** The greatest discount that the organisation may claim on this GPU type at this instant. */
 export function entitledDiscount(
   entitlements: readonly Entitlement[],
   orgId: OrgId,
@@ -92,7 +90,7 @@ function isEntitledAt(entitlement: Entitlement, at: Date): boolean {
   return !isRevoked && isValidAt(entitlement.validFrom, entitlement.validUntil, at);
 }
 
-/** The first instant after `at` at which any of these begins or ends, or null when nothing is set to change. */
+/** The first start or end after `at`, or null. */
 export function nextChange(
   versions: readonly { readonly validFrom: Date; readonly validUntil: Date | null }[],
   at: Date,
@@ -105,7 +103,7 @@ export function nextChange(
   return instants.length === 0 ? null : new Date(Math.min(...instants));
 }
 
-/** From its beginning on, up to but not including its end. */
+/** The start is inclusive, the end exclusive. */
 function isValidAt(validFrom: Date, validUntil: Date | null, at: Date): boolean {
   return validFrom <= at && (validUntil === null || at < validUntil);
 }
@@ -150,7 +148,7 @@ function isSetRank(value: string | null): number {
   return value === null ? 0 : 1;
 }
 
-/** The one with the highest rank, compared place by place. Ids differ, so the order of the input never matters. */
+/** Compares ranks element by element. Ids differ, so the order of the input never matters. */
 function highestRanked<T>(candidates: readonly T[], rankOf: (candidate: T) => Rank): T | null {
   return candidates.reduce<T | null>(
     (found, next) => (found === null || isHigher(rankOf(next), rankOf(found)) ? next : found),
