@@ -26,8 +26,8 @@ function evidence(fields: Partial<QuarantineEvidence> = {}): QuarantineEvidence 
   };
 }
 
-describe('a machine is taken out of sale', () => {
-  it('after three starts in a row that failed, and the reason quotes the last', () => {
+describe('decideQuarantine', () => {
+  it('quarantines after three consecutive failed starts and quotes the last', () => {
     expect(decideQuarantine(evidence({ faults: [failed(2), failed(1)] }))).toBeNull();
     expect(decideQuarantine(evidence({ faults: [failed(1), failed(3), failed(2)] }))).toEqual({
       cause: 'failed_starts',
@@ -35,13 +35,13 @@ describe('a machine is taken out of sale', () => {
     });
   });
 
-  it('not if something came up in between, nor if they are a day apart', () => {
+  it('ignores failed starts before a successful one or older than a day', () => {
     const faults = [failed(3), failed(2), failed(1)];
     expect(decideQuarantine(evidence({ faults, lastStartAt: ago(2.5) }))).toBeNull();
     expect(decideQuarantine(evidence({ faults: [failed(25), failed(2), failed(1)] }))).toBeNull();
   });
 
-  it('after two machines that were lost within a week, even if others came up since', () => {
+  it('quarantines after two losses within a week, even if other machines started since', () => {
     expect(decideQuarantine(evidence({ faults: [lost(1)] }))).toBeNull();
     expect(decideQuarantine(evidence({ faults: [lost(100), lost(1)], lastStartAt: ago(0.5) }))?.cause).toBe(
       'losses',
@@ -49,14 +49,14 @@ describe('a machine is taken out of sale', () => {
     expect(decideQuarantine(evidence({ faults: [lost(169), lost(1)] }))).toBeNull();
   });
 
-  it('after it went offline six times within a day', () => {
+  it('quarantines after six outages within a day', () => {
     const outages = [1, 2, 3, 4, 5].map(ago);
     expect(decideQuarantine(evidence({ outages }))).toBeNull();
     expect(decideQuarantine(evidence({ outages: [...outages, ago(6)] }))?.cause).toBe('outages');
     expect(decideQuarantine(evidence({ outages: [...outages, ago(25)] }))).toBeNull();
   });
 
-  it('when its hardware is not what was tested', () => {
+  it('quarantines when the hardware differs from the tested hardware', () => {
     expect(decideQuarantine(evidence({ difference: '7 threads instead of 8' }))).toEqual({
       cause: 'hardware',
       reason: 'Its hardware is not what was tested: 7 threads instead of 8.',
@@ -77,8 +77,8 @@ const anyEvidence = fc
   })
   .map(evidence);
 
-describe('a verdict', () => {
-  it('does not depend on the order in which things were written down', () => {
+describe('decideQuarantine for any evidence', () => {
+  it('does not depend on the order of the evidence', () => {
     fc.assert(
       fc.property(anyEvidence, (all) => {
         const turned = { ...all, faults: all.faults.toReversed(), outages: all.outages.toReversed() };
@@ -87,7 +87,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('goes by nothing that was before an operator put the machine back', () => {
+  it('ignores evidence from before an operator resumed the machine', () => {
     fc.assert(
       fc.property(anyEvidence, (all) => {
         expect(decideQuarantine({ ...all, inServiceSince: all.now })).toBeNull();
@@ -102,7 +102,7 @@ describe('a verdict', () => {
     );
   });
 
-  it('against a machine is never lifted by one more fault', () => {
+  it('is never revoked by an additional fault', () => {
     fc.assert(
       fc.property(anyEvidence, hours, fc.boolean(), (all, since, isLost) => {
         const one = isLost ? lost(since) : failed(since);
@@ -112,20 +112,20 @@ describe('a verdict', () => {
     );
   });
 
-  it('needs more than one thing that went wrong, so nobody is taken out for one bad start', () => {
+  it('needs more than one fault', () => {
     const { failedStarts, losses, outages } = quarantinePolicy;
     expect(Math.min(failedStarts, losses, outages)).toBeGreaterThan(1);
   });
 });
 
-describe('hardware that was tested', () => {
+describe('differenceFromTested', () => {
   const gpus = [
     { pciAddress: '0000:01:00.0', model: 'NVIDIA H100' },
     { pciAddress: '0000:02:00.0', model: 'NVIDIA H100' },
   ];
   const tested = { gpus, cpuCount: 64, ramMb: 100_000 };
 
-  it('is still the same with a kernel that takes a little more memory, and with a GPU that is missing', () => {
+  it('ignores small differences of memory and missing GPUs', () => {
     expect(differenceFromTested(tested, { ...tested, ramMb: 96_000 })).toBeNull();
     expect(differenceFromTested(tested, { ...tested, gpus: gpus.slice(1) })).toBeNull();
     expect(differenceFromTested(tested, { gpus: [], cpuCount: null, ramMb: null })).toBeNull();
@@ -133,11 +133,15 @@ describe('hardware that was tested', () => {
 
   it.each([
     ['a GPU of another model', { gpus: [{ pciAddress: '0000:01:00.0', model: 'NVIDIA GT 710' }] }, 'GT 710'],
-    ['a GPU more', { gpus: [...gpus, { pciAddress: '0000:03:00.0', model: 'NVIDIA H100' }] }, '0000:03'],
+    [
+      'an additional GPU',
+      { gpus: [...gpus, { pciAddress: '0000:03:00.0', model: 'NVIDIA H100' }] },
+      '0000:03',
+    ],
     ['fewer threads', { cpuCount: 8 }, '8 threads instead of 64'],
     ['less memory', { ramMb: 50_000 }, '50000 MB of memory instead of 100000 MB'],
     ['more memory', { ramMb: 200_000 }, '200000 MB'],
-  ])('is not the same with %s', (_, change, words) => {
+  ])('reports %s', (_, change, words) => {
     expect(differenceFromTested(tested, { ...tested, ...change })).toContain(words);
   });
 });

@@ -1,35 +1,33 @@
 /**
- * When a supplier's machine is taken out of sale until an operator has looked at it. Pure: the same evidence gives the same
- * verdict, so whoever acts on one asks once more under the lock of the node.
+ * Decides when a supplier's machine is quarantined until an operator has checked it. Pure, so that callers can decide
+ * again under the lock of the node.
  */
 
 export type HostFaultKind = 'start' | 'loss';
 
-/** Something that a host did to a tenant. */
 export interface HostFault {
   readonly kind: HostFaultKind;
   readonly at: Date;
-  /** For people. */
   readonly reason: string;
 }
 
 export interface QuarantineEvidence {
   readonly now: Date;
-  /** Since when it has been in service: what was before an operator put it back has been judged. */
+  /** Since the enrolment, or since an operator last resumed the machine: older faults do not count. */
   readonly inServiceSince: Date;
   readonly faults: readonly HostFault[];
-  /** When something last came up on it. */
+  /** Time of the last successful start. */
   readonly lastStartAt: Date | null;
-  /** When it went offline. */
+  /** Times at which the machine went offline. */
   readonly outages: readonly Date[];
-  /** In what its hardware differs from what was tested, in words; null: in nothing. */
+  /** The difference between its hardware and the tested hardware, in words; null if there is none. */
   readonly difference: string | null;
 }
 
 const HOUR_MS = 3_600_000;
 
 export const quarantinePolicy = {
-  /** So many starts that fail in a row, */
+  /** Consecutive failed starts */
   failedStarts: 3,
   /** within this time. */
   failedStartsMs: 24 * HOUR_MS,
@@ -41,11 +39,11 @@ export const quarantinePolicy = {
 
 export interface QuarantineDecision {
   readonly cause: 'hardware' | 'failed_starts' | 'losses' | 'outages';
-  /** What the supplier reads. Names no tenant. */
+  /** The supplier reads it, so it must not name tenants. */
   readonly reason: string;
 }
 
-/** Null: nothing speaks against selling it. */
+/** Null if the machine may stay in service. */
 export function decideQuarantine(evidence: QuarantineEvidence): QuarantineDecision | null {
   const { difference } = evidence;
   if (difference !== null) {
@@ -98,20 +96,18 @@ function newestOf(faults: readonly HostFault[]): HostFault | null {
   );
 }
 
-/** What of a machine was seen in its self-test, and is sold. */
 export interface TestedHardware {
-  /** By address, what each is. */
   readonly gpus: readonly { readonly pciAddress: string; readonly model: string }[];
   readonly cpuCount: number;
   readonly ramMb: number;
 }
 
-/** A kernel takes a little more or less for itself with each release. */
+/** Kernel releases differ slightly in the memory that they reserve. */
 const RAM_TOLERANCE_PERCENT = 5n;
 
 /**
- * In what a machine is not what was tested. GPUs that are missing are told by the engine and simply not sold, so they are no
- * difference; others than were tested are, and so is a machine that became smaller or larger.
+ * The first difference from the tested hardware. Missing GPUs are reported by the engine and not sold, so they do not
+ * count. Additional or other GPUs, CPUs and memory do.
  */
 export function differenceFromTested(
   tested: TestedHardware,

@@ -16,17 +16,16 @@ import { zeroCounters, computeReliability } from './reliability.ts';
 import { minRentalIdAt } from './reliability.store.ts';
 import { quarantinePolicy, type HostFault, type QuarantineEvidence } from './quarantine-decision.ts';
 
-/** All SQL about what speaks against machines, and about what became of them. */
+/** SQL of the evidence for quarantines and of the history of machines. */
 
 export interface QuarantineCandidate {
   readonly machineId: EnrolmentId;
   readonly nodeId: NodeId;
   readonly enrolledAt: Date;
-  /** What its self-test wrote. */
   readonly tests: unknown;
 }
 
-/** Machines in service, of these or of all, of which something could speak against. */
+/** Machines in service, of these ids or of all, that have possible evidence. */
 export async function readQuarantineCandidates(
   reader: Reader,
   where: { readonly now: Date; readonly machineIds: readonly EnrolmentId[] } | { readonly faultsSince: Date },
@@ -60,7 +59,7 @@ function msBefore(at: Date, ms: number): Date {
   return new Date(at.getTime() - ms);
 }
 
-/** All that a verdict goes by but the hardware. The caller holds the lock of the node's capacity. */
+/** All evidence except the hardware. The caller holds the lock of the node's capacity. */
 export async function readQuarantineEvidence(
   tx: Tx,
   { nodeId, enrolledAt }: Pick<QuarantineCandidate, 'nodeId' | 'enrolledAt'>,
@@ -85,7 +84,7 @@ export async function readQuarantineEvidence(
   };
 }
 
-/** Also of one that was never measured. */
+/** Also for a machine that was never measured. */
 export async function incrementQuarantines(
   tx: Tx,
   { machineId, enrolledAt }: Pick<QuarantineCandidate, 'machineId' | 'enrolledAt'>,
@@ -98,16 +97,16 @@ export async function incrementQuarantines(
   `.execute(tx.kysely);
 }
 
-/** What became of a machine: a change of its state, or something that went wrong on it. */
+/** A change of state or a fault. */
 export interface MachineHistoryEntry {
   readonly at: Date;
   readonly kind: 'state' | 'failed_start' | 'loss';
-  /** Of a change of state: what it is since. */
+  /** The new state, for a change of state. */
   readonly status: MachineState | null;
   readonly reason: string;
 }
 
-/** Newest first, since it joined. Empty where the organisation has no such machine. */
+/** Newest first, since it joined. Empty if the organisation has no such machine. */
 export async function readMachineHistory(
   reader: Reader,
   orgId: OrgId,

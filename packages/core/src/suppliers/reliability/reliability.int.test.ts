@@ -58,7 +58,7 @@ async function asOwner(text: string, values: readonly unknown[] = []): Promise<v
   await database.query(text, [...values]);
 }
 
-/** A machine that was enrolled this instant, with everything in the past of the test's clock. */
+/** A machine enrolled at this instant of the simulated clock. */
 async function enrol(org: OrgId): Promise<InsertedMachine> {
   const inserted = await insertSupplierMachine(db, { orgId: org, watchedAt: clock.now() });
   await asOwner(
@@ -75,7 +75,7 @@ async function testsOf({ nodeId }: InsertedMachine): Promise<object> {
 }
 
 beforeEach(async () => {
-  // What went wrong in an earlier test is not fresh any more.
+  // Faults of earlier tests must not be recent.
   await clock.advance(HOUR_MS);
   ({ orgId } = await createTenant(database.db));
   machine = await enrol(orgId);
@@ -92,7 +92,7 @@ beforeEach(async () => {
   });
 });
 
-/** Time passes, and somebody looks at the machine all along unless said otherwise. */
+/** Advances the clock; the machine is observed during this time unless `watched` is false. */
 async function pass(ms: number, watched = true): Promise<void> {
   await clock.advance(ms);
   if (watched)
@@ -109,16 +109,16 @@ const move = (to: 'node_offline' | 'node_ready' | 'node_draining', kind: 'system
 
 async function fault(kind: 'start' | 'loss', agoMs = 0, nth = 0): Promise<void> {
   const at = new Date(clock.nowMs() - agoMs);
-  const rental = rentals[nth] ?? expect.fail('There are not so many rentals.');
+  const rental = rentals[nth] ?? expect.fail('There are not enough rentals.');
   await sql`insert into node_faults (node_id, at, rental_id, kind, reason)
     values (${toUuid(machine.nodeId)}, ${at}, ${toUuid(rental.id)}, ${kind}, 'The host could not create the machine.')`.execute(
     db.kysely,
   );
 }
 
-/** Something came up on the machine. */
+/** Records a successful start on the machine. */
 async function start(agoMs: number, nth = 0): Promise<void> {
-  const rental = rentals[nth] ?? expect.fail('There are not so many rentals.');
+  const rental = rentals[nth] ?? expect.fail('There are not enough rentals.');
   await asOwner('update rentals set started_at = $1 where id = $2', [
     new Date(clock.nowMs() - agoMs),
     toUuid(rental.id),
@@ -133,7 +133,7 @@ async function start(agoMs: number, nth = 0): Promise<void> {
 
 const trust = async () =>
   (await readReliability(db, orgId, [machine.machineId])).get(machine.machineId) ??
-  expect.fail('It was not measured.');
+  expect.fail('The machine was not measured.');
 const status = async () => (await findNode(db, machine.nodeId))?.status;
 
 describe(failingLoop('measure machines of suppliers'), () => {
@@ -152,8 +152,8 @@ describe(failingLoop('measure machines of suppliers'), () => {
   });
 });
 
-describe('what is measured', () => {
-  it('is the time in which somebody looked, and what of it the machine was there', async () => {
+describe('measureMachines', () => {
+  it('records the observed time and its part in which the machine was up', async () => {
     await pass(HOUR_MS);
     await move('node_offline');
     await pass(HOUR_MS);
@@ -166,14 +166,14 @@ describe('what is measured', () => {
     expect(score).toBeLessThan(uptime);
   });
 
-  it('is nothing while nobody looked, whatever the machine did', async () => {
+  it('records nothing for time in which the machine was not observed', async () => {
     await move('node_offline');
     await pass(5 * HOUR_MS, false);
     await measureMachines(deps, 100);
     expect((await trust()).figures).toMatchObject({ watchedMs: 0, upMs: 0 });
   });
 
-  it('counts once, however often and by however many it is looked at', async () => {
+  it('counts each measurement once under repeated and concurrent runs', async () => {
     await pass(MINUTE_MS);
     await fault('start');
     await pass(FIRST_LOOK_MS - MINUTE_MS);
@@ -195,7 +195,7 @@ describe('what is measured', () => {
     });
   });
 
-  it('is not lost when it was written down before the look, and committed after it', async () => {
+  it('counts faults that were committed after a run that covers their time', async () => {
     await pass(FIRST_LOOK_MS);
     await measureMachines(deps, 100);
     await fault('start', COMMIT_MARGIN_MS - 1_000);
@@ -204,7 +204,7 @@ describe('what is measured', () => {
     expect((await trust()).figures.failedStarts).toBe(1);
   });
 
-  it('fades: what is older than thirty days counts for nothing, and is forgotten after ninety', async () => {
+  it('counts 30 days, and keeps days for 90', async () => {
     await pass(MINUTE_MS);
     await fault('loss');
     await pass(FIRST_LOOK_MS);
@@ -225,7 +225,7 @@ describe('what is measured', () => {
     expect(await days()).toBe(1);
   });
 
-  it("is its supplier's to read, and nobody else's", async () => {
+  it('is readable only for the machine’s own supplier', async () => {
     await pass(FIRST_LOOK_MS);
     await measureMachines(deps, 100);
     const other = await createTenant(database.db);
@@ -235,7 +235,7 @@ describe('what is measured', () => {
 });
 
 describe(failingLoop('judge machines of suppliers'), () => {
-  it.each<Poison>(['throws', 'times out'])('whose write %s delays no other judgement', async (how) => {
+  it.each<Poison>(['throws', 'times out'])('whose write %s delays no other check', async (how) => {
     const good = machine;
     const bad = await enrol(orgId);
     await pass(MINUTE_MS);
@@ -254,7 +254,7 @@ describe(failingLoop('judge machines of suppliers'), () => {
   });
 });
 
-describe('a machine on which starts fail', () => {
+describe('quarantineFaultyMachines', () => {
   const failThrice = async () => {
     for (const nth of [0, 1, 2]) {
       await pass(MINUTE_MS);
@@ -262,7 +262,7 @@ describe('a machine on which starts fail', () => {
     }
   };
 
-  it('is quarantined at the third in a row, its supplier is told why, and nothing is placed there', async () => {
+  it('quarantines at the third consecutive failed start, notifies the supplier and prevents placements', async () => {
     await pass(MINUTE_MS);
     await fault('start', 0, 0);
     await fault('start', 1_000, 1);
@@ -282,7 +282,7 @@ describe('a machine on which starts fail', () => {
     expect(newest).toMatchObject({ kind: 'state', status: 'node_quarantined' });
   });
 
-  it('is not if something came up in between', async () => {
+  it('does not quarantine after a successful start in between', async () => {
     await pass(MINUTE_MS);
     await fault('start', 3_000, 0);
     await fault('start', 2_000, 1);
@@ -292,7 +292,7 @@ describe('a machine on which starts fail', () => {
     expect(await status()).toBe('node_ready');
   });
 
-  it('is judged anew once an operator has put it back: what was before is forgiven', async () => {
+  it('ignores faults from before an operator resumed the machine', async () => {
     await failThrice();
     expect(await quarantineFaultyMachines(deps)).toBe(1);
     await pass(MINUTE_MS);
@@ -306,7 +306,7 @@ describe('a machine on which starts fail', () => {
     expect((await trust()).quarantines).toBe(2);
   });
 
-  it("is left alone when it is no supplier's, whatever happens on it", async () => {
+  it('ignores machines that were withdrawn', async () => {
     await asOwner(`update supplier_machines set stage = 'withdrawn', withdrawn_at = $1 where id = $2`, [
       clock.now(),
       toUuid(machine.machineId),
@@ -316,7 +316,7 @@ describe('a machine on which starts fail', () => {
   });
 });
 
-it('a machine that loses two tenants is quarantined, and one that comes and goes all day too', async () => {
+it('quarantines after two losses, and after six outages in a day', async () => {
   await pass(MINUTE_MS);
   await fault('loss', 0, 0);
   expect(await quarantineFaultyMachines(deps)).toBe(0);
@@ -335,8 +335,8 @@ it('a machine that loses two tenants is quarantined, and one that comes and goes
   expect((await findNode(db, machine.nodeId))?.statusReason).toBe('It went offline 6 times within a day.');
 });
 
-describe('a machine whose hardware is another one than was tested', () => {
-  it('is quarantined with the difference in words, and stays in service if an operator puts it back', async () => {
+describe('quarantine for changed hardware', () => {
+  it('names the difference, and ends when an operator resumes the machine', async () => {
     await pass(HOUR_MS);
     await asOwner('update nodes set cpu_count = 8, hardware_read_at = $1 where id = $2', [
       clock.now(),
@@ -353,7 +353,7 @@ describe('a machine whose hardware is another one than was tested', () => {
     expect(await status()).toBe('node_ready');
   });
 
-  it('is in service while it is the same', async () => {
+  it('does not happen while the hardware is the same', async () => {
     await asOwner('update nodes set hardware_read_at = $1 where id = $2', [
       new Date(clock.nowMs() + 1_000),
       toUuid(machine.nodeId),
@@ -364,7 +364,7 @@ describe('a machine whose hardware is another one than was tested', () => {
   });
 });
 
-it('figures tell machines by stage and by score, and nothing that a supplier wrote', async () => {
+it('countByStage and countByScore count machines by stage and by band of the score', async () => {
   await pass(FIRST_LOOK_MS);
   await measureMachines(deps, 100);
   const byStage = await countByStage(db);

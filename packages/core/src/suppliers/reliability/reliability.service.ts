@@ -34,7 +34,7 @@ import {
 import { parseTestedHardware } from './tested-hardware.ts';
 import { differenceFromTested, decideQuarantine, type QuarantineDecision } from './quarantine-decision.ts';
 
-/** How machines are measured, and taken out of sale for what they do. Safe to run twice and by several at once. */
+/** Measures and quarantines suppliers' machines. Idempotent; several workers may run concurrently. */
 
 export interface ReliabilityDeps {
   readonly db: Db;
@@ -46,21 +46,21 @@ const reliabilityActor: Actor = { kind: 'system', id: 'supplier-trust' };
 
 const quarantined = counter(
   'millrace_suppliers_quarantines_total',
-  'Machines of suppliers that were taken out of sale for what they did, by cause',
+  "Suppliers' machines quarantined, by cause",
 );
 
 const isolation = 'read committed';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** What was written by transactions that had not committed yet is waited for: they end sooner than this. */
+/** Rows of transactions that have not committed yet must not be missed; transactions end sooner than this. */
 export const COMMIT_MARGIN_MS = 2 * MINUTE_MS;
 const MEASURE_EVERY_MS = 5 * MINUTE_MS;
-/** For so long after a fault its machine is judged at every look. */
+/** After a fault its machine is checked in every run for this long. */
 const RECENT_FAULT_MS = 10 * MINUTE_MS;
 const RETENTION_DAYS = 90;
 
-/** Measures those that are due, and judges them. Answers how many there were. */
+/** Measures due machines and checks them for a quarantine. Returns the number measured. */
 export async function measureMachines(deps: ReliabilityDeps, limit: number): Promise<number> {
   const { db } = deps;
   await db.transaction({ name: 'begin trust', isolation }, (tx) => startMeasuring(tx, limit));
@@ -86,13 +86,12 @@ export async function measureMachines(deps: ReliabilityDeps, limit: number): Pro
 
 const measuredBefore = (tx: Tx): Date => new Date(tx.clock.nowMs() - COMMIT_MARGIN_MS - MEASURE_EVERY_MS);
 
-/** Judges those on which something went wrong just now. Answers how many were taken out. */
+/** Checks machines with recent faults. Returns the number quarantined. */
 export async function quarantineFaultyMachines(deps: ReliabilityDeps): Promise<number> {
   const faultsSince = new Date(deps.db.clock.nowMs() - RECENT_FAULT_MS);
   return quarantineCandidates(deps, await readQuarantineCandidates(deps.db, { faultsSince }));
 }
 
-/** Answers how many days of machines were forgotten. */
 export function deleteOldReliabilityDays({ db }: { readonly db: Db }, limit: number): Promise<number> {
   return db.transaction({ name: 'forget days of machines', isolation }, (tx) =>
     deleteOldDays(tx, { before: new Date(tx.clock.nowMs() - RETENTION_DAYS * DAY_MS), limit }),
@@ -135,7 +134,7 @@ async function quarantineCandidates(
 ): Promise<number> {
   const { db, log } = deps;
   let taken = 0;
-  // A machine that cannot be judged must not keep faulty machines on sale; it is tried again soon.
+  // A machine whose check fails is retried soon and must not stop the checks of others.
   await createItemRunner(quarantineLoop, { db, log }).run(suspects, {
     key: ({ machineId }) => toUuid(machineId),
     work: async (suspect) => {
@@ -146,13 +145,13 @@ async function quarantineCandidates(
       taken += 1;
       quarantined.add(1, { cause: result.cause });
       const { machineId, nodeId } = suspect;
-      log.warn({ machineId, nodeId, cause: result.cause }, "a supplier's machine was quarantined");
+      log.warn({ machineId, nodeId, cause: result.cause }, "supplier's machine quarantined");
     },
   });
   return taken;
 }
 
-/** Under the lock that placement takes: whoever is placed there before is there, and nobody is afterwards. */
+/** Under the lock that placement takes, so that no placement happens after the decision. */
 async function quarantineIfFaulty(tx: Tx, suspect: QuarantineCandidate): Promise<QuarantineDecision | null> {
   await lockCapacity(tx, [suspect.nodeId]);
   const node = await findNode(tx, suspect.nodeId);
@@ -171,7 +170,7 @@ function isInService({ status }: NodeRecord): boolean {
   return status === 'node_ready' || status === 'node_draining' || status === 'node_offline';
 }
 
-/** Who puts a machine back has seen what it has. */
+/** An operator that resumed the machine has seen its hardware. */
 function hardwareDifference({ tests }: QuarantineCandidate, node: NodeRecord, since: Date): string | null {
   const tested = parseTestedHardware(tests);
   if (tested === null || node.hardwareReadAt === null || node.hardwareReadAt <= since) return null;

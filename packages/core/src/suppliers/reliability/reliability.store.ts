@@ -17,9 +17,9 @@ import {
   type ReliabilityCounters,
 } from './reliability.ts';
 
-/** All SQL about what was measured of machines, and the score that follows. */
+/** SQL of the measurements of machines and of their scores. */
 
-/** Enrolled machines that were never measured are, from their enrolment on. Answers how many there were. */
+/** Starts measuring enrolled machines from their enrolment on. Returns the number started. */
 export async function startMeasuring(tx: Tx, limit: number): Promise<number> {
   const { score, uptime, starting } = computeReliability(zeroCounters);
   const { rows } = await sql<{ machine_id: string }>`
@@ -34,7 +34,6 @@ export async function startMeasuring(tx: Tx, limit: number): Promise<number> {
   return rows.length;
 }
 
-/** A machine with what is to be measured of it. */
 export interface DueMachine {
   readonly machineId: EnrolmentId;
   readonly nodeId: NodeId;
@@ -52,7 +51,7 @@ interface DueRow {
   beat_at: Date | null;
 }
 
-/** Machines whose measure is due, longest first, without those that failed just now. */
+/** Machines that are due, longest first, without those that failed recently. */
 export async function listDueMachines(
   reader: Reader,
   due: { readonly measuredBefore: Date; readonly now: Date; readonly limit: number },
@@ -69,7 +68,7 @@ export async function listDueMachines(
   return rows.map((row) => fromUuid('enr', row.machine_id));
 }
 
-/** Those that were measured longest ago, for whoever asks first: others are at work on the rest. */
+/** Locks due machines; skips those that another worker measures. */
 export async function lockDueMachines(
   tx: Tx,
   due: { readonly measuredBefore: Date; readonly machineIds: readonly EnrolmentId[] },
@@ -96,7 +95,7 @@ export async function lockDueMachines(
   }));
 }
 
-/** What happened to each node after its time, oldest first, and what it was before the first of it. */
+/** The changes of each node since its last measurement, oldest first, and the state before. */
 export async function readStateChanges(
   reader: Reader,
   machines: readonly DueMachine[],
@@ -105,7 +104,7 @@ export async function readStateChanges(
     reader,
     machines.map(({ nodeId, measuredUntil }) => ({ nodeId, since: measuredUntil })),
   );
-  // A node that was not there yet is nothing that counts.
+  // Time before the node existed does not count.
   return new Map(
     [...changed].map(([id, changes]) => [id, { before: changes[0]?.from ?? 'node_registering', changes }]),
   );
@@ -113,10 +112,10 @@ export async function readStateChanges(
 
 export type StartCounts = Pick<ReliabilityCounters, 'starts' | 'failedStarts' | 'losses'>;
 
-/** A start ends this long after it was accepted, at the latest. */
+/** The maximum duration of a start. */
 const START_MS = 6 * 3_600_000;
 
-/** The least id that anything has which came up at this time or later. */
+/** The smallest id of a rental that can have started at this time or later. */
 export function minRentalIdAt(at: Date): string {
   const hex = Math.max(0, at.getTime() - START_MS)
     .toString(16)
@@ -124,7 +123,7 @@ export function minRentalIdAt(at: Date): string {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }
 
-/** What came up on each node, and what went wrong there, after its time and until `to`. */
+/** Starts and faults of each node since its last measurement, until `to`. */
 export async function readStartCounts(
   reader: Reader,
   machines: readonly DueMachine[],
@@ -155,7 +154,7 @@ export interface MeasuredMachine {
   readonly figures: ReliabilityCounters;
 }
 
-/** Adds what was measured to the day, and answers all that counts now. The caller holds the locks of `lockDueMachines`. */
+/** Adds measurements to the day and returns all that count now. The caller holds the locks of `lockDueMachines`. */
 export async function addMeasurements(
   tx: Tx,
   measured: readonly MeasuredMachine[],
@@ -223,7 +222,6 @@ async function sumReliabilityDays(
   );
 }
 
-/** The caller holds the locks of `lockDueMachines`. */
 export async function saveReliability(
   tx: Tx,
   machines: readonly { readonly machineId: EnrolmentId; readonly reliability: Reliability }[],
@@ -246,14 +244,13 @@ export async function saveReliability(
   `.execute(tx.kysely);
 }
 
-/** What suppliers and operators read of a machine. */
 export interface MachineReliability extends Reliability {
   readonly figures: ReliabilityCounters;
   readonly measuredUntil: Date;
   readonly quarantines: number;
 }
 
-/** Of machines of the organisation; null for it: of any, for operators. One that was never measured is not among them. */
+/** With `orgId` null, of any organisation, for operators. Machines that were never measured are missing. */
 export async function readReliability(
   reader: Reader,
   orgId: OrgId | null,
@@ -284,7 +281,6 @@ export async function readReliability(
   return known;
 }
 
-/** Days that no longer count for anything. Answers how many there were. */
 export async function deleteOldDays(
   tx: Tx,
   { before, limit }: { readonly before: Date; readonly limit: number },

@@ -15,7 +15,7 @@ export interface ReliabilitySweepDeps {
   readonly log: Logger;
 }
 
-/** A machine that fails its tenants is out of sale this soon. */
+/** The delay until a faulty machine is quarantined. */
 const QUARANTINE_EVERY_MS = 10_000;
 const MEASURE_EVERY_MS = 60_000;
 const METRICS_EVERY_MS = 30_000;
@@ -23,7 +23,7 @@ const DAYS_DELETE_EVERY_MS = 3_600_000;
 const BATCH = 200;
 const DAYS_DELETE_BATCH = 5_000;
 
-/** What keeps the trust in machines up to date. Several workers may do so at once: each takes what no other has. */
+/** Several workers may run these loops; each claims other machines. */
 export function startReliabilityLoops(deps: ReliabilitySweepDeps): readonly Loop[] {
   const { clock, log } = deps;
   const loop = (name: string, idleMs: number, once: () => Promise<boolean>): Loop =>

@@ -27,8 +27,8 @@ const addCounters = (one: ReliabilityCounters, other: ReliabilityCounters): Reli
   losses: one.losses + other.losses,
 });
 
-describe('measured uptime', () => {
-  it('counts a machine that sells or is drained as up, and one that is offline as down', () => {
+describe('measureUptime', () => {
+  it('counts ready and draining as up and offline as down', () => {
     const changes: StateChange[] = [
       { at: at(100), to: 'node_offline' },
       { at: at(400), to: 'node_draining' },
@@ -36,21 +36,18 @@ describe('measured uptime', () => {
     expect(measureUptime(watched({ changes }))).toEqual({ watchedMs: 1_000, upMs: 700 });
   });
 
-  it.each(['node_registering', 'node_quarantined', 'node_removed'] as const)(
-    'says nothing about %s',
-    (state) => {
-      expect(measureUptime(watched({ state }))).toEqual({ watchedMs: 0, upMs: 0 });
-    },
-  );
+  it.each(['node_registering', 'node_quarantined', 'node_removed'] as const)('does not count %s', (state) => {
+    expect(measureUptime(watched({ state }))).toEqual({ watchedMs: 0, upMs: 0 });
+  });
 
-  it('judges nobody by time in which nobody looked', () => {
+  it('does not count time without observation', () => {
     const offline = { state: 'node_offline' } as const;
     expect(measureUptime(watched({ ...offline, watch: null }))).toEqual({ watchedMs: 0, upMs: 0 });
     const watch = stretch(900, 2_000);
     expect(measureUptime(watched({ ...offline, watch }))).toEqual({ watchedMs: 100, upMs: 0 });
   });
 
-  it('holds announced maintenance against nobody, however many windows overlap', () => {
+  it('does not count downtime in announced maintenance, also with overlapping windows', () => {
     const away = [stretch(100, 300), stretch(200, 400), stretch(150, 160), stretch(-50, 20)];
     expect(measureUptime(watched({ state: 'node_offline', away }))).toEqual({ watchedMs: 680, upMs: 0 });
     expect(measureUptime(watched({ away }))).toEqual({ watchedMs: 1_000, upMs: 1_000 });
@@ -76,7 +73,7 @@ describe('measured uptime', () => {
       }),
     );
 
-  it('is the same in one look or in several, wherever they are cut', () => {
+  it('is additive over consecutive spans', () => {
     fc.assert(
       fc.property(anyWatched, fc.integer({ min: 0, max: 1_000 }), (all, cut) => {
         const first = { ...all, span: stretch(0, cut) };
@@ -97,7 +94,7 @@ describe('measured uptime', () => {
     );
   });
 
-  it('is never more than the time that passed, nor negative', () => {
+  it('is between zero and the length of the span', () => {
     fc.assert(
       fc.property(anyWatched, (all) => {
         const { watchedMs, upMs } = measureUptime(all);
@@ -109,7 +106,7 @@ describe('measured uptime', () => {
   });
 });
 
-describe('reliability', () => {
+describe('computeReliability', () => {
   const count = fc.integer({ min: 0, max: 100_000 });
   const figures = fc
     .record({
@@ -124,18 +121,18 @@ describe('reliability', () => {
       upMs: Math.floor(others.watchedMs * part),
     }));
 
-  it('of a machine that has shown nothing is good, and not the best', () => {
+  it('gives a new machine a good score, but not the best', () => {
     expect(computeReliability(zeroCounters)).toEqual({ score: 810_000, uptime: 900_000, starting: 900_000 });
   });
 
-  it('of a perfect month is nearly whole, and of a machine that is never there nearly nothing', () => {
+  it('gives a perfect month almost 1 and permanent downtime almost 0', () => {
     const month = 30 * 86_400_000;
     const good = computeReliability({ ...zeroCounters, watchedMs: month, upMs: month, starts: 300 });
     expect(good.score).toBeGreaterThan(990_000);
     expect(computeReliability({ ...zeroCounters, watchedMs: month }).score).toBeLessThan(30_000);
   });
 
-  it('is a share of the whole, never better than either of its parts', () => {
+  it('is between zero and the smaller of its parts', () => {
     fc.assert(
       fc.property(figures, (shown) => {
         const { score, uptime, starting } = computeReliability(shown);
@@ -146,7 +143,7 @@ describe('reliability', () => {
     );
   });
 
-  it('never falls by what went well, and never rises by what did not', () => {
+  it('never falls after a success and never rises after a failure', () => {
     const better = [
       { ...zeroCounters, starts: 1 },
       { ...zeroCounters, watchedMs: 60_000, upMs: 60_000 },
@@ -169,7 +166,7 @@ describe('reliability', () => {
     );
   });
 
-  it('suffers more from what was lost while it ran than from what never came up', () => {
+  it('falls more after a loss than after a failed start', () => {
     const base = { ...zeroCounters, starts: 50 };
     const lost = computeReliability({ ...base, losses: 1 }).score;
     expect(lost).toBeLessThan(computeReliability({ ...base, failedStarts: 1 }).score);

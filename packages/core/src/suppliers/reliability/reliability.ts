@@ -2,11 +2,9 @@ import type { MachineState } from '@millrace/contract';
 import { divideRoundDown, ppm, ppmPerWhole, type Ppm } from '@millrace/platform/money';
 
 /**
- * How reliable a machine is, by what was measured. Pure.
- *
- * Only time in which somebody looked counts, and only states that say something about the host: a machine that is offline
- * is down, one that sells or is drained is up. What an operator took out, what is being looked at for the first time and
- * what is away for announced maintenance is neither.
+ * Computes the reliability of a machine from measurements.
+ * Only observed time counts, and only states that the host causes: offline is down; ready and draining are up.
+ * Quarantine, registration and announced maintenance are neither.
  */
 
 export interface TimeSpan {
@@ -14,29 +12,25 @@ export interface TimeSpan {
   readonly to: Date;
 }
 
-/** From this moment on the node had this state. */
 export interface StateChange {
   readonly at: Date;
   readonly to: MachineState;
 }
 
-/** What is known about a node over some time. */
 export interface ObservedNode {
   readonly span: TimeSpan;
-  /** While somebody looked; null: nobody did. */
+  /** The observed time; null if there was none. */
   readonly watch: TimeSpan | null;
-  /** Its state at the begin of the span. */
+  /** Its state at the start of the span. */
   readonly state: MachineState;
-  /** What became of it then, oldest first. */
+  /** Changes within the span, oldest first. */
   readonly changes: readonly StateChange[];
-  /** Announced maintenance. */
   readonly away: readonly TimeSpan[];
 }
 
 export interface Uptime {
-  /** Time that counts. */
   readonly watchedMs: number;
-  /** Of that, time in which the machine was there. */
+  /** The part of `watchedMs` in which the machine was up. */
   readonly upMs: number;
 }
 
@@ -61,7 +55,7 @@ export function measureUptime(watched: ObservedNode): Uptime {
     const part = overlapOf(overlapOf({ from, to: at }, span), watch);
     if (counts !== null) {
       const ms = durationMs(part);
-      // Being there during maintenance is to its credit; being away is no fault.
+      // Uptime during maintenance counts; downtime during maintenance does not.
       const countedMs = counts ? ms : ms - unionDurationMs(watched.away.map((away) => overlapOf(away, part)));
       watchedMs += countedMs;
       upMs += counts ? countedMs : 0;
@@ -82,7 +76,7 @@ function durationMs({ from, to }: TimeSpan): number {
   return Math.max(0, to.getTime() - from.getTime());
 }
 
-/** Of all of them together; what two share counts once. */
+/** Overlapping spans count once. */
 function unionDurationMs(stretches: readonly TimeSpan[]): number {
   let ms = 0;
   let end = Number.NEGATIVE_INFINITY;
@@ -93,38 +87,37 @@ function unionDurationMs(stretches: readonly TimeSpan[]): number {
   return ms;
 }
 
-/** What a machine did over the time that counts. */
 export interface ReliabilityCounters extends Uptime {
-  /** Machines of tenants that came up on it. */
+  /** Tenants' machines that started. */
   readonly starts: number;
-  /** Those that did not, by a fault of the host. */
+  /** Tenants' machines that failed to start because of the host. */
   readonly failedStarts: number;
-  /** Those that were lost while they ran. */
+  /** Tenants' machines that were lost while running. */
   readonly losses: number;
 }
 
 export const zeroCounters = { watchedMs: 0, upMs: 0, starts: 0, failedStarts: 0, losses: 0 };
 
 export interface Reliability {
-  /** Both of the others together. */
+  /** The product of the two below. */
   readonly score: Ppm;
   readonly uptime: Ppm;
-  /** How likely what is started comes up and stays. */
+  /** The likelihood that a started machine comes up and keeps running. */
   readonly starting: Ppm;
 }
 
 const HOUR_MS = 3_600_000;
 
-/** For how long what a machine did counts. */
+/** Older measurements do not count. */
 export const RELIABILITY_DAYS = 30;
 
 /**
- * What a machine is believed before it has shown anything, as if it had done so for this long and so often. Without it the
- * first failure of a new machine would count for everything, and a machine of one minute would be the best of all.
+ * Assumed measurements of a new machine. Without them its first failure would decide everything, and a machine of one
+ * minute would have the best score.
  */
 const prior = { watchedMs: 24 * HOUR_MS, starts: 10, reliability: 900_000 } as const;
 
-/** A tenant loses more with what ran than with what never came up. */
+/** A lost machine harms a tenant more than a failed start. */
 const LOSS_WEIGHT = 3;
 
 export function computeReliability(figures: ReliabilityCounters): Reliability {

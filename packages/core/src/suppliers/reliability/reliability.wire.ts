@@ -3,8 +3,6 @@ import { msToSecondsRoundDown, ppmPerWhole, ratio, type Ppm } from '@millrace/pl
 import type { MachineHistoryEntry } from './quarantine-evidence.store.ts';
 import type { MachineReliability } from './reliability.store.ts';
 
-/** How far a machine can be relied on, and what became of it, as answers. */
-
 type Operations = Contract['operations'];
 type WireReliability = NonNullable<ResponseBody<Operations['supplierGetMachine']>['reliability']>;
 type WireHistory = ResponseBody<Operations['supplierGetMachineHistory']>;

@@ -2,8 +2,6 @@ import type { Reader } from '@millrace/platform/db';
 import { sql } from 'kysely';
 import type { EnrolmentStage } from '../account/suppliers.ts';
 
-/** All SQL about figures of suppliers for operators. */
-
 export async function countByStage(reader: Reader): Promise<ReadonlyMap<EnrolmentStage, number>> {
   const { rows } = await sql<{ stage: EnrolmentStage; machines: bigint }>`
     select stage, count(*) as machines from supplier_machines group by stage
@@ -11,10 +9,10 @@ export async function countByStage(reader: Reader): Promise<ReadonlyMap<Enrolmen
   return new Map(rows.map(({ stage, machines }) => [stage, Number(machines)]));
 }
 
-/** Scores in millionths that divide the reliable from the doubtful; the last is above all. */
+/** Upper bounds of the score bands in ppm; the last is above all scores. */
 export const scoreBands = [500_000, 800_000, 900_000, 950_000, 990_000, 1_000_001] as const;
 
-/** How many enrolled machines are in each band, in their order. */
+/** Enrolled machines in each band, in order. */
 export async function countByScore(reader: Reader): Promise<readonly number[]> {
   const { rows } = await sql<{ band: number; machines: bigint }>`
     select width_bucket(trust.score_ppm, ${[...scoreBands]}::int[]) as band, count(*) as machines

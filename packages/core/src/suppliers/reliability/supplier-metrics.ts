@@ -5,14 +5,14 @@ import { countByScore, countByStage, scoreBands } from './supplier-metrics.store
 const machinesGauge = gauge('millrace_suppliers_machines', 'Machines of suppliers by stage');
 const scoreGauge = gauge(
   'millrace_suppliers_machines_by_reliability',
-  'Enrolled machines by their score: those below each bound and not below the one before',
+  'Enrolled machines by band of their score; below_ppm is the upper bound',
 );
 
 const stages = ['trusting', 'inspecting', 'testing', 'enrolled', 'refused', 'withdrawn'] as const;
 
 /**
- * Tells figures of all suppliers. Nothing that a supplier wrote is in them: who names a thousand machines makes no figure
- * more. Every worker tells the same, so alerts take the largest.
+ * Labels contain no text of suppliers, so suppliers cannot create new series. All workers report the same values, so
+ * alerts use the maximum.
  */
 export async function recordSupplierMetrics(db: Db): Promise<void> {
   const byStage = await countByStage(db);

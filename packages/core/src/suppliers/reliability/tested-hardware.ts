@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { TestedHardware } from './quarantine-decision.ts';
 
-/** What a self-test wrote about the hardware that it saw, for those who ask later whether it is still the same. Pure. */
+/** Parses the hardware that a self-test recorded, to compare it later. */
 
 const testedHardware = z.object({
   hardware: z.object({
@@ -11,7 +11,7 @@ const testedHardware = z.object({
   }),
 });
 
-/** Null: the test wrote nothing of it. */
+/** Null if the test recorded no hardware. */
 export function parseTestedHardware(tests: unknown): TestedHardware | null {
   const read = testedHardware.safeParse(tests);
   return read.success ? read.data.hardware : null;
