@@ -54,7 +54,7 @@ async function count(table: string): Promise<number> {
 it('says what the reconciler would do, for people and for programs, and does none of it', async () => {
   const report = await run('reconcile', '--dry-run');
   expect(report).toMatchObject({ code: exitCodes.ok, err: '' });
-  expect(report.out).toContain('Nothing was done.');
+  expect(report.out).toContain('Nothing was changed.');
   expect(report.out).toMatch(new RegExp(`machine ${orphan} on mock-\\d+, .*: seen for the first time`));
   const { clusters, late } = JSON.parse((await run('reconcile', '--dry-run', '--json')).out) as DryRun;
   expect(clusters).toMatchObject([

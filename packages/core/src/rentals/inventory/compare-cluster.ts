@@ -30,19 +30,18 @@ import {
 } from './comparisons.store.ts';
 import { planOrphans, type OrphanPlanInput, type OrphanPlan } from './plan-orphans.ts';
 
-/** One look at a cluster: what its engine has, what the rows say, and what follows. Nothing is changed here. */
+/** Compares the machines that one cluster's engine lists with the rows of rentals, and plans repairs. Changes nothing. */
 
 export interface CompareDeps {
   readonly db: Db;
   readonly clock: Timer;
-  /** The driver of a cluster. Rejects while its engine cannot be spoken to at all. */
+  /** Returns the driver of a cluster. Rejects while its engine is unreachable. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   readonly policy: InventoryPolicy;
   /** Absent: the database has lost no row. */
   readonly mayHaveLostRow?: OrphanPlanInput['mayHaveLostRow'];
 }
 
-/** A rental with which something is to be done. */
 export interface RepairFinding extends RentalObservation {
   readonly wireId: number;
   readonly externalId: string;
@@ -52,24 +51,24 @@ export interface RepairFinding extends RentalObservation {
 export interface ComparisonResult {
   readonly cluster: ClusterRecord;
   readonly context: ComparisonContext;
-  /** Why the engine did not list its machines; null: it did. */
+  /** Why the engine did not list its machines; null if it did. */
   readonly problem: string | null;
   readonly machineCount: number;
   readonly rentalCount: number;
   readonly findings: readonly RepairFinding[];
-  /** A rental was changed meanwhile, and its machine is not as it should be: only the next comparison can tell why. */
+  /** A rental changed during the comparison and its machine looks faulty: only the next comparison shows why. */
   readonly isUnsettled: boolean;
-  /** Null where the engine did not answer. */
+  /** Null if the engine did not respond. */
   readonly orphans: OrphanPlan | null;
   readonly addresses: readonly FoundAddress[];
-  /** What the engine listed, if machines of this cluster were written off and may still exist. */
+  /** Machines that the engine listed; null if the cluster has no machines that were written off and may still exist. */
   readonly writtenOff: {
     readonly externalIds: readonly string[];
     readonly unlisted: readonly string[];
   } | null;
 }
 
-/** Null: the cluster is gone. */
+/** Null if the cluster was removed. */
 export async function compareCluster(
   deps: CompareDeps,
   comparison: Comparison,
@@ -78,7 +77,7 @@ export async function compareCluster(
   if (cluster === null || cluster.status === 'removed') return null;
   const now = deps.db.clock.now();
   const list = await listEngineMachines(deps, cluster);
-  // Read after the list: whatever the engine has was written down before it was asked for.
+  // Read after the list, because rows are written before the engine creates a machine.
   const known = await listKnown(deps.db, cluster.id);
   const seen = 'problem' in list ? null : list;
   const subjects = await observeRentals(deps, { clusterId: cluster.id, list: seen, known });
@@ -151,8 +150,8 @@ async function listEngineMachines(
   { clock, drivers, policy }: CompareDeps,
   cluster: ClusterRecord,
 ): Promise<ListedMachines | { readonly problem: string }> {
-  // Whoever says nothing must not keep others from being compared: a host of a supplier has few machines to list, and
-  // of an engine that is known to be silent it is only asked whether it is back.
+  // An unresponsive host must not delay other comparisons: a supplier's host has few machines, and a silent engine is only
+  // checked for its return.
   const isShort = cluster.status === 'silent' || cluster.supplierOrgId !== null;
   const timeoutMs = isShort ? policy.shortListTimeoutMs : policy.listTimeoutMs;
   try {
@@ -173,7 +172,6 @@ interface ComparedGroup {
   readonly machines: readonly (ObservedMachine & { readonly nodeId: NodeId })[];
 }
 
-/** The rentals that are compared, with what the engine says of each of their machines. */
 async function observeRentals(
   deps: CompareDeps,
   facts: {
@@ -189,7 +187,7 @@ async function observeRentals(
       (rental.status === 'Running' || rental.status === 'Unknown'),
   );
   const groups = [...Map.groupBy(present, ({ rentalId }) => rentalId).values()].filter((machines) =>
-    // One that is only coming up is the business of whoever brings it up.
+    // Reconciling handles machines that are still being provisioned.
     machines.every(({ state }) => state === 'open'),
   );
   const sights = new Map<KnownMachine, ObservedState>();
@@ -197,7 +195,7 @@ async function observeRentals(
   for (const machine of groups.flat()) {
     const observed = observeFromList(machine, facts.list);
     if (observed !== 'doubtful') sights.set(machine, observed);
-    // A list that takes long may have met it before its start had ended: that it is off must still be so.
+    // A slow list may have read the machine before its start completed, so `off` is checked again.
     if (observed === 'doubtful' || (observed === 'off' && shouldBeOn(machine))) doubtful.push(machine);
   }
   await describeDoubtful(deps, facts.clusterId, doubtful, sights);
@@ -211,7 +209,7 @@ async function observeRentals(
         position: machine.position,
         absentSeen: machine.absentSeen,
         nodeId: machine.nodeId,
-        // Of those that there was no time to ask about nothing is known.
+        // Not described within the time limit.
         observed: sights.get(machine) ?? ('unheard' as const),
       })),
     };
@@ -241,7 +239,6 @@ async function describeDoubtful(
   }).catch(() => undefined);
 }
 
-/** So many at a time, whatever becomes of each. */
 export async function runConcurrently<T>(
   all: readonly T[],
   atOnce: number,
@@ -259,7 +256,7 @@ async function planAllRepairs(
   subjects: readonly ComparedGroup[],
   context: ComparisonContext,
 ): Promise<readonly RepairFinding[]> {
-  // Most are on and as they should be: their maintenance is not asked for.
+  // Most rentals are healthy, so their maintenance windows are not read.
   const odd = subjects.filter(
     ({ rental, machines }) =>
       rental.status === 'Unknown' ||

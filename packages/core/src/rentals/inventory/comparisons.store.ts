@@ -16,16 +16,16 @@ import type { ComparedRental } from './plan-repairs.ts';
 import type { MachineStage, Power, RentalKind, RentalState, RentalTask } from '../model/rental.ts';
 import type { RecordedMachine, RecordedOrphan } from './plan-orphans.ts';
 
-/** All SQL about what comparisons remember, and about the rows that they compare. Times are those of the callers' clock. */
+/** All SQL on comparisons, orphans and the rows that are compared. Times come from the caller's clock. */
 
-/** A comparison that this process makes, and what is remembered of those before it. */
+/** A comparison claimed by this process, with the state of earlier ones. */
 export interface Comparison {
   readonly clusterId: ClusterId;
   readonly turn: bigint;
   readonly watchingSince: Date;
   readonly wholeAt: Date | null;
   readonly removalAllowedUntil: Date | null;
-  /** Whether the engine did not answer the comparison before this one. */
+  /** Whether the engine did not respond in the previous comparison. */
   readonly wasUnanswered: boolean;
 }
 
@@ -39,10 +39,10 @@ interface ComparisonRow {
   problem: string | null;
 }
 
-/** The problem of a comparison whose engine answered and whose findings are not all written down. */
+/** Problem of a comparison whose engine responded but whose findings are not all stored. */
 export const INCOMPLETE = 'Not all that was found is written down.';
 
-/** Whether a cluster answered its last comparison. One that was never compared counts as answering. */
+/** Whether a cluster responded in its last comparison. A cluster that was never compared counts as answering. */
 export type ComparisonGroup = 'answering' | 'unanswering';
 export const comparisonGroups = ['answering', 'unanswering'] as const;
 
@@ -50,20 +50,20 @@ export interface ComparisonClaim {
   readonly holder: string;
   readonly now: Date;
   readonly leaseMs: number;
-  /** Not one that began less long ago than this. */
+  /** Minimum time since the start of the last comparison. */
   readonly everyMs: number;
   readonly watchGapMs: number;
-  /** This cluster only. */
+  /** Only this cluster. */
   readonly clusterId?: ClusterId;
   /** Only clusters of this group. */
   readonly group?: ComparisonGroup;
 }
 
-/** Takes the comparison that is due longest, if one is that nobody makes. Each has a turn of its own. */
+/** Claims the comparison that is due longest and that no process runs. Each claim gets a new turn number (fencing token). */
 export async function claimComparison(tx: Tx, terms: ComparisonClaim): Promise<Comparison | null> {
   const { holder, now } = terms;
   const dueBefore = new Date(now.getTime() - terms.everyMs);
-  // Further off than anybody could have written: it is from before the clock went back.
+  // No process writes a later time, so the value is from before the clock was set back.
   const latestPlausible = new Date(now.getTime() + 2 * terms.leaseMs);
   await sql`
     insert into cluster_comparisons (cluster_id)
@@ -110,7 +110,7 @@ const wasUnanswered = (group: ComparisonGroup | undefined): boolean | null =>
 
 const idOrNull = (id: ClusterId | undefined): string | null => (id === undefined ? null : toUuid(id));
 
-/** A gap, or a clock that went back, begins the watch anew. */
+/** A gap, or a clock that was set back, restarts the observation. */
 function observationStart(
   { looked_at: lookedAt, watching_since: since }: ComparisonRow,
   now: Date,
@@ -125,7 +125,7 @@ function observationStart(
   return isUnbroken ? since : now;
 }
 
-/** What is remembered, for somebody who only looks. */
+/** For dry runs, without a claim. */
 export async function readComparison(reader: Reader, clusterId: ClusterId, now: Date): Promise<Comparison> {
   const { rows } = await sql<ComparisonRow>`
     select cluster_id, turn, looked_at, watching_since, whole_at, reap_allowed_until, problem
@@ -142,7 +142,7 @@ export async function readComparison(reader: Reader, clusterId: ClusterId, now: 
   };
 }
 
-/** Whether this comparison is still the newest. While the transaction lasts no other can begin. */
+/** Whether this comparison is still the newest. No other comparison can start during the transaction. */
 export async function isNewestComparison(tx: Tx, { clusterId, turn }: Comparison): Promise<boolean> {
   const { rows } = await sql<{ turn: bigint }>`
     select turn from cluster_comparisons where cluster_id = ${toUuid(clusterId)} for share
@@ -150,7 +150,7 @@ export async function isNewestComparison(tx: Tx, { clusterId, turn }: Comparison
   return rows[0]?.turn === turn;
 }
 
-/** Lets the next one begin. `wholeAt`: all that this one found is written down. */
+/** Releases the claim. `wholeAt`: all findings of this comparison are stored. */
 export async function endComparison(
   tx: Tx,
   { clusterId, turn }: Comparison,
@@ -164,7 +164,7 @@ export async function endComparison(
   `.execute(tx.kysely);
 }
 
-/** A person allows as many strays of a cluster to be removed as there are, for a while. */
+/** An operator approves the removal of any number of orphans of a cluster until `until`. */
 export async function allowOrphanRemoval(tx: Tx, clusterId: ClusterId, until: Date): Promise<void> {
   await sql`
     insert into cluster_comparisons (cluster_id, reap_allowed_until) values (${toUuid(clusterId)}, ${until})
@@ -180,7 +180,7 @@ export async function isRemovalAllowed(reader: Reader, clusterId: ClusterId, now
   return rows[0]?.is_allowed === true;
 }
 
-/** A machine that a rental has or may have at the cluster's engine. */
+/** A machine that a rental has or might have at the cluster's engine. */
 export interface KnownMachine {
   readonly rentalId: RentalId;
   readonly orgId: OrgId;
@@ -220,7 +220,7 @@ interface KnownRow {
   changed_at: Date;
 }
 
-/** Read after the engine has listed its machines: what it lists was written down here before it was asked for. */
+/** Call after the engine has listed its machines, because rows are written before the engine creates a machine. */
 export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<readonly KnownMachine[]> {
   const { rows } = await sql<KnownRow>`
     select machine.rental_id, machine.org_id, machine.external_id, machine.attempt, machine.position, machine.state,
@@ -263,7 +263,7 @@ export async function listKnown(reader: Reader, clusterId: ClusterId): Promise<r
   }));
 }
 
-/** What the rows know of machines that are not known on a cluster: on others, or gone. */
+/** Rows of machines that this cluster does not have: they are on other clusters or deleted. */
 export async function findRecordedMachines(
   reader: Reader,
   externalIds: readonly string[],
@@ -331,7 +331,7 @@ export async function deleteOrphans(
   }
 }
 
-/** That its removal was tried, and what kept it from succeeding. */
+/** Stores that a removal was tried, and its error. */
 export async function recordOrphanRemoval(
   tx: Tx,
   clusterId: ClusterId,
@@ -350,7 +350,7 @@ export interface OverdueRental {
   readonly orgId: OrgId;
 }
 
-/** Rentals that nobody has looked at in time, the latest first, without those that the loop has postponed. */
+/** Overdue rentals, latest first, except those that the loop has postponed. */
 export async function findOverdue(
   reader: Reader,
   loop: SharedLoop,
@@ -364,7 +364,7 @@ export async function findOverdue(
   return rows.map((row) => ({ id: fromUuid('rnt', row.id), orgId: fromUuid('org', row.org_id) }));
 }
 
-/** Those of the rentals that are still late. A worker that repairs one keeps others from doing so. */
+/** Locks the rentals that are still overdue, so that only one worker repairs each. */
 export async function lockOverdue(
   tx: Tx,
   now: Date,
@@ -396,7 +396,7 @@ export interface ComparisonAge {
   readonly wholeAt: Date | null;
 }
 
-/** Those that have waited longest for a whole comparison, for figures. */
+/** Clusters with the oldest complete comparison, for metrics. */
 export async function readComparisonAges(reader: Reader, limit: number): Promise<readonly ComparisonAge[]> {
   const { rows } = await sql<{ name: string; whole_at: Date | null }>`
     select cluster.name, comparison.whole_at

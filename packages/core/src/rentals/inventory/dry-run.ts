@@ -13,15 +13,15 @@ import { defaultInventoryPolicy, repairMetricKind, type Repair, type ObservedSta
 import { listOverdue, readComparison } from './comparisons.store.ts';
 import type { OrphanPlan } from './plan-orphans.ts';
 
-/** What the reconciler would do now, found as it finds it, and not done. */
+/** Reports the repairs that the inventory reconciler would make now, without making them. */
 
 export interface PlannedRepair {
-  /** As it is counted; `noted`: only remembered. */
+  /** The metric kind; `noted`: only stored. */
   readonly kind: string;
   readonly rentalId: number;
   readonly externalId: string;
   readonly seen: readonly ObservedState[];
-  /** For people. */
+  /** Description for operators. */
   readonly what: string;
 }
 
@@ -29,14 +29,14 @@ export interface PlannedOrphan {
   readonly externalId: string;
   readonly orgId: string;
   readonly nodeName: string;
-  /** `reap`: would be removed now. `person`: waits for a person. `later`: its turn comes in a later comparison. */
+  /** `reap`: would be removed now. `person`: needs an operator's approval. `later`: follows in a later comparison. */
   readonly plan: 'new' | 'waiting' | 'reap' | 'person' | 'later' | 'lost' | 'misplaced';
 }
 
 export interface PlannedCluster {
   readonly clusterId: ClusterId;
   readonly cluster: string;
-  /** Why its engine did not list its machines; null: it did. */
+  /** Why the engine did not list its machines; null if it did. */
   readonly problem: string | null;
   readonly comparedAt: Date | null;
   readonly machines: number;
@@ -47,7 +47,7 @@ export interface PlannedCluster {
 export interface DryRun {
   readonly at: Date;
   readonly clusters: readonly PlannedCluster[];
-  /** Rentals that nobody has worked on in time. */
+  /** Rentals that no worker has reconciled in time. */
   readonly late: readonly string[];
 }
 
@@ -56,14 +56,14 @@ export interface DryRunDeps {
   readonly clock: Timer;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   readonly mayHaveLostRow?: NonNullable<CompareDeps['mayHaveLostRow']>;
-  /** This cluster only, by its name. */
+  /** Only the cluster with this name. */
   readonly cluster?: string;
 }
 
 const PAGE_SIZE = 200;
 const OVERDUE_SHOWN_MAX = 200;
 
-/** Null: there is no cluster of that name. */
+/** Null if no cluster has that name. */
 export async function dryRun(deps: DryRunDeps): Promise<DryRun | null> {
   const { db } = deps;
   const all = await allClusters(db);
@@ -136,51 +136,51 @@ function plannedOrphans(plan: OrphanPlan): readonly PlannedOrphan[] {
 function describeRepair(repair: Repair): string {
   switch (repair.do) {
     case 'note':
-      return `note that its last good sign was at ${repair.since.toISOString()}`;
+      return `store its last healthy time ${repair.since.toISOString()}`;
     case 'clear':
-      return 'note that all is well again';
+      return 'mark it as healthy again';
     case 'unknown':
-      return `Running → Unknown; its last good sign was at ${repair.since.toISOString()}`;
+      return `Running → Unknown; last healthy at ${repair.since.toISOString()}`;
     case 'back':
       return 'Unknown → Running';
     case 'pause':
-      return `stop its billing at ${repair.at.toISOString()} (${repair.because})`;
+      return `pause billing from ${repair.at.toISOString()} (${repair.because})`;
     case 'resume':
-      return 'bill it again';
+      return 'resume billing';
     case 'fail':
-      return `→ Failed (${repair.because}); its billing ends at ${repair.at.toISOString()}`;
+      return `→ Failed (${repair.because}); billing ends at ${repair.at.toISOString()}`;
     case 'power':
-      return `show that it is ${repair.to}`;
+      return `show it as ${repair.to}`;
     case 'start':
-      return 'switch it on again';
+      return 'start it again';
     case 'stop':
-      return 'switch it off again';
+      return 'stop it again';
   }
 }
 
 const orphanPlanTexts: Readonly<Record<PlannedOrphan['plan'], string>> = {
   new: 'seen for the first time',
-  waiting: 'not seen for long enough yet',
+  waiting: 'seen too recently to be removed',
   reap: 'would be removed now',
-  person: 'more than are removed unasked: a person must decide',
+  person: 'waits for your approval, because there are too many',
   later: 'would be removed after the others',
-  lost: 'its rental may have been lost by a restore: a person must decide',
-  misplaced: 'belongs to a rental on another cluster; nothing would be done',
+  lost: 'waits for your approval, because a restore may have lost its rental',
+  misplaced: 'belongs to a rental on another cluster and would be kept',
 };
 
-/** The same as a page for people. */
+/** Formats the report for terminals. */
 export function formatDryRun(run: DryRun): string {
-  const lines = [`What the reconciler would do at ${run.at.toISOString()}. Nothing was done.`];
+  const lines = [`Planned repairs at ${run.at.toISOString()}. Nothing was changed.`];
   for (const cluster of run.clusters) {
     const compared = cluster.comparedAt === null ? 'never' : cluster.comparedAt.toISOString();
-    lines.push('', `${cluster.cluster}: ${cluster.machines} machines, last compared as a whole: ${compared}`);
-    if (cluster.problem !== null) lines.push(`  The engine did not answer: ${cluster.problem}`);
+    lines.push('', `${cluster.cluster}: ${cluster.machines} machines, last complete comparison: ${compared}`);
+    if (cluster.problem !== null) lines.push(`  The engine did not respond: ${cluster.problem}`);
     for (const { rentalId, seen, what } of cluster.repairs) {
-      lines.push(`  rental ${rentalId} (seen ${seen.join(', ')}): ${what}`);
+      lines.push(`  rental ${rentalId} (observed ${seen.join(', ')}): ${what}`);
     }
     for (const { externalId, nodeName, plan } of cluster.strays) {
       lines.push(
-        `  machine ${externalId} on ${nodeName}, which no rental has here: ${orphanPlanTexts[plan]}`,
+        `  machine ${externalId} on ${nodeName}, without a rental on this cluster: ${orphanPlanTexts[plan]}`,
       );
     }
     if (cluster.problem === null && cluster.repairs.length === 0 && cluster.strays.length === 0) {
@@ -188,7 +188,7 @@ export function formatDryRun(run: DryRun): string {
     }
   }
   if (run.late.length > 0) {
-    lines.push('', `Rentals that nobody has worked on in time: ${run.late.join(', ')}`);
+    lines.push('', `Overdue rentals: ${run.late.join(', ')}`);
   }
   return `${lines.join('\n')}\n`;
 }

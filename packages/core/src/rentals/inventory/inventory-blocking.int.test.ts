@@ -8,7 +8,7 @@ import { terminateAll, createInventoryReconciler } from './inventory.fixture.ts'
 import { createRentalHarness, SECOND_MS, type RentalHarness } from '../model/rental.fixture.ts';
 import type { InventoryReconciler } from './inventory-reconciler.ts';
 
-/** Engines that hang, and other clusters beside them. */
+/** Tests that hanging engines do not delay other clusters. */
 
 let harness: RentalHarness;
 beforeAll(async () => {
@@ -39,7 +39,7 @@ afterAll(() => {
   Client.prototype.query = query;
 });
 
-/** Waits until running work only waits for the clock: no statement is under way, and none follows. */
+/** Waits until all work waits for the clock: no statement is in flight, and none follows. */
 async function workIsIdle(): Promise<void> {
   for (let quiet = 0; quiet < 3; quiet += 1) {
     for (let turn = 0; turn < 10; turn += 1) await new Promise(setImmediate);
@@ -50,7 +50,7 @@ async function workIsIdle(): Promise<void> {
   }
 }
 
-/** Moves the clock second by second. All work that a second brings is done before the next. */
+/** Advances the clock second by second and completes all work of a second before the next. */
 async function passRunning(seconds: number, beside: () => void = () => undefined): Promise<void> {
   for (let passed = 0; passed < seconds; passed += 1) {
     beside();
@@ -66,7 +66,7 @@ const comparedAt = async (clusterId: ClusterId): Promise<number> => {
   return row?.whole_at?.getTime() ?? 0;
 };
 
-/** The longest time for which the cluster was not compared as a whole, while `seconds` pass. */
+/** The longest time without a complete comparison of the cluster while `seconds` pass. */
 async function longestGapMs(clusterId: ClusterId, seconds: number, beside?: () => void): Promise<number> {
   let longest = 0;
   for (let passed = 0; passed < seconds; passed += 5) {
@@ -90,7 +90,7 @@ async function running(reconciler: InventoryReconciler, work: () => Promise<void
 
 describe(failingLoop('remove orphaned machines'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
-    'a cluster whose removal of orphans %s and that sends hints delays no other',
+    'whose removal %s does not delay comparisons of other clusters, even with many hints',
     async (how) => {
       const tenant = await harness.tenant();
       const { live, test } = harness.engines;
@@ -136,7 +136,7 @@ describe(failingLoop('remove orphaned machines'), () => {
   );
 });
 
-it('250 clusters that hang do not delay a cluster that answers, and are all compared without a gap', async () => {
+it('250 hanging clusters do not delay a responding cluster, and are all compared without a gap', async () => {
   const { live } = harness.engines;
   const client = await harness.database.connect();
   await client.query(

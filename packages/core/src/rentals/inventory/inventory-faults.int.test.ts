@@ -41,10 +41,10 @@ const ids = createIdSource({ clock: testClock(), cell: 1 });
 
 const nodeNameOf = async (rental: Rental): Promise<string> => {
   const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
-  return machine?.nodeName ?? expect.fail('There is no machine.');
+  return machine?.nodeName ?? expect.fail('The rental has no machine.');
 };
 
-/** A machine that nobody has written down. */
+/** A machine without a row. */
 async function makeOrphan(orgId: OrgId, index = 0): Promise<string> {
   const externalId = ids.nextUuid();
   const spec: MachineSpec = {
@@ -74,15 +74,18 @@ async function resumeNode(name: string): Promise<void> {
   const { clusterId } = harness.engines.live;
   await harness.run(async (tx) => {
     const [node] = await listNodes(tx, { clusterId, name }, { limit: 1, after: null });
-    if (node === undefined) expect.fail(`There is no node ${name}.`);
-    await transitionNode(tx, node.id, 'node_ready', { reason: 'The machine is gone.', actor: rentalsActor });
+    if (node === undefined) expect.fail(`Node ${name} does not exist.`);
+    await transitionNode(tx, node.id, 'node_ready', {
+      reason: 'The machine was deleted.',
+      actor: rentalsActor,
+    });
   });
 }
 
 const orphanRows = () => harness.rows<{ external_id: string }>('select external_id from stray_machines');
 
-describe('a machine that no rental knows', () => {
-  it('is removed once two comparisons a minute apart have seen it, and no rental with it', async () => {
+describe('orphaned machine', () => {
+  it('is removed after two comparisons a minute apart, and no rental is affected', async () => {
     const rental = await runningRental(harness, tenant);
     const orphan = await makeOrphan(tenant.orgId);
     const reconciler = createInventoryReconciler(harness);
@@ -96,13 +99,13 @@ describe('a machine that no rental knows', () => {
     expect((await readRental(harness, rental)).status).toBe('Running');
   });
 
-  it('may belong to an organisation that is not known either', async () => {
+  it('may belong to an unknown organisation', async () => {
     await makeOrphan(ids.next('org'));
     await advanceComparing(harness, createInventoryReconciler(harness), 80 * SECOND_MS);
     expect(await ownedIds()).toEqual([]);
   });
 
-  it('is removed when it comes back after its rental has ended', async () => {
+  it('is removed if it returns after its rental has ended', async () => {
     const rental = await runningRental(harness, tenant);
     const reconciler = createInventoryReconciler(harness);
     harness.engines.live.controls.removeNode(await nodeNameOf(rental));
@@ -114,7 +117,7 @@ describe('a machine that no rental knows', () => {
     expect(await ownedIds()).toEqual([]);
   });
 
-  it('is left alone with many others until a person says so', async () => {
+  it('is kept together with many others until an operator approves the removal', async () => {
     for (let index = 0; index < 6; index += 1) await makeOrphan(tenant.orgId, index);
     const reconciler = createInventoryReconciler(harness);
     await advanceComparing(harness, reconciler, 3 * MINUTE_MS, LONG_INTERVAL_MS);
@@ -127,11 +130,11 @@ describe('a machine that no rental knows', () => {
     expect(await ownedIds()).toEqual([]);
   });
 
-  it('and that was made in the lost time of a restore stays until an operator says so, and its node is quarantined', async () => {
+  it('from the lost period of a restore is kept until an operator approves, and its node is quarantined', async () => {
     const from = harness.clock.now();
     const orphan = await makeOrphan(tenant.orgId);
     await harness.advance(30 * MINUTE_MS);
-    // The restore is confirmed while the cluster cannot be reached: the machine is first seen afterwards.
+    // The restore is confirmed while the cluster is unreachable, so the machine is first seen afterwards.
     const lost = { from, until: harness.clock.now() };
     await harness.advance(30 * MINUTE_MS);
     const reconciler = createInventoryReconciler(harness, {
@@ -149,7 +152,7 @@ describe('a machine that no rental knows', () => {
     await resumeNode('node-4');
   });
 
-  it('is neither tried nor late while the database is not known to be the newest state', async () => {
+  it('is neither tried nor late while the database might not be the newest state', async () => {
     await makeOrphan(tenant.orgId);
     let isOpen = false;
     const reconciler = createInventoryReconciler(harness, { mayRemove: () => isOpen });
@@ -163,7 +166,7 @@ describe('a machine that no rental knows', () => {
     expect(await ownedIds()).toEqual([]);
   });
 
-  it('that does not go is tried again', async () => {
+  it('is tried again if its removal fails', async () => {
     await makeOrphan(tenant.orgId);
     const faultyDriver = createFaultyDriver(harness);
     const reconciler = createInventoryReconciler(harness, { faultyDriver });
@@ -175,7 +178,7 @@ describe('a machine that no rental knows', () => {
   });
 });
 
-/** A process that dies here, before or after what is named, once. */
+/** Crashes of the process before or after the named step, once. */
 const deaths: readonly InjectedFault[] = (
   ['claim comparison', 'repair rental', 'end comparison', 'listOwned', 'describe'] as const
 ).flatMap((at) => [
@@ -183,8 +186,8 @@ const deaths: readonly InjectedFault[] = (
   { at, when: 'after' },
 ]);
 
-describe('whoever compares may die anywhere', () => {
-  it.each(deaths)('$when $at: a machine that is gone is found out about all the same', async (sabotage) => {
+describe('crash of a comparing process', () => {
+  it.each(deaths)('$when $at: a deleted machine is still detected', async (sabotage) => {
     const rental = await runningRental(harness, tenant);
     const faultyDriver = createFaultyDriver(harness);
     const reconciler = createInventoryReconciler(harness, { faultyDriver });
@@ -193,7 +196,7 @@ describe('whoever compares may die anywhere', () => {
     harness.engines.live.controls.removeNode(await nodeNameOf(rental));
     faultyDriver.plan(sabotage);
     await harness.advance(10 * SECOND_MS);
-    // It died, and its lease runs out.
+    // The process crashed, so its lease must expire.
     await compareAll(reconciler).catch(() => harness.clock.advance(61 * SECOND_MS));
     await advanceComparing(
       harness,
@@ -213,7 +216,7 @@ describe('whoever compares may die anywhere', () => {
     { at: 'terminate', when: 'after' },
     { at: 'note reaping', when: 'before' },
     { at: 'note reaping', when: 'after' },
-  ] as const)('$when $at: a machine that nobody knows goes all the same', async (sabotage) => {
+  ] as const)('$when $at: an orphan is still removed', async (sabotage) => {
     await makeOrphan(tenant.orgId);
     await advanceComparing(harness, createInventoryReconciler(harness), 60 * SECOND_MS);
     const faultyDriver = createFaultyDriver(harness);
@@ -232,8 +235,8 @@ describe('whoever compares may die anywhere', () => {
   });
 });
 
-describe('several that compare at once', () => {
-  it('do each thing once, in turns', async () => {
+describe('concurrent reconcilers', () => {
+  it('compare each cluster once per interval and repair once', async () => {
     const rental = await runningRental(harness, tenant);
     const all = Array.from({ length: 4 }, (_, index) =>
       createInventoryReconciler(harness, { holder: `w${String(index)}` }),
@@ -261,7 +264,7 @@ describe('several that compare at once', () => {
     expect(await costBy(harness, rental)).toBe(costOf(elapsedMs - unbilledMs));
   });
 
-  it('that wake up late write nothing of what they saw before', async () => {
+  it('discard an outdated comparison after a long pause', async () => {
     const rental = await runningRental(harness, tenant);
     await advanceComparing(harness, createInventoryReconciler(harness), 10 * SECOND_MS);
     const { promise: asleep, resolve: wake } = Promise.withResolvers<void>();

@@ -53,38 +53,38 @@ const comparisons = counter(
 );
 const compareSeconds = histogram(
   'millrace_rentals_compare_seconds',
-  'How long a comparison takes, with its repairs',
+  'Duration of a comparison, including its repairs',
   {
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
   },
 );
 const ageGauge = gauge(
   'millrace_rentals_compared_age_seconds',
-  'How long ago a cluster was last compared as a whole; the longest ago first',
+  'Time since the last complete comparison of a cluster; the oldest first',
 );
 
 export interface InventoryReconcilerDeps {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Names this process among those that compare. */
+  /** Identifies this process in comparison claims. */
   readonly holder: string;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
   readonly policy?: Partial<InventoryPolicy>;
-  /** False: no orphan is removed now, because the database is not known to be the newest state. */
+  /** False while the database might not be the newest state: no orphan is removed. */
   readonly mayRemove?: () => boolean;
-  /** True: this machine is removed only where an operator has allowed it, because the database may have lost its row. */
+  /** True if the database may have lost the row of this machine: it is removed only with an operator's approval. */
   readonly mayHaveLostRow?: CompareDeps['mayHaveLostRow'];
 }
 
-/** `partly`: something that was found is not written down yet. `gone`: the cluster is. */
+/** `partly`: some findings are not stored yet. `gone`: the cluster was removed. */
 export type ComparisonOutcome = 'whole' | 'partly' | 'unanswered' | 'gone';
 
 export interface ComparisonReport {
   readonly clusterId: ClusterId;
   readonly outcome: ComparisonOutcome;
   readonly repairs: readonly Repair[];
-  /** Orphaned machines that are to be removed now. */
+  /** Orphans to remove now. */
   readonly orphans: readonly OrphanMachine[];
 }
 
@@ -93,15 +93,14 @@ const lateLoop = defineLoop({ name: 'repair late rentals', over: 'organisations'
 const REPAIR_CONCURRENCY = 8;
 const LATE_CHECK_MS = 10_000;
 const OVERDUE_BATCH = 200;
-/** How often somebody asks whether a comparison is due. */
 const POLL_MS = 1_000;
 const CLUSTERS_REPORTED_MAX = 200;
-/** How many clusters of each group are compared at once. One that hangs waits for its engine and costs nothing else. */
+/** Concurrent comparisons per group. A hanging comparison only waits for its engine. */
 const concurrencyByGroup: Readonly<Record<ComparisonGroup, number>> = { answering: 32, unanswering: 64 };
 
 /**
- * Compares engines with rentals, each cluster every ten seconds and after hints, and repairs what differs. Any number of
- * processes may: they take the clusters in turns, one comparison of each at a time.
+ * Compares engines with rentals, each cluster every ten seconds and after hints, and repairs differences. Any number of processes
+ * may run it: a claim allows one comparison per cluster at a time.
  */
 export class InventoryReconciler {
   readonly #deps: InventoryReconcilerDeps;
@@ -155,7 +154,7 @@ export class InventoryReconciler {
     );
   }
 
-  /** Lets comparisons under way end. */
+  /** Waits for running comparisons. */
   async stop(): Promise<void> {
     for (const cancel of this.#waiting.values()) cancel();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
@@ -163,14 +162,14 @@ export class InventoryReconciler {
     await this.#orphans.stop();
   }
 
-  /** Resolves when no orphaned machine is being removed by this process. */
+  /** Resolves when this process removes no orphan. */
   orphansSettled(): Promise<void> {
     return this.#orphans.settled();
   }
 
   /**
-   * Begins the comparisons that are due, as far as there is room. Clusters that did not answer last time have room of their
-   * own: however many hang until their time is up, those that answer do not wait behind them.
+   * Starts due comparisons while slots are free. Clusters that did not respond last time have separate slots, so that hanging
+   * clusters do not delay the others.
    */
   async #beginComparisons(): Promise<boolean> {
     let hasStarted = false;
@@ -194,13 +193,13 @@ export class InventoryReconciler {
     return concurrencyByGroup[group] - this.#comparing[group].size;
   }
 
-  /** A comparison that fails ends by itself: the cluster is claimed again when its next one is due. */
+  /** A failed comparison needs no retry here: the cluster is claimed again when the next one is due. */
   #begin(comparison: Comparison): true {
     const running = this.#comparing[comparison.wasUnanswered ? 'unanswering' : 'answering'];
     const { clusterId } = comparison;
     const work = this.#compare(comparison)
       .catch((error: unknown) => {
-        this.#deps.log.warn({ err: error, clusterId }, 'a cluster could not be compared');
+        this.#deps.log.warn({ err: error, clusterId }, 'comparison of a cluster failed');
       })
       .finally(() => {
         if (running.get(clusterId) === work) running.delete(clusterId);
@@ -209,7 +208,7 @@ export class InventoryReconciler {
     return true;
   }
 
-  /** Something may have changed there. Several hints that belong together are one comparison. */
+  /** Requests an early comparison. Hints in quick succession cause one comparison. */
   hint(clusterId: ClusterId): void {
     if (this.#waiting.has(clusterId)) return;
     const cancel = this.#deps.clock.after(this.#look.policy.gapMs, () => {
@@ -220,7 +219,7 @@ export class InventoryReconciler {
     this.#waiting.set(clusterId, cancel);
   }
 
-  /** Makes the comparison that is due longest, or one that was hinted at. Null: none is. */
+  /** Runs a hinted comparison or the one that is due longest. Null if none is due. */
   async compareNext(): Promise<ComparisonReport | null> {
     for (const clusterId of this.#hinted) {
       this.#hinted.delete(clusterId);
@@ -231,7 +230,7 @@ export class InventoryReconciler {
     return due === null ? null : this.#compare(due);
   }
 
-  /** Calls for rentals that nobody has worked on in time, and answers how many. */
+  /** Enqueues overdue rentals and returns their number. */
   async repairLate(): Promise<number> {
     const { db, log } = this.#deps;
     const found = await findOverdue(db, lateLoop, { now: db.clock.now(), limit: OVERDUE_BATCH });
@@ -243,7 +242,7 @@ export class InventoryReconciler {
     repairsDone.add(late.length, { kind: 'stuck' });
     if (late.length > 0) {
       const some = late.slice(0, 20).map(({ id }) => id);
-      log.error({ count: late.length, rentals: some }, 'nobody has worked on these rentals in time');
+      log.error({ count: late.length, rentals: some }, 'rentals are overdue; no worker has reconciled them');
     }
     return late.length;
   }
@@ -275,8 +274,10 @@ export class InventoryReconciler {
     try {
       return await this.#compareAndRepair(comparison);
     } catch (error) {
-      // The next one need not wait for the lease to run out, if the database can be told.
-      await this.#end(comparison, { wholeAt: null, problem: 'It could not be made.' }).catch(() => undefined);
+      // Ends the claim early, so that the next comparison does not wait for the lease to expire.
+      await this.#end(comparison, { wholeAt: null, problem: 'The comparison failed.' }).catch(
+        () => undefined,
+      );
       throw error;
     }
   }
@@ -312,7 +313,7 @@ export class InventoryReconciler {
     return { clusterId, outcome, repairs, orphans: reapable };
   }
 
-  /** Written-off machines that the engine does not list are gone, so their nodes can be put back into use. */
+  /** Written-off machines that the engine does not list are deleted, so their nodes can be used again. */
   async #confirmWriteOffs({ cluster, writtenOff }: ComparisonResult): Promise<void> {
     if (writtenOff === null) return;
     await this.#deps.db.transaction({ name: 'confirm write-offs', isolation: 'read committed' }, (tx) =>
@@ -320,16 +321,19 @@ export class InventoryReconciler {
     );
   }
 
-  /** The engine answers again: removals that wait out their backoff are tried now. */
+  /** The engine responds again: deletions that wait for a retry are due now. */
   async #resumeRemovals(clusterId: ClusterId): Promise<void> {
     const { db, log } = this.#deps;
     const count = await db.transaction({ name: 'resume removals', isolation: 'read committed' }, (tx) =>
       resumeDeletions(tx, clusterId, scheduleAt(tx.clock.now())),
     );
-    if (count > 0) log.info({ clusterId, count }, 'a cluster answers again; its removals are resumed');
+    if (count > 0) log.info({ clusterId, count }, 'cluster responds again; its deletions are resumed');
   }
 
-  /** One transaction for each rental. False: something is left, so the last whole comparison stays what it was. */
+  /**
+   * Repairs each rental in its own transaction. `isDone` is false if any is left; then the last complete comparison stays
+   * unchanged.
+   */
   async #repairAll(
     comparison: Comparison,
     { cluster, findings, context, isUnsettled }: ComparisonResult,
@@ -338,7 +342,7 @@ export class InventoryReconciler {
     if (context.isVanishingHeld) {
       log.error(
         { clusterId: cluster.id, cluster: cluster.name },
-        'an engine says that it has lost so many machines at once that it is not believed yet',
+        'engine reports too many missing machines at once; they are not treated as deleted',
       );
     }
     const repairs: Repair[] = [];
@@ -355,7 +359,10 @@ export class InventoryReconciler {
         else repairs.push(...done);
       } catch (error) {
         isDone = false;
-        log.warn({ err: error, rentalId: finding.rentalId }, 'a rental could not be repaired yet');
+        log.warn(
+          { err: error, rentalId: finding.rentalId },
+          'rental could not be repaired; the next comparison retries',
+        );
       }
     });
     for (const repair of repairs) {
@@ -365,7 +372,7 @@ export class InventoryReconciler {
     return { isDone, repairs };
   }
 
-  /** What cannot be written now is found again. */
+  /** The next comparison retries addresses that could not be stored. */
   async #noteAddresses({ addresses }: ComparisonResult): Promise<void> {
     const { db, log } = this.#deps;
     await runConcurrently(addresses, REPAIR_CONCURRENCY, async (found) => {
@@ -374,10 +381,7 @@ export class InventoryReconciler {
           recordAddress(tx, found),
         );
       } catch (error) {
-        log.warn(
-          { err: error, rentalId: found.rentalId },
-          'the address of a machine could not be written down',
-        );
+        log.warn({ err: error, rentalId: found.rentalId }, 'address of a machine could not be stored');
       }
     });
   }

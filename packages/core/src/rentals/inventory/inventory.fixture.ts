@@ -20,9 +20,9 @@ import {
 } from './inventory-reconciler.ts';
 import { findRental } from '../model/rentals.store.ts';
 
-/** Rentals, engines that a test hurts, and those who compare them, on a clock that it moves by hand. */
+/** Helpers for tests of comparisons and repairs, with injected engine faults and a simulated clock. */
 
-/** As often as the product looks; and as seldom as nobody takes for a gap, where a test lets much time pass. */
+/** The product's interval, and the longest interval that does not count as a gap, for tests that advance far. */
 export const SHORT_INTERVAL_MS = 10_000;
 export const LONG_INTERVAL_MS = 20_000;
 
@@ -50,7 +50,7 @@ export function createInventoryReconciler(
   });
 }
 
-/** Every comparison that is due. */
+/** Runs all comparisons that are due. */
 export async function compareAll(reconciler: InventoryReconciler): Promise<readonly ComparisonReport[]> {
   const reports: ComparisonReport[] = [];
   for (;;) {
@@ -61,7 +61,7 @@ export async function compareAll(reconciler: InventoryReconciler): Promise<reado
   }
 }
 
-/** Time goes by while everybody looks: the fleet's observer and the reconciler. */
+/** Advances the clock while the fleet's observer polls and the reconciler compares. */
 export async function advanceComparing(
   harness: RentalHarness,
   reconciler: InventoryReconciler,
@@ -76,7 +76,7 @@ export async function advanceComparing(
   return repairs;
 }
 
-/** A rental that is Running, with labels for its engine that only test mode takes from tags. */
+/** A Running rental, optionally with engine labels that only test mode accepts as tags. */
 export async function runningRental(
   harness: RentalHarness,
   tenant: Tenant,
@@ -96,15 +96,15 @@ export async function runningRental(
 }
 
 export async function readRental(harness: RentalHarness, rental: Rental): Promise<Rental> {
-  return (await findRental(harness.db, rental.orgId, rental.id)) ?? expect.fail('The rental is gone.');
+  return (await findRental(harness.db, rental.orgId, rental.id)) ?? expect.fail('The rental does not exist.');
 }
 
-/** What one GPU costs in so much time, rounded down once. */
+/** Cost of one GPU for `ms`, rounded down once. */
 export function costOf(ms: number): bigint {
   return (GPU_HOUR * BigInt(ms)) / 3_600_000n;
 }
 
-/** What it has cost by now, posted or not. */
+/** Cost until now, posted or not. */
 export async function costBy(harness: RentalHarness, rental: Rental): Promise<bigint> {
   const now = harness.clock.now();
   return (await readMeterCost(harness.db, rental.orgId, rental.mode, causeOfRental(rental), now)).cost;
@@ -126,19 +126,19 @@ export async function eventsOf(harness: RentalHarness, rental: Rental): Promise<
   return rows.map((row) => row.type);
 }
 
-/** The books agree with themselves and with their causes, and so do the rows of the fleet. */
+/** Checks that the full audit is clean and that the fleet's rows are consistent. */
 export async function expectConsistentInventory(harness: RentalHarness): Promise<void> {
   await harness.sweepMeters();
   const report = await runAudit(harness.db, { kind: 'full' });
   const drift = (report?.outcomes ?? []).filter(
-    // The world gives its tenants money without a payment.
+    // The balances of tenants in tests have no payments.
     (outcome) => outcome.check !== 'top_up_has_payment' && !isClean([outcome]),
   );
   expect(drift).toEqual([]);
   expect(await harness.violations()).toEqual([]);
 }
 
-/** Ends what a test left and heals what it hurt, so that the next finds the world as the first did. */
+/** Terminates all rentals and heals all engines, so that each test starts from the same state. */
 export async function terminateAll(harness: RentalHarness): Promise<void> {
   for (const { controls } of Object.values(harness.engines)) controls.heal();
   await harness.watch();
@@ -162,7 +162,6 @@ export async function terminateAll(harness: RentalHarness): Promise<void> {
   }
 }
 
-/** A window of maintenance of one node, as it was announced. */
 export async function createMaintenanceWindow(
   harness: RentalHarness,
   nodeId: NodeId,

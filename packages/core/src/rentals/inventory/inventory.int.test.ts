@@ -26,7 +26,7 @@ import type { InventoryReconciler } from './inventory-reconciler.ts';
 
 let tenant: Tenant;
 let reconciler: InventoryReconciler;
-/** The same, which gives up a host after ten minutes. */
+/** A reconciler that declares a host lost after ten minutes. */
 let impatient: InventoryReconciler;
 const harness = await createRentalHarness({ lookEveryMs: 0 });
 afterAll(() => harness.drop());
@@ -45,13 +45,13 @@ const never = new AbortController().signal;
 
 const machineOf = async (rental: Rental) => {
   const [machine] = await listMachines(harness.db, rental.orgId, rental.id, 'all');
-  return machine ?? expect.fail('There is no machine.');
+  return machine ?? expect.fail('The rental has no machine.');
 };
 
 const sinceStart = (rental: Rental): number =>
-  harness.clock.nowMs() - (rental.startedAt?.getTime() ?? expect.fail('It never started.'));
+  harness.clock.nowMs() - (rental.startedAt?.getTime() ?? expect.fail('The rental never started.'));
 
-/** What was posted, once all that is due is. */
+/** The posted amount after a sweep of all due meters. */
 async function paidBy(rental: Rental): Promise<bigint> {
   await harness.sweepMeters();
   const [{ posted } = { posted: -1n }] = await harness.rows<{ posted: bigint }>(
@@ -60,7 +60,7 @@ async function paidBy(rental: Rental): Promise<bigint> {
   return posted;
 }
 
-/** Whoever works on the rental switches it on; from the next comparison on it costs again, and from no earlier instant. */
+/** Checks that the rental is started, and billed again from the next comparison and not earlier. */
 async function expectBilledAgain(rental: Rental, billed: bigint): Promise<void> {
   expect(await reconcileToIdle(harness, rental)).toMatchObject({ task: null, power: 'on' });
   expect(await costBy(harness, rental)).toBe(billed);
@@ -74,8 +74,8 @@ async function expectBilledAgain(rental: Rental, billed: bigint): Promise<void> 
   expect(await costBy(harness, rental)).toBe(costOf(Number(elapsed) + MINUTE_MS));
 }
 
-describe('an engine that is silent', () => {
-  it('makes its rentals Unknown after 90 s, is billed for 5 min more, and costs nothing from there until it is back', async () => {
+describe('unreachable engine', () => {
+  it('makes rentals Unknown after 90 s, is billed 5 min more, and is then free until it returns', async () => {
     const rental = await runningRental(harness, tenant);
     await advanceComparing(harness, reconciler, MINUTE_MS);
     const goodSign = harness.clock.now();
@@ -108,7 +108,7 @@ describe('an engine that is silent', () => {
     expect((await eventsOf(harness, rental)).slice(-2)).toEqual(['rental.unknown', 'rental.running']);
   });
 
-  it('is a gap in nothing when it is short', async () => {
+  it('for a short time causes no billing gap', async () => {
     const rental = await runningRental(harness, tenant);
     harness.engines.live.controls.silenceEngine();
     await advanceComparing(harness, reconciler, 4 * MINUTE_MS, LONG_INTERVAL_MS);
@@ -119,7 +119,7 @@ describe('an engine that is silent', () => {
     expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
-  it('for long is lost: billing ended at the last good sign, and what is left of it goes when it is back', async () => {
+  it('for a long time is lost: billing ends at the last healthy time, and its machine is deleted on return', async () => {
     const rental = await runningRental(harness, tenant);
     await advanceComparing(harness, reconciler, 20 * SECOND_MS);
     const goodSign = harness.clock.now();
@@ -138,7 +138,7 @@ describe('an engine that is silent', () => {
     expect(await costBy(harness, rental)).toBe(billed);
   });
 
-  it('while a term ends is not billed for the next one either, until it is back', async () => {
+  it('during the end of a term does not bill the next term until it returns', async () => {
     await harness.offerTerm(30);
     const rental = await runningRental(harness, await harness.tenant({ balanceUsd: 5_000 }), {
       body: { termType: 'reserved', termPeriodDays: 30 },
@@ -167,12 +167,12 @@ describe('an engine that is silent', () => {
       ['gpu', billedMs],
       ['gpu-2', 0],
     ]);
-    expect(costAt(meters[1] ?? expect.fail('There is no second meter.'), harness.clock.now())).toBe(
+    expect(costAt(meters[1] ?? expect.fail('The rental has no second meter.'), harness.clock.now())).toBe(
       costOf(MINUTE_MS),
     );
   });
 
-  it('of which only a node is silent concerns the rentals on that node alone', async () => {
+  it('with one unreachable node affects only the rentals on that node', async () => {
     const [one, other] = [await runningRental(harness, tenant), await runningRental(harness, tenant)];
     const { nodeName } = await machineOf(one);
     const isTogether = (await machineOf(other)).nodeName === nodeName;
@@ -187,7 +187,7 @@ describe('an engine that is silent', () => {
     expect(await costBy(harness, other)).toBe(costOf(sinceStart(other)));
   });
 
-  it('about one machine only is silence all the same', async () => {
+  it('that fails to report one machine makes only that rental Unknown', async () => {
     const rental = await runningRental(harness, tenant, {
       labels: { 'millrace.fault': 'engine-silent', 'millrace.fault.after_ms': '60000' },
     });
@@ -199,14 +199,14 @@ describe('an engine that is silent', () => {
   });
 });
 
-describe('a host that dies', () => {
+describe('failing host', () => {
   const dying = (forMs: number) => ({
     'millrace.fault': 'host-dies',
     'millrace.fault.after_ms': '60000',
     'millrace.fault.for_ms': String(forMs),
   });
 
-  it('and comes back costs nothing from the last good sign until the machine is on again', async () => {
+  it('that returns costs nothing from the last healthy time until the machine is on', async () => {
     const rental = await runningRental(harness, tenant, { labels: dying(5 * MINUTE_MS) });
     const repairs = await advanceComparing(harness, reconciler, 4 * MINUTE_MS, LONG_INTERVAL_MS);
     const away = await readRental(harness, rental);
@@ -223,7 +223,7 @@ describe('a host that dies', () => {
     expect(await costBy(harness, rental)).toBe(costOf(billedMs + backMs));
   });
 
-  it('for good is lost, and its machine goes once the host can be asked', async () => {
+  it('that never returns is lost, and its machine is deleted when the host responds', async () => {
     const rental = await runningRental(harness, tenant, { labels: dying(15 * MINUTE_MS) });
     await advanceComparing(harness, impatient, 12 * MINUTE_MS, LONG_INTERVAL_MS);
     const lost = await readRental(harness, rental);
@@ -241,7 +241,7 @@ describe('a host that dies', () => {
     expect(await paidBy(rental)).toBe(costOf(billedMs));
   });
 
-  it('and leaves the machine off has it switched on again, unbilled until it is', async () => {
+  it('that leaves the machine off has it started again, unbilled until it is on', async () => {
     const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
     await advanceComparing(harness, reconciler, 20 * SECOND_MS);
@@ -257,8 +257,8 @@ describe('a host that dies', () => {
   });
 });
 
-describe('a machine that the engine says it does not have', () => {
-  it('is believed the second time: Unknown, Failed, and billing ended at the last good sign', async () => {
+describe('machine that the engine reports as missing', () => {
+  it('is lost after the second report: Unknown, Failed, billed to the last healthy time', async () => {
     const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
     await advanceComparing(harness, reconciler, 30 * SECOND_MS);
@@ -285,7 +285,7 @@ describe('a machine that the engine says it does not have', () => {
     ]);
   });
 
-  it('and then does have again was never gone', async () => {
+  it('is not lost if the engine lists it again', async () => {
     const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
     harness.engines.live.controls.removeNode(machine.nodeName);
@@ -300,7 +300,7 @@ describe('a machine that the engine says it does not have', () => {
     expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
-  it('owes nothing for the rest of a term', async () => {
+  it('waives the remaining term', async () => {
     await harness.offerTerm(30);
     const rental = await runningRental(harness, await harness.tenant({ balanceUsd: 5_000 }), {
       body: { termType: 'reserved', termPeriodDays: 30 },
@@ -315,7 +315,7 @@ describe('a machine that the engine says it does not have', () => {
     expect((await harness.balance(rental.orgId)).held).toBe(0n);
   });
 
-  it('together with most others is not believed, and nobody loses a machine by it', async () => {
+  it('together with most others is not treated as lost', async () => {
     const rentals: Rental[] = [];
     for (let count = 0; count < 6; count += 1) rentals.push(await runningRental(harness, tenant));
     for (const { nodeName } of await Promise.all(rentals.map(machineOf)))
@@ -328,8 +328,8 @@ describe('a machine that the engine says it does not have', () => {
   });
 });
 
-describe('when nobody looked for ten minutes', () => {
-  it('and the machines ran: no Unknown, no credit, no gap, nothing twice', async () => {
+describe('ten minutes without comparisons', () => {
+  it('cause no Unknown, no credit and no double charge if the machines ran', async () => {
     const rental = await runningRental(harness, tenant);
     await advanceComparing(harness, reconciler, MINUTE_MS);
     await harness.clock.advance(10 * MINUTE_MS);
@@ -343,7 +343,7 @@ describe('when nobody looked for ten minutes', () => {
     expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
-  it('an engine that is silent afterwards has its 90 s from then on', async () => {
+  it('do not count towards the 90 s of an engine that is unreachable afterwards', async () => {
     const rental = await runningRental(harness, tenant);
     await advanceComparing(harness, reconciler, MINUTE_MS);
     const goodSign = harness.clock.now();
@@ -356,8 +356,8 @@ describe('when nobody looked for ten minutes', () => {
   });
 });
 
-describe('an address', () => {
-  it('that its engine did not know when the machine was sold is written down once it does', async () => {
+describe('private address', () => {
+  it('that the engine did not know at the hand-over is stored later', async () => {
     const rental = await runningRental(harness, tenant);
     const { privateIp } = await machineOf(rental);
     expect(privateIp).not.toBeNull();
@@ -368,7 +368,7 @@ describe('an address', () => {
 });
 
 describe('power', () => {
-  it('that a tenant switched off from inside is shown, billed on, and shown again when it is back', async () => {
+  it('switched off from inside by the tenant is shown and still billed', async () => {
     const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
     await harness.engines.live.driver.stop(machine, { graceMs: 0 }, never);
@@ -383,7 +383,7 @@ describe('power', () => {
     expect(await costBy(harness, rental)).toBe(costOf(sinceStart(rental)));
   });
 
-  it('of an instance is switched on again, whoever switched it off, and costs nothing while it is off', async () => {
+  it('of an instance is switched on again after any cause, unbilled while off', async () => {
     await harness.watch();
     const rental = await reconcileUntil(harness, await harness.rentInstance(tenant), { until: 'Running' });
     const machine = await machineOf(rental);
@@ -403,7 +403,7 @@ describe('power', () => {
     expect(await costBy(harness, rental)).toBeGreaterThan(whenSeen);
   });
 
-  it('that a list calls off while the machine is only being started is asked for once more', async () => {
+  it('listed as off during a start is checked with describe', async () => {
     const rental = await runningRental(harness, tenant);
     const { drivers } = withDriver(harness, (driver) => ({
       listOwned: async (signal) => {
@@ -419,7 +419,7 @@ describe('power', () => {
     expect(await readRental(harness, rental)).toMatchObject({ status: 'Running', power: 'on' });
   });
 
-  it('of a machine that has given its GPUs back and is on is switched off again, and only its disk costs', async () => {
+  it('of a released machine that is on is switched off again, and only its disk is billed', async () => {
     const rental = await runningRental(harness, tenant);
     const { actor } = tenant.call('live').cause;
     await harness.run(async (tx) =>
@@ -441,7 +441,7 @@ describe('power', () => {
     expect(await meters()).toEqual(before);
   });
 
-  it('that went off in a window of maintenance is not billed from its begin, and comes back when it is over', async () => {
+  it('lost in a maintenance window is unbilled from its start and restored after its end', async () => {
     const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
     await advanceComparing(harness, reconciler, 30 * SECOND_MS);
@@ -466,7 +466,7 @@ describe('power', () => {
     await expectBilledAgain(rental, billed);
   });
 
-  it('of a node that is away for long in maintenance loses nobody anything', async () => {
+  it('off for a long maintenance window does not lose the machine', async () => {
     const rental = await runningRental(harness, tenant);
     const machine = await machineOf(rental);
     await advanceComparing(harness, reconciler, 30 * SECOND_MS);
@@ -486,8 +486,8 @@ describe('power', () => {
   });
 });
 
-describe('rentals that nobody works on', () => {
-  it('are called for when their deadline has passed, and counted', async () => {
+describe('overdue rentals', () => {
+  it('are enqueued after their deadline and counted', async () => {
     const rental = await runningRental(harness, tenant);
     expect(await reconciler.repairLate()).toBe(0);
     await harness.clock.advance(24 * 60 * MINUTE_MS);
@@ -500,7 +500,7 @@ describe('rentals that nobody works on', () => {
 });
 
 describe('hints', () => {
-  it('bring a comparison forward, several of them one', async () => {
+  it('cause one early comparison, also if repeated', async () => {
     const rental = await runningRental(harness, tenant);
     await advanceComparing(harness, reconciler, 10 * SECOND_MS);
     await harness.clock.advance(3 * SECOND_MS);
@@ -514,11 +514,11 @@ describe('hints', () => {
     expect((await readRental(harness, rental)).power).toBe('off');
   });
 
-  it('are heeded by whoever runs, and nothing else needs them', async () => {
+  it('are optional: the running loop finds changes without them', async () => {
     const rental = await runningRental(harness, tenant);
     reconciler.start();
     await harness.engines.live.driver.stop(await machineOf(rental), { graceMs: 0 }, never);
-    await eventually({ what: 'the loop to see it' }, async () => {
+    await eventually({ what: 'the loop to observe that the machine is off' }, async () => {
       await harness.clock.advance(SECOND_MS);
       return (await readRental(harness, rental)).power === 'off';
     });

@@ -46,7 +46,7 @@ const facts = (fields: Partial<OrphanPlanInput> = {}): OrphanPlanInput => ({
 const ids = (machines: readonly { readonly externalId: string }[]) =>
   machines.map(({ externalId }) => externalId);
 
-it('a machine that nobody knows is removed once two comparisons a minute apart have seen it', () => {
+it('planOrphans removes an orphan after two comparisons a minute apart', () => {
   expect(ids(planOrphans(facts({ unknown: [view('a')] })).fresh)).toEqual(['a']);
   const seen = (agoMs: number) =>
     planOrphans(facts({ unknown: [view('a')], remembered: [orphan('a', agoMs)] }));
@@ -54,7 +54,7 @@ it('a machine that nobody knows is removed once two comparisons a minute apart h
   expect([ids(seen(60_000).waiting), ids(seen(60_000).remove)]).toEqual([[], ['a']]);
 });
 
-it('a machine that was made, or whose rental was, less than a minute ago is left alone', () => {
+it('planOrphans keeps a machine that is, or whose rental is, less than a minute old', () => {
   const remembered = [orphan('a', 600_000)];
   const young = view('a', { createdAt: at(NOW - 59_000) });
   expect(planOrphans(facts({ unknown: [young], remembered })).remove).toEqual([]);
@@ -66,7 +66,7 @@ it('a machine that was made, or whose rental was, less than a minute ago is left
   ]);
 });
 
-it('a machine that says what else it was made for is left to whoever made it, for a quarter of an hour', () => {
+it('planOrphans keeps a machine with another purpose for 15 minutes', () => {
   const labels = { 'millrace.purpose': 'self-test' };
   const planAfter = (ms: number) =>
     planOrphans(
@@ -77,20 +77,20 @@ it('a machine that says what else it was made for is left to whoever made it, fo
   expect(ids(planAfter(900_000).remove)).toEqual(['a']);
 });
 
-it('a machine that a rental has on another cluster is never removed', () => {
+it('planOrphans never removes a machine that a rental has on another cluster', () => {
   const recorded = new Map([['a', { isLive: true, rentalCreatedAt: at(0) }]]);
   const plan = planOrphans(facts({ unknown: [view('a')], remembered: [orphan('a', 600_000)], recorded }));
   expect([ids(plan.misplaced), plan.remove, ids(plan.resolved)]).toEqual([['a'], [], ['a']]);
 });
 
-it('one that is listed no more is forgotten, unless its node could not be asked', () => {
+it('planOrphans resolves an orphan that is no longer listed, unless its node is unreachable', () => {
   const remembered = [orphan('a', 600_000), orphan('b', 600_000, 'node-2')];
   expect(ids(planOrphans(facts({ remembered, unreachableNodes: new Set(['node-2']) })).resolved)).toEqual([
     'a',
   ]);
 });
 
-it('few are removed at a time, and of many a person is asked, who may allow it for a while', () => {
+it('planOrphans removes few at a time, and many only with a temporary approval', () => {
   const many = Array.from({ length: 11 }, (_, index) => `m${String(index)}`);
   const given = facts({
     unknown: many.map((id) => view(id)),
@@ -111,7 +111,7 @@ it('few are removed at a time, and of many a person is asked, who may allow it f
   expect(planOrphans({ ...given, ...three }).remove).toHaveLength(3);
 });
 
-it('machines whose rentals a restore may have lost wait for an operator and take no place of other orphans', () => {
+it('planOrphans holds machines that a restore may have lost, without blocking other orphans', () => {
   const lostIds = Array.from({ length: 8 }, (_, index) => `lost${String(index)}`);
   const createdAt = at(1_000);
   const given = facts({

@@ -2,9 +2,8 @@ import type { MachineView } from '@millrace/compute';
 import type { OrgId } from '@millrace/platform/ids';
 import { exceedsFloorAndPercent, type InventoryPolicy } from './plan-repairs.ts';
 
-/** Machines of ours at an engine that no rental knows. Pure. */
+/** Decides which machines at an engine are orphans and which of them are removed. Pure. */
 
-/** A stray as it is remembered. */
 export interface RecordedOrphan {
   readonly orgId: OrgId;
   readonly externalId: string;
@@ -13,30 +12,29 @@ export interface RecordedOrphan {
   readonly removalStartedAt: Date | null;
 }
 
-/** A stray that the engine lists. */
+/** An orphan that the engine lists. */
 export interface OrphanMachine extends RecordedOrphan {
-  /** As the engine says. */
+  /** As reported by the engine. */
   readonly createdAt: Date | null;
 }
 
-/** What the rows say of a machine that is not known as one of this cluster's. */
+/** The row of a machine that this cluster does not have. */
 export interface RecordedMachine {
-  /** It belongs to a rental that has it, or may have it, on another cluster. */
+  /** A rental has, or might have, the machine on another cluster. */
   readonly isLive: boolean;
   readonly rentalCreatedAt: Date;
 }
 
 export interface OrphanPlanInput {
   readonly now: Date;
-  /** Listed by the engine and not known on this cluster. */
+  /** Listed by the engine but without a row on this cluster. */
   readonly unknown: readonly MachineView[];
-  /** How many machines the engine lists. */
   readonly listedCount: number;
   readonly unreachableNodes: ReadonlySet<string>;
   readonly remembered: readonly RecordedOrphan[];
   readonly recorded: ReadonlyMap<string, RecordedMachine>;
   readonly removalAllowedUntil: Date | null;
-  /** Whether its rental may have been lost by a restore. Such a machine is removed only where an operator has allowed it. */
+  /** Whether a restore may have lost the machine's rental. Such a machine is removed only with an operator's approval. */
   readonly mayHaveLostRow: (machine: Pick<OrphanMachine, 'firstSeenAt' | 'createdAt'>) => boolean;
   readonly policy: InventoryPolicy;
 }
@@ -44,21 +42,21 @@ export interface OrphanPlanInput {
 export interface OrphanPlan {
   /** Seen for the first time. */
   readonly fresh: readonly MachineView[];
-  /** Seen before, and not long enough ago. */
+  /** Seen before, but too recently to be removed. */
   readonly waiting: readonly OrphanMachine[];
-  /** To be removed now. */
+  /** Removed now. */
   readonly remove: readonly OrphanMachine[];
-  /** To be removed once a person says so, or in a later comparison. */
+  /** Removed after an operator's approval, or in a later comparison. */
   readonly held: readonly OrphanMachine[];
-  /** More than is removed unasked. */
+  /** There are too many for removal without approval. */
   readonly isPersonNeeded: boolean;
-  /** To be removed only once an operator says so: their rentals may have been lost by a restore. */
+  /** Removed only after an operator's approval, because a restore may have lost their rentals. */
   readonly lost: readonly OrphanMachine[];
-  /** Those that are seen for the first time and whose rentals may have been lost by a restore. */
+  /** Seen for the first time, and a restore may have lost their rentals. */
   readonly freshLost: readonly MachineView[];
-  /** Not there any more, or known by now. */
+  /** No longer listed, or now known. */
   readonly resolved: readonly RecordedOrphan[];
-  /** A rental has it on another cluster. Nothing is done: either could be the wrong one. */
+  /** A rental has the machine on another cluster. Kept, because either one could be wrong. */
   readonly misplaced: readonly MachineView[];
 }
 
@@ -67,7 +65,7 @@ const PURPOSE_LABEL = 'millrace.purpose';
 const keyOf = ({ orgId, externalId }: Pick<OrphanMachine, 'orgId' | 'externalId'>): string =>
   `${orgId}/${externalId}`;
 
-/** What is not rented can be of use all the same for a while, as the machine by which a host is tested. */
+/** Machines without a rental can have another purpose for a while, such as the self-test of a host. */
 function hasOtherPurpose({ labels, createdAt }: MachineView, { now, policy }: OrphanPlanInput): boolean {
   if (labels[PURPOSE_LABEL] === undefined || createdAt === null) return false;
   return now.getTime() - createdAt.getTime() < policy.purposeAfterMs;
@@ -106,7 +104,7 @@ export function planOrphans(facts: OrphanPlanInput): OrphanPlan {
     remove,
     held: removable.slice(remove.length),
     isPersonNeeded,
-    // One on a node that nobody could ask may still be there.
+    // An orphan on an unreachable node may still exist.
     resolved: facts.remembered.filter(
       (orphan) => !seen.has(keyOf(orphan)) && !facts.unreachableNodes.has(orphan.nodeName),
     ),

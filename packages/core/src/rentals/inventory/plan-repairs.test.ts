@@ -23,7 +23,7 @@ const S = 1_000;
 const MINUTE = 60 * S;
 const NOW = 60 * MINUTE;
 
-/** A rental that has been on since the beginning, in a cluster that was compared ten seconds ago. */
+/** A rental that has always been on, in a cluster that was compared ten seconds ago. */
 const rentalWith = (fields: Partial<ComparedRental> = {}): ComparedRental => ({
   kind: 'virtual-machine',
   status: 'Running',
@@ -93,35 +93,40 @@ const unknown = (since: number) => ({ do: 'unknown', since: at(since) });
 const pause = (ms: number, because: string) => ({ do: 'pause', at: at(ms), because });
 const fail = (ms: number, because: string) => ({ do: 'fail', at: at(ms), because });
 
-describe('what is to be done', () => {
+describe('planRepairs', () => {
   it.each<[string, ObservedRental, ComparisonContext, readonly unknown[]]>([
-    ['on as it should be', subject(rentalWith(), 'on', 'on'), context(), []],
-    ['stopped and off', subject(off, 'off'), context(), []],
-    ['changed since the engine was asked', subject(rentalWith({ changedAt: at(NOW) }), 'off'), context(), []],
-    ['on its way somewhere', subject(rentalWith(), 'changing'), context(), []],
-
-    ['switched off from inside: shown, and billed on', subject(rentalWith(), 'off'), context(), [showOff]],
-    ['on again', subject(off, 'on'), context(), [{ do: 'power', to: 'on' }]],
+    ['leaves a rental that is on', subject(rentalWith(), 'on', 'on'), context(), []],
+    ['leaves a stopped rental that is off', subject(off, 'off'), context(), []],
     [
-      'an instance that is off, by whomever: switched on again, and free from when it was seen',
+      'ignores a rental that changed after the engine was asked',
+      subject(rentalWith({ changedAt: at(NOW) }), 'off'),
+      context(),
+      [],
+    ],
+    ['leaves a machine in transition', subject(rentalWith(), 'changing'), context(), []],
+
+    ['shows a shutdown from inside and keeps billing', subject(rentalWith(), 'off'), context(), [showOff]],
+    ['shows a machine that is on again', subject(off, 'on'), context(), [{ do: 'power', to: 'on' }]],
+    [
+      'starts an instance that is off again, unbilled from the observation',
       subject(instanceWith(), 'off'),
       context(),
       [showOff, start, pause(NOW, 'host')],
     ],
     [
-      'an instance that could not be switched on: tried again, and still free',
+      'retries an instance that could not be started, still unbilled',
       subject(instanceWith({ power: 'off', billingPausedAt: at(NOW - 60 * S) }), 'off'),
       context(),
       [start],
     ],
     [
-      'an instance that is off and billed',
+      'pauses billing of an instance that is off and billed',
       subject(instanceWith({ power: 'off' }), 'off'),
       context(),
       [start, pause(NOW, 'host')],
     ],
     [
-      'an instance that is off after a silence, as before',
+      'starts an instance that was off before and after its host was unreachable',
       subject(
         unknownSince(NOW - 400 * S, { kind: 'instance', power: 'off', billingPausedAt: at(NOW - 100 * S) }),
         'off',
@@ -129,108 +134,133 @@ describe('what is to be done', () => {
       context(),
       [back, start],
     ],
-    ['an instance that its host froze', subject(instanceWith(), 'changing'), context(), [note(NOW - 10 * S)]],
     [
-      'an instance that its host keeps frozen: free since it last ran',
+      'notes an instance that its host froze',
+      subject(instanceWith(), 'changing'),
+      context(),
+      [note(NOW - 10 * S)],
+    ],
+    [
+      'pauses billing of a frozen instance from its last healthy time',
       subject(instanceWith({ unhealthySince: at(NOW - 95 * S) }), 'changing'),
       context(),
       [unknown(NOW - 95 * S), pause(NOW - 95 * S, 'host')],
     ],
     [
-      'an instance that we switch on',
+      'leaves an instance with a task in progress',
       subject(instanceWith({ task: 'start', power: 'changing' }), 'changing'),
       context(),
       [],
     ],
     [
-      'on although its GPUs were given back',
+      'stops a released machine that is on',
       subject(rentalWith({ power: 'off', gpuHeld: false }), 'on'),
       context(),
       [{ do: 'stop' }],
     ],
     [
-      'being stopped, and still on',
+      'leaves a machine that is being stopped',
       subject(rentalWith({ task: 'stop', power: 'changing' }), 'on'),
       context(),
       [],
     ],
 
     [
-      'missing for the first time',
+      'notes the first report of absence',
       subject(rentalWith(), 'on', 'missing'),
       context(),
       [note(NOW - 10 * S, [2])],
     ],
     [
-      'missing for the second time',
+      'fails the rental after the second report of absence',
       missedBefore(subject(troubled(20 * S), 'missing')),
       context(),
       [unknown(NOW - 20 * S), fail(NOW - 20 * S, 'vanished')],
     ],
     [
-      'missing for the second time, Unknown already',
+      'fails an Unknown rental after the second report of absence',
       missedBefore(subject(unknownSince(NOW - 60 * S), 'missing')),
       context(),
       [fail(NOW - 160 * S, 'vanished')],
     ],
-    ['missing once, and there again', missedBefore(subject(troubled(20 * S), 'on')), context(), [clear]],
     [
-      'missing with so many others that the engine is not believed',
+      'clears an absence that was reported once',
+      missedBefore(subject(troubled(20 * S), 'on')),
+      context(),
+      [clear],
+    ],
+    [
+      'does not trust the absence of too many machines',
       missedBefore(subject(troubled(100 * S), 'missing')),
       context({ isVanishingHeld: true }),
       [unknown(NOW - 100 * S)],
     ],
 
-    ['its node unheard of', subject(rentalWith(), 'unheard'), context(), [note(NOW - 10 * S)]],
-    ['unheard of for 89 s', subject(troubled(89 * S), 'unheard'), context(), []],
-    ['unheard of for 90 s', subject(troubled(90 * S), 'unheard'), context(), [unknown(NOW - 90 * S)]],
     [
-      'unheard of for long, most of which nobody looked',
+      'notes a machine on an unreachable node',
+      subject(rentalWith(), 'unheard'),
+      context(),
+      [note(NOW - 10 * S)],
+    ],
+    ['waits while unreachable for 89 s', subject(troubled(89 * S), 'unheard'), context(), []],
+    ['sets Unknown after 90 s', subject(troubled(90 * S), 'unheard'), context(), [unknown(NOW - 90 * S)]],
+    [
+      'does not count unobserved time towards Unknown',
       subject(troubled(10 * MINUTE), 'unheard'),
       context({ watchingSince: at(NOW - 89 * S) }),
       [],
     ],
-    ['the whole engine silent', subject(rentalWith(), 'unheard'), unanswered(), [unknown(NOW - 95 * S)]],
     [
-      'the whole engine silent to us, and not to the observer',
+      'sets Unknown if the engine is silent',
+      subject(rentalWith(), 'unheard'),
+      unanswered(),
+      [unknown(NOW - 95 * S)],
+    ],
+    [
+      'waits if only this process cannot reach the engine',
       subject(rentalWith(), 'unheard'),
       unanswered({ isSilent: false }),
       [],
     ],
     [
-      'one of two hosts broken for 90 s: not billed from the last good sign',
+      'pauses billing from the last healthy time if one of two hosts is broken',
       subject(troubled(90 * S), 'on', 'broken'),
       context(),
       [unknown(NOW - 90 * S), pause(NOW - 90 * S, 'host')],
     ],
 
-    ['Unknown for less than 5 min', subject(unknownSince(NOW - 299 * S), 'unheard'), unanswered(), []],
     [
-      'Unknown for 5 min, noticed later',
+      'keeps billing an Unknown rental for 5 min',
+      subject(unknownSince(NOW - 299 * S), 'unheard'),
+      unanswered(),
+      [],
+    ],
+    [
+      'pauses billing 5 min after Unknown, even if processed late',
       subject(unknownSince(NOW - 400 * S), 'unheard'),
       unanswered(),
       [pause(NOW - 100 * S, 'silence')],
     ],
     [
-      'Unknown and paused',
+      'leaves a paused Unknown rental',
       subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'unheard'),
       unanswered(),
       [],
     ],
     [
-      'Unknown and paused, and the engine now calls it broken',
+      'moves the pause to the last healthy time if the engine reports an error',
       subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'broken'),
       context(),
       [pause(NOW - 500 * S, 'host')],
     ],
     [
-      'unheard of for 30 min',
+      'fails the rental after 30 min',
       subject(unknownSince(NOW - 30 * MINUTE + 100 * S), 'unheard'),
       context(),
       [fail(NOW - 30 * MINUTE, 'host_lost')],
     ],
     [
-      'unheard of for 30 min, of which nobody looked for some',
+      'does not count unobserved time towards the 30 min',
       subject(
         unknownSince(NOW - 30 * MINUTE + 100 * S, { billingPausedAt: at(NOW - 25 * MINUTE) }),
         'unheard',
@@ -239,78 +269,83 @@ describe('what is to be done', () => {
       [],
     ],
 
-    ['back and on', subject(unknownSince(NOW - 60 * S), 'on'), context(), [back]],
+    ['sets Running again if the machine is on', subject(unknownSince(NOW - 60 * S), 'on'), context(), [back]],
     [
-      'back and on, and paused meanwhile',
+      'resumes paused billing if the machine is on again',
       subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'on'),
       context(),
       [back, resume],
     ],
     [
-      'back and off: its host did that',
+      'starts a machine that is off after it was unreachable',
       subject(unknownSince(NOW - 400 * S, { billingPausedAt: at(NOW - 100 * S) }), 'off'),
       context(),
       [back, showOff, start, pause(NOW - 500 * S, 'host')],
     ],
     [
-      'back and off, as it was before',
+      'resumes billing of a machine that was off before',
       subject(unknownSince(NOW - 400 * S, { power: 'off', billingPausedAt: at(NOW - 100 * S) }), 'off'),
       context(),
       [back, resume],
     ],
-    ['back and between on and off', subject(unknownSince(NOW - 60 * S), 'changing'), context(), []],
-    ['heard of again before anybody was told', subject(troubled(50 * S), 'on'), context(), [clear]],
     [
-      'off when heard of again: its host did that',
+      'waits for an Unknown machine in transition',
+      subject(unknownSince(NOW - 60 * S), 'changing'),
+      context(),
+      [],
+    ],
+    ['clears a short interruption', subject(troubled(50 * S), 'on'), context(), [clear]],
+    [
+      'starts a machine that is off after a short interruption',
       subject(troubled(50 * S), 'off'),
       context(),
       [clear, showOff, start, pause(NOW - 50 * S, 'host')],
     ],
     [
-      'off by its host, and not switched on yet',
+      'retries the start of a machine that its host switched off',
       subject(rentalWith({ power: 'off', billingPausedAt: at(NOW - 60 * S) }), 'off'),
       context(),
       [start],
     ],
     [
-      'on again, and not billed yet',
+      'resumes billing of a machine that is on',
       subject(rentalWith({ billingPausedAt: at(5) }), 'on'),
       context(),
       [resume],
     ],
 
     [
-      'off in a window: not billed, and left alone until it is over',
+      'pauses billing of a machine that is off in a window, without a start',
       inWindow(subject(rentalWith(), 'off'), NOW - 5 * S, NOW + MINUTE),
       context(),
       [showOff, pause(NOW - 5 * S, 'maintenance')],
     ],
     [
-      'off, and the window is over',
+      'starts a machine that is off after the window',
       subject(rentalWith({ power: 'off', billingPausedAt: at(5) }), 'off'),
       context(),
       [start],
     ],
     [
-      'off and the GPUs given back meanwhile',
+      'resumes billing of a machine whose GPUs were released',
       subject(rentalWith({ power: 'off', gpuHeld: false, billingPausedAt: at(5) }), 'off'),
       context(),
       [resume],
     ],
     [
-      'unheard of in a window: not billed from its begin',
+      'pauses billing from the start of a window',
       inWindow(subject(troubled(95 * S), 'unheard'), NOW - 80 * S, NOW + MINUTE),
       context(),
       [unknown(NOW - 95 * S), pause(NOW - 80 * S, 'maintenance')],
     ],
     [
-      'unheard of in a window that began before: not billed from the last good sign',
+      'pauses billing from the last healthy time in a window that started earlier',
       inWindow(subject(troubled(95 * S), 'unheard'), NOW - 10 * MINUTE, NOW + MINUTE),
       context(),
       [unknown(NOW - 95 * S), pause(NOW - 95 * S, 'maintenance')],
     ],
     [
-      'unheard of through hours of maintenance: not lost',
+      'does not count maintenance towards the 30 min',
       inWindow(
         subject(unknownSince(NOW - 50 * MINUTE, { billingPausedAt: at(0) }), 'unheard'),
         0,
@@ -323,7 +358,7 @@ describe('what is to be done', () => {
     expect(planRepairs(given, around)).toEqual(expected);
   });
 
-  it('takes the later of the last whole comparison and the begin of Running for the last good sign', () => {
+  it('lastHealthyAt is the later of the last complete comparison and the start of Running', () => {
     const sign = (fields: Partial<ComparedRental>, wholeAt: Date | null) =>
       lastHealthyAt(rentalWith(fields), { now: at(NOW), wholeAt });
     expect(sign({}, at(NOW - 10 * S))).toEqual(at(NOW - 10 * S));
@@ -334,7 +369,7 @@ describe('what is to be done', () => {
   });
 });
 
-describe('what an engine says of a machine', () => {
+describe('observed state', () => {
   const ref = { orgId, externalId: 'one', nodeName: 'node-1' };
   const view = (power: MachineView['power']): MachineView => ({
     ...ref,
@@ -353,7 +388,7 @@ describe('what an engine says of a machine', () => {
     unreachableNodes: new Set(unreachableNodes),
   });
 
-  it('is believed from the list where it is there and well, and asked for again where it is not', () => {
+  it('is taken from the list for healthy machines, else from describe', () => {
     expect(observeFromList(ref, null)).toBe('unheard');
     expect(observeFromList(ref, list([view('on')]))).toBe('on');
     expect(observeFromList(ref, list([view('off')]))).toBe('off');
@@ -368,13 +403,13 @@ describe('what an engine says of a machine', () => {
     ]).toEqual(['missing', 'broken', 'on']);
   });
 
-  it('is not confused by a machine of the same name in another organisation', () => {
+  it('distinguishes machines with the same id of different organisations', () => {
     const other = { ...ref, orgId: `${orgId}x` as typeof orgId };
     expect(observeFromList(other, list([view('on')]))).toBe('doubtful');
   });
 });
 
-it('more than a few and more than a share is too many', () => {
+it('exceedsFloorAndPercent requires both the floor and the percentage to be exceeded', () => {
   const limit = { floor: 3, percent: 10 };
   expect([
     exceedsFloorAndPercent(3, 3, limit),
@@ -383,7 +418,7 @@ it('more than a few and more than a share is too many', () => {
   ]).toEqual([false, false, true]);
 });
 
-/** The rental after its repairs, as the transaction leaves it, and the machine as the one who drives it leaves that. */
+/** The rental after its repairs and the tasks that they request. */
 function after(rental: ComparedRental, repairs: readonly Repair[], now: Date): ComparedRental | null {
   let next: ComparedRental = rental;
   for (const repair of repairs) {
@@ -425,13 +460,13 @@ const anyState = fc.constantFrom<ObservedState>('on', 'off', 'changing', 'broken
 const stretch = fc.record({
   observed: anyState,
   looks: fc.integer({ min: 1, max: 40 }),
-  /** Nobody looks for so long before it. */
+  /** Time without comparisons before it. */
   gapMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 40 * MINUTE })),
   isAnswered: fc.boolean(),
 });
 
-describe('over any course of events', () => {
-  it('judges nothing by time in which nobody looked, keeps one good sign, and ends as if nothing had been', () => {
+describe('planRepairs over any sequence of observations', () => {
+  it('ignores unobserved time, keeps one last healthy time, and restores the rental in the end', () => {
     fc.assert(
       fc.property(fc.array(stretch, { maxLength: 12 }), (stretches) => {
         let nowMs = 0;
@@ -467,7 +502,7 @@ describe('over any course of events', () => {
             if (kind !== null) expect(repairKinds).toContain(kind);
           }
           rental = after(before, repairs, at(nowMs));
-          // What is done is not done again, and the good sign of a trouble stays where it was.
+          // Repairs are not repeated, and the last healthy time of an interruption does not move.
           if (rental !== null) {
             const again = planRepairs(subject({ ...rental, changedAt: at(0) }, observed), around);
             expect(again.filter(({ do: what }) => what === 'unknown' || what === 'pause')).toEqual([]);
@@ -495,7 +530,7 @@ describe('over any course of events', () => {
     );
   });
 
-  it('does nothing while the engine is silent to us alone', () => {
+  it('does nothing while only this process cannot reach the engine', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: NOW }), fc.boolean(), (agoMs, isUnknown) => {
         const rental = isUnknown ? unknownSince(NOW - agoMs - 1) : troubled(agoMs);

@@ -3,47 +3,46 @@ import type { NodeMaintenancePeriod } from '../../fleet/index.ts';
 import { isPinnedToHost, type Rental } from '../model/rental.ts';
 
 /**
- * What is wrong between rentals and their machines, and what is to be done about it. Pure: the same rows and the same
- * answers of an engine give the same acts, so that a dry run says what a real one would do, and whoever acts judges once
- * more under the rental's lock.
+ * Plans repairs from the rows of rentals and the engine's view of their machines. Pure, so that a dry run reports exactly what a
+ * real run does, and a repair can be planned again under the rental's lock.
  */
 
 export interface InventoryPolicy {
-  /** How often each cluster is compared. */
+  /** Interval between comparisons of a cluster. */
   readonly everyMs: number;
-  /** Hints bring a comparison forward, but never closer to the last one than this. */
+  /** Minimum time between comparisons, also after hints. */
   readonly gapMs: number;
-  /** Comparisons further apart than this are two watches: nobody knows what was between them. */
+  /** A longer time between comparisons is a gap, in which the state of machines is unknown. */
   readonly watchGapMs: number;
-  /** How long one comparison may take before another process may begin one. What its parts may take is less together. */
+  /** Lease of one comparison. Longer than the sum of its timeouts. */
   readonly leaseMs: number;
-  /** How long an engine may take to list its machines, and to speak about those that look wrong in the list. */
+  /** Timeouts for listing machines and for describing doubtful ones. */
   readonly listTimeoutMs: number;
-  /** The same for one host of a supplier, and for an engine that is known to be silent. */
+  /** Timeout for listing a supplier's host or a silent engine. */
   readonly shortListTimeoutMs: number;
   readonly closeLooksMs: number;
-  /** How long repairs are begun; the rest is found again by the next comparison. */
+  /** Time after which no further repair starts; the next comparison finds the rest. */
   readonly repairsMs: number;
-  /** How long an engine may take to cut off or to remove a machine that nobody knows. */
+  /** Timeout of one call for the removal of an orphan. */
   readonly callTimeoutMs: number;
-  /** How long a machine may be unheard of before its rental is Unknown. */
+  /** Time without an observation after which a rental becomes Unknown. */
   readonly unknownAfterMs: number;
-  /** How long an Unknown rental is billed on. */
+  /** How long an Unknown rental is still billed. */
   readonly pauseAfterMs: number;
-  /** How long a machine may be unheard of before its host counts as lost. */
+  /** Time without an observation after which the host counts as lost. */
   readonly lostAfterMs: number;
-  /** Machines that look wrong in the list and are asked for one by one, in each comparison. */
+  /** Maximum number of doubtful machines that a comparison describes one by one. */
   readonly closeLooks: number;
-  /** When so many machines are missing at once, and more than this part of all, the engine is not believed. */
+  /** If more machines than this number and this percentage are missing at once, the engine's report is not trusted. */
   readonly vanishedFloor: number;
   readonly vanishedPercent: number;
-  /** How long a machine that nobody knows is left alone. */
+  /** Minimum age of an orphan before its removal. */
   readonly orphanAfterMs: number;
-  /** How long one that says what else it was made for is: who made it removes it, unless that died. */
+  /** Minimum age for orphans with another purpose, which their creator normally deletes. */
   readonly purposeAfterMs: number;
-  /** Machines that nobody knows and that are removed in one comparison. */
+  /** Maximum number of orphans removed per comparison. */
   readonly removalsAtOnce: number;
-  /** When more than so many are to be removed, and more than this part of all, a person is asked. */
+  /** If more orphans than this number and this percentage are due for removal, an operator must approve it. */
   readonly removalFloor: number;
   readonly removalPercent: number;
 }
@@ -71,7 +70,6 @@ export const defaultInventoryPolicy: InventoryPolicy = {
   removalPercent: 10,
 };
 
-/** More than so many, and more than so many of a hundred. */
 export function exceedsFloorAndPercent(
   count: number,
   of: number,
@@ -81,8 +79,8 @@ export function exceedsFloorAndPercent(
 }
 
 /**
- * What an engine says of a machine. `broken`: it has it and calls it broken. `missing`: it says that it has none.
- * `unheard`: nobody knows, because the engine, the machine's node or the word about it is silent.
+ * State of a machine as its engine reports it. `broken`: the engine reports an error. `missing`: it has no such machine. `unheard`:
+ * unknown, because the engine, the node or the response about the machine is missing.
  */
 export type ObservedState = 'on' | 'off' | 'changing' | 'broken' | 'missing' | 'unheard';
 
@@ -96,7 +94,7 @@ export function indexMachines({ machines }: OwnedMachines): MachinesByKey {
   return new Map(machines.map((machine) => [machineKeyOf(machine), machine]));
 }
 
-/** What the list alone says of a machine; `doubtful` where the engine must be asked about it once more. */
+/** `doubtful`: the engine must be asked about this machine. */
 export function observeFromList(
   machine: MachineRef & { readonly nodeName: string },
   list: { readonly listed: MachinesByKey; readonly unreachableNodes: ReadonlySet<string> } | null,
@@ -107,7 +105,6 @@ export function observeFromList(
   return list.unreachableNodes.has(view?.nodeName ?? machine.nodeName) ? 'unheard' : 'doubtful';
 }
 
-/** What the engine says when asked about this one machine. */
 export function observeFromDescribe(view: MachineView | null): ObservedState {
   if (view === null) return 'missing';
   return view.power === 'error' ? 'broken' : view.power;
@@ -115,7 +112,7 @@ export function observeFromDescribe(view: MachineView | null): ObservedState {
 
 export interface ObservedMachine {
   readonly position: number;
-  /** How often the engine has said in a row that it has no such machine, before this time. */
+  /** Consecutive reports of absence before this comparison. */
   readonly absentSeen: number;
   readonly observed: ObservedState;
 }
@@ -132,7 +129,7 @@ export type ComparedRental = Pick<
   | 'unhealthySince'
   | 'billingPausedAt'
 > & {
-  /** When it was last changed by anybody. */
+  /** Last change of the rental by any writer. */
   readonly changedAt: Date;
 };
 
@@ -140,50 +137,49 @@ export function toComparedRental(rental: Rental): ComparedRental {
   return { ...rental, changedAt: latest(rental.updatedAt, rental.statusSince) ?? rental.statusSince };
 }
 
-/** A rental that is Running or Unknown, with the machines of its present attempt. At least one of them. */
+/** A Running or Unknown rental with at least one machine of its current attempt. */
 export interface ObservedRental {
   readonly rental: ComparedRental;
   readonly machines: readonly ObservedMachine[];
-  /** The maintenance of its nodes between its last good sign and now. */
+  /** Maintenance of its nodes between its last healthy time and now. */
   readonly windows: readonly Pick<NodeMaintenancePeriod, 'startsAt' | 'endsAt'>[];
 }
 
-/** What holds for a whole cluster in one comparison. */
+/** Facts about a whole cluster in one comparison. */
 export interface ComparisonContext {
   /** When the engine was asked. */
   readonly now: Date;
-  /** Whether the engine listed its machines. */
   readonly answered: boolean;
-  /** Whether the fleet's observer has found the cluster silent, by its own watch. */
+  /** Whether the fleet's observer has found the cluster silent. */
   readonly isSilent: boolean;
-  /** Since when comparisons were tried without a gap. */
+  /** Start of comparisons without a gap. */
   readonly watchingSince: Date;
-  /** When the cluster was last compared as a whole, before this time. */
+  /** Time of the last complete comparison before this one. */
   readonly wholeAt: Date | null;
-  /** So many machines are missing that the engine is not believed. */
+  /** So many machines are missing that the engine's report is not trusted. */
   readonly isVanishingHeld: boolean;
   readonly policy: InventoryPolicy;
 }
 
 export type Repair =
-  /** The last good sign is kept, and that the engine has no such machine is counted. */
+  /** Store the last healthy time and count the absence. */
   | { readonly do: 'note'; readonly since: Date; readonly missing: readonly number[] }
-  /** All is well again. */
+  /** The rental is healthy again. */
   | { readonly do: 'clear' }
   | { readonly do: 'unknown'; readonly since: Date }
   | { readonly do: 'back' }
-  /** Billing stops at this instant, or at this earlier one than it had. */
+  /** Pause billing from this instant, or move the pause to an earlier one. */
   | { readonly do: 'pause'; readonly at: Date; readonly because: 'silence' | 'host' | 'maintenance' }
   | { readonly do: 'resume' }
-  /** The machine is lost. Billing ends at the last good sign. */
+  /** The machine is lost. Billing ends at the last healthy time. */
   | { readonly do: 'fail'; readonly at: Date; readonly because: 'vanished' | 'host_lost' }
   | { readonly do: 'power'; readonly to: 'on' | 'off' }
-  /** Off because of its host or of maintenance: switched on again. */
+  /** Off because of its host or maintenance: start it again. */
   | { readonly do: 'start' }
-  /** Its GPUs were given back, and it is on: switched off again. */
+  /** On although its GPUs were released: stop it again. */
   | { readonly do: 'stop' };
 
-/** Kinds of repair as they are counted; null for what is only remembered. */
+/** Metric label of a repair; null for repairs that are not counted. */
 export function repairMetricKind(repair: Repair): string | null {
   switch (repair.do) {
     case 'note':
@@ -208,7 +204,7 @@ export function repairMetricKind(repair: Repair): string | null {
   }
 }
 
-/** All kinds that are counted, those about strays and late looks included. */
+/** All metric labels, including those of orphans and overdue rentals. */
 export const repairKinds = [
   'unknown',
   'back',
@@ -225,7 +221,7 @@ export const repairKinds = [
   'stuck',
 ] as const;
 
-/** The last time at which the machine is known to have been as it should be. */
+/** The last time at which the machine is known to have run as it should. */
 export function lastHealthyAt(
   rental: ComparedRental,
   { now, wholeAt }: Pick<ComparisonContext, 'now' | 'wholeAt'>,
@@ -235,7 +231,7 @@ export function lastHealthyAt(
   return earliest(latest(wholeAt, startedAt, status === 'Running' ? statusSince : null) ?? now, now);
 }
 
-/** What the engine said is older than what the rental is now. */
+/** The engine's report is older than the rental's last change. */
 export function isObservedBeforeChange(
   { now }: Pick<ComparisonContext, 'now'>,
   { changedAt }: Pick<ComparedRental, 'changedAt'>,
@@ -243,10 +239,7 @@ export function isObservedBeforeChange(
   return changedAt >= now;
 }
 
-/**
- * What is to be done about a rental, in this order, and what concerns the books last. Nothing: it is as it should be, or
- * nothing can be said yet.
- */
+/** Repairs in their order of execution, billing last. Empty if the rental is healthy or nothing is certain yet. */
 export function planRepairs(subject: ObservedRental, context: ComparisonContext): readonly Repair[] {
   if (isObservedBeforeChange(context, subject.rental)) return [];
   const since = lastHealthyAt(subject.rental, context);
@@ -258,13 +251,13 @@ export function planRepairs(subject: ObservedRental, context: ComparisonContext)
     return planSilent(subject, context, since);
   }
   if (!sights.includes('changing')) return planAnswering(subject, context, since);
-  // It is on its way somewhere, and the next comparison sees where. One that stays so for ever is lost all the same.
+  // A machine in transition is left to the next comparison. One that stays so while Unknown is lost in the end.
   return subject.rental.status === 'Unknown' ? planSilent(subject, context, since) : [];
 }
 
 /**
- * Nobody but its host can keep an instance between on and off, frozen for example, and its supplier would be paid for
- * nothing. So it counts as broken, unless we are the ones who switch it.
+ * Only its host can keep an instance between on and off, for example frozen, and its supplier would be paid for nothing. So it
+ * counts as broken, unless the platform itself switches it.
  */
 function isStuckOnItsHost(rental: ComparedRental): boolean {
   return isPinnedToHost(rental) && rental.task === null;
@@ -277,7 +270,7 @@ function withChangingAsBroken(subject: ObservedRental): ObservedRental {
   return { ...subject, machines };
 }
 
-/** The engine must say so in two comparisons. */
+/** The absence must be reported in two comparisons. */
 function planMissing({ rental, machines }: ObservedRental, since: Date): readonly Repair[] {
   const absent = machines.filter(({ observed }) => observed === 'missing');
   if (absent.every(({ absentSeen }) => absentSeen === 0)) {
@@ -287,16 +280,16 @@ function planMissing({ rental, machines }: ObservedRental, since: Date): readonl
   return rental.status === 'Unknown' ? [fail] : [{ do: 'unknown', since }, fail];
 }
 
-/** Time counts only while somebody looked, and towards the loss of a host only outside of maintenance. */
+/** Only observed time counts, and towards the loss of a host only time outside maintenance. */
 function planSilent(subject: ObservedRental, context: ComparisonContext, since: Date): readonly Repair[] {
   const { rental, windows } = subject;
   const { now, policy } = context;
-  // Perhaps only this process cannot reach the engine: others decide whether it is silent.
+  // Perhaps only this process cannot reach the engine; the fleet's observer decides whether it is silent.
   if (!context.answered && !context.isSilent) return [];
   const watched = latest(since, context.watchingSince) ?? now;
   const isUnknown = rental.status === 'Unknown';
   if (!isUnknown && msBetween(watched, now) < policy.unknownAfterMs) {
-    // Where nothing answers, the time of the last whole comparison stands still and says the same.
+    // Without a response the last complete comparison does not advance, so nothing needs to be stored.
     return context.answered && rental.unhealthySince === null ? [{ do: 'note', since, missing: [] }] : [];
   }
   const unknown: readonly Repair[] = isUnknown ? [] : [{ do: 'unknown', since }];
@@ -307,7 +300,7 @@ function planSilent(subject: ObservedRental, context: ComparisonContext, since: 
   return [...unknown, ...planBillingPause(subject, context, since)];
 }
 
-/** From when a rental whose machine cannot be reached is not billed. */
+/** Start of the billing pause of an unreachable rental. */
 function planBillingPause(
   { rental, machines, windows }: ObservedRental,
   context: ComparisonContext,
@@ -328,7 +321,7 @@ function planBillingPause(
   return first === undefined ? [] : unlessPaused(rental, first);
 }
 
-/** A pause is only ever moved to an earlier instant. */
+/** A pause is only moved to an earlier instant. */
 function unlessPaused(
   { billingPausedAt }: ComparedRental,
   pause: Extract<Repair, { do: 'pause' }>,
@@ -336,7 +329,7 @@ function unlessPaused(
   return billingPausedAt !== null && billingPausedAt <= pause.at ? [] : [pause];
 }
 
-/** The engine has every machine, and each is on or off. */
+/** The engine reports every machine as on or off. */
 function planAnswering(subject: ObservedRental, context: ComparisonContext, since: Date): readonly Repair[] {
   const { rental, machines } = subject;
   const isOn = machines.every(({ observed }) => observed === 'on');
@@ -354,10 +347,9 @@ function planPoweredOn(rental: ComparedRental): readonly Repair[] {
 }
 
 /**
- * A machine that was on is off. Its tenant may have switched it off from inside, and is billed on. If it happened while
- * nobody could see it, or in a window of maintenance, it was not the tenant: it is switched on again, and not billed
- * until then. Of an instance nobody can say who did it, its tenant or the owner of its host, and neither can be asked to
- * switch it on: so we do, and it costs nothing from when it was seen until it is on.
+ * A machine that was on is off. The tenant may have switched it off from inside and keeps paying. If it went off unobserved or in a
+ * maintenance window, the tenant did not do it: it is started again and not billed until it is on. For an instance it is unknown
+ * whether tenant or host owner did it, so it is started again and costs nothing from the observation until it is on.
  */
 function planPoweredOff(
   { rental, windows }: ObservedRental,
@@ -382,7 +374,7 @@ function planPoweredOff(
   if (rental.billingPausedAt === null) {
     return isBound ? [...settled, ...start, { do: 'pause', at: now, because: 'host' }] : settled;
   }
-  // It was off when its engine fell silent, and that alone stopped its billing.
+  // The rental was off when its engine became unreachable, and only that paused its billing.
   const wasOffBefore = rental.status === 'Unknown' && rental.billingPausedAt >= rental.statusSince;
   return (wasOffBefore && !isBound) || !rental.gpuHeld
     ? [...settled, { do: 'resume' }]

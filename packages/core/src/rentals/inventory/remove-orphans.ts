@@ -20,8 +20,8 @@ import type { OrphanMachine } from './plan-orphans.ts';
 import { quarantineNodeWithUnknownMachine, quarantineUncleanNodeByName } from '../../fleet/index.ts';
 
 /**
- * Removes orphaned machines beside the comparisons that found them. The orphans of a cluster are one item: an engine that hangs
- * holds one place, is given up after the item's time, and is postponed. No comparison waits for it.
+ * Removes orphans concurrently with comparisons. The orphans of a cluster are one item: a hanging engine uses one slot until the
+ * item's timeout and is then postponed, and no comparison waits for it.
  */
 const orphanLoop = defineLoop({
   name: 'remove orphaned machines',
@@ -34,10 +34,10 @@ const orphanLoop = defineLoop({
 
 const deferredGauge = gauge(
   'millrace_rentals_strays_held',
-  'Machines that no rental knows and that wait for a person, by cluster',
+  "Orphaned machines that wait for an operator's approval, by cluster",
 );
 
-/** A removal that has been tried for longer is an error in the log. */
+/** A removal that has been tried for longer is logged as an error. */
 const REMOVAL_LATE_MS = 10 * 60_000;
 
 export interface OrphanRemovalDeps {
@@ -45,20 +45,19 @@ export interface OrphanRemovalDeps {
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
-  /** The longest that one call to an engine may take. */
+  /** Timeout of one call to an engine. */
   readonly callTimeoutMs: number;
-  /** False: the database is not known to be the newest state. A removal counts as neither tried nor late then. */
+  /** False while the database might not be the newest state. A removal then counts as neither tried nor late. */
   readonly mayRemove: () => boolean;
-  /** True: this machine is removed only where an operator has allowed it, because the database may have lost its row. */
+  /** True if the database may have lost the row of this machine: it is removed only with an operator's approval. */
   readonly mayHaveLostRow: (orphan: OrphanMachine) => boolean;
-  /** Called for each machine that was removed. */
   readonly onRemoved: () => void;
 }
 
 export interface OrphanRemoval {
-  /** Begins to remove the orphans of a cluster, unless that is under way or postponed. Waits for nothing. */
+  /** Starts the removal of a cluster's orphans, unless it is in progress or postponed. Returns at once. */
   begin(clusterId: ClusterId, orphans: readonly OrphanMachine[]): void;
-  /** Resolves when no removal is under way. */
+  /** Resolves when no removal is in progress. */
   settled(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -81,7 +80,7 @@ export function createOrphanRemoval(deps: OrphanRemovalDeps): OrphanRemoval {
           signal: stopping.signal,
         })
         .catch((error: unknown) => {
-          log.warn({ err: error, clusterId }, 'the removal of orphaned machines could not be recorded');
+          log.warn({ err: error, clusterId }, 'removal of orphaned machines could not be recorded');
         })
         .finally(() => started.delete(clusterId));
       started.set(clusterId, work);
@@ -94,7 +93,7 @@ export function createOrphanRemoval(deps: OrphanRemovalDeps): OrphanRemoval {
   };
 }
 
-/** Handles each orphan separately: one that cannot be removed does not stop the next. */
+/** A failure on one orphan does not stop the next. */
 async function removeOrphans(
   deps: OrphanRemovalDeps,
   clusterId: ClusterId,
@@ -109,7 +108,10 @@ async function removeOrphans(
   if (problem !== null) throw new Error(problem);
 }
 
-/** Access first, as with every machine. The next comparison sees that it is gone. Answers why it could not be removed. */
+/**
+ * Disconnects the machine before deleting it, like every deletion. The next comparison confirms the deletion. Returns the error,
+ * if any.
+ */
 async function removeOrphan(
   deps: OrphanRemovalDeps,
   clusterId: ClusterId,
@@ -119,7 +121,7 @@ async function removeOrphan(
   const { db, clock, log, callTimeoutMs } = deps;
   if (!deps.mayRemove()) return null;
   if (deps.mayHaveLostRow(orphan) && !(await isRemovalAllowed(db, clusterId, db.clock.now()))) return null;
-  // A rental may have adopted the machine since the list was made.
+  // A rental may have adopted the machine since it was listed.
   if ((await findRecordedMachines(db, [orphan.externalId])).get(orphan.externalId)?.isLive === true)
     return null;
   const about = { clusterId, externalId: orphan.externalId, nodeName: orphan.nodeName };
@@ -129,8 +131,8 @@ async function removeOrphan(
       withDeadline(clock, what, callTimeoutMs, async (late) =>
         work(await deps.drivers(clusterId), AbortSignal.any([late, signal])),
       );
-    await call('Cutting access', (driver, ends) => driver.cutAccess(orphan, ends));
-    await call('Removing a machine', (driver, ends) => driver.terminate(orphan, ends));
+    await call('Disconnecting a machine', (driver, ends) => driver.cutAccess(orphan, ends));
+    await call('Deleting a machine', (driver, ends) => driver.terminate(orphan, ends));
   } catch (error) {
     problem = error instanceof Error ? error.message : String(error);
     const cause = { why: problem, actor: reconcilerActor };
@@ -141,19 +143,19 @@ async function removeOrphan(
   );
   if (problem === null) {
     deps.onRemoved();
-    log.warn(about, 'a machine that no rental knows was removed');
+    log.warn(about, 'orphaned machine was removed');
     return null;
   }
   const startedMs = orphan.removalStartedAt?.getTime() ?? db.clock.nowMs();
   const isLate = db.clock.nowMs() - startedMs > REMOVAL_LATE_MS;
   log[isLate ? 'error' : 'warn'](
     { ...about, problem },
-    'a machine that no rental knows could not be removed yet',
+    'orphaned machine could not be removed; it will be retried',
   );
   return problem;
 }
 
-/** Remembers orphaned machines, and answers those that are to be removed now. */
+/** Stores new orphans and returns those to remove now. */
 export async function recordOrphans(
   { db, log }: Pick<OrphanRemovalDeps, 'db' | 'log'>,
   comparison: Comparison,
@@ -165,17 +167,17 @@ export async function recordOrphans(
   deferredGauge.record(heldCount, { cluster: cluster.name });
   if (plan.misplaced.length > 0) {
     const some = plan.misplaced.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
-    log.error({ ...about, machines: some }, 'machines of rentals are on another cluster than their rows say');
+    log.error({ ...about, machines: some }, 'machines are on another cluster than their rentals');
   }
   if (plan.isPersonNeeded) {
     const some = plan.held.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
     log.error(
       { ...about, count: plan.held.length, machines: some },
-      'more machines that no rental knows than are removed unasked: a person must decide',
+      'too many orphaned machines; an operator must approve their removal',
     );
   }
   if (plan.fresh.length === 0 && plan.resolved.length === 0 && plan.remove.length === 0) return [];
-  // A machine without a row holds GPUs that the database believes to be free, until an operator has it removed.
+  // A machine without a row uses GPUs that the database considers free, until an operator approves its removal.
   for (const { nodeName } of plan.freshLost) {
     await quarantineNodeWithUnknownMachine(db, { clusterId: cluster.id, nodeName }, reconcilerActor);
   }
@@ -187,7 +189,7 @@ export async function recordOrphans(
   });
   if (plan.fresh.length > 0) {
     const some = plan.fresh.slice(0, 20).map(({ externalId, nodeName }) => ({ externalId, nodeName }));
-    log.warn({ ...about, count: plan.fresh.length, machines: some }, 'machines that no rental knows');
+    log.warn({ ...about, count: plan.fresh.length, machines: some }, 'found orphaned machines');
   }
   return isCurrent ? plan.remove : [];
 }

@@ -25,9 +25,9 @@ import { lockView } from '../model/rental-view.ts';
 import { savePrivateAddress } from '../model/rental-volumes.ts';
 import { failLostRental, markUnknown, reconcilerActor } from '../reconcile/lost-rental.ts';
 
-/** What a comparison leads to, each rental in one transaction: judged once more under its lock, then done or not at all. */
+/** Repairs one rental in one transaction: plans again under the rental's lock, then applies all repairs or none. */
 
-/** What was seen of the machines of a rental's attempt, by position. */
+/** The observed machines of a rental's attempt, by position. */
 export interface RentalObservation {
   readonly orgId: OrgId;
   readonly rentalId: RentalId;
@@ -35,7 +35,7 @@ export interface RentalObservation {
   readonly sights: ReadonlyMap<number, ObservedState>;
 }
 
-/** `overtaken`: a newer comparison has begun, or the rental was changed, and what this one saw counts no more. */
+/** `overtaken`: a newer comparison has started or the rental has changed, so this observation is outdated. */
 export async function repairRental(
   tx: Tx,
   comparison: Comparison,
@@ -56,7 +56,7 @@ export async function repairRental(
   return repairs;
 }
 
-/** Null: it is not a rental that is compared, or not the one that was seen. */
+/** Null if the rental is not compared, or is not the one that was observed. */
 function observedMachines(view: RentalView, sighting: RentalObservation): readonly ObservedMachine[] | null {
   const { rental } = view;
   const machines = currentMachinesOf(view);
@@ -69,7 +69,7 @@ function observedMachines(view: RentalView, sighting: RentalObservation): readon
   return seen.length === machines.length ? seen : null;
 }
 
-/** The maintenance of each rental's nodes since its last good sign, in the order of their begin; one query for all. */
+/** Maintenance windows of each rental's nodes since its last healthy time, ordered by start. One query for all rentals. */
 export async function maintenanceWindowsFor(
   reader: Reader,
   context: ComparisonContext,
@@ -103,7 +103,7 @@ async function applyRepair(tx: Tx, view: RentalView, repair: Repair): Promise<Re
       await recordAbsence(tx, view, []);
       return withRental(await saveRental(tx, rental, { unhealthySince: null }));
     case 'unknown': {
-      const reason = `Its host has not answered since ${repair.since.toISOString()}.`;
+      const reason = `The host has not responded since ${repair.since.toISOString()}.`;
       return withRental(await markUnknown(tx, rental, { since: repair.since, reason }));
     }
     case 'back':
@@ -128,7 +128,7 @@ async function applyRepair(tx: Tx, view: RentalView, repair: Repair): Promise<Re
   }
 }
 
-/** How often the engine has said in a row that it has none: one more for these, nothing any more for the others. */
+/** Sets the count of consecutive reports of absence: one for missing machines, zero for the others. */
 async function recordAbsence(tx: Tx, view: RentalView, missing: readonly number[]): Promise<void> {
   for (const machine of currentMachinesOf(view)) {
     const absentSeen = missing.includes(machine.position) ? 1 : 0;
@@ -137,7 +137,8 @@ async function recordAbsence(tx: Tx, view: RentalView, missing: readonly number[
 }
 
 function markRunningAgain(tx: Tx, rental: Rental): Promise<Rental> {
-  if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran, so it cannot be back.`);
+  if (rental.startedAt === null)
+    throw new Error(`Rental ${rental.id} never ran and cannot be Running again.`);
   return transitionRental(tx, rental, {
     to: 'Running',
     reason: null,
@@ -148,14 +149,14 @@ function markRunningAgain(tx: Tx, rental: Rental): Promise<Rental> {
 }
 
 const lossReasons = {
-  vanished: 'Its machine is gone: its host says that it has none.',
-  host_lost: 'Its host has not answered for too long and counts as lost.',
+  vanished: 'The machine is lost: its host reports that it does not exist.',
+  host_lost: 'The host has not responded for too long and counts as lost.',
 } as const;
 
-/** The one who works on the rental does it, as if it had been asked for. */
+/** Reconciling executes the task, as if a tenant had requested it. */
 function requestPowerTask(tx: Tx, rental: Rental, task: 'start' | 'stop'): Promise<Rental> {
   const taskDeadlineAt = new Date(tx.clock.nowMs() + defaultRentalPolicy.powerMs);
-  // Why it was stopped decides how long its disk is kept.
+  // The cause of a stop decides how long the disk is retained.
   const taskOptions = task === 'stop' ? { ...rental.taskOptions, release: true } : {};
   return updateRentalAndEnqueue(
     tx,
@@ -165,14 +166,14 @@ function requestPowerTask(tx: Tx, rental: Rental, task: 'start' | 'stop'): Promi
   );
 }
 
-/** Nothing after `at` is paid for. What was paused later is paused anew, so that the time between is given back. */
+/** Charges nothing after `at`. Meters with a later pause are resumed and paused again, so that the time between is credited. */
 async function pauseBilling(tx: Tx, rental: Rental, at: Date): Promise<void> {
   const meters = (await metersOf(tx, rental)).filter(({ state }) => state !== 'closed');
   await changeAllMeters(tx, rental, 'resume', tx.clock.now(), meters);
   await changeAllMeters(tx, rental, 'pause', at, meters);
 }
 
-/** A term that began meanwhile has a meter of its own, which nobody has paused. */
+/** A term that started during the pause has its own meter, which is not paused yet. */
 async function resumeBilling(tx: Tx, rental: Rental): Promise<void> {
   const meters = (await metersOf(tx, rental)).filter(({ state }) => state !== 'closed');
   if (rental.billingPausedAt !== null)
@@ -180,7 +181,7 @@ async function resumeBilling(tx: Tx, rental: Rental): Promise<void> {
   await changeAllMeters(tx, rental, 'resume', tx.clock.now(), meters);
 }
 
-/** The address of a machine that was sold before its engine knew it. */
+/** The address of a machine whose engine did not know it at the hand-over. */
 export interface FoundAddress {
   readonly orgId: OrgId;
   readonly rentalId: RentalId;
@@ -188,7 +189,7 @@ export interface FoundAddress {
   readonly privateIp: string;
 }
 
-/** The tenant is shown where its other machines reach this one. */
+/** Shown to the tenant, whose other machines use this address. */
 export async function recordAddress(tx: Tx, found: FoundAddress): Promise<void> {
   const view = await lockView(tx, { orgId: found.orgId, id: found.rentalId });
   const machine = view?.machines.find(({ externalId }) => externalId === found.externalId);
@@ -196,7 +197,7 @@ export async function recordAddress(tx: Tx, found: FoundAddress): Promise<void> 
   await savePrivateAddress(tx, view.rental, machine, found.privateIp);
 }
 
-/** Those that are in the state already stay as they are. */
+/** Meters that are already in the state stay unchanged. */
 async function changeAllMeters(
   tx: Tx,
   rental: Rental,

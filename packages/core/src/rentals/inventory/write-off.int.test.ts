@@ -20,7 +20,7 @@ import { createRentalHarness, MINUTE_MS, SECOND_MS, type Tenant } from '../model
 import { causeOfRental, type Rental } from '../model/rental.ts';
 import { writeOffNode, writeOffRental } from './write-off.service.ts';
 
-/** Hosts that never return, and how an operator writes off the rentals on them. */
+/** Tests the write-off of rentals on hosts that never return. */
 
 const harness = await createRentalHarness({ lookEveryMs: 10 * SECOND_MS });
 afterAll(() => harness.drop());
@@ -43,7 +43,7 @@ const end = (tenant: Tenant, rental: Rental) =>
     terminateRental(tx, tenant.orgId, rental.id, { reason: 'done', actor: tenant.call('live').cause.actor }),
   );
 
-/** A rental whose engine falls silent for good, seen by the observer and by comparisons. */
+/** A rental whose engine becomes permanently unreachable, as the observer and comparisons see it. */
 async function lostRental(tenant: Tenant): Promise<{ rental: Rental; nodeId: NodeId; lostAt: Date }> {
   const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
   const reconciler = createInventoryReconciler(harness);
@@ -52,7 +52,7 @@ async function lostRental(tenant: Tenant): Promise<{ rental: Rental; nodeId: Nod
   const lostAt = harness.clock.now();
   await advanceComparing(harness, reconciler, 3 * MINUTE_MS);
   const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
-  return { rental, nodeId: machine?.nodeId ?? expect.fail('It has no machine.'), lostAt };
+  return { rental, nodeId: machine?.nodeId ?? expect.fail('The rental has no machine.'), lostAt };
 }
 
 const nodeStatus = async (nodeId: NodeId): Promise<string | undefined> =>
@@ -62,8 +62,8 @@ const nodeStatus = async (nodeId: NodeId): Promise<string | undefined> =>
 const auditEntries = (action: string) =>
   harness.rows<{ reason: string }>(`select reason from audit_log where action = '${action}'`);
 
-describe('writing off a rental', () => {
-  it('is refused while its host answers', async () => {
+describe('writeOffRental', () => {
+  it('is rejected while the host responds', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     expect(await reasonOf(writeOff(rental))).toBe('HOST_ANSWERS');
@@ -72,7 +72,7 @@ describe('writing off a rental', () => {
     expect((await viewOf(harness, rental)).rental.status).toBe('Terminating');
   });
 
-  it('ends a rental that could not be removed and settles its money once, however often it is called', async () => {
+  it('ends a rental whose deletion is stuck, and settles its money once with repeated calls', async () => {
     const tenant = await harness.tenant();
     const { rental, nodeId } = await lostRental(tenant);
     const receipt = await end(tenant, rental);
@@ -91,7 +91,7 @@ describe('writing off a rental', () => {
     await expectConsistentInventory(harness);
   });
 
-  it('fails an Unknown rental and charges nothing after its machine was last seen to run', async () => {
+  it('fails an Unknown rental and charges nothing after its last healthy time', async () => {
     const tenant = await harness.tenant();
     const { rental, lostAt } = await lostRental(tenant);
     const { startedAt } = rental;
@@ -104,7 +104,7 @@ describe('writing off a rental', () => {
     await expectConsistentInventory(harness);
   });
 
-  it('keeps the node out of use until the returned host has lost the orphaned machine', async () => {
+  it('keeps the node out of use until the returned host no longer has the machine', async () => {
     const tenant = await harness.tenant();
     const { rental, nodeId } = await lostRental(tenant);
     await end(tenant, rental);
@@ -128,18 +128,18 @@ describe('writing off a rental', () => {
   });
 });
 
-describe('writing off a node', () => {
-  it('is refused while its host answers', async () => {
+describe('writeOffNode', () => {
+  it('is rejected while the host responds', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
-    const nodeId = machine?.nodeId ?? expect.fail('It has no machine.');
+    const nodeId = machine?.nodeId ?? expect.fail('The rental has no machine.');
     expect(await reasonOf(harness.run((tx) => writeOffNode(tx, operator, { nodeId, reason })))).toBe(
       'HOST_ANSWERS',
     );
   });
 
-  it('ends the rentals on the node, removes the node, and lets its cluster be removed', async () => {
+  it('ends the rentals on the node, removes the node, and allows the removal of its cluster', async () => {
     const tenant = await harness.tenant();
     const other = await reconcileUntil(harness, await harness.rent(tenant, 'live'), { until: 'Running' });
     const { rental } = await lostRental(tenant);

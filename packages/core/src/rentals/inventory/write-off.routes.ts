@@ -15,7 +15,6 @@ interface WriteOffsRoutes {
   readonly operations: Operations;
 }
 
-/** Operators: rentals and nodes whose host never returns. */
 export function serveWriteOffs({ server, operations }: WriteOffsRoutes): void {
   server.serve(operations.adminWriteOffRental, ({ params, body, context, transact }) =>
     transact({ name: 'write off rental', isolation: readCommitted }, async (tx) => {

@@ -24,15 +24,15 @@ import { lockView } from '../model/rental-view.ts';
 import { isAdmittedByVolumes } from '../model/rental-volumes.ts';
 
 /**
- * Writing off a rental whose host never returns. Its engine cannot confirm that the machine is gone, so an operator declares it:
- * the machine and its data are lost, the rental ends, and the host sells nothing until the engine has shown it without the
- * machine. A machine that its engine can remove is never written off.
+ * Writes off rentals whose host never returns. Its engine cannot confirm the deletion, so an operator declares the machine and
+ * its data lost: the rental ends, and the host sells nothing until its engine has shown it without the machine. A machine that
+ * its engine can delete is never written off.
  */
 
 export interface WriteOff {
   readonly receipt: Receipt;
   readonly writtenOff: number;
-  /** Machines that are still to be removed: their hosts answer, or a volume still admits their address. */
+  /** Machines that still have to be deleted: their hosts respond, or a volume still admits their address. */
   readonly left: number;
   readonly nodes: readonly NodeRecord[];
 }
@@ -41,9 +41,9 @@ interface WriteOffRequest {
   readonly reason: string;
 }
 
-const LOST_REASON = 'Its host is lost and does not return. The machine and the data on it are gone.';
+const LOST_REASON = 'The host is lost and will not return. The machine and its data are lost.';
 
-/** An operator writes off the machines of a rental whose hosts do not answer. A repeated call returns the result. */
+/** Writes off the machines of a rental whose hosts do not respond. A repeated call returns the same result. */
 export async function writeOffRental(
   tx: Tx,
   cause: AuditContext,
@@ -64,8 +64,8 @@ export interface NodeWriteOff {
 }
 
 /**
- * An operator writes off a node: every machine on it, then the node itself. A rental that also has machines on hosts that
- * answer keeps its allocation until those are removed; the node stays quarantined until the call is repeated after that.
+ * Writes off every machine on a node, then the node itself. A rental that also has machines on responding hosts keeps its
+ * allocation until those are deleted; the node stays quarantined until the call is repeated after that.
  */
 export async function writeOffNode(
   tx: Tx,
@@ -74,7 +74,7 @@ export async function writeOffNode(
 ): Promise<NodeWriteOff> {
   const { nodeId, reason } = request;
   const views: RentalView[] = [];
-  // The locks of rentals come before those of the fleet.
+  // Rental locks come before fleet locks.
   for (const ref of await listRentalsOnNode(tx, nodeId)) {
     const view = await lockView(tx, ref);
     if (view !== null) views.push(view);
@@ -112,7 +112,7 @@ async function writeOff(
 ): Promise<WriteOff> {
   const { rental } = view;
   await endBillingOfLost(tx, cause, view);
-  // While a storage server may admit the address of a machine, no other machine may get it.
+  // No other machine may get the address while a storage node may still admit it.
   const isAdmitted = await isAdmittedByVolumes(tx, rental);
   const nodeIds = [...new Set(lost.map(({ nodeId }) => nodeId))].toSorted();
   await lockCapacity(tx, nodeIds);
@@ -152,7 +152,7 @@ async function writeOff(
   return result;
 }
 
-/** A rental that had not ended fails and is billed until it was last seen to run. A rental that is ending is not billed any more. */
+/** Fails a rental that had not ended and bills it to its last healthy time. Billing of an ending rental has already stopped. */
 async function endBillingOfLost(tx: Tx, cause: AuditContext, view: RentalView): Promise<void> {
   const { rental } = view;
   if (rental.status === 'Terminating' || rental.status === 'Failed') return;

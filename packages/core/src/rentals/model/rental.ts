@@ -50,7 +50,7 @@ export interface PublicIdentity {
   readonly nodeName: string;
 }
 
-/** What the operator entered about a private cloud, which runs under a contract and outside every engine. */
+/** A private cloud as the operator entered it. It runs under a contract and outside every engine. */
 export interface PrivateCloud {
   readonly nodes: readonly PrivateCloudNode[];
   readonly sshUser: string;
@@ -151,7 +151,7 @@ export interface Rental extends RentalSummary, RentalFields {
 }
 
 /**
- * `wanted`: the engine may or may not have the machine. `made`: it exists with the readiness key. `proven`: the readiness check
+ * `wanted`: the engine might have the machine. `made`: it exists with the readiness key. `proven`: the readiness check
  * passed. `open`: the tenant has access and the readiness key is refused. `doomed`: marked for deletion. `gone`: the engine
  * reported its absence twice.
  */

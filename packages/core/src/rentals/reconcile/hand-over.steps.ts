@@ -172,7 +172,7 @@ class UnsupportedUserData extends DriverError {
   }
 }
 
-/** Only an engine that runs user data inside machines can tell that an image does not support it. */
+/** Only an engine that runs user data inside machines can report that an image does not support it. */
 async function runUserData(
   driver: ComputeDriver,
   machine: RentalMachine,

@@ -77,7 +77,7 @@ export async function runPowerTask(
     'power task failed',
   );
   const isLate = rental.taskDeadlineAt !== null && rental.taskDeadlineAt <= deps.db.clock.now();
-  // GPUs allocated for a failed start must be released, because nobody pays for them.
+  // GPUs allocated for a failed start must be released, because no meter pays for them.
   const mustSucceed = task === 'stop' && !rental.gpuHeld;
   if (!mustSucceed && (engineFailureOf(error).isFinal || isLate)) return abandonPowerTask(deps, view, task);
   await scheduleRetry(deps, machine, engineFailureOf(error));
