@@ -17,7 +17,7 @@ const startMs = Date.UTC(2026, 5, 1);
 const someKind = fc.constantFrom<IdKind[]>(...idKinds);
 const someCell = fc.integer({ min: 0, max: maxCell });
 
-/** Everything an id source can meet: time that moves, stands still and steps back, and any random bytes. */
+/** All inputs of an id source: time that advances, stops or steps back, and any random bytes. */
 const someHistory = fc.record({
   cell: someCell,
   steps: fc.array(fc.integer({ min: -5_000, max: 5_000 }), { minLength: 1, maxLength: 60 }),
@@ -33,8 +33,8 @@ function idsOf({ cell, steps, byte }: { cell: number; steps: number[]; byte: num
   });
 }
 
-describe('an id source', () => {
-  it('makes ids that only grow, as text and as UUID, also when the clock steps back', () => {
+describe('createIdSource', () => {
+  it('creates increasing ids, as text and as UUID, even if the clock steps back', () => {
     fc.assert(
       fc.property(someHistory, (history) => {
         const made = idsOf(history);
@@ -46,7 +46,7 @@ describe('an id source', () => {
     );
   });
 
-  it('keeps order beyond the 4096 ids that one millisecond can count', () => {
+  it('keeps the order beyond the 4096 ids that one millisecond can count', () => {
     const ids = createIdSource({
       clock: new SimulatedClock(startMs),
       cell: 3,
@@ -57,7 +57,7 @@ describe('an id source', () => {
     expect(new Set(made).size).toBe(made.length);
   });
 
-  it('does not repeat itself in a hundred thousand ids of one instant from two processes', () => {
+  it('creates a hundred thousand unique ids of one instant in two processes', () => {
     const clock = new SimulatedClock(startMs);
     const sources = [createIdSource({ clock, cell: 1 }), createIdSource({ clock, cell: 1 })];
     const made = new Set(sources.flatMap((ids) => Array.from({ length: 50_000 }, () => ids.nextUuid())));
@@ -73,12 +73,12 @@ describe('an id source', () => {
     );
   });
 
-  it('makes UUIDs of version 7 in the standard variant', () => {
+  it('creates UUIDs of version 7 in the standard variant', () => {
     const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: maxCell });
     expect(ids.nextUuid()).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   });
 
-  it('refuses a cell that does not fit', () => {
+  it('refuses a cell that is out of range', () => {
     const clock = new SimulatedClock(startMs);
     for (const cell of [-1, 1_024, 1.5, Number.NaN]) {
       expect(() => createIdSource({ clock, cell })).toThrow(RangeError);
@@ -86,10 +86,10 @@ describe('an id source', () => {
   });
 });
 
-describe('the text of an id', () => {
+describe('parseId and fromUuid', () => {
   const ids = createIdSource({ clock: new SimulatedClock(startMs), cell: 7 });
 
-  it('is the prefix, an underscore and 26 symbols, and survives the way through SQL and back', () => {
+  it('parseId accepts the prefix, an underscore and 26 symbols, and the id survives conversion to a UUID and back', () => {
     fc.assert(
       fc.property(someKind, (kind) => {
         const id = ids.next(kind);
@@ -100,7 +100,7 @@ describe('the text of an id', () => {
     );
   });
 
-  it('has one spelling only: other cases, look-alikes, lengths and kinds are refused', () => {
+  it('parseId accepts only one spelling: other cases, look-alike letters, lengths and kinds are refused', () => {
     const id = ids.next('org');
     const body = id.slice(4);
     const refused = [
@@ -126,7 +126,7 @@ describe('the text of an id', () => {
     expect(refused.filter((text) => parseId('org', text) !== null)).toEqual([]);
   });
 
-  it('is refused when it is garbage', () => {
+  it('parseId returns null for arbitrary text', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.string({ unit: 'binary' })), (text) => {
         expect(parseId('key', text)).toBeNull();
@@ -135,7 +135,7 @@ describe('the text of an id', () => {
     );
   });
 
-  it('is not made from a UUID of another version or spelling', () => {
+  it('fromUuid throws for a UUID of another version or spelling', () => {
     const uuid = ids.nextUuid();
     for (const wrong of [
       uuid.toUpperCase(),

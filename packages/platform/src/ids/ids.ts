@@ -11,7 +11,7 @@ import {
   type FillRandom,
 } from './uuid.ts';
 
-/** What an id names. The kind is also the prefix of the id's text. */
+/** The kinds of ids, which are also the prefixes of their text form. */
 export const idKinds = [
   'org',
   'usr',
@@ -63,7 +63,7 @@ export const idKinds = [
 export type IdKind = (typeof idKinds)[number];
 
 declare const idBrand: unique symbol;
-/** An id in its text form, for example `org_01JGYZ8ZZ8E1RRSXQ0F6ZB5K3M`. Only this module makes one. */
+/** An id in text form, such as `org_01JGYZ8ZZ8E1RRSXQ0F6ZB5K3M`. Only this module creates ids. */
 export type IdOf<K extends IdKind> = `${K}_${string}` & { readonly [idBrand]: K };
 export type AnyId = IdOf<IdKind>;
 
@@ -114,10 +114,9 @@ export type AuditReportId = IdOf<'rpt'>;
 export type WebhookId = IdOf<'whk'>;
 export type DeliveryId = IdOf<'dlv'>;
 
-/** Makes the ids of one process. */
 export interface IdSource {
   next<K extends IdKind>(kind: K): IdOf<K>;
-  /** A bare UUIDv7 of the same sequence, for names that leave the platform, such as a machine's externalId. */
+  /** A UUIDv7 of the same sequence, for names outside the platform, such as a machine's externalId. */
   nextUuid(): string;
 }
 
@@ -137,8 +136,8 @@ function hexOf(id: AnyId): string {
 }
 
 /**
- * Reads an id that came from outside. There is exactly one text for each id: lower case, look-alike letters
- * and other kinds of UUID are refused rather than repaired, because ids are compared, cached and hashed as text.
+ * Parses an external id. Other spellings (lower case, look-alike letters, other UUID versions) are refused instead of
+ * corrected, because ids are compared, cached and hashed as text.
  */
 export function parseId<K extends IdKind>(kind: K, text: string): IdOf<K> | null {
   if (text.length !== kind.length + 1 + base32Length || !text.startsWith(`${kind}_`)) return null;
@@ -146,24 +145,22 @@ export function parseId<K extends IdKind>(kind: K, text: string): IdOf<K> | null
   return hex !== null && isVersion7(hex) ? (text as IdOf<K>) : null;
 }
 
-/** The form SQL keeps. */
 export function toUuid(id: AnyId): string {
   return hexToUuid(hexOf(id));
 }
 
-/** The inverse of `toUuid`. A UUID that is not one of ours is a defect in the caller, so it throws. */
+/** The inverse of `toUuid`. Throws for a UUID that this module did not create, which is a bug of the caller. */
 export function fromUuid<K extends IdKind>(kind: K, uuid: string): IdOf<K> {
   const hex = uuidToHex(uuid);
   if (hex === null) throw new TypeError(`Not a canonical UUIDv7: ${JSON.stringify(uuid)}.`);
   return format(kind, hex);
 }
 
-/** The cell that made this id. */
 export function cellOf(id: AnyId): CellId {
   return cellOfHex(hexOf(id));
 }
 
-/** The millisecond this id was made in, by the clock of its maker. */
+/** The time at which this id was created, by the clock of its creator. */
 export function timeOf(id: AnyId): number {
   return timeOfHex(hexOf(id));
 }

@@ -6,9 +6,9 @@ import type { Clock } from '../clock/index.ts';
  *
  *     48  Unix milliseconds
  *      4  version, 7
- *     12  counter: ids made in one millisecond sort in the order they were made
+ *     12  counter: orders the ids of one millisecond
  *      2  variant, 10
- *     10  cell that made it
+ *     10  cell of the creator
  *     52  random
  */
 export type CellId = number;
@@ -16,15 +16,15 @@ export type CellId = number;
 export const maxCell = 1023;
 const maxUnixMs = 2 ** 48 - 1;
 const maxCounter = 4095;
-// The counter starts low in each millisecond (RFC 9562, 6.2), which leaves room for at least 2048 ids
-// before the generator has to borrow the next millisecond.
+// The counter starts low in each millisecond (RFC 9562, 6.2), so that at least 2048 ids fit before the generator has to
+// use the next millisecond.
 const counterSeedMask = 0x7ff;
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 const anyUuidPattern = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Whether this is a UUID, of whatever version and whoever made it, in the one form that we write: lower case, hyphenated. */
+/** Whether the text is a UUID of any version, in lower case with hyphens. */
 export function isUuid(text: string): boolean {
   return anyUuidPattern.test(text);
 }
@@ -34,13 +34,12 @@ export type FillRandom = (bytes: Uint8Array) => void;
 
 export function assertCell(cell: CellId): void {
   if (!Number.isInteger(cell) || cell < 0 || cell > maxCell) {
-    throw new RangeError(`A cell is a whole number from 0 to ${maxCell}; got ${cell}.`);
+    throw new RangeError(`A cell must be a whole number from 0 to ${maxCell}, but is ${cell}.`);
   }
 }
 
-// Below, ids are 32 lower-case hexadecimal digits: text is much cheaper to cut and compare than a bigint of 128 bits.
+// Internally ids are 32 lowercase hexadecimal digits, because text is much cheaper to slice and compare than a bigint.
 
-/** Whether these 128 bits are a UUID of version 7 in the standard variant. */
 export function isVersion7(hex: string): boolean {
   return hex[12] === '7' && '89ab'.includes(hex[16] ?? '-');
 }
@@ -49,12 +48,12 @@ export function hexToUuid(hex: string): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** The digits of a canonical (lower case, hyphenated) version 7 UUID, or null. */
+/** The digits of a canonical (lower case, hyphenated) UUID of version 7, or null. */
 export function uuidToHex(uuid: string): string | null {
   return uuidPattern.test(uuid) ? uuid.replaceAll('-', '') : null;
 }
 
-/** The cell is what follows the two bits of the variant. */
+/** The cell follows the two variant bits. */
 export function cellOfHex(hex: string): CellId {
   return Number.parseInt(hex.slice(16, 19), 16) & maxCell;
 }
@@ -64,7 +63,7 @@ export function timeOfHex(hex: string): number {
 }
 
 const bytesPerId = 8;
-// Asking for random bytes costs the same for eight as for many, so they are drawn ahead.
+// One call for random bytes costs the same for eight bytes as for many, so fetch them in advance.
 const idsDrawnAhead = 256;
 
 function createRandomReader(fillRandom: FillRandom): () => { readonly high: number; readonly low: number } {
@@ -83,8 +82,8 @@ function createRandomReader(fillRandom: FillRandom): () => { readonly high: numb
 }
 
 /**
- * Makes ever greater ids. When the wall clock stands still, steps back, or more than the counter can hold
- * is asked of one millisecond, the generator stays ahead of the clock instead of repeating or going back.
+ * Creates increasing ids. If the wall clock stops, steps back, or the counter of a millisecond overflows, the generator
+ * runs ahead of the clock instead of repeating ids.
  */
 export function createHexSource(options: { clock: Clock; cell: CellId; random?: FillRandom }): () => string {
   const { clock, cell, random: fillRandom = randomFillSync } = options;

@@ -8,8 +8,8 @@ interface HealthResponse {
 }
 
 /**
- * `/healthz` asks whether to keep the process: it answers as long as it runs, so an outage elsewhere never
- * gets it restarted. `/readyz` asks whether to send it work, and says which dependency is the reason if not.
+ * `/healthz` says whether to keep the process. It succeeds while the process runs, so that an outage of a dependency
+ * never restarts it. `/readyz` says whether to send requests, and which dependency fails.
  */
 async function buildHealthResponse(
   lifecycle: Lifecycle,
@@ -25,7 +25,7 @@ async function buildHealthResponse(
 
 const paths = ['/healthz', '/readyz'] as const;
 
-/** On the server of a process that has one. They need no key and tell nothing but names and times. */
+/** Adds the health routes to a server. They need no key and reveal only names and durations. */
 export function serveHealth(fastify: FastifyInstance, lifecycle: Lifecycle): void {
   for (const path of paths) {
     fastify.get(path, { logLevel: 'debug' }, async (_request, reply) => {
@@ -35,7 +35,7 @@ export function serveHealth(fastify: FastifyInstance, lifecycle: Lifecycle): voi
   }
 }
 
-/** For a process that serves nothing else; on loopback. Resolves with the port really bound. */
+/** Starts a loopback health server for a process without an HTTP server. Resolves with the bound port. */
 export async function startHealthServer(options: {
   readonly lifecycle: Lifecycle;
   readonly port: number;

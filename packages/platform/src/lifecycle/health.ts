@@ -1,11 +1,11 @@
 import type { Timer } from '../clock/index.ts';
 
-/** Asks one dependency whether it answers. Throws, or takes too long, when it does not. */
+/** Checks whether one dependency responds. Fails by throwing or by exceeding its timeout. */
 export interface ReadinessCheck {
   readonly name: string;
-  /** 2 seconds unless given. */
+  /** Default 2 seconds. */
   readonly timeoutMs?: number;
-  /** True when the process is useless without it; false only reports it. */
+  /** True if the process cannot work without the dependency; false only reports it. */
   readonly required: boolean;
   readonly check: (signal: AbortSignal) => Promise<unknown>;
 }
@@ -14,13 +14,13 @@ export interface CheckResult {
   readonly ok: boolean;
   readonly required: boolean;
   readonly tookMs: number;
-  /** Why not, in words without addresses or secrets. */
+  /** The reason of the failure, without addresses or secrets. */
   readonly detail?: string;
 }
 
 export interface HealthReport {
   readonly ready: boolean;
-  /** It works, but something it would rather have is away. */
+  /** Ready, but an optional dependency is unavailable. */
   readonly degraded: boolean;
   readonly state: 'starting' | 'running' | 'draining' | 'stopped';
   readonly checks: Readonly<Record<string, CheckResult>>;
@@ -28,7 +28,7 @@ export interface HealthReport {
 
 const DEFAULT_TIMEOUT_MS = 2_000;
 
-/** Runs every check at once, each within its own time limit. */
+/** Runs all checks concurrently, each with its own timeout. */
 export async function runChecks(
   checks: readonly ReadinessCheck[],
   clock: Timer,
@@ -47,7 +47,7 @@ async function runCheck(check: ReadinessCheck, clock: Timer): Promise<CheckResul
   const over = new AbortController();
   const timedOut = clock
     .sleep(timeoutMs, over.signal)
-    .then(() => `no answer within ${timeoutMs} ms`)
+    .then(() => `no response within ${timeoutMs} ms`)
     .catch(() => undefined);
   const answered = Promise.resolve()
     .then(() => check.check(over.signal))
@@ -60,12 +60,12 @@ async function runCheck(check: ReadinessCheck, clock: Timer): Promise<CheckResul
   return detail === undefined ? base : { ...base, detail };
 }
 
-/** Thrown by a check with a message for operators. The message is shown as it is, so it must hold nothing private. */
+/** Thrown by a check with a message for operators. The message is public, so it must not contain secrets. */
 export class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
 
-/** A driver's message may hold addresses or user names; its class and code are enough for an answer anyone can read. */
+/** A driver's message may contain addresses or user names, so a public response shows only its class and code. */
 function failureKind(error: unknown): string {
   if (!(error instanceof Error)) return 'failed';
   if (error instanceof NotReadyError) return error.message;

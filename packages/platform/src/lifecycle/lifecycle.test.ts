@@ -18,7 +18,7 @@ function make(options: { readonly lameDuckMs?: number } = {}): {
 
 const never = (): Promise<void> => new Promise(() => undefined);
 
-test('a process is ready once started and while every required check passes', async () => {
+test('lifecycle is ready once started and while every required check passes', async () => {
   const { lifecycle } = make();
   let up = true;
   const check = async (): Promise<void> => {
@@ -41,7 +41,7 @@ test('a process is ready once started and while every required check passes', as
   expect(JSON.stringify(report)).not.toContain('10.0.0.5');
 });
 
-test('a dependency that may be missing is reported and does not make the process unready', async () => {
+test('lifecycle reports a failed optional dependency as degraded and stays ready', async () => {
   const { lifecycle } = make();
   lifecycle.addCheck({
     name: 'valkey',
@@ -57,7 +57,7 @@ test('a dependency that may be missing is reported and does not make the process
   });
 });
 
-test('a crowd that asks for readiness asks each dependency once, and whoever comes later asks anew', async () => {
+test('lifecycle runs each check once for concurrent callers, and again for later ones', async () => {
   const { lifecycle } = make();
   let calls = 0;
   lifecycle.addCheck({ name: 'postgres', timeoutMs: 100, required: true, check: async () => (calls += 1) });
@@ -69,7 +69,7 @@ test('a crowd that asks for readiness asks each dependency once, and whoever com
   expect(calls).toBe(2);
 });
 
-test('a check that hangs fails after its time limit and delays no other', async () => {
+test('lifecycle fails a check at its timeout without delaying other checks', async () => {
   const { lifecycle, clock } = make();
   lifecycle.addCheck({ name: 'slow', timeoutMs: 500, required: true, check: never });
   lifecycle.addCheck({ name: 'quick', timeoutMs: 500, required: true, check: async () => {} });
@@ -77,12 +77,12 @@ test('a check that hangs fails after its time limit and delays no other', async 
   const report = lifecycle.ready();
   await clock.advance(500);
   expect((await report).checks).toMatchObject({
-    slow: { ok: false, tookMs: 500, detail: 'no answer within 500 ms' },
+    slow: { ok: false, tookMs: 500, detail: 'no response within 500 ms' },
     quick: { ok: true },
   });
 });
 
-test('a drain goes phase by phase, whatever the order of registration', async () => {
+test('drain runs phase by phase, regardless of the order of registration', async () => {
   const { lifecycle } = make();
   const seen: string[] = [];
   for (const phase of ['pools', 'consumers', 'requests', 'accept'] as const) {
@@ -96,7 +96,7 @@ test('a drain goes phase by phase, whatever the order of registration', async ()
   expect([lifecycle.state, lifecycle.live()]).toEqual(['stopped', false]);
 });
 
-test('while draining the process is not ready, and loops see the signal', async () => {
+test('drain makes the process not ready and aborts the draining signal', async () => {
   const { lifecycle } = make();
   lifecycle.started();
   let during: unknown;
@@ -107,7 +107,7 @@ test('while draining the process is not ready, and loops see the signal', async 
   expect(during).toEqual([false, true, true]);
 });
 
-test('what hangs is abandoned at the deadline, and pools close all the same', async () => {
+test('drain abandons a hanging step at the deadline and still closes pools', async () => {
   const { lifecycle, clock } = make();
   let poolsClosed = false;
   lifecycle.onDrain('requests', 'hangs', never);
@@ -119,7 +119,7 @@ test('what hangs is abandoned at the deadline, and pools close all the same', as
   expect([await done, poolsClosed]).toEqual([false, true]);
 });
 
-test('a step that fails does not stop the drain, and makes it unclean', async () => {
+test('drain continues after a failed step and reports that it was not clean', async () => {
   const { lifecycle } = make();
   let closed = false;
   lifecycle.onDrain('accept', 'fails', () => Promise.reject(new Error('no')));
@@ -129,7 +129,7 @@ test('a step that fails does not stop the drain, and makes it unclean', async ()
   expect([await lifecycle.shutdown('test'), closed]).toEqual([false, true]);
 });
 
-test('load balancers are given time to look away before connections are refused', async () => {
+test('drain waits for load balancers before it refuses connections', async () => {
   const { lifecycle, clock } = make({ lameDuckMs: 300 });
   let refused = false;
   lifecycle.onDrain('accept', 'listen', async () => {
@@ -150,7 +150,7 @@ class FakeProcess extends EventEmitter {
   }
 }
 
-test('the first signal drains and exits cleanly', async () => {
+test('installSignalHandlers drains and exits with 0 on the first signal', async () => {
   const { lifecycle } = make();
   const source = new FakeProcess();
   installSignalHandlers(lifecycle, log, source);
@@ -160,7 +160,7 @@ test('the first signal drains and exits cleanly', async () => {
   expect(source.exits).toEqual([0]);
 });
 
-test('the second signal exits at once', () => {
+test('installSignalHandlers exits at once on the second signal', () => {
   const { lifecycle } = make();
   lifecycle.onDrain('accept', 'hangs', never);
   const source = new FakeProcess();
@@ -172,7 +172,7 @@ test('the second signal exits at once', () => {
   expect(source.listenerCount('SIGTERM')).toBe(0);
 });
 
-test('both kinds of process answer /healthz and /readyz', async () => {
+test('serveHealth and startHealthServer both serve /healthz and /readyz', async () => {
   const { lifecycle } = make();
   const fastify = Fastify();
   serveHealth(fastify, lifecycle);

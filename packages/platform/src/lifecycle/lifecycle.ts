@@ -6,8 +6,8 @@ import type { HealthReport, ReadinessCheck } from './health.ts';
 export type LifecycleState = 'starting' | 'running' | 'draining' | 'stopped';
 
 /**
- * What a drain does, in this order: refuse new connections, let running requests and streams end, stop
- * consumers and loops, and only then close what all of them used.
+ * The phases of a drain, in order: refuse new connections, let requests and streams end, stop consumers and loops,
+ * close the pools that all of them use.
  */
 export const drainPhases = ['accept', 'requests', 'consumers', 'pools'] as const;
 export type DrainPhase = (typeof drainPhases)[number];
@@ -15,25 +15,24 @@ export type DrainPhase = (typeof drainPhases)[number];
 export interface LifecycleOptions {
   readonly clock: Timer;
   readonly log: Logger;
-  /** From the first signal until what is left is abandoned. */
+  /** The time from the first signal until remaining steps are abandoned. */
   readonly drainDeadlineMs: number;
-  /** How long to answer "not ready" before refusing connections, so that load balancers look away first. */
+  /** How long to report "not ready" before refusing connections, so that load balancers notice first. */
   readonly lameDuckMs?: number;
 }
 
 export interface Lifecycle {
   readonly state: LifecycleState;
-  /** Aborts when draining begins: loops and long streams watch it. */
+  /** Aborts when draining begins. */
   readonly draining: AbortSignal;
   addCheck(check: ReadinessCheck): void;
-  /** Runs in the given phase of the drain; steps of one phase run together. */
+  /** Runs the step in the given phase of the drain, concurrently with other steps of that phase. */
   onDrain(phase: DrainPhase, name: string, step: () => Promise<void>): void;
-  /** Everything is wired: from now on readiness depends on the checks. */
+  /** Call after start-up; from then on readiness depends on the checks. */
   started(): void;
-  /** True while the process is worth keeping: it answers at all. */
   live(): boolean;
   ready(): Promise<HealthReport>;
-  /** Drains once; a second call waits for the same drain. Resolves true when every step ended in time. */
+  /** Drains once; a second call waits for the same drain. Resolves to true if every step ended in time. */
   shutdown(reason: string): Promise<boolean>;
 }
 
@@ -80,7 +79,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     draining: draining.signal,
     addCheck: (check) => {
       if (checks.some(({ name }) => name === check.name))
-        throw new Error(`Check ${check.name} exists already.`);
+        throw new Error(`Check ${check.name} is already registered.`);
       checks.push(check);
     },
     onDrain: (phase, name, run) => steps.push({ phase, name, run }),
@@ -89,7 +88,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
     },
     live: () => state !== 'stopped',
     ready: async () => {
-      // Anyone may ask, as often as they like: however many do at once, each dependency is asked once.
+      // Anyone may call this at any rate, so concurrent calls share one run of the checks.
       running ??= runChecks(checks, clock).finally(() => (running = undefined));
       const results = await running;
       const failed = Object.values(results).filter((result) => !result.ok);
@@ -100,7 +99,7 @@ export function createLifecycle(options: LifecycleOptions): Lifecycle {
   };
 }
 
-/** Later phases run even when an earlier one ran out of time: pools must close whatever else hangs. */
+/** Later phases run even if an earlier one timed out, because pools must close in any case. */
 async function runPhase(
   steps: readonly DrainStep[],
   leftMs: number,
@@ -117,12 +116,11 @@ async function runPhase(
         .then(step.run)
         .then(() => 'ended' as const)
         .catch((error: unknown) => {
-          log.error({ err: error, step: step.name, phase: step.phase }, 'a drain step failed');
+          log.error({ err: error, step: step.name, phase: step.phase }, 'drain step failed');
           return 'failed' as const;
         });
       const outcome = await Promise.race([run, deadline]);
-      if (outcome === 'late')
-        log.warn({ step: step.name, phase: step.phase }, 'a drain step ran out of time');
+      if (outcome === 'late') log.warn({ step: step.name, phase: step.phase }, 'drain step timed out');
       return outcome;
     }),
   );

@@ -2,31 +2,31 @@ import type { Timer } from '../clock/index.ts';
 import type { Logger } from '../log/index.ts';
 
 export interface LoopOptions {
-  /** As listed in the catalog of loops, which says whose items the loop is about. */
+  /** Its name in the loop catalog. */
   readonly name: string;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
-  /** How long to wait after a step that found nothing to do. `wake` cuts it short. */
+  /** The wait after a step without work. `wake` ends it early. */
   readonly idleMs: number;
-  /** The longest wait after steps that failed in a row. */
+  /** The maximum wait after consecutive failures. */
   readonly maxBackoffMs?: number;
 }
 
 export interface Loop {
   wake(): void;
-  /** Lets the running step end, then stops. */
+  /** Waits for the running step, then stops. */
   stop(): Promise<void>;
 }
 
 const FIRST_BACKOFF_MS = 25;
 const DEFAULT_MAX_BACKOFF_MS = 1_000;
 
-/** Starts a loop: `startLoop`, or a function around it that says when steps may run. */
+/** `startLoop`, or a function around it that decides when steps may run. */
 export type StartLoop = typeof startLoop;
 
 /**
- * Runs `step` for ever: at once again while it answers `busy`, after a wait when `idle`, after a growing wait when
- * it fails. A failure is logged the first time and then once each time the wait has doubled, not on every turn.
+ * Runs `step` repeatedly: at once after `busy`, after a wait when `idle`, and with backoff after a failure. Logs a
+ * failure only when the wait increases, not each time.
  */
 export function startLoop(
   options: LoopOptions,
@@ -56,8 +56,7 @@ export function startLoop(
       } catch (error) {
         const longestMs = options.maxBackoffMs ?? DEFAULT_MAX_BACKOFF_MS;
         const nextMs = Math.min(longestMs, Math.max(FIRST_BACKOFF_MS, backoffMs * 2));
-        if (nextMs !== backoffMs)
-          log.warn({ err: error, loop: name, retryInMs: nextMs }, 'a loop step failed');
+        if (nextMs !== backoffMs) log.warn({ err: error, loop: name, retryInMs: nextMs }, 'loop step failed');
         backoffMs = nextMs;
         await wait(backoffMs, false);
       }

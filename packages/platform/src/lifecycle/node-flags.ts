@@ -1,6 +1,6 @@
 /**
- * How Node starts our programs; `tools/run` has the same flags. A small young generation bounds the bytes of finished
- * requests that wait for the garbage collector: with Node's own limit a flood of uploads adds twice as much memory.
+ * Node flags of our programs; `tools/run` has the same. A small young generation limits the memory of finished requests
+ * that await garbage collection: with Node's default, a flood of uploads uses twice as much.
  */
 export const nodeFlags: readonly string[] = [
   '--disable-warning=ExperimentalWarning',

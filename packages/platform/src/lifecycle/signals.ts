@@ -1,7 +1,7 @@
 import type { Logger } from '../log/index.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
-/** The part of `process` this needs; tests pass their own. */
+/** The part of `process` that is used, so that tests can replace it. */
 export interface SignalSource {
   on(signal: 'SIGTERM' | 'SIGINT', listener: (signal: string) => void): unknown;
   off(signal: 'SIGTERM' | 'SIGINT', listener: (signal: string) => void): unknown;
@@ -9,8 +9,8 @@ export interface SignalSource {
 }
 
 /**
- * The first SIGTERM or SIGINT drains and then exits: 0 when everything ended in time, 1 when something had to
- * be abandoned. A second one exits at once. Returns a function that takes the handlers away.
+ * The first SIGTERM or SIGINT drains and exits: 0 if everything ended in time, otherwise 1. A second one exits at once.
+ * Returns a function that removes the handlers.
  */
 export function installSignalHandlers(
   lifecycle: Lifecycle,
@@ -29,7 +29,7 @@ export function installSignalHandlers(
       .shutdown(signal)
       .then((clean) => source.exit(clean ? 0 : 1))
       .catch((error: unknown) => {
-        log.error({ err: error }, 'the drain itself failed');
+        log.error({ err: error }, 'drain failed');
         source.exit(1);
       });
   };

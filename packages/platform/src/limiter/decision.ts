@@ -2,19 +2,21 @@ import { floorDivide } from '../money/index.ts';
 import type { PolicyState, RateDecision, RatePolicy } from './types.ts';
 
 /**
- * The arithmetic of a policy. A budget of `limit` units refills evenly over `windowMs`. What is used of it is
- * kept multiplied by `windowMs`, so that each millisecond gives back exactly `limit` and nothing is ever
- * rounded on the way: requests a day and tokens a minute come out equally exact.
+ * The arithmetic of rate policies. A budget of `limit` units refills evenly over `windowMs`. The used units are stored
+ * multiplied by `windowMs`, so that each millisecond refunds exactly `limit` without rounding, for requests per day as
+ * for tokens per minute.
  */
 
 const nameShape = /^[a-z0-9-]{1,40}$/;
 
-/** Whether the sums of a policy stay whole numbers that both sides keep exactly. */
+/** Whether all sums of a policy are integers that JavaScript and Lua represent exactly. */
 export function isExactlyRepresentable({ limit, windowMs }: RatePolicy, cost: number): boolean {
   return Number.isSafeInteger(cost) && cost >= 0 && Number.isSafeInteger((limit + cost) * windowMs);
 }
 
-/** Answers the cost of a policy that makes sense, or throws: policies are ours, not a caller's. */
+/**
+ * Returns the cost of a policy. Throws if the policy is invalid, because policies come from our code, not from callers.
+ */
 function costOf(policy: RatePolicy): number {
   const { limit, windowMs, cost = 1 } = policy;
   const whole = Number.isSafeInteger(limit) && Number.isSafeInteger(windowMs);
@@ -25,19 +27,19 @@ function costOf(policy: RatePolicy): number {
   return cost;
 }
 
-/** The costs of the policies of one call. Each must count something of its own: the same one twice would count half. */
+/** Returns the costs of the policies of one call. A duplicate policy would be counted only once, so it throws. */
 export function costsOf(policies: readonly RatePolicy[]): readonly number[] {
   const names = new Set(policies.map(({ name, subject, windowMs }) => `${name} ${windowMs} ${subject}`));
   if (names.size !== policies.length) throw new RangeError('A rate policy is listed twice in one call.');
   return policies.map(costOf);
 }
 
-/** The window is part of the key: what was counted over a minute says nothing about a day. */
+/** The window is part of the key, because usage of a minute is not comparable with usage of a day. */
 export function limitKey(tag: string, policy: RatePolicy): string {
   return `limit:{${tag}}:${policy.name}:${policy.windowMs}:${policy.subject}`;
 }
 
-/** The answer for the caller, from what each policy has used (times its window) after the call. */
+/** Builds the decision from the used units (times the window) of each policy after the call. */
 export function toDecision(
   passed: boolean,
   policies: readonly RatePolicy[],
@@ -45,7 +47,7 @@ export function toDecision(
   used: readonly number[],
 ): RateDecision {
   if (used.length !== policies.length)
-    throw new Error('The limiter answered for other policies than it was asked.');
+    throw new Error('The limiter returned a different number of policies than requested.');
   const states = policies.map((policy, index) =>
     toState(policy, costs[index] ?? 0, used[index] ?? 0, passed),
   );
@@ -68,7 +70,7 @@ function toState(policy: RatePolicy, cost: number, used: number, passed: boolean
   };
 }
 
-/** What is said when nothing could be counted: every budget whole. */
+/** The decision if nothing could be counted: every budget is full. */
 export function uncountedDecision(policies: readonly RatePolicy[]): RateDecision {
   const states = policies.map((policy) => toState(policy, 0, 0, true));
   return { allowed: true, degraded: true, policies: states, refusedBy: null };

@@ -9,8 +9,8 @@ export type {
   RatePolicy,
   RateRequest,
 } from './types.ts';
-// For scripts that count limits along with something else.
+// For scripts that count rate limits together with other work.
 export { costsOf, isExactlyRepresentable, limitKey, toDecision, uncountedDecision } from './decision.ts';
 export { limitFunctions } from './script.ts';
-// The same as plain code, to hold scripts against.
+// A model of the script for tests.
 export { createReferenceLimiter } from './reference-limiter.ts';

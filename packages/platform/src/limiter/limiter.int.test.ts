@@ -12,9 +12,9 @@ import type { RefundingLimiter, RatePolicy } from './types.ts';
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const ids = createIdSource({ clock: systemClock, cell: 1 });
-/** Long, so that calls are counted on a busy machine too. */
+/** Long, so that calls are counted even on a busy machine. */
 const timeoutMs = 10_000;
-/** Nothing of a limit of one day comes back while a slow test runs. */
+/** A limit of one day refills by less than one unit during a slow test. */
 const dayMs = 86_400_000;
 
 const valkey = await connectValkey({
@@ -29,12 +29,12 @@ function policy(fields: Partial<RatePolicy> = {}): RatePolicy {
   return { name: 'requests', scope: 'organisation', subject: 'it', limit: 3, windowMs: 60_000, ...fields };
 }
 
-/** A fresh budget each time: subjects never repeat, so tests share one Valkey. */
+/** Creates a new budget: tags never repeat, so tests can share one Valkey. */
 function freshTag(): string {
   return ids.next('org');
 }
 
-test('the script and the plain model agree on every sequence of calls', async () => {
+test('the limiter script agrees with the reference limiter on every sequence of calls', async () => {
   const policyArb = fc.record({
     name: fc.constantFrom('requests', 'tokens', 'daily'),
     subject: fc.constantFrom('a', 'b'),
@@ -54,7 +54,7 @@ test('the script and the plain model agree on every sequence of calls', async ()
   await fc.assert(
     fc.asyncProperty(fc.array(callArb, { minLength: 1, maxLength: 25 }), async (calls) => {
       const tag = freshTag();
-      // Far enough from the real time that nothing expires while the property runs.
+      // The time steps are small enough that no key expires during the property.
       let nowMs = Date.now();
       const real = createLimiter({ valkey, log, timeoutMs, nowMs: () => nowMs });
       const model = createReferenceLimiter({ nowMs: () => nowMs });
@@ -69,7 +69,7 @@ test('the script and the plain model agree on every sequence of calls', async ()
   );
 });
 
-test('a call refused by one policy costs nothing in the others', async () => {
+test('consume costs nothing in the other policies if one policy refuses the call', async () => {
   const limiter = createLimiter({ valkey, log, timeoutMs });
   const tag = freshTag();
   const wide = policy({ name: 'wide', limit: 100, windowMs: dayMs });
@@ -83,7 +83,7 @@ test('a call refused by one policy costs nothing in the others', async () => {
   expect(policies[0]?.remaining).toBe(99);
 });
 
-test('what is given back can be used again, and never makes more of a budget than it is', async () => {
+test('giveBack makes units available again, up to the limit', async () => {
   const limiter = createLimiter({ valkey, log, timeoutMs });
   const tag = freshTag();
   const limit = { name: 'tokens', limit: 100, windowMs: dayMs };
@@ -96,14 +96,14 @@ test('what is given back can be used again, and never makes more of a budget tha
   expect((await limiter.peek(tokens(0))).policies[0]?.remaining).toBe(100);
 });
 
-test('concurrent callers never pass more than the limit', async () => {
+test('consume never admits more than the limit to concurrent callers', async () => {
   const limiter = createLimiter({ valkey, log, timeoutMs });
   const request = { tag: freshTag(), policies: [policy({ limit: 10, windowMs: dayMs })] };
   const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume(request)));
   expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(10);
 });
 
-test('a refused caller that waits as long as it was told passes, and a millisecond earlier does not', async () => {
+test('consume admits a refused caller exactly after retryAfterMs, not a millisecond earlier', async () => {
   let nowMs = Date.now();
   const limiter = createLimiter({ valkey, log, timeoutMs, nowMs: () => nowMs });
   const request = { tag: freshTag(), policies: [policy({ limit: 7, cost: 5 })] };
@@ -117,7 +117,7 @@ test('a refused caller that waits as long as it was told passes, and a milliseco
   expect((await limiter.consume(request)).allowed).toBe(true);
 });
 
-test('a clock that steps back an hour delays no caller by more than its limit does', async () => {
+test('consume delays no caller by more than its window after the clock steps back an hour', async () => {
   let nowMs = Date.now();
   const limiter = createLimiter({ valkey, log, timeoutMs, nowMs: () => nowMs });
   const request = { tag: freshTag(), policies: [policy({ limit: 60, cost: 60 })] };
@@ -131,7 +131,7 @@ test('a clock that steps back an hour delays no caller by more than its limit do
   expect((await limiter.consume(request)).allowed).toBe(true);
 });
 
-test('keys vanish by themselves once the budget is whole, and share the slot of their tag', async () => {
+test('consume sets keys that expire when the budget is full and share the slot of their tag', async () => {
   const limiter = createLimiter({ valkey, log, timeoutMs });
   const tag = freshTag();
   await limiter.consume({ tag, policies: [policy({ limit: 1 })] });
@@ -141,7 +141,7 @@ test('keys vanish by themselves once the budget is whole, and share the slot of 
   expect(ttlMs).toBeLessThanOrEqual(61_000);
 });
 
-test('with Valkey gone calls pass uncounted and quickly, it is said once, and counting resumes by itself', async () => {
+test('consume admits calls uncounted without Valkey, logs that once, and resumes counting', async () => {
   const { valkeyUrl } = readEndpoints();
   await using proxy = await startTcpProxy(valkeyUrl);
   const lines: string[] = [];
@@ -154,7 +154,7 @@ test('with Valkey gone calls pass uncounted and quickly, it is said once, and co
   const limiter = createLimiter({ valkey: client, log: loud, timeoutMs });
   const request = { tag: freshTag(), policies: [policy()] };
   try {
-    // By a limiter that logs nothing: the other one logs a failure only once in a while.
+    // This limiter does not log; the limiter under test would otherwise suppress its next warning.
     const silent = createLimiter({ valkey: client, log, timeoutMs });
     await eventually({ what: 'a counted call' }, async () => !(await silent.consume(request)).degraded);
     proxy.cut();

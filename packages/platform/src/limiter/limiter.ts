@@ -11,34 +11,30 @@ export interface LimiterOptions {
   readonly valkey: Pick<ValkeyClient, 'run'>;
   readonly log: Pick<Logger, 'warn'>;
   readonly clock?: Timer;
-  /** Replaces the server's own time, in milliseconds: tests only. */
+  /** Replaces the server's time in milliseconds, for tests only. */
   readonly nowMs?: () => number;
-  /** The longest a request waits for Valkey before it is let through uncounted. */
+  /** The maximum wait for Valkey before a request is admitted uncounted. */
   readonly timeoutMs?: number;
 }
 
 const uncountedCounter = counter(
   'millrace_limiter_uncounted_total',
-  'Calls let through because Valkey did not answer.',
+  'Calls admitted uncounted because Valkey did not respond.',
 );
-const rejectedCounter = counter(
-  'millrace_limiter_refused_total',
-  'Calls refused, by the policy that refused them.',
-);
+const rejectedCounter = counter('millrace_limiter_refused_total', 'Refused calls by policy.');
 
 const defaultTimeoutMs = 250;
-/** While Valkey stays away it is said once in this time, not once for every request. */
+/** The interval of warnings while Valkey is unavailable. */
 const warnEveryMs = 30_000;
 
-/** The script answers whole numbers and nothing else. */
 function parseScriptResult(response: unknown): readonly number[] {
   if (Array.isArray(response) && response.every((value) => typeof value === 'number')) return response;
-  throw new TypeError('The limiter script answered something else than numbers.');
+  throw new TypeError('The limiter script returned a value that is not a list of numbers.');
 }
 
 /**
- * Counts in Valkey. When Valkey cannot be asked, calls pass uncounted: a limiter that is down must not take
- * the API with it. Whoever must not fail open (money does not) checks `degraded`.
+ * Counts in Valkey. If Valkey is unavailable, calls pass uncounted, so that its outage does not stop the API. Callers
+ * that must fail closed check `degraded`.
  */
 export function createLimiter(options: LimiterOptions): RefundingLimiter {
   const { valkey, log, clock = systemClock } = options;
@@ -62,7 +58,7 @@ export function createLimiter(options: LimiterOptions): RefundingLimiter {
     uncountedCounter.add(1);
     if (clock.monotonicMs() < silentUntilMs) return;
     silentUntilMs = clock.monotonicMs() + warnEveryMs;
-    log.warn({ err: error }, 'rate limits are not counted: Valkey did not answer');
+    log.warn({ err: error }, 'rate limits are not counted: Valkey did not respond');
   }
 
   async function decide(request: RateRequest, consume: boolean): Promise<RateDecision> {

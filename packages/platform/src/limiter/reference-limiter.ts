@@ -2,14 +2,14 @@ import { costsOf, toDecision } from './decision.ts';
 import type { RefundingLimiter, RateDecision, RatePolicy, RateRequest } from './types.ts';
 
 interface Bucket {
-  /** Units used, times the window. */
+  /** Used units, times the window. */
   readonly used: number;
   readonly atMs: number;
 }
 
 /**
- * The limiter as plain code, in memory and without Valkey. It says what the script must do: a property test
- * holds the two together, and tests of other parts count with it.
+ * The limiter as plain code in memory. It is the model of the script in a property test, and the limiter of other
+ * tests.
  */
 export function createReferenceLimiter(options: { readonly nowMs: () => number }): RefundingLimiter {
   const buckets = new Map<string, Bucket>();
@@ -54,7 +54,7 @@ export function createReferenceLimiter(options: { readonly nowMs: () => number }
   };
 }
 
-/** What is used by now. A clock that stepped back gives nothing back and takes nothing; from then on it refills as ever. */
+/** The used units by now. If the clock stepped back, the budget neither changes nor stops refilling from then on. */
 function refillBucket(bucket: Bucket | undefined, policy: RatePolicy, nowMs: number): Bucket {
   if (bucket === undefined) return { used: 0, atMs: nowMs };
   const elapsedMs = Math.max(0, nowMs - bucket.atMs);

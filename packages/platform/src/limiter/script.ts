@@ -1,19 +1,19 @@
 import { defineScript } from '../valkey/index.ts';
 
 /**
- * The arithmetic of rate limits, for every script that counts them: the limiter's own below, and those that count them
- * along with something else in one call. All policies are looked at first, and only when each has room is the cost taken
- * from all of them: a call refused by one policy costs nothing anywhere. A cost below zero gives back. Values are whole
- * numbers below 2^53 throughout, which Lua keeps exactly.
+ * The arithmetic of rate limits, shared by the limiter's script and by scripts that count limits together with other
+ * work. All policies are checked first, and costs are taken only if each has enough units left, so a refused call costs
+ * nothing. A negative cost is a refund. All values are integers below 2^53, which Lua represents exactly.
  *
- * `look_at_limits(now, keys, args)`: the policies are the keys after the first `keys`, and limit, window and cost of each
- * are the arguments after the first `args`. Answers whether all have room, and fills `used` for the answer of the script.
- * `count_limits(now, keys)` then takes the costs. A limit that was counted in the future, because the clock stepped back, counts from
- * now on: otherwise it would not refill before the clock is there again. That is kept at once, also of a call that is refused. Names are long because they share a script with others.
+ * `look_at_limits(now, keys, args)`: the policies are the keys after the first `keys`; limit, window and cost of each
+ * are the arguments after the first `args`. Returns whether all policies allow the call, and fills `used`.
+ * `count_limits(now, keys)` then takes the costs. If the clock stepped back, a key has a time in the future and would
+ * not refill until then, so its time is set to now at once, also for a refused call. The names are long because other
+ * scripts share their scope.
  *
- * Each key holds two little-endian doubles, what is used and when that was so. As one value it takes one command
- * to read all of them and one to write each with its expiry, and no number is printed or parsed: this is most of what
- * a limit costs Valkey, and Valkey runs it on one core.
+ * Each key holds two little-endian doubles: the used units and their time. One value per key needs one command to read
+ * all keys and one to write each with its expiry, and no number is printed or parsed. That is most of the cost of a
+ * limit on the single core of Valkey.
  */
 export const limitFunctions = `
 local limits, costs, used = {}, {}, {}
@@ -51,11 +51,11 @@ local function count_limits(now, keys)
 end`;
 
 /**
- * The limiter's script, shared by every process that limits anything. The time is the server's, so that processes with
- * different clocks agree; a test may pass its own.
+ * The script of the limiter. It uses the server's time, so that processes with different clocks agree; tests pass their
+ * own.
  *
- * KEYS: one per policy. ARGV: now in ms or '' for the server's, '1' to consume or '0' to peek, then
- * limit, windowMs, cost of each policy. Answers [passed, used of the first, used of the second, …].
+ * KEYS: one per policy. ARGV: now in ms or '' for the server's time, '1' to consume or '0' to peek, then limit,
+ * windowMs and cost of each policy. Returns [passed, used of the first, used of the second, …].
  */
 export const limiterScript = defineScript(
   'limiter',

@@ -1,62 +1,62 @@
-/** Who a limit counts: shown to callers in the 429 body. */
+/** The kind of subject that a limit counts, shown in the 429 body. */
 export type LimitScope = 'organisation' | 'key' | 'person' | 'ip' | 'model';
 
 /**
- * A budget of `limit` units that refills evenly over `windowMs`. A subject that has been quiet for a whole
- * window may spend the full `limit` at once.
+ * A budget of `limit` units that refills evenly over `windowMs`. A subject that was idle for a whole window may spend
+ * the full `limit` at once.
  */
 export interface RatePolicy {
-  /** Stable and public: it appears in `RateLimit-Policy` and in the 429 body. Lowercase letters, digits, `-`. */
+  /** Stable and public, because `RateLimit-Policy` and the 429 body show it. Lowercase letters, digits, `-`. */
   readonly name: string;
   readonly scope: LimitScope;
-  /** What is counted: an organisation id, a key id, an address block. Never a secret. */
+  /** An organisation id, a key id or an address block. Never a secret. */
   readonly subject: string;
   readonly limit: number;
   readonly windowMs: number;
-  /** Units this call takes from this policy; 1 unless said. Zero peeks. */
+  /** Units that the call takes; 1 by default. Zero only peeks. */
   readonly cost?: number;
 }
 
-/** One policy after the call. */
+/** The state of a policy after the call. */
 export interface PolicyState {
   readonly policy: RatePolicy;
   readonly limit: number;
-  /** Whole units still free, after this call consumed (or, refused, did not consume) its cost. */
+  /** Free whole units after the call, which a refused call did not reduce. */
   readonly remaining: number;
-  /** Until the budget is whole again. */
+  /** The time until the budget is full. */
   readonly resetMs: number;
-  /** Until the asked cost would pass; 0 when it did pass. */
+  /** The time until the cost would be admitted; 0 if it was. */
   readonly retryAfterMs: number;
 }
 
 export interface RateDecision {
   readonly allowed: boolean;
-  /** True when Valkey could not be asked: the call was let through uncounted. */
+  /** True if Valkey was unavailable and the call passed uncounted. */
   readonly degraded: boolean;
-  /** In the order the policies were given. */
+  /** In the order of the request. */
   readonly policies: readonly PolicyState[];
-  /** The policy that refused for longest; null when allowed. */
+  /** The policy with the longest wait; null if allowed. */
   readonly refusedBy: PolicyState | null;
 }
 
 export interface RateRequest {
   /**
-   * Becomes the hash tag of every key of the call, so that one script call touches one cluster slot: the
-   * organisation id, or the address block of an anonymous caller.
+   * The hash tag of all keys of the call, so that one script call uses one cluster slot: the organisation id, or the
+   * address block of an anonymous caller.
    */
   readonly tag: string;
   readonly policies: readonly RatePolicy[];
 }
 
 export interface Limiter {
-  /** Peeks at every policy and consumes from all of them only if all of them allow it. Throws only for a policy that makes no sense. */
+  /** Consumes from all policies if all of them allow the call. Throws only for an invalid policy. */
   consume(request: RateRequest): Promise<RateDecision>;
-  /** The same numbers without consuming. */
+  /** Returns the same state without consuming. */
   peek(request: RateRequest): Promise<RateDecision>;
 }
 
-/** One that also takes back what was counted too high. */
+/** A limiter that can also refund. */
 export interface RefundingLimiter extends Limiter {
-  /** Takes back from each policy what its cost says. What cannot be given back now refills by itself. */
+  /** Refunds the cost of each policy. Refunds that fail are made up by the refill of the budget. */
   giveBack(request: RateRequest): Promise<void>;
 }

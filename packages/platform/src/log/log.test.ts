@@ -21,7 +21,7 @@ const secret = 'aB3dEfGhIjKlMnOpQrStUvWxYz012345abc123';
 const key = `mr_live_ABCDEFGHJKMN_${secret}`;
 const pem = `-----BEGIN OPENSSH PRIVATE KEY-----\n${secret}\n-----END OPENSSH PRIVATE KEY-----`;
 
-/** Every way we know for a secret to reach a log; add the next one here. */
+/** Every known route of a secret to the log. Add new ones here. */
 const routes: Readonly<Record<string, (log: ReturnType<typeof createLogger>) => void>> = {
   'the message': (log) => log.info(`refused ${key}`),
   'a field': (log) => log.info({ seen: key }, 'x'),
@@ -31,7 +31,7 @@ const routes: Readonly<Record<string, (log: ReturnType<typeof createLogger>) => 
   'the cause of an error': (log) => log.error({ err: new Error('x', { cause: new Error(key) }) }, 'x'),
   'a bare error': (log) => log.error(new Error(key)),
   'a field of an error': (log) => log.error({ err: Object.assign(new Error('x'), { detail: key }) }, 'x'),
-  'a connection that a driver hangs on its error': (log) =>
+  'a connection that a driver attaches to its error': (log) =>
     log.error({ err: Object.assign(new Error('x'), { client: { pin: secret } }) }, 'x'),
   'a child binding': (log) => log.child({ from: key }).info('x'),
   'an interpolated value': (log) => log.info('refused %s', key),
@@ -47,10 +47,10 @@ const routes: Readonly<Record<string, (log: ReturnType<typeof createLogger>) => 
   'a sealed secret in a text': (log) => log.info(`could not open v1.key-1.${secret}`),
   'a JSON text with a password': (log) => log.info({ body: JSON.stringify({ password: secret }) }, 'x'),
   'a map': (log) => log.info({ map: new Map([['k', key]]) }, 'x'),
-  'a symbol of the query': (log) => log.info({ url: `/x?access_token=${secret}` }, 'x'),
+  'a query parameter': (log) => log.info({ url: `/x?access_token=${secret}` }, 'x'),
 };
 
-test.each(Object.entries(routes))('a secret does not reach the log by way of %s', (_name, write) => {
+test.each(Object.entries(routes))('createLogger hides a secret in %s', (_name, write) => {
   const { log, lines } = capture();
   write(log);
   expect(lines).toHaveLength(1);
@@ -58,12 +58,12 @@ test.each(Object.entries(routes))('a secret does not reach the log by way of %s'
   expect(() => JSON.parse(lines[0] ?? '')).not.toThrow();
 });
 
-test('the public part of a key stays, because support needs it', () => {
+test('redactText keeps the public part of a key, which support needs', () => {
   expect(redactText(`used ${key} today`)).toBe('used mr_live_ABCDEFGHJKMN_[redacted] today');
   expect(redactText('mr_test_whatever')).toBe('mr_test_[redacted]');
 });
 
-test('redaction is idempotent and leaves ordinary text alone', () => {
+test('redactText is idempotent and leaves ordinary text unchanged', () => {
   const text = `${key} ${pem} Bearer ${secret} postgres://u:p@h`;
   expect(redactText(redactText(text))).toBe(redactText(text));
   for (const ordinary of ['rental 1042 is Running', 'https://example.com/a?limit=5', 'mr_smith', 'a:b@c']) {
@@ -71,7 +71,7 @@ test('redaction is idempotent and leaves ordinary text alone', () => {
   }
 });
 
-test('redaction takes time in proportion to the length of the text', () => {
+test('redactText takes time in proportion to the length of the text', () => {
   const begin = '-----BEGIN PRIVATE KEY-----';
   const pieces = [
     'a.',
@@ -95,7 +95,7 @@ test('redaction takes time in proportion to the length of the text', () => {
   }
 });
 
-test('a private key is hidden up to its END line, or to where no key can go on', () => {
+test('redactText hides a private key up to its END line, or to the first character that no key contains', () => {
   const begin = '-----BEGIN RSA PRIVATE KEY-----';
   const end = '-----END RSA PRIVATE KEY-----';
   expect(redactText(`a ${begin}\nMII\n${end} b ${begin}\\nMII`)).toBe(
@@ -104,14 +104,14 @@ test('a private key is hidden up to its END line, or to where no key can go on',
   expect(redactText(`{"k":"${begin}\\\\nMII\\\\n","l":1}`)).toBe(`{"k":"${begin} [redacted]","l":1}`);
 });
 
-test('cycles, depth and width are bounded', () => {
+test('redactValue limits cycles, depth and width', () => {
   const cycle: Record<string, unknown> = { list: Array.from({ length: 1_000 }, (_, i) => i) };
   cycle['self'] = cycle;
   const redacted = redactValue(cycle) as { list: unknown[]; self: unknown };
   expect([redacted.list.length, redacted.self]).toEqual([200, '[circular]']);
 });
 
-test('what a caller did wrong is info, what passes by itself is warn, a bug is error', () => {
+test('logFailure uses info for client errors, warn for temporary errors and error for bugs', () => {
   const { log, last } = capture();
   logFailure(log, new Fault('VALIDATION_FAILED'), 'refused');
   expect(last()).toMatchObject({ level: 'info', reason: 'VALIDATION_FAILED' });

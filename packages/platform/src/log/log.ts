@@ -8,16 +8,16 @@ export type Logger = PinoLogger;
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
 
 export interface LoggerOptions {
-  /** The process or part that speaks: `api`, `worker`. */
+  /** The process or module: `api`, `worker`. */
   readonly name: string;
   readonly level: LogLevel;
-  /** Where lines go; standard output unless said. */
+  /** Standard output by default. */
   readonly destination?: DestinationStream;
 }
 
 /**
- * One JSON object a line. Objects are redacted by name before they are serialised, and the finished line
- * once more by shape, so a secret cannot pass by taking a route nobody thought of.
+ * Writes one JSON object per line. Objects are redacted by property name before serialisation, and the finished line by
+ * pattern, so that a secret cannot pass by an unexpected route.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const settings = {
@@ -26,7 +26,7 @@ export function createLogger(options: LoggerOptions): Logger {
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }), log: redactObject, bindings: redactObject },
-    // Errors are already plain objects by then; the library's own serializer would only mislabel them.
+    // Errors are plain objects at this point; pino's own serializer would mislabel them.
     serializers: { err: (value: unknown) => value },
     hooks: { streamWrite: redactText },
   };
@@ -39,8 +39,8 @@ function redactObject(object: object): Record<string, unknown> {
 }
 
 /**
- * Logs something that went wrong at the level it deserves. What a caller did wrong is expected: `info`. What
- * passes by itself (busy, degraded) is `warn`. A bug is `error`, and only that should wake anyone.
+ * Logs an error at its level: `info` for client errors, `warn` for temporary errors (busy, degraded), `error` for bugs.
+ * Alerts should use only `error`.
  */
 export function logFailure(log: Logger, error: unknown, message: string, fields: object = {}): void {
   if (!isFault(error)) {

@@ -1,8 +1,8 @@
 const begin = /-----BEGIN ([A-Z0-9 ]{0,64}PRIVATE KEY)-----(?! \[redacted\])/g;
 
 /**
- * Replaces the body of every PEM private key, up to its END line or as far as a key can reach. Reads each character once:
- * the search goes on behind the key that was replaced.
+ * Replaces the content of every PEM private key, up to its END line or the end of key characters. Reads each character
+ * once, because the search continues after the replaced key.
  */
 export function redactPrivateKeys(text: string, replacement: string): string {
   let result = '';
@@ -18,7 +18,10 @@ export function redactPrivateKeys(text: string, replacement: string): string {
   return copiedTo === 0 ? text : result + text.slice(copiedTo);
 }
 
-/** Behind the END line; without one, at the first character that no key holds. Line breaks may be escaped once or more. */
+/**
+ * The position after the END line, or else of the first character that no key contains. Line breaks may be escaped
+ * repeatedly.
+ */
 function endOfKey(text: string, from: number, endLine: string): number {
   let at = from;
   while (at < text.length) {

@@ -1,13 +1,13 @@
 import { redactPrivateKeys } from './redact-private-keys.ts';
 
 /**
- * What must never reach a log, wherever it hides. Two nets: names (a property called `password` is hidden
- * whatever it holds) and shapes (an API key is hidden in any string, also inside a URL or an error message).
+ * Hides secrets in log output by name (a property called `password` is hidden whatever its value) and by pattern (an
+ * API key is hidden in any string, also inside a URL or an error message).
  */
 
 const hidden = '[redacted]';
 
-/** Compared after lowercasing and dropping `-` and `_`, so `set-cookie`, `setCookie` and `set_cookie` are one. */
+/** Names in lower case without `-` and `_`, so that `set-cookie`, `setCookie` and `set_cookie` are equal. */
 const secretNames: ReadonlySet<string> = new Set([
   'authorization',
   'proxyauthorization',
@@ -43,7 +43,7 @@ interface Shape {
 }
 
 const shapes: readonly Shape[] = [
-  // The mode and public id stay: they identify the key in a support case and open nothing.
+  // The mode and the public id identify the key in a support case and grant no access.
   { pattern: /\bmr_(live|test)_([0-9A-Za-z]{12})_[0-9A-Za-z]+/g, replacement: `mr_$1_$2_${hidden}` },
   {
     pattern: /\bmr_(live|test)_(?![0-9A-Za-z]{12}_\[redacted\])[0-9A-Za-z_-]+/g,
@@ -53,9 +53,10 @@ const shapes: readonly Shape[] = [
     pattern: /\b(Bearer|Basic)\s+(?!mr_(?:live|test)_)[A-Za-z0-9._~+/=-]{8,}/gi,
     replacement: `$1 ${hidden}`,
   },
-  // A sealed secret is ciphertext, but a log is no place for it either.
+  // A sealed secret is encrypted but still must not be logged.
   { pattern: /\bv1\.([A-Za-z0-9_-]{1,32})\.[A-Za-z0-9_-]{36,}/g, replacement: `v1.$1.${hidden}` },
-  // scheme://user:password@host, from the colon on: a scheme of any length before it would be searched for again and again.
+  // scheme://user:password@host. The pattern starts at the colon, because matching a scheme of any length would be
+  // quadratic.
   { pattern: /(:\/\/[^\s:/@"]*):[^\s@/"]+@/g, replacement: `$1:${hidden}@` },
   {
     pattern: /([?&](?:password|passwd|secret|token|access_token|api_key|apikey|key|signature)=)[^&\s"#]+/gi,
@@ -68,7 +69,7 @@ const shapes: readonly Shape[] = [
   },
 ];
 
-/** Hides every secret shape in a text. Idempotent: redacting twice changes nothing more. */
+/** Hides all secret patterns in a text. Idempotent. */
 export function redactText(text: string): string {
   let result = redactPrivateKeys(text, hidden);
   for (const { pattern, replacement } of shapes) result = result.replace(pattern, replacement);
@@ -82,7 +83,7 @@ function isSecretName(name: string): boolean {
   return secretNames.has(name.toLowerCase().replaceAll(/[-_]/g, ''));
 }
 
-/** A copy fit for a log: secret names hidden, secret shapes cut out, bounded in depth and breadth, cycles cut. */
+/** Returns a copy for the log: secrets hidden, depth and width limited, cycles cut. */
 export function redactValue(value: unknown): unknown {
   return redactInner(value, 0, new Set());
 }
@@ -120,8 +121,8 @@ function redactObject(value: object, depth: number, ancestors: Set<object>): unk
 }
 
 /**
- * Name, message and stack are not enumerable on errors; what a driver adds (`code`, `detail`) is. Objects it adds are left
- * out: a database driver hangs its whole connection there, password and all.
+ * Name, message and stack of an error are not enumerable, but properties that a driver adds (`code`, `detail`) are.
+ * Added objects are omitted, because a database driver attaches its whole connection, including the password.
  */
 function errorEntries(error: Error): [string, unknown][] {
   const standard: [string, unknown][] = [

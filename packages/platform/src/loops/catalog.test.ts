@@ -28,13 +28,13 @@ const matches = (texts: readonly { readonly text: string }[], pattern: RegExp): 
   ),
 ];
 
-/** In files that start loops, every name that is given to `startLoop` or to a helper around it. */
+/** Every name passed to `startLoop` or to a helper around it, in files that start loops. */
 const started = matches(
   product.filter(({ text, file }) => text.includes('startLoop(') && !file.endsWith('lifecycle/loop.ts')),
   /(?:\b(?:loop|sweep)\(\s*'([^']+)'|\bname: '([^']+)'(?=,\s*(?:clock|idleMs))|\.\.\.options, name: '([^']+)')/g,
 );
 const defined = matches(product, /defineLoop\(\{\s*name: '([^']+)'/g);
-/** By loop, the kinds of poison that its tests run with: `it.each<ItemPoison>` lists them below `failingLoop`. */
+/** For each loop, the kinds of failing items in its tests, which `it.each<ItemPoison>` lists below `failingLoop`. */
 const failingKinds = kindsOfPoison(all.filter(({ file }) => isTest(file)).map(({ text }) => text));
 
 function kindsOfPoison(texts: readonly string[]): ReadonlyMap<string, ReadonlySet<string>> {
@@ -50,7 +50,7 @@ function kindsOfPoison(texts: readonly string[]): ReadonlyMap<string, ReadonlySe
   return kinds;
 }
 
-/** Whether the tests run both with an item that fails at once and with one that fails only after some time. */
+/** Whether the tests cover both an item that fails at once and one that fails after some time. */
 const isShown = (kinds: ReadonlySet<string> | undefined): boolean =>
   kinds?.has('throws') === true && (kinds.has('hangs') || kinds.has('times out'));
 
@@ -59,10 +59,9 @@ const itemLoops = entries.flatMap(([, entry]) => (Array.isArray(entry) ? (entry 
 const isApartByItself = (entry: unknown): boolean =>
   typeof entry === 'object' && entry !== null && 'byItself' in entry;
 
-/** Every loop over shared items. */
 const needed = [...itemLoops, ...entries.filter(([, entry]) => isApartByItself(entry)).map(([name]) => name)];
 
-describe('the catalog of loops', () => {
+describe('loopCatalog', () => {
   it('lists every loop that the product starts', () => {
     expect(started.length).toBeGreaterThan(50);
     expect(started.filter((name) => !(name in loopCatalog))).toEqual([]);
@@ -72,21 +71,21 @@ describe('the catalog of loops', () => {
     expect(Object.keys(loopCatalog).filter((name) => !started.includes(name))).toEqual([]);
   });
 
-  it('names every loop over shared items that is defined, and no other', () => {
+  it('lists exactly the item loops that defineLoop declares', () => {
     expect(itemLoops.toSorted()).toEqual(defined.toSorted());
   });
 
-  it('has a test with a poisoned item for every loop over shared items', () => {
+  it('has a test with a failing item for every loop over shared items', () => {
     const missing = needed.filter((name) => !failingKinds.has(name));
     expect(missing).toEqual([]);
   });
 
-  it('has for every loop a test with an item that throws, and with one that hangs or times out', () => {
+  it('has a test with an item that throws and one that hangs or times out, for every loop over shared items', () => {
     const once = needed.filter((name) => !isShown(failingKinds.get(name)));
     expect(once).toEqual([]);
   });
 
-  it('finds the kinds of poison that the tests of a loop run with', () => {
+  it('is checked by a parser that finds the kinds of failing items', () => {
     const found = kindsOfPoison([
       `describe(failingLoop('a'), () => { it.each<ItemPoison>(['throws', 'hangs'])('%s', async (how) => {`,
       `describe(failingLoop('b'), () => { it('x'); }); describe(failingLoop('c'), () => { it.each<Poison>(['throws'])('%s'`,

@@ -1,11 +1,10 @@
 /**
- * Every loop of the product, by the name that `startLoop` gets: the item loops that it runs (see `defineLoop`), or why
- * no item of one tenant, cluster or node can hold back another's. A test
- * finds the loops in the sources, refuses one that is not listed here, and requires a case with a poisoned item for each loop
- * over shared items.
+ * All loops of the product, by the name passed to `startLoop`: the item loops that the loop runs (see `defineLoop`), or
+ * the reason why an item of one owner cannot block another's. A test compares this list with the sources, and requires
+ * a test with a failing item for each loop over shared items.
  */
 export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
-  // apps/worker: what is due
+  // apps/worker: due work
   'close due api keys': ['close due api keys'],
   'ask about undecided payments': ['ask about undecided payments'],
   'post meters': ['post meters', 'walk wallets', 'call off stops'],
@@ -15,10 +14,10 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'make invoices': ['make invoices'],
   'carry out what balances require': ['carry out what balances require'],
   'freeze unpaid volumes': ['freeze unpaid volumes'],
-  'forget idempotency keys': 'One statement that deletes by age and looks into no row.',
-  'forget old events': 'One statement that deletes by age and looks into no row.',
-  'forget samples and consoles': 'Statements that delete by age and look into no row.',
-  'forget items of loops': 'One statement that deletes by age, and one that counts.',
+  'forget idempotency keys': 'One statement that deletes rows by age.',
+  'forget old events': 'One statement that deletes rows by age.',
+  'forget samples and consoles': 'Statements that delete rows by age.',
+  'forget items of loops': 'One statement that deletes rows by age, and one that counts.',
   // rentals and machines
   'call for due rentals': ['call for due rentals'],
   'recover stuck rentals': ['recover stuck rentals'],
@@ -28,13 +27,13 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'enrol machines': ['enrol machines'],
   'measure machines of suppliers': ['measure machines of suppliers'],
   'judge machines of suppliers': ['judge machines of suppliers'],
-  'tell figures of suppliers': 'Reads sums for metrics, and writes nothing.',
-  'forget days of machines': 'One statement that deletes by age and looks into no row.',
+  'tell figures of suppliers': 'Only reads sums for metrics.',
+  'forget days of machines': 'One statement that deletes rows by age.',
   'watch clusters':
-    'Only renews leases of clusters. Each cluster has loops of its own, and a stuck one is given up.',
+    'Only renews leases of clusters. Each cluster has its own loops, and a stuck one is abandoned.',
   'read cluster': 'One loop for each cluster, with a deadline for each call.',
-  'listen to cluster': 'One loop for each cluster, which only waits for its events.',
-  'tell fleet figures': 'Reads sums for metrics, and writes nothing.',
+  'listen to cluster': 'One loop for each cluster, which only waits for events.',
+  'tell fleet figures': 'Only reads sums for metrics.',
   // volumes
   'look at storage nodes': ['look at storage nodes', 'remove leftover volumes'],
   'bring volumes about': ['bring volumes about'],
@@ -42,14 +41,14 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   // inference
   'write the gateway book': ['write the gateway book'],
   'keep the gateway book':
-    'Compares whole pages and passes over entries that fail; the changes are another loop.',
+    'Compares whole pages and skips entries that fail; another loop writes the changes.',
   'watch deployments': ['watch deployments'],
   'work through usage': {
-    byItself: 'A failing batch is charged by organisation; what fails is deferred or put aside.',
+    byItself: 'A failed batch is charged by organisation; usage that fails is deferred or quarantined.',
   },
   'charge deferred usage': ['charge deferred usage'],
   'keep the usage stream': 'One stream of the cell.',
-  'keep the usage tables': 'Partitions by day, of no tenant.',
+  'keep the usage tables': 'Partitions by day, independent of tenants.',
   'call in leases of pots': ['call in leases of pots'],
   'close leases of pots': ['close leases of pots'],
   'give up silent gateways': ['give up silent gateways'],
@@ -57,33 +56,35 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   'gateway deadlines': 'Compares times in memory and calls nothing.',
   'gateway leases': ['tend leases'],
   // events, webhooks, mail
-  'relay leases': 'Renews leases of shards by one statement.',
-  'publish events': { byItself: 'Each event has a time-out; those that fail are left for the next turn.' },
+  'relay leases': 'Renews all leases of shards in one statement.',
+  'publish events': { byItself: 'Each event has a timeout; failed events wait for the next run.' },
   'dispatch commands': {
-    byItself: 'One queue for each object; a refused command waits, and is parked in the end.',
+    byItself: 'One queue for each object; a refused command is retried, then parked.',
   },
-  'move events': { byItself: 'A refused batch is moved one by one; a refused event is parked in the end.' },
-  'measure outbox': 'Reads sums for metrics.',
+  'move events': { byItself: 'A refused batch is moved event by event; a refused event is parked.' },
+  'measure outbox': 'Only reads sums for metrics.',
   'keep the event stream': 'One stream of the installation.',
-  'check feed heads': 'Reads heads of feeds by one statement, and writes nothing.',
+  'check feed heads': 'Only reads heads of feeds, in one statement.',
   'claim webhooks': ['claim webhooks'],
-  'keep webhooks': 'Renews leases by one statement.',
-  'measure webhooks': 'Reads sums for metrics.',
-  'tidy webhooks': 'Statements that delete by age and look into no row.',
+  'keep webhooks': 'Renews all leases in one statement.',
+  'measure webhooks': 'Only reads sums for metrics.',
+  'tidy webhooks': 'Statements that delete rows by age.',
   'reseal webhooks': ['reseal webhooks'],
   'address notices': ['address notices'],
   'send mail': ['send mail'],
-  'forget old notices': 'One statement that deletes by age and looks into no row.',
-  // the process itself
+  'forget old notices': 'One statement that deletes rows by age.',
+  // the process
   'compare the restore mark': 'One mark of the installation.',
   'compare clocks': "Reads one time, the database's.",
   'register with Restate': 'The handlers of this process.',
-  'expired sessions': 'One statement that deletes by age and looks into no row.',
-  'follow the listing': 'Reads machines into one table in memory by pages, and writes nothing of a tenant.',
+  'expired sessions': 'One statement that deletes rows by age.',
+  'follow the listing': 'Reads machines into memory by pages, and writes nothing.',
   'serve names':
-    'One configuration for all names; a name server that does not answer is waited for by its own names.',
-  audit: 'Reads only: each check is statements over all tenants with a time-out of its own.',
+    'One configuration for all hostnames; a name server that does not respond delays only its own hostnames.',
+  audit: 'Only reads: each check runs statements over all tenants with its own timeout.',
 };
 
-/** A sentence: nothing is shared. A list: item loops. `byItself`: how the loop keeps items apart without them. */
+/**
+ * Text: the reason why nothing is shared. List: item loops. `byItself`: how the loop isolates items without a runner.
+ */
 type LoopEntry = string | readonly string[] | { readonly byItself: string };

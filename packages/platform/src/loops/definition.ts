@@ -1,24 +1,24 @@
 import { backoffMs } from '../clock/index.ts';
-/** A loop over items of several tenants, clusters or nodes, and how much of the process one item may take. */
+/** A loop over items of several tenants, clusters or nodes, with the limits of one item. */
 export interface SharedLoop {
-  /** Names the loop in metrics, logs and the table of failing items. Static, and the same in every release. */
+  /** The name in metrics, logs and `loop_items`. It must stay the same in every release. */
   readonly name: string;
   /** The owners that share the loop: `organisations`, `clusters`, `storage nodes`. */
   readonly over: string;
-  /** One item's time. After it the item's signal aborts, its place is free and the item counts as failed. */
+  /** After this time the item's signal aborts, its slot is free and the item counts as failed. */
   readonly timeoutMs: number;
-  /** How many items of one process are under way at most. */
+  /** The maximum of items in progress per process. */
   readonly atOnce: number;
-  /** The wait after an item's first failure. It doubles with each further failure. */
+  /** The wait after an item's first failure. Each further failure doubles it. */
   readonly firstRetryMs: number;
   readonly maxRetryMs: number;
 }
 
-/** A loop without items of several owners: nothing in it can block a neighbour. */
+/** A loop without items of several owners, so no item can block another's. */
 export interface PrivateLoop {
   readonly name: string;
   readonly over: null;
-  /** The reason why no item of one tenant can hold back another's. */
+  /** The reason why no item of one tenant can block another's. */
   readonly because: string;
 }
 
@@ -29,8 +29,8 @@ export const loopDefaults = { timeoutMs: 60_000, atOnce: 8, firstRetryMs: 5_000,
 type SharedLoopOptions = Pick<SharedLoop, 'name' | 'over'> & Partial<SharedLoop>;
 
 /**
- * Declares a loop. Every loop of the product is declared by one call with a literal name: a test finds these calls in
- * the sources and requires a case with a poisoned item for each shared loop.
+ * Declares a loop with a literal name. A test finds these calls in the sources and requires a test with a failing item
+ * for each shared loop.
  */
 export function defineLoop(options: SharedLoopOptions): SharedLoop;
 export function defineLoop(options: PrivateLoop): PrivateLoop;
@@ -38,7 +38,7 @@ export function defineLoop(options: SharedLoopOptions | PrivateLoop): LoopDefini
   return options.over === null ? options : { ...loopDefaults, ...options };
 }
 
-/** The wait after the given number of failures in a row, without jitter. */
+/** The wait after `failures` consecutive failures, without jitter. */
 export function retryDelayMs(
   loop: Pick<SharedLoop, 'firstRetryMs' | 'maxRetryMs'>,
   failures: number,

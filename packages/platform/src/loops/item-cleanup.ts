@@ -4,13 +4,13 @@ import { countFailingItems, deleteStaleItems } from './loop-items.store.ts';
 
 const failing = gauge(
   'millrace_loop_items_failing',
-  'Items of a loop that failed and wait for their next attempt, by loop; every worker tells the same',
+  'Failed items that wait for their next attempt, by loop; every worker reports the same value',
 );
 
-/** An item that was due for so long and that nothing has taken is gone. */
+/** An item that was due for this long without being taken no longer exists. */
 const STALE_MS = 7 * 86_400_000;
 
-/** Reports how many items fail, and deletes those that are gone. Returns how many it deleted. */
+/** Reports the number of failing items, and deletes stale ones. Returns the number of deleted items. */
 export function createItemCleanup(db: Db, limit: number): () => Promise<number> {
   const reportedLoops = new Set<string>();
   return async () => {

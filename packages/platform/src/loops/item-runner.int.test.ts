@@ -30,8 +30,8 @@ const freeOf = async (items: string[]): Promise<string[]> => {
   return found.map(({ item }) => item);
 };
 
-describe('a runner with a database', () => {
-  it('postpones a failing item for every worker, and the query for work leaves it out', async () => {
+describe('createItemRunner with a database', () => {
+  it('postpones a failing item for every worker, and isItemAvailable excludes it', async () => {
     const work = async (item: string): Promise<void> => {
       if (item === 'bad') throw new Error('This item is bad.');
     };
@@ -50,12 +50,12 @@ describe('a runner with a database', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('gives each item to one of many workers at once, and leaves nothing behind', async () => {
+  it('gives each item to only one of several concurrent workers and leaves no rows', async () => {
     const items = Array.from({ length: 40 }, (_, index) => `item ${index}`);
     const started: string[] = [];
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
-    // Workers that have items, or have seen that none is left. One that looks after the release may take what is done already.
+    // Workers that have items or found none. A worker that queries after the release might take completed items again.
     const hasLooked = new Set<number>();
     const runs = Array.from({ length: 4 }, (_, nth) =>
       worker(true)
@@ -78,7 +78,7 @@ describe('a runner with a database', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('takes over an item of a worker that died once its claim has run out', async () => {
+  it('takes over an item of a dead worker once its claim has expired', async () => {
     const died = worker(true).run(['a'], { key, work: () => new Promise(() => undefined) });
     while ((await rows()).length === 0) await new Promise(setImmediate);
     const next = worker(true);
@@ -90,7 +90,7 @@ describe('a runner with a database', () => {
     await died;
   });
 
-  it('renews a claim that has run down while its item waited for a place, and leaves an item that was taken over', async () => {
+  it('renews an expiring claim of an item that waits for a slot, and skips an item that another worker took over', async () => {
     const started: string[] = [];
     const slow = { ...loop, atOnce: 1, timeoutMs: 60_000 };
     const releases: (() => void)[] = [];
@@ -105,7 +105,7 @@ describe('a runner with a database', () => {
     await clock.advance(50_000);
     releases[0]?.();
     while (started.length < 2) await new Promise(setImmediate);
-    // Without the renewal the claim of b would have run out by now.
+    // Without the renewal the claim of b would have expired by now.
     await clock.advance(50_000);
     expect(await freeOf(['b', 'c'])).toEqual(['c']);
     expect(await worker(true).run(['b', 'c'], { key, work: () => Promise.reject(new Error('bad')) })).toEqual(
@@ -121,7 +121,7 @@ describe('a runner with a database', () => {
     expect(await rows()).toMatchObject([{ item: 'c', failures: 1 }]);
   });
 
-  it('keeps an item from other workers while work that ignores the end of its time goes on', async () => {
+  it('keeps an item from other workers while its work ignores the deadline', async () => {
     let release: () => void = () => undefined;
     const hanging = new Promise<void>((resolve) => (release = resolve));
     const hung = worker(true).run(['a'], { key, work: () => hanging });
@@ -142,7 +142,7 @@ describe('a runner with a database', () => {
     });
   });
 
-  it('leaves the claim of another worker alone when its own has run out', async () => {
+  it('does not change the claim of another worker after its own has expired', async () => {
     const releases: (() => void)[] = [];
     const hold = () => new Promise<void>((resolve) => void releases.push(resolve));
     const first = worker(true).run(['a'], { key, work: hold });
@@ -158,7 +158,7 @@ describe('a runner with a database', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('keeps the failures of an item that is given back', async () => {
+  it('keeps the failure count of an item that is released untried', async () => {
     const runner = worker(true);
     await runner.run(['a'], { key, work: () => Promise.reject(new Error('bad')) });
     await clock.advance(50);
@@ -177,7 +177,7 @@ describe('a runner with a database', () => {
     expect(await freeOf(['a'])).toEqual(['a']);
   });
 
-  it('keeps items whose keys are longer than the column, and the query for work finds them', async () => {
+  it('stores keys that are longer than the column as a hash, and isItemAvailable finds them', async () => {
     const long = 'x'.repeat(300);
     const umlauts = 'ü'.repeat(100);
     await worker(false).run([long, umlauts], { key, work: () => Promise.reject(new Error('bad')) });
@@ -188,13 +188,13 @@ describe('a runner with a database', () => {
     expect(await rows()).toHaveLength(1);
   });
 
-  it('fails as a whole when a failure cannot be recorded, so that the loop waits', async () => {
+  it('fails the round if a failure cannot be recorded, so that the loop waits', async () => {
     const runner = createItemRunner({ ...loop, name: 'x'.repeat(101) }, { clock, log, db });
     const work = () => Promise.reject(new Error('bad'));
     await expect(runner.run(['a'], { key, work })).rejects.toThrow('loop_items_loop_check');
   });
 
-  it('logs a failure that cannot be recorded after the round has answered', async () => {
+  it('logs a failure that cannot be recorded after the round has returned', async () => {
     const warned: string[] = [];
     const recorder = { warn: (_: unknown, text: string) => void warned.push(text) };
     const named = { ...loop, name: 'x'.repeat(101) };
@@ -205,6 +205,6 @@ describe('a runner with a database', () => {
     await running;
     await clock.advance(1_000);
     await runner.settled();
-    expect(warned).toContain('a failure of an item could not be recorded');
+    expect(warned).toContain('failure of a loop item could not be recorded');
   });
 });

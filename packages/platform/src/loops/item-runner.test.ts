@@ -29,8 +29,8 @@ function harness(): {
 const hang = (): Promise<void> => new Promise(() => undefined);
 const key = (item: string): string => item;
 
-describe('an item runner', () => {
-  it('runs the other items when one throws, also before its first await', async () => {
+describe('createItemRunner', () => {
+  it('runs the other items if one throws, even before its first await', async () => {
     const { runner } = harness();
     const done: string[] = [];
     const report = await runner.run(['sync', 'async', 'a', 'b'], {
@@ -46,7 +46,7 @@ describe('an item runner', () => {
     expect(report).toEqual({ done: 2, failed: 2, skipped: 0 });
   });
 
-  it('frees the place of an item that hangs when its time is up, and aborts its signal', async () => {
+  it('frees the slot of a hanging item at its deadline and aborts its signal', async () => {
     const { runner, clock } = harness();
     const done: string[] = [];
     let aborted = false;
@@ -68,7 +68,7 @@ describe('an item runner', () => {
     expect(aborted).toBe(true);
   });
 
-  it('does not begin an item again whose earlier work still hangs', async () => {
+  it('does not start an item again while its earlier work still hangs', async () => {
     const { runner, clock } = harness();
     let started = 0;
     const once = () =>
@@ -87,7 +87,7 @@ describe('an item runner', () => {
     expect(started).toBe(1);
   });
 
-  it('answers after its patience and goes on beside items that are under way', async () => {
+  it('returns after maxWaitMs and runs further items beside those in progress', async () => {
     const { runner, clock } = harness();
     const done: string[] = [];
     const round = (items: string[]) =>
@@ -109,7 +109,7 @@ describe('an item runner', () => {
     expect(runner.free).toBe(2);
   });
 
-  it('postpones a failing item longer and longer, and logs each doubling once', async () => {
+  it('postpones a failing item with growing waits and logs each doubling once', async () => {
     const { runner, clock, logged } = harness();
     const attempts: number[] = [];
     let fails = true;
@@ -135,7 +135,7 @@ describe('an item runner', () => {
     expect(logged.map(({ failures }) => failures)).toEqual([1, 2, 3, 1]);
   });
 
-  it('begins no further item after the abort, and does not count aborted items as failures', async () => {
+  it('starts no further item after the abort and does not count aborted items as failures', async () => {
     const { runner, logged } = harness();
     const stopping = new AbortController();
     const started: string[] = [];
@@ -157,8 +157,8 @@ describe('an item runner', () => {
   });
 });
 
-describe('a batch', () => {
-  it.each([1, 2, 31, 500])('of %i items with a bad one does all the others', async (size) => {
+describe('runBatch', () => {
+  it.each([1, 2, 31, 500])('processes all other items of a batch of %i with one bad item', async (size) => {
     const { runner } = harness();
     const items = Array.from({ length: size }, (_, index) => `${index}`);
     const bad = `${size - 1}`;

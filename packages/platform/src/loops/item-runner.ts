@@ -19,34 +19,33 @@ import { runSplittingOnFailure } from './split-batch.ts';
 
 const failures = counter(
   'millrace_loop_item_failures_total',
-  'Items of a loop that failed and were postponed, by loop and by whether they failed or ran out of time',
+  'Items of a loop that failed and were postponed, by loop and kind (error or late)',
 );
 
 export interface ItemRunnerOptions {
-  /** Measures the time of items. The machine's unless given; what is kept in `db` goes by the clock of transactions. */
+  /** Measures the time of items. Defaults to the machine's clock; rows in `db` use the clock of transactions. */
   readonly clock?: Timer;
   readonly log: Pick<Logger, 'warn'>;
   /**
-   * Where failures are kept, so that all workers postpone an item and a query for work can leave it out. Without it they
-   * are kept in this process: for items that one process takes, such as its own connections.
+   * Stores failures, so that all workers postpone an item and a query for work can exclude it. Without it failures stay
+   * in memory, for items that only this process handles, such as its own connections.
    */
   readonly db?: Db;
-  /** Whether an item is claimed before its work. For loops whose query for work locks nothing. Needs `db`. */
+  /** Whether the runner claims an item before its work. For loops whose query locks nothing. Requires `db`. */
   readonly claims?: boolean;
-  /** From 0 up to 1; spreads the attempts of items that failed together. */
+  /** A number from 0 (inclusive) to 1 that spreads the retries of items that failed together. */
   readonly random?: () => number;
 }
 
 export interface ItemWork<T> {
-  /** The item's id within the loop. */
   key(item: T): string;
-  /** Must stop when the signal aborts. Work that does not stop keeps its key, but not its place. */
+  /** Must stop when the signal aborts. Work that does not stop blocks its key, but not its slot. */
   work(item: T, signal: AbortSignal): Promise<void>;
-  /** No further item is begun after this aborts; the signals of items under way abort too. */
+  /** After this aborts, no further item starts and the signals of items in progress abort. */
   readonly signal?: AbortSignal;
   /**
-   * How long `run` waits for items that are under way. After it they go on in their places and the next call runs
-   * beside them. Unless given, `run` waits until each has ended or its time is up.
+   * How long `run` waits for items in progress. After that they continue in their slots, and the next call runs beside
+   * them. By default `run` waits until each item has ended or timed out.
    */
   readonly maxWaitMs?: number;
 }
@@ -54,41 +53,41 @@ export interface ItemWork<T> {
 export interface BatchWork<T> {
   key(item: T): string;
   /**
-   * One transaction over the items: if it fails, it has changed nothing. It takes its rows itself (locks, guards), since
-   * parts of a batch run one after the other. The time-outs of the database bound it.
+   * One transaction over the items: if it fails, it has changed nothing. It locks or guards its rows itself, because
+   * parts of a batch run one after the other. Database timeouts limit it.
    */
   together(items: readonly T[]): Promise<void>;
 }
 
 export interface RunReport {
-  /** Items whose work succeeded before `run` answered. */
+  /** Items whose work succeeded before `run` returned. */
   readonly done: number;
   readonly failed: number;
-  /** Items left alone: postponed, claimed by another worker, or still under way from an earlier call. */
+  /** Items that were not started: postponed, claimed by another worker, or still in progress from an earlier call. */
   readonly skipped: number;
 }
 
 export interface ItemRunner {
-  /** Places that no item occupies: a query for work asks for no more items than this. */
+  /** Free slots, which limit the number of items that a query for work should return. */
   readonly free: number;
-  /** Runs each item by itself. */
+  /** Runs each item separately. */
   run<T>(items: readonly T[], work: ItemWork<T>): Promise<RunReport>;
   /**
-   * Runs a batch in one transaction, and if that fails in smaller and smaller ones: n items are tried together, then in
-   * about √n parts, then the failing parts item by item. A bad item costs its neighbours about 2√n further transactions.
+   * Runs a batch in one transaction, and if it fails in smaller ones: n items together, then in about √n parts, then
+   * the failing parts item by item. A bad item costs the others about 2√n further transactions.
    */
   runBatch<T>(items: readonly T[], work: BatchWork<T>): Promise<RunReport>;
-  /** Resolves when no item has a place. Work that ignored the end of its time is not waited for. */
+  /** Resolves when no item has a slot. Does not wait for work that ignored its deadline. */
   settled(): Promise<void>;
 }
 
 interface FailureState {
   readonly failures: number;
-  /** By the monotonic clock of this process; only for failures that are kept in it. */
+  /** By the monotonic clock, for failures in memory only. */
   readonly freeAtMs: number;
 }
 
-/** Items that may be begun, with their failures so far. */
+/** Items that may start, with their failure counts. */
 interface ClaimedBatch {
   readonly ready: readonly string[];
   readonly known: ReadonlyMap<string, number>;
@@ -96,7 +95,7 @@ interface ClaimedBatch {
 
 interface FailedItem {
   readonly key: string;
-  /** The key as the caller gave it. */
+  /** The caller's key. */
   readonly name: string;
   readonly failures: number;
 }
@@ -104,7 +103,7 @@ interface FailedItem {
 const failuresOf = (listed: readonly ItemState[]): ReadonlyMap<string, number> =>
   new Map(listed.filter(({ failures }) => failures > 0).map(({ item, failures }) => [item, failures]));
 
-/** Without those that are postponed. */
+/** Excludes postponed items. */
 function toClaimedBatch(listed: readonly ItemState[], keys: readonly string[], now: Date): ClaimedBatch {
   const postponed = new Set(listed.filter(({ freeAt }) => freeAt > now).map(({ item }) => item));
   return { ready: keys.filter((key) => !postponed.has(key)), known: failuresOf(listed) };
@@ -116,9 +115,9 @@ const MAX_PROBLEM_CHARS = 500;
 const isolation = 'read committed';
 
 /**
- * Runs work over items of several owners so that one of them never blocks the others. Each item is on its own: it has
- * a deadline, its exception ends only itself, and after a failure it is postponed with a growing wait, so that items
- * behind it come first. Failures are counted by loop, and logged once for each doubling of the wait.
+ * Runs work over items of several owners so that none blocks the others. Each item has a deadline, its exception ends
+ * only itself, and after a failure it is postponed with backoff, so that later items come first. Failures are counted
+ * by loop, and logged at each doubling of the wait.
  */
 export function createItemRunner(loop: SharedLoop, options: ItemRunnerOptions): ItemRunner {
   return new Runner(loop, options);
@@ -129,17 +128,17 @@ class Runner implements ItemRunner {
   readonly #options: ItemRunnerOptions;
   readonly #clock: Timer;
   readonly #failing = new Map<string, FailureState>();
-  /** Items whose work has not ended, also those that lost their place because their time was up. */
+  /** Items whose work has not ended, including those that lost their slot at the deadline. */
   readonly #running = new Set<string>();
-  /** Items in places. Each ends by its deadline at the latest. */
+  /** Items in slots. Each ends at its deadline at the latest. */
   readonly #placed = new Set<Promise<void>>();
   readonly #waiting: (() => void)[] = [];
-  /** Names the claims of this runner. */
+  /** Identifies the claims of this runner. */
   readonly #holder: string | null;
   #free: number;
 
   constructor(loop: SharedLoop, options: ItemRunnerOptions) {
-    if (options.claims === true && options.db === undefined) throw new TypeError('Claims are kept in a Db.');
+    if (options.claims === true && options.db === undefined) throw new TypeError('Claims require a Db.');
     this.#loop = loop;
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
@@ -186,20 +185,23 @@ class Runner implements ItemRunner {
     }
     await this.#withRetries(Promise.all(started), work.maxWaitMs);
     counts.hasAnswered = true;
-    // Only the record of a failure can get here: then nothing is known of the item, and the loop itself must wait.
+    // Only a failure that could not be recorded leads here. The state of the item is then unknown, so the loop must
+    // back off.
     if (counts.problems.length > 0) throw counts.problems[0];
     return { done: counts.done, failed: counts.failed, skipped: byKey.size - started.length };
   }
 
-  /** A failure that cannot be recorded fails the round; one of a round that has answered is at least logged. */
+  /** A failure that cannot be recorded fails the round. If the round has returned already, it is logged. */
   #unrecorded(counts: { problems: unknown[]; hasAnswered: boolean }, item: string, problem: unknown): void {
     counts.problems.push(problem);
     if (!counts.hasAnswered) return;
     const about = { err: problem, loop: this.#loop.name, item };
-    this.#options.log.warn(about, 'a failure of an item could not be recorded');
+    this.#options.log.warn(about, 'failure of a loop item could not be recorded');
   }
 
-  /** A claim that has run down while its item waited for a place is renewed; an item that another worker took over is left. */
+  /**
+   * Renews a claim that nearly expired while its item waited for a slot. False if another worker took the item over.
+   */
   async #isStillOwned(key: string, takenMs: number): Promise<boolean> {
     const { db } = this.#options;
     const waitedMs = this.#clock.monotonicMs() - takenMs;
@@ -252,7 +254,7 @@ class Runner implements ItemRunner {
     });
   }
 
-  /** Runs one item, and answers once it has ended or its time is up. Rejects only if a failure cannot be recorded. */
+  /** Runs one item until it ends or times out. Rejects only if a failure cannot be recorded. */
   async #one(
     {
       key,
@@ -264,7 +266,7 @@ class Runner implements ItemRunner {
   ): Promise<'done' | 'failed'> {
     const run = async (late: AbortSignal): Promise<void> => {
       const signal = stop === undefined ? late : AbortSignal.any([late, stop]);
-      // A tick later, so that work that throws before its first await is caught like any other.
+      // Deferred by a tick, so that work that throws before its first await is caught too.
       const running = Promise.resolve().then(() => work(signal));
       const end = (): void => void this.#running.delete(key);
       this.#running.add(key);
@@ -275,7 +277,7 @@ class Runner implements ItemRunner {
       await withDeadline(this.#clock, `An item of the loop "${this.#loop.name}"`, this.#loop.timeoutMs, run);
     } catch (error) {
       this.#leave();
-      // Work that was aborted because the process ends has not failed.
+      // Work that was aborted by a shutdown has not failed.
       if (stop?.aborted === true && !(error instanceof DeadlineError)) await this.#giveBack([key]);
       else await this.#postpone({ key, name, failures: failuresBefore + 1 }, error);
       this.#keepFromOthers(key);
@@ -286,7 +288,7 @@ class Runner implements ItemRunner {
     return 'done';
   }
 
-  /** Work that ignores the end of its time still runs here: no other worker begins the item beside it. */
+  /** Extends the claim while work ignores its deadline, so that no other worker starts the item concurrently. */
   #keepFromOthers(key: string): void {
     const { db, log } = this.#options;
     if (db === undefined || this.#holder === null || !this.#running.has(key)) return;
@@ -301,7 +303,10 @@ class Runner implements ItemRunner {
           if (isOwn) this.#clock.after(CLAIM_MARGIN_MS, again);
         },
         (error: unknown) => {
-          log.warn({ err: error, loop: this.#loop.name, item: key }, 'a hanging item could not be kept');
+          log.warn(
+            { err: error, loop: this.#loop.name, item: key },
+            'claim of a hanging loop item could not be extended',
+          );
           this.#clock.after(CLAIM_MARGIN_MS, again);
         },
       );
@@ -328,10 +333,7 @@ class Runner implements ItemRunner {
     const retryInMs = Math.round(wholeMs * (0.5 + random() * 0.5));
     failures.add(1, { loop: name, kind: error instanceof DeadlineError ? 'late' : 'error' });
     if (count === 1 || wholeMs > retryDelayMs(this.#loop, count - 1)) {
-      log.warn(
-        { err: error, loop: name, item: item.name, failures: count, retryInMs },
-        'an item of a loop failed',
-      );
+      log.warn({ err: error, loop: name, item: item.name, failures: count, retryInMs }, 'loop item failed');
     }
     if (db === undefined) {
       this.#failing.set(key, { failures: count, freeAtMs: this.#clock.monotonicMs() + retryInMs });
@@ -348,7 +350,7 @@ class Runner implements ItemRunner {
     await db.transaction({ name: 'give items back', isolation }, (tx) => releaseItems(tx, this.#held(keys)));
   }
 
-  /** An item that is gone is never run again and would be remembered for ever. */
+  /** Deletes failures of items that no longer exist, which would otherwise stay in memory forever. */
   #removeVanished(nowMs: number): void {
     for (const [key, { freeAtMs }] of this.#failing) {
       if (freeAtMs + 2 * this.#loop.maxRetryMs < nowMs) this.#failing.delete(key);

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { sql, type Expression, type RawBuilder } from 'kysely';
 import type { Reader, Tx } from '../db/index.ts';
 
-/** All SQL about items of loops: which of them failed or are claimed, and from when they may be taken again. */
+/** All SQL about loop items: which items failed or are claimed, and when they become available. */
 
 const MAX_ITEM_BYTES = 200;
 const DIGEST = 'sha256:';
 
-/** The key as the table has it: a key that is longer than the column is kept as its digest. `isItemAvailable` does the same. */
+/** The key in the table: a key longer than the column is stored as its digest. `isItemAvailable` does the same. */
 export function rowKeyOf(key: string): string {
   if (Buffer.byteLength(key) <= MAX_ITEM_BYTES) return key;
   return `${DIGEST}${createHash('sha256').update(key).digest('hex')}`;
@@ -20,8 +20,8 @@ export interface ItemState {
 }
 
 /**
- * The condition by which a query for work leaves out items that are claimed or postponed after a failure. `item` is the
- * column, qualified by its table and cast to text, that the runner's `key` answers.
+ * The condition that excludes claimed and postponed items from a query for work. `item` is the column with the runner's
+ * `key`, qualified by its table and cast to text.
  */
 export function isItemAvailable(
   loop: { readonly name: string },
@@ -51,7 +51,7 @@ export async function listItemStates(
   return rows.map(({ item, failures, free_at: freeAt }) => ({ item, failures, freeAt }));
 }
 
-/** Claims those of the items that are free, and answers them. Two workers never hold one item at once. */
+/** Claims the free items and returns them. Two workers never hold one item at once. */
 export async function claimItems(
   tx: Tx,
   loop: string,
@@ -61,7 +61,7 @@ export async function claimItems(
   if (items.length === 0) return [];
   const now = tx.clock.now();
   const until = new Date(now.getTime() + forMs);
-  // In one order everywhere, so that two workers that claim the same items wait for each other and never deadlock.
+  // A fixed order, so that two workers that claim the same items wait for each other instead of deadlocking.
   const rows = await sql<{ item: string }>`
     insert into loop_items (loop, item, failures, free_at, holder)
     select ${loop}, item, 0, ${until}, ${holder} from unnest(${[...items]}::text[]) as item order by item
@@ -70,23 +70,23 @@ export async function claimItems(
   return rows.rows.map(({ item }) => item);
 }
 
-/** Items of a loop as one runner knows them; `holder` is null for a runner that claims nothing. */
+/** Items of one runner; `holder` is null if the runner does not claim items. */
 export interface ClaimedItems {
   readonly loop: string;
   readonly items: readonly string[];
-  /** A row that another runner has claimed since is left alone. */
+  /** Rows that another runner has claimed since are not changed. */
   readonly holder: string | null;
 }
 
 const isClaimedByHolder = ({ loop, items, holder }: ClaimedItems) => sql<boolean>`
   loop = ${loop} and item = any (${[...items]}::text[]) and (${holder}::uuid is null or holder = ${holder}::uuid)`;
 
-/** Removes what is known of items that succeeded. */
+/** Deletes the rows of items that succeeded. */
 export async function deleteItems(tx: Tx, held: ClaimedItems): Promise<void> {
   await sql`delete from loop_items where ${isClaimedByHolder(held)}`.execute(tx.kysely);
 }
 
-/** Ends claims of items that were not tried. Their failures stay. */
+/** Releases claims of items that were not tried, and keeps their failure counts. */
 export async function releaseItems(tx: Tx, held: ClaimedItems): Promise<void> {
   await sql`delete from loop_items where ${isClaimedByHolder(held)} and failures = 0`.execute(tx.kysely);
   await sql`
@@ -94,7 +94,7 @@ export async function releaseItems(tx: Tx, held: ClaimedItems): Promise<void> {
   `.execute(tx.kysely);
 }
 
-/** Keeps the item from every worker for so long; false: another runner has claimed it. */
+/** Extends the claim by `forMs`; false if another runner has claimed the item. */
 export async function extendClaim(tx: Tx, held: ClaimedItems, forMs: number): Promise<boolean> {
   const until = new Date(tx.clock.nowMs() + forMs);
   const { numAffectedRows } = await sql`
@@ -108,7 +108,10 @@ export interface ItemFailure {
   readonly failures: number;
   readonly retryInMs: number;
   readonly problem: string;
-  /** Of the claim; null for a runner that claims nothing. A row that another runner has claimed since is left alone. */
+  /**
+   * The holder of the claim; null if the runner does not claim items. Rows that another runner claimed since are not
+   * changed.
+   */
   readonly holder: string | null;
 }
 
@@ -134,7 +137,7 @@ export async function saveFailure(tx: Tx, loop: string, failure: ItemFailure): P
     .execute();
 }
 
-/** Removes failures of items that nothing has taken since `before`: the item itself is gone. */
+/** Deletes failures of items that were not taken since `before`, because such items no longer exist. */
 export async function deleteStaleItems(tx: Tx, before: Date, limit: number): Promise<number> {
   const { rows } = await sql<{ item: string }>`
     delete from loop_items where (loop, item) in (
@@ -143,7 +146,6 @@ export async function deleteStaleItems(tx: Tx, before: Date, limit: number): Pro
   return rows.length;
 }
 
-/** How many items of each loop fail at present. */
 export async function countFailingItems(
   reader: Reader,
 ): Promise<readonly { readonly loop: string; readonly items: number }[]> {

@@ -1,8 +1,8 @@
 /**
- * Runs a batch in one go, and if that fails in smaller and smaller parts, so that one item that fails costs its
- * neighbours nothing. A batch of n items is tried whole, then in about √n parts, then the failing parts item by item: a
- * bad item costs about 2√n further attempts and three time-outs. `fail` gets each item that fails by itself.
- * `together` must be one transaction: a part that failed has changed nothing.
+ * Runs a batch as a whole, and if it fails in smaller parts, so that one bad item does not fail the others. n items run
+ * together, then in about √n parts, then the failing parts item by item: a bad item costs about 2√n further attempts
+ * and three timeouts. `fail` gets each item that fails alone. `together` must be one transaction, so that a failed part
+ * has changed nothing.
  */
 export async function runSplittingOnFailure<T>(
   items: readonly T[],

@@ -16,7 +16,7 @@ test.each([
   ['notices', null],
   ['Two <a@example.com> <b@example.com>', null],
   ['a@example.com, b@example.com', null],
-])('the sender %s is read as it was meant, or not at all', (text, parsed) => {
+])('parseEmailAddress parses %s unambiguously or returns null', (text, parsed) => {
   expect(parseEmailAddress(text)).toEqual(parsed);
 });
 
@@ -28,32 +28,32 @@ test.each([
   'a <b@example.com>',
   '@example.com',
   'a@',
-])('%j is not taken for one mailbox', (address) => {
+])('isSingleAddress rejects %j', (address) => {
   expect(isSingleAddress(address)).toBe(false);
 });
 
-test('a header is one line whoever wrote it', () => {
+test('oneLine removes line breaks from a header', () => {
   expect(oneLine('ends\r\nBcc: everyone@example.com\u2028')).toBe('ends Bcc: everyone@example.com');
 });
 
-describe('a failure', () => {
+describe('classifySmtpFailure', () => {
   test.each<[string, SmtpFailure, string]>([
-    ['an unknown mailbox', { message: 'no', responseCode: 550, command: 'RCPT TO' }, 'refused'],
-    ['a letter it does not like', { message: 'no', responseCode: 554, command: 'DATA' }, 'refused'],
+    ['an unknown recipient', { message: 'no', responseCode: 550, command: 'RCPT TO' }, 'refused'],
+    ['rejected content', { message: 'no', responseCode: 554, command: 'DATA' }, 'refused'],
     ['a full mailbox', { message: 'later', responseCode: 452, command: 'RCPT TO' }, 'deferred'],
     ['greylisting', { message: 'later', responseCode: 451, command: 'DATA' }, 'deferred'],
     ['a server that closes', { message: 'bye', responseCode: 421, command: 'RCPT TO' }, 'unavailable'],
-    ['a sender that is not ours', { message: 'no', responseCode: 553, command: 'MAIL FROM' }, 'unavailable'],
+    ['a rejected sender', { message: 'no', responseCode: 553, command: 'MAIL FROM' }, 'unavailable'],
     ['a wrong password', { message: 'no', responseCode: 535, command: 'AUTH PLAIN' }, 'unavailable'],
-    ['silence', { message: 'timeout', command: 'DATA' }, 'unavailable'],
-    ['nobody there', { message: 'connect ECONNREFUSED', command: 'CONN' }, 'unavailable'],
-  ])('%s counts against the letter only if it is about the letter', (_what, failure, kind) => {
+    ['a timeout', { message: 'timeout', command: 'DATA' }, 'unavailable'],
+    ['a refused connection', { message: 'connect ECONNREFUSED', command: 'CONN' }, 'unavailable'],
+  ])('classifies %s', (_what, failure, kind) => {
     expect(classifySmtpFailure(failure).kind).toBe(kind);
   });
 });
 
-describe('the URL of a server', () => {
-  test('says where it is and who we are, and nothing goes in the clear to another machine', () => {
+describe('smtpSettingsOf', () => {
+  test('reads host, port and login, and requires TLS for other machines', () => {
     expect(smtpSettingsOf('smtps://user:p%40ss@smtp.example.com')).toEqual({
       host: 'smtp.example.com',
       port: 465,
@@ -67,10 +67,10 @@ describe('the URL of a server', () => {
   });
 });
 
-describe('the settings', () => {
+describe('mailConfig', () => {
   const read = (env: Environment) => loadConfig([mailConfig], env).mail;
 
-  test('name a server and a sender, or neither', () => {
+  test('accepts a server and a sender, or neither', () => {
     expect(read({})).toEqual({ smtpUrl: null, from: null });
     const env = { MILLRACE_SMTP_URL: 'smtp://127.0.0.1', MILLRACE_MAIL_FROM: 'Cloud <notices@example.com>' };
     expect(read(env).from).toEqual({ name: 'Cloud', address: 'notices@example.com' });
@@ -81,7 +81,7 @@ describe('the settings', () => {
     [{ MILLRACE_MAIL_FROM: 'notices@example.com' }, 'MILLRACE_SMTP_URL'],
     [{ MILLRACE_SMTP_URL: 'http://u:hunter2@mail', MILLRACE_MAIL_FROM: 'a@b' }, 'MILLRACE_SMTP_URL'],
     [{ MILLRACE_SMTP_URL: 'smtp://u:hunter2@mail', MILLRACE_MAIL_FROM: 'us' }, 'MILLRACE_MAIL_FROM'],
-  ])('that are half done are refused by name and without the password', (env, name) => {
+  ])('rejects incomplete settings by name, without the password', (env, name) => {
     const thrown = (() => {
       try {
         return read(env);

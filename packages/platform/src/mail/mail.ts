@@ -1,42 +1,41 @@
-/** Letters to people, and what becomes of them. Pure. */
+/** Emails and the outcomes of sending them. Pure. */
 
-/** Somebody with a mailbox. */
 export interface EmailAddress {
   readonly name: string | null;
   readonly address: string;
 }
 
 export interface Email {
-  /** Without angle brackets. The same letter has the same one however often it is sent, so that receivers see a repeat. */
+  /** Without angle brackets. Stays the same for each attempt, so that receivers recognise a repeated email. */
   readonly messageId: string;
   readonly to: EmailAddress;
   readonly subject: string;
   readonly text: string;
   readonly html: string;
-  /** Beside those that every letter has. */
+  /** Additional headers. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 /**
- * What became of an attempt. `sent`: the server has taken it over. `refused`: it will never take this letter, so nobody
- * should try again. `deferred`: not now, for reasons of this letter or its mailbox. `unavailable`: the server takes
- * nothing from us at all at the moment, which says nothing about the letter.
+ * The outcome of an attempt. `sent`: the server accepted the email. `refused`: it will never accept this email, so do
+ * not retry. `deferred`: not now, because of this email or its recipient. `unavailable`: the server accepts no email at
+ * the moment, which does not count against the email.
  */
 export type SendOutcome =
   | { readonly kind: 'sent' }
   | { readonly kind: 'refused' | 'deferred' | 'unavailable'; readonly reason: string };
 
-/** Sends letters. Whoever holds one must not hold a transaction. */
+/** Sends emails. Must not be used inside a transaction. */
 export interface Mailer {
-  /** The mailbox that letters come from. */
+  /** The sender of all emails. */
   readonly from: EmailAddress;
-  /** Never throws for what servers do. */
+  /** Does not throw for errors of the server. */
   send(email: Email): Promise<SendOutcome>;
 }
 
 /**
- * One plain mailbox. Far fewer than mail allows, on purpose: nothing that could be read as two addresses, as a comment or
- * as another command.
+ * A single plain address. Stricter than the standard, so that no address can be read as two addresses, a comment or a
+ * command.
  */
 const plainAddress =
   /^[^\s@<>()[\]",;:\\\u0000-\u001f\u007f]{1,64}@[^\s@<>()[\]",;:\\\u0000-\u001f\u007f]{1,190}$/;
@@ -45,7 +44,7 @@ export function isSingleAddress(text: string): boolean {
   return plainAddress.test(text);
 }
 
-/** `Example Cloud <notices@example.com>`, or the address alone; null for anything else. */
+/** Parses `Example Cloud <notices@example.com>` or a plain address; null for other text. */
 export function parseEmailAddress(text: string): EmailAddress | null {
   const [, name = '', bracketed, bare] = /^(?:([^<>"]*)<([^<>]+)>|([^<>\s]+))$/.exec(text.trim()) ?? [];
   const address = bracketed ?? bare;
@@ -53,7 +52,7 @@ export function parseEmailAddress(text: string): EmailAddress | null {
   return { name: name.trim() === '' ? null : oneLine(name), address };
 }
 
-/** What stands in a header is one line, whoever wrote it. */
+/** Removes control characters, so that a header value has one line. */
 export function oneLine(text: string): string {
   return text
     .replaceAll(/[\u0000-\u001f\u007f\u2028\u2029]+/g, ' ')
@@ -65,12 +64,12 @@ export function domainOf({ address }: EmailAddress): string {
   return address.slice(address.lastIndexOf('@') + 1);
 }
 
-/** What is known of a failure of the connection to a server. */
+/** The details of an SMTP error. */
 export interface SmtpFailure {
   readonly message: string;
-  /** Of the three digits that the server answered with. */
+  /** The three-digit code of the server. */
   readonly responseCode?: number | undefined;
-  /** What it was asked; `MAIL FROM` and what comes before is about us, the rest about the letter. */
+  /** The command that failed. `MAIL FROM` and earlier ones concern us; later ones concern the email. */
   readonly command?: string | undefined;
 }
 
@@ -78,8 +77,8 @@ const messageErrorCommands: ReadonlySet<string> = new Set(['RCPT TO', 'DATA']);
 const REASON_LENGTH = 500;
 
 /**
- * Whose fault it is. A server that does not answer, does not let us in or does not like the sender would answer so to every
- * letter; only what it says of a mailbox or of the content counts against the letter.
+ * Decides whether the email or the server is the cause. A server that does not respond, rejects our login or our sender
+ * would do so for every email; only errors about the recipient or the content count against the email.
  */
 export function classifySmtpFailure({
   message,
@@ -88,7 +87,7 @@ export function classifySmtpFailure({
 }: SmtpFailure): Exclude<SendOutcome, { kind: 'sent' }> {
   const reason = oneLine(message).slice(0, REASON_LENGTH).toWellFormed();
   const isAboutMessage = command !== undefined && messageErrorCommands.has(command);
-  // 421: it is about to close, and 503: it lost track of the conversation. Neither is about what was asked.
+  // 421 means that the server is closing, 503 that the command order is wrong. Neither concerns the email.
   if (!isAboutMessage || responseCode === undefined || responseCode === 421 || responseCode === 503) {
     return { kind: 'unavailable', reason };
   }

@@ -18,8 +18,8 @@ async function startServer(options: Parameters<typeof startSmtpServer>[0] = {}) 
   return { smtp, mailer: createSmtpMailer({ url: smtp.url, from, timeoutMs: 20_000 }) };
 }
 
-describe('a letter', () => {
-  test('reaches its one mailbox as it was written, whatever stands in its headers', async () => {
+describe('mailer.send', () => {
+  test('delivers an email to its one recipient, whatever its headers contain', async () => {
     const { smtp, mailer } = await startServer({ withPassword: true });
     expect(await mailer.send(email)).toEqual({ kind: 'sent' });
     expect(smtp.emails).toHaveLength(1);
@@ -37,7 +37,7 @@ describe('a letter', () => {
     expect(received?.body).toContain('<p>In two hours.</p>');
   });
 
-  test('for more than one mailbox is refused before anybody is asked', async () => {
+  test('refuses several recipients without contacting the server', async () => {
     const { smtp, mailer } = await startServer();
     const to = { name: null, address: 'ada@example.com,eve@example.com' };
     expect(await mailer.send({ ...email, to })).toMatchObject({ kind: 'refused' });
@@ -50,21 +50,24 @@ describe('a letter', () => {
     ['DATA', 554, 'refused'],
     ['DATA', 452, 'deferred'],
     ['MAIL FROM', 553, 'unavailable'],
-  ] as const)('that is answered at %s with %i is %s, with what the server said', async (step, code, kind) => {
-    const { smtp, mailer } = await startServer();
-    smtp.refuse(step, { code, text: 'for a reason' });
-    expect(await mailer.send(email)).toEqual({ kind, reason: expect.stringContaining('for a reason') });
-  });
+  ] as const)(
+    'classifies a response at %s with %i as %s and returns the text of the server',
+    async (step, code, kind) => {
+      const { smtp, mailer } = await startServer();
+      smtp.refuse(step, { code, text: 'for a reason' });
+      expect(await mailer.send(email)).toEqual({ kind, reason: expect.stringContaining('for a reason') });
+    },
+  );
 });
 
-describe('a server', () => {
-  test('that cannot prove who it is gets neither a letter nor a password', async () => {
+describe('mailer.send to a faulty server', () => {
+  test('sends neither email nor password to a server with an untrusted certificate', async () => {
     const { smtp, mailer } = await startServer({ untrustedTls: true, withPassword: true });
     expect(await mailer.send(email)).toMatchObject({ kind: 'unavailable' });
     expect(smtp.emails).toEqual([]);
   });
 
-  test('that does not know us, is gone or says nothing is unavailable, and nothing is held against the letter', async () => {
+  test('returns unavailable if the server rejects the login, is down or does not respond', async () => {
     const { smtp } = await startServer({ withPassword: true });
     const outsider = createSmtpMailer({ url: smtp.url.replace('open', 'closed'), from, timeoutMs: 20_000 });
     expect(await outsider.send(email)).toMatchObject({ kind: 'unavailable' });

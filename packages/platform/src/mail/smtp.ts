@@ -11,17 +11,17 @@ import {
 } from './mail.ts';
 
 export interface SmtpOptions {
-  /** `smtps://user:password@host:465`, or `smtp://…`, which is made secure before anything is said. */
+  /** `smtps://user:password@host:465`, or `smtp://…`, which switches to TLS before login and content. */
   readonly url: string;
   readonly from: EmailAddress;
-  /** How long the server may be silent. */
+  /** The maximum time without a response of the server. */
   readonly timeoutMs?: number;
 }
 
 const TIMEOUT_MS = 20_000;
 const portOf = { smtp: 587, smtps: 465 } as const;
 
-/** What a URL says about a server. Only on this machine may letters and passwords travel in the clear. */
+/** Parses the URL of a server. TLS is optional only on this machine. */
 export function smtpSettingsOf(
   text: string,
 ): Pick<SMTPTransportOptions, 'host' | 'port' | 'secure' | 'requireTLS' | 'auth'> {
@@ -38,14 +38,14 @@ export function smtpSettingsOf(
   };
 }
 
-/** A connection for each letter: notices are few, and one that is kept open is one that is found dead. */
+/** Opens a connection per email: emails are rare, and an idle connection might be dead when it is needed. */
 export function createSmtpMailer({ url, from, timeoutMs = TIMEOUT_MS }: SmtpOptions): Mailer {
   const transport = createTransport({
     ...smtpSettingsOf(url),
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
-    // What letters say comes from tenants too: nothing in it is ever a file or an address to be fetched.
+    // Email content partly comes from tenants, so it must never be treated as a file or URL to load.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -53,7 +53,7 @@ export function createSmtpMailer({ url, from, timeoutMs = TIMEOUT_MS }: SmtpOpti
     from,
     send: async (email): Promise<SendOutcome> => {
       if (!isSingleAddress(email.to.address))
-        return { kind: 'refused', reason: 'The address is not one mailbox.' };
+        return { kind: 'refused', reason: 'The address is not a single email address.' };
       try {
         await transport.sendMail(toSmtpMessage(email, from));
         return { kind: 'sent' };
@@ -76,7 +76,7 @@ function toSmtpMessage({ messageId, to, subject, text, html, headers }: Email, f
     text,
     html,
     headers: {
-      // Tells programs that answer letters by themselves not to answer this one.
+      // Prevents automatic replies.
       'Auto-Submitted': 'auto-generated',
       ...headers,
     },
