@@ -1,14 +1,14 @@
-/** What machines write to their consoles, as text that can be kept and shown. Pure. */
+/** Cleans, merges and shortens console output of machines so that it can be stored and shown. Pure. */
 
-/** How much of a console is kept, in bytes of UTF-8. */
+/** Stored part of a console, in bytes of UTF-8. */
 export const CONSOLE_MAX_BYTES = 1_048_576;
 
-/** Colours and movements of the cursor, titles of windows, and whatever else begins with an escape. */
+/** Colours, cursor movements, window titles and all other escape sequences. */
 const escapeSequences = /\u001B(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001B]*(?:\u0007|\u001B\\)?|[ -/]*[0-~])?/gu;
-/** All that a terminal would obey but the end of a line and the tabulator; and what turns the order of text around. */
+/** Control characters except line feed and tab, and characters that change the text direction. */
 const controlCharacters = /(?![\n\t])\p{Cc}|\p{Bidi_Control}/gu;
 
-/** Text that a terminal can be shown without harm. Whoever rents a machine decides what it writes. */
+/** Makes text safe for terminals, because tenants control the output of their machines. */
 export function cleanConsole(text: string): string {
   return text
     .toWellFormed()
@@ -17,12 +17,12 @@ export function cleanConsole(text: string): string {
     .replaceAll(controlCharacters, '');
 }
 
-/** How much of the end of what is kept must be found again for it to be the same. */
+/** How much of the end of the stored text must occur in the new text to be recognised. */
 const ANCHOR_CHARS = 512;
 
 /**
- * What is kept and what was read now, as one. Some engines hand out everything each time and some only what is new, and
- * which of them it was shows in the text: where it holds the end of what is kept, it goes on from there.
+ * Merges stored and new output. Some engines return everything each time and some only new output: if the new text contains the
+ * end of the stored text, it continues from there.
  */
 export function mergeConsole(stored: string, read: string): string {
   if (stored === '') return read;
@@ -33,11 +33,11 @@ export function mergeConsole(stored: string, read: string): string {
 
 export interface ConsoleTail {
   readonly text: string;
-  /** Whether something before it was left out. */
+  /** Whether earlier text was left out. */
   readonly isCut: boolean;
 }
 
-/** The end of a text, at most so many bytes of UTF-8, beginning with a whole character. */
+/** The end of a text of at most `maxBytes` of UTF-8, starting with a whole character. */
 export function consoleTailOf(text: string, maxBytes: number): ConsoleTail {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= maxBytes) return { text, isCut: false };

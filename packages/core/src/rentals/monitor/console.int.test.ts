@@ -33,7 +33,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.drop());
 
-/** An engine that hands out what was written once. */
+/** An engine that returns each output only once. */
 class OnceConsole {
   #written = '';
   reads = 0;
@@ -80,8 +80,8 @@ const requestHere =
   ({ orgId, id }) =>
     refreshConsole(deps, orgId, id);
 
-describe('a console', () => {
-  it('is shown again to the second reader although the engine hands it out once', async () => {
+describe('console', () => {
+  it('is shown again to a second reader although the engine returns it once', async () => {
     const engine = new OnceConsole();
     const request = requestHere(depsOf(engine));
     engine.write('booting\r\n\u001B[32mready\u001B[0m\r\n');
@@ -97,7 +97,7 @@ describe('a console', () => {
     expect(await show(request, 7)).toMatchObject({ output: 'login: ', isCut: true });
   });
 
-  it('is read by one of those who ask at once, and shown whole to all', async () => {
+  it('is read by one of several concurrent requests and shown to all', async () => {
     const engine = new OnceConsole();
     const deps = depsOf(engine);
     engine.write('hello\n');
@@ -106,7 +106,7 @@ describe('a console', () => {
     expect(engine.reads).toBe(1);
   });
 
-  it('is kept to a mebibyte, the newest of it', async () => {
+  it('is stored up to the newest mebibyte', async () => {
     const engine = new OnceConsole();
     const request = requestHere(depsOf(engine));
     engine.write('old\n'.repeat(200_000));
@@ -119,10 +119,10 @@ describe('a console', () => {
     expect(isCut).toBe(true);
   });
 
-  it('of an engine that does not answer is what it said before, or comes later', async () => {
+  it('of an unreachable engine is the stored output, or 503 with a retry time if there is none', async () => {
     const engine = new OnceConsole();
     const request = requestHere(depsOf(engine));
-    engine.fails = new DriverError('unavailable', 'It is away.');
+    engine.fails = new DriverError('unavailable', 'The engine is unreachable.');
     await expect(show(request)).rejects.toMatchObject({
       reason: 'SERVICE_UNAVAILABLE',
       retryAfterSeconds: 5,
@@ -131,25 +131,25 @@ describe('a console', () => {
     engine.write('hello\n');
     const { readAt } = await show(request);
     await later();
-    engine.fails = new DriverError('unavailable', 'It is away.');
+    engine.fails = new DriverError('unavailable', 'The engine is unreachable.');
     expect(await show(request)).toEqual({ output: 'hello\n', isCut: false, readAt });
   });
 
-  it('of an engine without consoles is refused for what it is', async () => {
+  it('of an engine without consoles returns CONSOLE_NOT_SUPPORTED', async () => {
     const engine = new OnceConsole();
-    engine.fails = new DriverError('unsupported', 'It has none.');
+    engine.fails = new DriverError('unsupported', 'The engine has no consoles.');
     await expect(show(requestHere(depsOf(engine)))).rejects.toMatchObject({
       reason: 'CONSOLE_NOT_SUPPORTED',
     });
   });
 
-  it('of a machine that is not there yet is empty', async () => {
+  it('of a machine that does not exist yet is empty', async () => {
     const engine = new OnceConsole();
     engine.fails = new DriverError('not_found', 'No such machine.');
     expect(await show(requestHere(depsOf(engine)))).toMatchObject({ output: '', isCut: false });
   });
 
-  it('can be read although somebody died while reading it', async () => {
+  it('can be read after a reader crashed', async () => {
     const engine = new OnceConsole();
     engine.write('hello\n');
     await harness.rows(`insert into rental_consoles (rental_id, attempt, position, org_id, mode, reading_until)
@@ -158,7 +158,7 @@ describe('a console', () => {
     expect(await show(requestHere(depsOf(engine)))).toMatchObject({ output: 'hello\n' });
   });
 
-  it('is not found by others, nor by a key of the other mode', async () => {
+  it('returns 404 to other organisations and to keys of the other mode', async () => {
     const other = await harness.tenant();
     const request = requestHere(depsOf(new OnceConsole()));
     await expect(show(request, 1, other.orgId)).rejects.toMatchObject({ reason: 'RENTAL_NOT_FOUND' });
@@ -167,7 +167,7 @@ describe('a console', () => {
     });
   });
 
-  it('is forgotten a week after its rental has ended, and not before', async () => {
+  it('is deleted a week after its rental has ended, and not before', async () => {
     await show(requestHere(depsOf(new OnceConsole())));
     await harness.clock.advance(30 * DAY_MS);
     expect(await deleteOldConsoles(harness.db)).toBe(0);
@@ -177,7 +177,7 @@ describe('a console', () => {
     expect(await deleteOldConsoles(harness.db)).toBe(1);
   });
 
-  it('is asked for over NATS, and where no worker is there the answer is to come back later', async () => {
+  it('is requested over NATS, and fails with 503 if no worker responds', async () => {
     const nats = await connectTestNats();
     const subject = consoleSubject(testNames().natsPrefix, 1);
     const engine = new OnceConsole();
@@ -185,7 +185,7 @@ describe('a console', () => {
     const request = createConsoleRequester(nats, { subject, cell: 1 });
     await expect(show(request)).rejects.toMatchObject({ reason: 'SERVICE_UNAVAILABLE' });
     const server = serveConsoles({ ...depsOf(engine), nats, subject, log: quiet });
-    // The server knows of a subscription once it has answered anything after it.
+    // A reply after the subscription shows that the server has registered it.
     await nats.ping();
     expect(await show(request)).toMatchObject({ output: 'over there\n' });
     await server.stop();

@@ -23,11 +23,11 @@ import type { Rental, RentalMachine } from '../model/rental.ts';
 import { findRentalByWireId, findRental } from '../model/rentals.store.ts';
 
 /**
- * The console of a machine: the api asks the workers, who alone speak to engines, and one of them reads what is new into
- * the database. From there it is shown, so that it is shown again where the engine hands it out once.
+ * Reads consoles: the api asks the workers, because only they call engines, and a worker appends new output to the database.
+ * Output that an engine returns once can therefore be shown again.
  */
 
-/** `read`: what is kept is as new as can be had. `unsupported`: this engine has no consoles. */
+/** `read`: the stored output is up to date. `unsupported`: the engine has no consoles. */
 const outcomes = ['read', 'unsupported', 'unavailable'] as const;
 type ConsoleOutcome = (typeof outcomes)[number];
 
@@ -40,7 +40,7 @@ export function consoleSubject(prefix: string, cell: number): string {
 
 const isolation = 'read committed';
 
-// The worker's side.
+// Worker side.
 
 export interface ConsoleDeps {
   readonly db: Db;
@@ -48,13 +48,12 @@ export interface ConsoleDeps {
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
 }
 
-/** A worker answers within this, or somebody else may try. */
+/** After this time another worker may try. */
 const READ_LOCK_MS = 10_000;
 const READ_LOCK_POLL_MS = 100;
-/** What was read so lately is new enough: whoever asks all the time does not ask the engine each time. */
+/** Output this recent is returned without another call to the engine. */
 const MIN_READ_INTERVAL_MS = 1_000;
 
-/** Brings what is kept of a rental's console up to date. */
 export async function refreshConsole(
   deps: ConsoleDeps,
   orgId: OrgId,
@@ -87,7 +86,7 @@ async function readConsole(deps: ConsoleDeps, orgId: OrgId, machine: RentalMachi
       const driver = await drivers(machine.clusterId);
       return driver.consoleLog(machine, { maxBytes: CONSOLE_MAX_BYTES }, signal);
     }).catch((error: unknown) => {
-      // A machine that is not there yet has written nothing.
+      // A machine that does not exist yet has no output.
       if (isDriverError(error, 'not_found')) return '';
       throw error;
     });
@@ -108,7 +107,7 @@ function appendConsole(db: Db, orgId: OrgId, machine: ConsoleKey, read: string):
   });
 }
 
-/** Of several machines it is the first. */
+/** Of a gang, the console of the first machine is shown. */
 async function findConsoleMachine(db: Db, rental: Rental): Promise<RentalMachine | null> {
   const machines = await listMachines(db, rental.orgId, rental.id, 'all');
   const [first] = machines.filter(({ attempt }) => attempt === rental.attempt);
@@ -116,10 +115,10 @@ async function findConsoleMachine(db: Db, rental: Rental): Promise<RentalMachine
 }
 
 const QUEUE = 'rental-consoles';
-/** A subscription handles its messages one after the other. */
+/** A subscription handles one message at a time. */
 const SUBSCRIPTIONS = 8;
 
-/** Answers the api over NATS. Any number of workers may. */
+/** Serves requests of the api over NATS. Any number of workers may run this. */
 export function serveConsoles(
   deps: ConsoleDeps & {
     readonly nats: Pick<NatsClient, 'subscribe'>;
@@ -135,7 +134,7 @@ export function serveConsoles(
       const rentalId = parseId('rnt', request.rentalId);
       if (orgId === null || rentalId === null) return { outcome: 'unavailable' };
       const outcome = await refreshConsole(deps, orgId, rentalId).catch((error: unknown) => {
-        log.warn({ err: error, rentalId }, 'a console could not be read');
+        log.warn({ err: error, rentalId }, 'console could not be read');
         return 'unavailable';
       });
       return { outcome };
@@ -150,19 +149,19 @@ export function serveConsoles(
 
 const DELETE_BATCH = 500;
 
-/** Forgets consoles of rentals that ended as long ago as samples are kept. Answers how many. */
+/** Deletes consoles of rentals that ended before samples expire, and returns their number. */
 export function deleteOldConsoles(db: Db): Promise<number> {
   return db.transaction({ name: 'forget consoles', isolation }, (tx) =>
     deleteConsoles(tx, { before: samplesExpireBefore(tx.clock.now()), limit: DELETE_BATCH }),
   );
 }
 
-// The side of the api.
+// API side.
 
-/** Has a worker bring what is kept up to date. Rejects when none answers. */
+/** Asks a worker to update the stored output. Rejects if no worker responds. */
 export type RequestConsoleRead = (rental: Pick<Rental, 'id' | 'orgId' | 'mode'>) => Promise<ConsoleOutcome>;
 
-/** A little longer than a worker takes. */
+/** Slightly longer than the worker's limit. */
 const REQUEST_TIMEOUT_MS = READ_LOCK_MS + 2_000;
 
 export function createConsoleRequester(
@@ -211,9 +210,9 @@ export async function getConsole(
     machine === null || machine.state === 'gone' ? 'read' : await requestConsoleRead(request, rental);
   if (outcome === 'unsupported') throw new Fault('CONSOLE_NOT_SUPPORTED');
   const stored = machine === null ? null : await findConsole(db, orgId, machine);
-  // An engine that cannot be asked now keeps nobody from what it said before.
+  // While the engine is unreachable, the stored output is still shown.
   if (stored?.readAt == null && outcome === 'unavailable')
-    throw serviceUnavailable('The host of this rental does not answer.');
+    throw serviceUnavailable('The host of this rental does not respond. Try again in a few seconds.');
   const { text, isCut } = consoleTailOf(stored?.output ?? '', maxBytes);
   return { output: text, isCut: isCut || (stored?.isCut ?? false), readAt: stored?.readAt ?? now };
 }
@@ -222,7 +221,10 @@ async function requestConsoleRead(request: RequestConsoleRead, rental: Rental): 
   try {
     return await request(rental);
   } catch (error) {
-    throw serviceUnavailable('No worker answered, and only workers can read consoles.', error);
+    throw serviceUnavailable(
+      'The console could not be read because no worker responded. Try again in a few seconds.',
+      error,
+    );
   }
 }
 

@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { toUuid, type OrgId, type RentalId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 
-/** All SQL about what was read from the consoles of machines. */
+/** All SQL on stored console output. */
 
 export interface ConsoleKey {
   readonly rentalId: RentalId;
@@ -14,11 +14,11 @@ export interface ConsoleKey {
 
 export interface StoredConsole {
   readonly output: string;
-  /** Whether older output was left out. */
+  /** Whether older output was dropped. */
   readonly isCut: boolean;
-  /** When the engine was last asked; null: never. */
+  /** When the engine was last asked; null if never. */
   readonly readAt: Date | null;
-  /** Somebody is asking it until then at the latest. */
+  /** A reader may ask the engine until this time. */
   readonly readingUntil: Date | null;
 }
 
@@ -44,7 +44,7 @@ export async function findConsole(
   return { output: row.output, isCut: row.dropped, readAt: row.read_at, readingUntil: row.reading_until };
 }
 
-/** Takes the turn to ask the engine. False: somebody else has it, or had it lately enough. */
+/** Takes the right to ask the engine. False if another reader has it or has just used it. */
 export async function takeConsoleReadLock(
   tx: Tx,
   orgId: OrgId,
@@ -63,7 +63,7 @@ export async function takeConsoleReadLock(
   return rows.length === 1;
 }
 
-/** Locks what is kept, so that two who had the turn one after the other both add to it. */
+/** Locks the stored output, so that two consecutive readers both append to it. */
 export async function lockConsole(
   tx: Tx,
   orgId: OrgId,
@@ -77,7 +77,7 @@ export async function lockConsole(
   `.execute(tx.kysely);
 }
 
-/** Writes what is kept now and gives the turn back. */
+/** Stores the output and releases the right to read. */
 export async function saveConsole(
   tx: Tx,
   orgId: OrgId,
@@ -103,7 +103,7 @@ export async function releaseConsoleReadLock(
   `.execute(db.kysely);
 }
 
-/** Forgets what was read of rentals that ended before then, of all organisations: for workers. */
+/** Deletes output of rentals of all organisations that ended before `before`. */
 export async function deleteConsoles(
   tx: Tx,
   { before, limit }: { readonly before: Date; readonly limit: number },

@@ -10,7 +10,7 @@ import { sampleDueShards, type SamplingDeps } from './sampling.service.ts';
 
 const harness = await createRentalHarness();
 const tenant = await harness.tenant();
-// The driver of live rentals here is the mock, which reports the use of GPUs.
+// Live rentals use the mock driver here, which reports GPU utilisation.
 await harness.rows(`update providers set driver = 'mock'`);
 afterAll(() => harness.drop());
 
@@ -21,9 +21,9 @@ async function runningWith(idle: IdleRule): Promise<Rental> {
 }
 
 const asItIs = async (rental: Rental): Promise<Rental> =>
-  (await findRental(harness.db, rental.orgId, rental.id)) ?? expect.fail('It is gone.');
+  (await findRental(harness.db, rental.orgId, rental.id)) ?? expect.fail('The rental does not exist.');
 
-/** Samples machines that do nothing for so many rounds, as a worker does. */
+/** Samples idle machines for `rounds` rounds, like a worker. */
 async function watch(
   rounds: number,
   gpus: MachineMetrics['gpus'] = [{ pciAddress: '0000:10:00.0', utilisationPercent: 0 }],
@@ -54,10 +54,10 @@ async function watch(
   }
 }
 
-describe('an idle rule', () => {
+describe('idle rule', () => {
   const idle = { afterSeconds: 300, action: 'terminate' } as const;
 
-  it('is refused for a rental whose driver does not report the use of GPUs', async () => {
+  it('is rejected if the driver does not report GPU utilisation', async () => {
     await harness.rows(`update providers set driver = 'incus' where mode = 'live'`);
     await expect(harness.rent(tenant, 'live', { gpuCount: 1, idle })).rejects.toMatchObject({
       reason: 'IDLE_RULE_NOT_SUPPORTED',
@@ -65,21 +65,21 @@ describe('an idle rule', () => {
     await harness.rows(`update providers set driver = 'mock' where mode = 'live'`);
   });
 
-  it('is refused for bare metal, whatever its driver reports', async () => {
+  it('is rejected for bare metal with any driver', async () => {
     await expect(harness.rentMetal(tenant, { idle })).rejects.toMatchObject({
       reason: 'IDLE_RULE_NOT_SUPPORTED',
     });
   });
 
-  it('never acts on a rental whose GPUs are not reported', async () => {
+  it('never applies to a rental whose GPUs are not reported', async () => {
     const rental = await runningWith({ afterSeconds: 300, action: 'terminate' });
     await watch(12, null);
     expect(await asItIs(rental)).toMatchObject({ status: 'Running', task: null });
   });
 });
 
-describe('a rental that idles', () => {
-  it('is stopped and gives its GPUs back, and is left alone while it is off', async () => {
+describe('idle rental', () => {
+  it('is stopped with its GPUs released, and stays unchanged while off', async () => {
     const rental = await runningWith({ afterSeconds: 300, action: 'stop' });
     await watch(10);
     expect(await asItIs(rental)).toMatchObject({ power: 'on', task: null });
@@ -97,15 +97,15 @@ describe('a rental that idles', () => {
     expect(await asItIs(rental)).toMatchObject({ power: 'off', task: null });
   });
 
-  it('is ended where its rule says so, with the reason', async () => {
+  it('is terminated with a reason if its rule says so', async () => {
     const rental = await runningWith({ afterSeconds: 300, action: 'terminate' });
     await watch(11);
     const ended = await asItIs(rental);
-    expect(ended).toMatchObject({ status: 'Terminating', endReason: 'It idled for 300 seconds.' });
+    expect(ended).toMatchObject({ status: 'Terminating', endReason: 'The rental was idle for 300 seconds.' });
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('is left alone when its rule was changed since it was seen', async () => {
+  it('is left unchanged if its rule has changed since it was sampled', async () => {
     const rule = { afterSeconds: 300, action: 'terminate' } as const;
     const rental = await runningWith({ ...rule, afterSeconds: 86_400 });
     await watch(11);

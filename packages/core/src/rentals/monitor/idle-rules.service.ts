@@ -8,11 +8,11 @@ import type { IdleRental } from './sampling.service.ts';
 import { readIdleness } from './samples.store.ts';
 import { currentTerm } from '../money/terms.ts';
 
-const idleRulesDone = counter('millrace_rentals_idled_total', 'Idle rules that were carried out, by action');
+const idleRulesDone = counter('millrace_rentals_idled_total', 'Idle rules that were executed, by action');
 
 /**
- * Carries an idle rule out, by what the rental is now: a rule that was changed, a machine that was seen busy meanwhile, or
- * something else that is being done to it leaves it alone. A stop gives the GPUs back wherever that saves something.
+ * Executes an idle rule if it still applies under the rental's lock: the rule is unchanged, the rental is still idle, and no task
+ * is in progress. A stop releases the GPUs if that saves money.
  */
 export async function executeIdleRule(db: Db, { rentalId, orgId, rule }: IdleRental): Promise<void> {
   const isDone = await db.transaction(
@@ -25,7 +25,10 @@ export async function executeIdleRule(db: Db, { rentalId, orgId, rule }: IdleRen
         return false;
       const actor = rentalsActor;
       if (rule.action === 'terminate') {
-        await terminateView(tx, view, { actor, reason: `It idled for ${rule.afterSeconds} seconds.` });
+        await terminateView(tx, view, {
+          actor,
+          reason: `The rental was idle for ${rule.afterSeconds} seconds.`,
+        });
       } else {
         const release = currentTerm(terms).termType !== 'reserved' && isReleasable(rental);
         await stopRental(tx, view, { release, actor, because: 'idle' });

@@ -9,7 +9,7 @@ import { rentalWith } from '../view.fixture.ts';
 
 let nextWireId = 1_000;
 
-/** A rental that runs as far as the tables know, with a machine of 48 cores that no engine has. */
+/** Inserts rows of a running rental with a machine of 48 cores that no engine has. */
 export function insertRunningRental(
   harness: RentalHarness,
   tenant: Tenant,

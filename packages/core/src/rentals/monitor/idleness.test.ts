@@ -16,7 +16,7 @@ const START_MS = Date.UTC(2026, 0, 1);
 const second = (seconds: number): Date => new Date(START_MS + seconds * 1_000);
 const DAY_SECONDS = 86_400;
 
-/** A machine that has done what is said since it was switched on. */
+/** Counters of a machine since it was switched on. */
 function sample(seconds: number, fields: Partial<Sample> = {}): Sample {
   return {
     attempt: 1,
@@ -40,8 +40,8 @@ function after(...rounds: readonly (readonly Sample[])[]): Idleness {
   return seen ?? expect.fail('no round');
 }
 
-describe('a rental idles', () => {
-  it('from the first sample on for as long as none of its machines does anything', () => {
+describe('updateIdleness', () => {
+  it('counts from the first sample while no machine does anything', () => {
     const rounds = [0, 30, 60, 90].map((at) => [sample(at), sample(at, { position: 2 })]);
     expect(after(...rounds)).toMatchObject({ idleSince: second(0), sampledAt: second(90) });
   });
@@ -50,9 +50,9 @@ describe('a rental idles', () => {
     ['a tenth of a core', { cpuSeconds: 3 }],
     ['the network in', { networkInBytes: 300_000 }],
     ['the network out', { networkOutBytes: 300_000 }],
-    ['both together', { networkInBytes: 150_000, networkOutBytes: 150_000 }],
+    ['network in both directions', { networkInBytes: 150_000, networkOutBytes: 150_000 }],
     ['a GPU', { gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: 5 }] }],
-  ])('no longer once one of them uses %s', (_what, fields) => {
+  ])('restarts when a machine uses %s', (_what, fields) => {
     const rounds = [
       [sample(0), sample(0, { position: 2 })],
       [sample(30), sample(30, { position: 2, ...fields })],
@@ -63,35 +63,35 @@ describe('a rental idles', () => {
   it.each<[what: string, fields: Partial<Sample>]>([
     ['a little of a core', { cpuSeconds: 2.9 }],
     ['a little of the network', { networkInBytes: 299_000 }],
-    ['a GPU that only shows a picture', { gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: 4 }] }],
-  ])('although it uses %s', (_what, fields) => {
+    ['a GPU that only drives a display', { gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: 4 }] }],
+  ])('continues although the machine uses %s', (_what, fields) => {
     expect(after([sample(0)], [sample(30, fields)]).idleSince).toEqual(second(0));
   });
 
   it.each<[what: string, rounds: readonly (readonly Sample[])[]]>([
-    ['what happened in a gap is not known', [[sample(0)], [sample(121)]]],
-    ['it was switched on anew', [[sample(0, { cpuSeconds: 9 })], [sample(30, { cpuSeconds: 1 })]]],
-    ['it has other machines now', [[sample(0)], [sample(30, { attempt: 2 })]]],
-    ['its engine does not measure the processor', [[sample(0)], [sample(30, { cpuSeconds: null })]]],
-    ['its engine reports no GPUs', [[sample(0)], [sample(30, { gpus: null })]]],
+    ['after a gap between samples', [[sample(0)], [sample(121)]]],
+    ['after the machine was restarted', [[sample(0, { cpuSeconds: 9 })], [sample(30, { cpuSeconds: 1 })]]],
+    ['after the rental got other machines', [[sample(0)], [sample(30, { attempt: 2 })]]],
+    ['if the engine does not report CPU time', [[sample(0)], [sample(30, { cpuSeconds: null })]]],
+    ['if the engine reports no GPUs', [[sample(0)], [sample(30, { gpus: null })]]],
     [
-      'its engine does not report the use of a GPU',
+      'if the engine does not report the utilisation of a GPU',
       [[sample(0)], [sample(30, { gpus: [{ pciAddress: '0000:10:00.0', utilisationPercent: null }] })]],
     ],
-    ['its engine does not measure the network', [[sample(0)], [sample(30, { networkInBytes: null })]]],
-  ])('from then on only, where %s', (_what, rounds) => {
+    ['if the engine does not report network traffic', [[sample(0)], [sample(30, { networkInBytes: null })]]],
+  ])('restarts %s', (_what, rounds) => {
     const seen = after(...rounds);
     expect(seen.idleSince).toEqual(seen.sampledAt);
   });
 
-  it('as long as its rule says, counted to what was seen last and never to now', () => {
+  it('isIdleLongEnough counts up to the last sample, not up to now', () => {
     const rule = { afterSeconds: 300, action: 'stop' } as const;
     const rounds = (until: number) => Array.from({ length: until + 1 }, (_, round) => [sample(30 * round)]);
     expect(isIdleLongEnough(after(...rounds(9)), rule)).toBe(false);
     expect(isIdleLongEnough(after(...rounds(10)), rule)).toBe(true);
   });
 
-  it('never longer than it was watched, whatever was seen', () => {
+  it('never counts time before the first sample, for any samples', () => {
     const counted = fc.option(fc.nat(1_000_000), { nil: null });
     const anyRound = fc.record({ passed: fc.nat(400), cpuSeconds: counted, networkInBytes: counted });
     fc.assert(
@@ -106,15 +106,15 @@ describe('a rental idles', () => {
   });
 });
 
-describe('the ring of samples', () => {
-  it('has a part for each day that is kept, one for today and one for tomorrow, and no two days share one', () => {
+describe('sample partitions', () => {
+  it('exist for each retained day, today and tomorrow, without overlap', () => {
     const days = Array.from({ length: SAMPLE_PARTITIONS }, (_, day) =>
       samplePartitionOf(second((day - 7) * DAY_SECONDS)),
     );
     expect(new Set(days).size).toBe(SAMPLE_PARTITIONS);
   });
 
-  it('is read where the period lies, as far as it is kept', () => {
+  it('are read for the requested period, as far as it is retained', () => {
     const now = second(12 * 3_600);
     expect(samplePartitionsOf(second(0), second(3_600), now)).toEqual([samplePartitionOf(now)]);
     expect(samplePartitionsOf(second(-DAY_SECONDS), now, now)).toEqual([
@@ -127,7 +127,7 @@ describe('the ring of samples', () => {
     expect(samplePartitionsOf(second(-365 * DAY_SECONDS), second(-360 * DAY_SECONDS), now)).toEqual([]);
   });
 
-  it('forgets whole days only', () => {
+  it('expire as whole days', () => {
     expect(samplesExpireBefore(second(12 * 3_600))).toEqual(second(-7 * DAY_SECONDS));
   });
 });

@@ -2,27 +2,27 @@ import type { MachineMetrics } from '@millrace/compute';
 import { perSecond, secondsToMs, divideWithRemainder } from '@millrace/platform/money';
 import type { IdleRule } from '../model/rental.ts';
 
-/** What machines measure, and since when they idle. Pure. */
+/** Computes since when a rental is idle, and which partitions store its samples. Pure. */
 
 export interface MonitoringPolicy {
-  /** How often each machine is asked. */
+  /** Interval between samples of a machine. */
   readonly everyMs: number;
-  /** How long one machine, and all machines of a cluster in one round, may take to answer. */
+  /** Timeouts for one machine and for all machines of a cluster in one round. */
   readonly callTimeoutMs: number;
   readonly roundTimeoutMs: number;
-  /** How many machines of one cluster are asked at once. */
+  /** Concurrent calls per cluster. */
   readonly atOnce: number;
-  /** Two samples further apart say nothing of the time between them. */
+  /** Samples further apart say nothing about the time between them. */
   readonly longestGapMs: number;
   readonly idle: IdleThresholds;
 }
 
-/** A machine idles while it is below all of these. The processor counts in whole cores, not as a share of all of them. */
+/** A machine is idle while it is below all thresholds. CPU is counted in cores, not as a share of all cores. */
 export interface IdleThresholds {
   readonly cpuCores: number;
-  /** In and out together. */
+  /** Received and sent together. */
   readonly networkBytesPerSecond: number;
-  /** The busiest GPU. A GPU whose use is not reported counts as busy. */
+  /** Applies to the busiest GPU. A GPU without reported utilisation counts as busy. */
   readonly gpuPercent: number;
 }
 
@@ -35,13 +35,13 @@ export const defaultMonitoring: MonitoringPolicy = {
   idle: { cpuCores: 0.1, networkBytesPerSecond: 10_000, gpuPercent: 5 },
 };
 
-/** A machine at one moment. Null: not measured. */
+/** Metrics of a machine at one instant. Null: not measured. */
 export interface Sample extends MachineMetrics {
   readonly attempt: number;
   readonly position: number;
 }
 
-/** What the next sample is compared with. */
+/** The values with which the next sample is compared. */
 export interface SampleCounters {
   readonly attempt: number;
   readonly position: number;
@@ -52,14 +52,14 @@ export interface SampleCounters {
 
 export interface Idleness {
   readonly sampledAt: Date;
-  /** When it was last seen busy, or when watching began anew. */
+  /** When the rental was last busy, or when observation restarted. */
   readonly idleSince: Date;
   readonly counters: readonly SampleCounters[];
 }
 
 /**
- * What is known of a rental's idleness after one more sample of each of its machines. Whatever cannot be told counts as
- * busy: the first sample, a gap, a machine that was switched on anew, an engine that does not measure.
+ * Idleness after one more sample of each machine. Everything uncertain counts as busy: the first sample, a gap, a restarted
+ * machine, an engine that does not measure.
  */
 export function updateIdleness(
   before: Idleness | null,
@@ -110,7 +110,7 @@ function isIdleBetween(
   const cores = counterRate(then.cpuSeconds, now.cpuSeconds, passedMs);
   const network = counterRate(then.networkBytes, now.networkBytes, passedMs);
   if (cores === null || network === null) return false;
-  // Work may run on a GPU alone, so a GPU that reports nothing may be busy.
+  // Work can run on a GPU alone, so a GPU without a report may be busy.
   if (gpus === null) return false;
   const isEveryGpuIdle = gpus.every(
     ({ utilisationPercent: percent }) => percent !== null && percent < idle.gpuPercent,
@@ -118,29 +118,27 @@ function isIdleBetween(
   return cores < idle.cpuCores && network < idle.networkBytesPerSecond && isEveryGpuIdle;
 }
 
-/** What a counter gained each second. Null where one of the two is missing, or it began anew. */
+/** Increase of a counter per second. Null if a value is missing or the counter was reset. */
 function counterRate(then: number | null, now: number | null, passedMs: number): number | null {
   if (then === null || now === null || now < then) return null;
   return perSecond(now - then, passedMs);
 }
 
-/** Whether the rule is to be carried out by what was seen last. */
 export function isIdleLongEnough({ sampledAt, idleSince }: Idleness, rule: IdleRule): boolean {
   return sampledAt.getTime() - idleSince.getTime() >= secondsToMs(rule.afterSeconds);
 }
 
-/** So many days before today are kept. */
+/** Days before today whose samples are retained. */
 export const SAMPLE_DAYS = 7;
-/** The days of the ring: those, today, and the next one, which is emptied before it begins. */
+/** The retained days, today, and tomorrow, whose partition is emptied before the day starts. */
 export const SAMPLE_PARTITIONS = SAMPLE_DAYS + 2;
 const DAY_MS = 86_400_000;
 
-/** Which part of the ring a moment lies in. */
 export function samplePartitionOf(at: Date): number {
   return dayOf(at) % SAMPLE_PARTITIONS;
 }
 
-/** The parts of the ring that hold what is left of a period. */
+/** Partitions with the retained part of a period. */
 export function samplePartitionsOf(from: Date, until: Date, now: Date): readonly number[] {
   const first = Math.max(dayOf(from), dayOf(now) - SAMPLE_DAYS);
   const last = Math.min(dayOf(until), dayOf(now) + 1);
@@ -150,7 +148,6 @@ export function samplePartitionsOf(from: Date, until: Date, now: Date): readonly
   );
 }
 
-/** Samples from before this are forgotten. */
 export function samplesExpireBefore(now: Date): Date {
   return new Date((dayOf(now) - SAMPLE_DAYS) * DAY_MS);
 }

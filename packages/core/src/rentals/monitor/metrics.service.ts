@@ -38,10 +38,9 @@ export interface RentalMetrics {
 }
 
 const DEFAULT_PERIOD_MS = 3_600_000;
-/** Of all machines together. Each has a point in some thirteen series: five of the machine, one of each GPU. */
+/** Limit over all machines. Each has a point in about 13 series: five of the machine and one per GPU. */
 const BUCKETS_MAX = 2_000;
 
-/** What the machines of a rental measured over a period. */
 export async function readMetrics(db: Db, request: MetricsRequest, now: Date): Promise<RentalMetrics> {
   const { orgId, mode, wireId, stepSeconds } = request;
   const rental = await findRentalByWireId(db, orgId, mode, wireId);
@@ -81,7 +80,7 @@ export async function readMetrics(db: Db, request: MetricsRequest, now: Date): P
   };
 }
 
-/** Steps begin at multiples of their length, so that the same moment is in the same step whoever asks when. */
+/** Steps start at multiples of their length, so that a given instant is in the same step for every request. */
 function alignedPeriod(
   { from, until, stepSeconds }: Pick<MetricsRequest, 'from' | 'until' | 'stepSeconds'>,
   now: Date,
@@ -91,7 +90,7 @@ function alignedPeriod(
   const fromMs = from?.getTime() ?? untilMs - DEFAULT_PERIOD_MS;
   if (fromMs >= untilMs) {
     const issue = {
-      message: 'must be before until, and in the past',
+      message: 'must be before until and in the past',
       path: ['from'],
       code: 'invalid_period',
     };
@@ -104,7 +103,7 @@ function alignedPeriod(
 function requireBucketLimit(steps: number, stepSeconds: number): void {
   if (steps <= BUCKETS_MAX) return;
   const atLeast = stepSeconds * floorDivide(steps, BUCKETS_MAX);
-  const message = `gives ${steps} points, of which an answer holds ${BUCKETS_MAX}; use ${atLeast} or more, or a shorter period`;
+  const message = `results in ${steps} points, more than the limit of ${BUCKETS_MAX}; use ${atLeast} or more, or a shorter period`;
   throw new Fault('VALIDATION_FAILED', { issues: [{ message, path: ['stepSeconds'], code: 'too_small' }] });
 }
 
@@ -112,7 +111,7 @@ interface BucketGrid {
   readonly from: Date;
   readonly stepSeconds: number;
   readonly steps: number;
-  /** Of one machine the device need not be named. */
+  /** With one machine the device name needs no node. */
   readonly isSingle: boolean;
 }
 
@@ -163,7 +162,7 @@ function machineSeries(
   ];
 }
 
-/** Of the GPUs that the engine reported in this period. */
+/** Series of the GPUs that the engine reported in this period. */
 function gpuSeries(found: readonly GpuMetricBucket[], grid: BucketGrid): readonly Series[] {
   const reported = found.filter(({ percent }) => percent !== null);
   const byGpu = Map.groupBy(reported, ({ position, address }) =>

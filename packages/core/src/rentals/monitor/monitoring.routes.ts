@@ -13,7 +13,6 @@ export interface MonitoringRoutes {
   readonly requestConsole: RequestConsoleRead;
 }
 
-/** Tenants: what their machines measure, and what they write to their consoles. */
 export function serveMonitoring(routes: MonitoringRoutes): void {
   const { server, operations, db } = routes;
   server.serve(operations.getRentalMetrics, async ({ params, query, context }) => {

@@ -21,7 +21,7 @@ import { deleteOldConsoles } from './console.service.ts';
 import { readMetrics, type MetricsRequest } from './metrics.service.ts';
 import { expireSamples, sampleDueShards } from './sampling.service.ts';
 
-/** Rentals of a cell, those of them that are watched, and a week of what they measured. */
+/** Rentals of a cell, monitored rentals, and rentals with a week of samples. */
 const RENTALS = 20_000;
 const WATCHED = 640;
 const SAMPLED = 20;
@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-/** Sentences about statements whose cost grows with more than what they are about. */
+/** Lists statements whose cost grows with unrelated rows. */
 async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
   const client = await database.connect();
   const found: string[] = [];
@@ -93,8 +93,8 @@ const driver: ComputeDriver = new Proxy(
   },
 );
 
-describe('among twenty thousand rentals', () => {
-  it('a round of samples reads those that are watched', async () => {
+describe('with 20 000 rentals', () => {
+  it('a sampling round reads only monitored rentals', async () => {
     const { db } = database;
     const deps = { db, clock: systemClock, log: testLog('plans'), drivers: async () => driver };
     const onIdle = async (): Promise<void> => undefined;
@@ -102,14 +102,14 @@ describe('among twenty thousand rentals', () => {
     expect(await waste(() => sampleDueShards({ ...deps, onIdle }, signal))).toEqual([]);
   });
 
-  it('the metrics of one are read by its own samples, of the days that were asked for', async () => {
+  it('metrics of a rental read only its samples of the requested days', async () => {
     const now = new Date();
     expect(await waste(() => readMetrics(database.db, request, now))).toEqual([]);
     const from = new Date(now.getTime() - SECONDS_A_WEEK * 1_000);
     expect(await waste(() => readMetrics(database.db, { ...request, from }, now))).toEqual([]);
   });
 
-  it('what is too old is found without reading what is not', async () => {
+  it('expiry finds old rows without reading newer ones', async () => {
     const now = new Date();
     expect(await waste(() => deleteOldConsoles(databaseWithClock(database.db, now)))).toEqual([]);
     const stopwatch = startStopwatch();

@@ -11,9 +11,8 @@ import {
 } from './idleness.ts';
 import type { IdleRule } from '../model/rental.ts';
 
-/** All SQL about what machines of rentals measured. */
+/** All SQL on samples and idleness of rentals. */
 
-/** A machine that is to be asked. */
 export interface SampleTarget {
   readonly rentalId: RentalId;
   readonly orgId: OrgId;
@@ -25,7 +24,7 @@ export interface SampleTarget {
   readonly idle: IdleRule | null;
 }
 
-/** Those that nobody took up since then, marked as taken up now. Others pass over what one is just taking. */
+/** Claims shards that were not sampled since then. Concurrent workers skip locked shards. */
 export async function claimSampleShards(
   tx: Tx,
   request: { readonly unsampledSince: Date; readonly limit: number },
@@ -51,7 +50,7 @@ interface TargetRow {
   readonly idle_action: IdleRule['action'] | null;
 }
 
-/** Every machine of these shards that is on and wants to be watched, of all organisations: for workers. */
+/** Monitored machines of these shards that are on, of all organisations. */
 export async function readSampleTargets(
   reader: Reader,
   shards: readonly number[],
@@ -85,7 +84,7 @@ export interface RentalSample extends Pick<SampleTarget, 'rentalId' | 'orgId' | 
   readonly sample: Sample;
 }
 
-/** In one statement. A sample that is there already stays as it is. */
+/** One statement. Existing samples stay unchanged. */
 export async function insertSamples(tx: Tx, taken: readonly RentalSample[]): Promise<void> {
   const rows = taken.map(({ rentalId, orgId, mode, sample }) => ({
     slot: samplePartitionOf(sample.at),
@@ -110,7 +109,7 @@ export async function insertSamples(tx: Tx, taken: readonly RentalSample[]): Pro
   `.execute(tx.kysely);
 }
 
-/** What cannot be true was not measured: one engine that talks nonsense must not keep the others' samples out. */
+/** Implausible values count as not measured, so that one faulty engine cannot block the samples of others. */
 function plausibleOrNull(value: number | null): number | null {
   return value !== null && value >= 0 && value <= Number.MAX_SAFE_INTEGER ? value : null;
 }
@@ -132,7 +131,7 @@ interface IdlenessRow {
   readonly counters: unknown;
 }
 
-/** What is known of these rentals; those that were never watched are left out. */
+/** Rentals that were never sampled are missing from the result. */
 export async function readIdleness(
   reader: Reader,
   rentals: readonly Pick<SampleTarget, 'rentalId' | 'orgId'>[],
@@ -146,7 +145,7 @@ export async function readIdleness(
   return new Map(
     rows.map((row) => [
       fromUuid('rnt', row.rental_id),
-      // Written below and nowhere else.
+      // Only `saveIdleness` writes the counters.
       {
         sampledAt: row.sampled_at,
         idleSince: row.idle_since,
@@ -160,7 +159,7 @@ export interface RentalIdleness extends Pick<SampleTarget, 'rentalId' | 'orgId' 
   readonly idleness: Idleness;
 }
 
-/** In one statement. What somebody else saw later stays. */
+/** One statement. Newer rows of other workers stay unchanged. */
 export async function saveIdleness(tx: Tx, watched: readonly RentalIdleness[]): Promise<void> {
   const rows = watched.map(({ rentalId, orgId, mode, idleness }) => ({
     rental_id: toUuid(rentalId),
@@ -180,7 +179,7 @@ export async function saveIdleness(tx: Tx, watched: readonly RentalIdleness[]): 
   `.execute(tx.kysely);
 }
 
-/** Empties the parts of the ring whose day is over. Answers how many parts held something. */
+/** Empties partitions of past days, and returns the number that had rows. */
 export async function deleteOldSamples(
   tx: Tx,
   { before, limit }: { readonly before: Date; readonly limit: number },
@@ -188,7 +187,7 @@ export async function deleteOldSamples(
   let emptied = 0;
   const today = samplePartitionOf(tx.clock.now());
   for (let slot = 0; slot < SAMPLE_PARTITIONS; slot += 1) {
-    // The first that lies there is the oldest, since nothing is ever put before another: no need to read them all.
+    // Rows are only appended, so the first one is the oldest.
     const { rows } = await sql<{ at: Date }>`
       select at from rental_samples where slot = ${slot} limit 1
     `.execute(tx.kysely);
@@ -200,7 +199,7 @@ export async function deleteOldSamples(
   return emptied;
 }
 
-/** For a part that is in use again, because nobody emptied it in time. */
+/** For a partition that is in use again because it was not emptied in time. */
 async function deleteSampleRows(
   tx: Tx,
   { slot, before, limit }: { readonly slot: number; readonly before: Date; readonly limit: number },
@@ -221,7 +220,7 @@ export interface SeriesQuery {
   readonly longestGapMs: number;
 }
 
-/** One step of one machine. Null: nothing was measured in it. */
+/** One step of one machine. Null: not measured. */
 export interface MachineMetricBucket {
   readonly position: number;
   readonly step: number;
@@ -233,8 +232,8 @@ export interface MachineMetricBucket {
 }
 
 /**
- * Counters become rates between a sample and the one before it, if that is near enough and the counter has not begun
- * anew between them. A step has the mean of the samples that it ends with.
+ * Converts counters to rates between consecutive samples that are close enough and without a counter reset. A step has the mean
+ * of the samples that end in it.
  */
 export async function readMachineBuckets(
   reader: Reader,

@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.drop());
 
-/** What the machines measure, by the test. */
+/** Metrics that the test defines for each machine. */
 type Measured = Partial<MachineMetrics> | 'silent';
 const nothing: Omit<MachineMetrics, 'at'> = {
   cpuSeconds: 0,
@@ -39,7 +39,7 @@ const nothing: Omit<MachineMetrics, 'at'> = {
 function depsOf(measure: (externalId: string) => Measured, fields: Partial<SamplingDeps> = {}): SamplingDeps {
   const metrics = async ({ externalId }: { externalId: string }): Promise<MachineMetrics> => {
     const measured = measure(externalId);
-    if (measured === 'silent') throw new Error('It does not answer.');
+    if (measured === 'silent') throw new Error('The machine does not respond.');
     return { at: harness.clock.now(), ...nothing, ...measured };
   };
   const drivers: SamplingDeps['drivers'] = async (clusterId) =>
@@ -62,7 +62,7 @@ const taken = () =>
   );
 
 describe('sampling', () => {
-  it('asks machines that want it and are on, each once in 30 seconds however many workers there are', async () => {
+  it('samples monitored machines that are on, once per 30 seconds with any number of workers', async () => {
     const [watched, ruled] = [
       await insertRunningRental(harness, tenant, { monitoring: true }),
       await insertRunningRental(harness, tenant, { idle: { afterSeconds: 300, action: 'stop' } }),
@@ -83,7 +83,7 @@ describe('sampling', () => {
     expect(await taken()).toHaveLength(4);
   });
 
-  it('of machines that do not answer, or talk nonsense, keeps the others from nothing', async () => {
+  it('is not blocked by machines that do not respond or report implausible values', async () => {
     const mute = await insertRunningRental(harness, tenant, { monitoring: true });
     const mad = await insertRunningRental(harness, tenant, { monitoring: true });
     const sane = await insertRunningRental(harness, tenant, { monitoring: true });
@@ -101,7 +101,7 @@ describe('sampling', () => {
   });
 
   describe(failingLoop('sample machines'), () => {
-    it.each<ItemPoison>(['throws', 'hangs'])('whose engine %s does not delay the others', async (how) => {
+    it.each<ItemPoison>(['throws', 'hangs'])('whose engine %s does not delay other clusters', async (how) => {
       await insertRunningRental(harness, tenant, { monitoring: true });
       const other = await insertRunningRental(harness, tenant, { monitoring: true, mode: 'test' });
       const stuck = depsOf(() => ({}));
@@ -113,7 +113,7 @@ describe('sampling', () => {
       expect((await taken()).map((row) => row.rental_id)).toEqual([toUuid(other.id)]);
     });
 
-    it('is asked less and less often while it fails, and is sampled again after the cause is gone', async () => {
+    it('is sampled less often while it fails, and again after it recovers', async () => {
       const failing = await insertRunningRental(harness, tenant, { monitoring: true });
       const other = await insertRunningRental(harness, tenant, { monitoring: true, mode: 'test' });
       const sound = depsOf(() => ({}));
@@ -142,7 +142,7 @@ describe('sampling', () => {
 
   describe(failingLoop('keep samples'), () => {
     it.each<Poison>(['throws', 'times out'])(
-      'whose write %s does not keep samples of other organisations from being stored',
+      'whose write %s does not block samples of other organisations',
       async (how) => {
         const bad = await harness.tenant();
         const failing = await insertRunningRental(harness, bad, { monitoring: true });
@@ -167,7 +167,7 @@ describe('sampling', () => {
     );
   });
 
-  it('keeps samples for seven days and empties whole days after that, also after a long time without workers', async () => {
+  it('keeps samples for seven days and deletes whole days, also after a long time without workers', async () => {
     const rental = await insertRunningRental(harness, tenant, { monitoring: true });
     const deps = depsOf(() => ({}));
     for (let day = 0; day < 10; day += 1) {
@@ -186,7 +186,7 @@ describe('sampling', () => {
   });
 });
 
-describe('an idle rule', () => {
+describe('execution of idle rules', () => {
   const rule = { afterSeconds: 300, action: 'terminate' } as const;
   async function watch(rounds: number, deps: SamplingDeps): Promise<void> {
     for (let round = 0; round < rounds; round += 1) {
@@ -195,7 +195,7 @@ describe('an idle rule', () => {
     }
   }
 
-  it('is carried out once its rental has idled for so long, and not while it works', async () => {
+  it('happens after the idle time and not while the rental is busy', async () => {
     const lazy = await insertRunningRental(harness, tenant, { idle: rule });
     const busy = await insertRunningRental(harness, tenant, { idle: rule });
     const idled: IdleRental[] = [];
@@ -211,7 +211,7 @@ describe('an idle rule', () => {
     expect(idled).toEqual([{ rentalId: lazy.id, orgId, mode: 'live', rule }]);
   });
 
-  it('starts anew when nobody looked for a while, or its machine could not be asked', async () => {
+  it('restarts the idle time after a gap or a machine that does not respond', async () => {
     const rental: Rental = await insertRunningRental(harness, tenant, { idle: rule });
     const idled: IdleRental[] = [];
     let isSilent = false;
@@ -228,14 +228,14 @@ describe('an idle rule', () => {
     expect(idled.map(({ rentalId }) => rentalId)).toEqual([rental.id]);
   });
 
-  it('that cannot be carried out keeps no other from being', async () => {
+  it('is not blocked by a rule that fails', async () => {
     await insertRunningRental(harness, tenant, { idle: rule });
     await insertRunningRental(harness, tenant, { idle: rule });
     let tried = 0;
     const deps = depsOf(() => ({}), {
       onIdle: async () => {
         tried += 1;
-        throw new Error('It is being stopped already.');
+        throw new Error('The rental is already being stopped.');
       },
     });
     await watch(11, deps);
@@ -245,7 +245,7 @@ describe('an idle rule', () => {
 
 describe(failingLoop('carry out idle rules'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
-    'that %s does not delay the rules of other rentals, and is tried again later',
+    'that %s does not delay the rules of other rentals, and is retried',
     async (how) => {
       const rule = { afterSeconds: 300, action: 'stop' } as const;
       const bad = await insertRunningRental(harness, tenant, { idle: rule });
@@ -255,7 +255,7 @@ describe(failingLoop('carry out idle rules'), () => {
       const tried: string[] = [];
       let isHealed = false;
       const deps = depsOf(() => ({}), {
-        // In this test, only the deadlines of rules use this clock.
+        // Only the deadlines of rules use this clock here.
         clock: harness.clock,
         onIdle: ({ rentalId }) => {
           tried.push(rentalId);
@@ -286,10 +286,10 @@ describe(failingLoop('carry out idle rules'), () => {
   );
 });
 
-describe('the metrics of a rental', () => {
+describe('rental metrics', () => {
   const gpus = (percent: number | null) => [{ pciAddress: '0000:10:00.0', utilisationPercent: percent }];
 
-  it('are rates of counters, means of levels, and null where nothing was measured', async () => {
+  it('are rates of counters, means of levels, and null if not measured', async () => {
     const rental = await insertRunningRental(harness, tenant, { monitoring: true });
     let [cpuSeconds, received, ram] = [1_000, 5_000, 100];
     const deps = depsOf(() => ({
@@ -311,7 +311,7 @@ describe('the metrics of a rental', () => {
       got.series.map(({ name, points }) => [name, points.map(({ value }) => value)]),
     );
     expect(got).toMatchObject({ from, until: harness.clock.now(), stepSeconds: 60 });
-    // Twelve of its 48 cores; the first sample of all has none before it.
+    // 12 of 48 cores; the first sample has no predecessor.
     expect(shown).toEqual({
       'cpu.utilisation': [25, 25, null],
       'memory.used': [250, 450, null],
@@ -324,7 +324,7 @@ describe('the metrics of a rental', () => {
     expect(gpu?.device).toBe('0000:10:00.0');
   });
 
-  it('have no GPUs where the engine does not report them, and no rate over a restart or a gap', async () => {
+  it('omit GPUs that the engine does not report, and rates across a restart or gap', async () => {
     const rental = await insertRunningRental(harness, tenant, { monitoring: true });
     let cpuSeconds = 10_000;
     const deps = depsOf(() => ({ cpuSeconds, gpus: null }));
@@ -351,7 +351,7 @@ describe('the metrics of a rental', () => {
     expect(got.series.map(({ name }) => name)).not.toContain('gpu.utilisation');
   });
 
-  it('are the hour up to now unless said, and are refused in words where they would be too many', async () => {
+  it('default to the last hour, and are rejected above the point limit', async () => {
     const { wireId } = await insertRunningRental(harness, tenant, { monitoring: true });
     const request = { orgId: tenant.orgId, mode: 'live', wireId, stepSeconds: 60 } as const;
     const now = harness.clock.now();
@@ -367,7 +367,7 @@ describe('the metrics of a rental', () => {
     });
   });
 
-  it('are not found by others, nor by a key of the other mode', async () => {
+  it('return 404 to other organisations and to keys of the other mode', async () => {
     const { wireId } = await insertRunningRental(harness, tenant, { monitoring: true });
     const other = await harness.tenant();
     const now = harness.clock.now();

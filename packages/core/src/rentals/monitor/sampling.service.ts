@@ -33,7 +33,7 @@ export interface SamplingDeps {
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;
-  /** Carries an idle rule out. It looks at the rental again, which may have changed since it was sampled. */
+  /** Executes an idle rule after checking the rental again, which may have changed since it was sampled. */
   readonly onIdle: (rental: IdleRental) => Promise<void>;
   readonly policy?: MonitoringPolicy;
 }
@@ -47,9 +47,8 @@ const RENTAL_BATCH = 500;
 const isolation = 'read committed';
 
 /**
- * One round over the shards that are due: asks their machines what they measure, writes it down, and carries out idle
- * rules. Any number of workers may; each shard is taken up by one of them. Answers how many shards it took: while there
- * are as many as it takes, there may be more.
+ * Samples the machines of due shards, stores the samples and executes idle rules. Any number of workers may run this; each shard
+ * is claimed by one. Returns `busy` if more shards may be due.
  */
 export async function sampleDueShards(deps: SamplingDeps, signal: AbortSignal): Promise<'busy' | 'idle'> {
   const { db, policy = defaultMonitoring } = deps;
@@ -84,7 +83,7 @@ async function sampleShards(
   });
 }
 
-/** Takes, stores and judges the samples of one cluster, apart from other clusters. Returns the rentals that have idled. */
+/** Samples one cluster independently of others. Returns the rentals that have been idle long enough. */
 async function sampleCluster(
   deps: SamplingDeps,
   clusterId: ClusterId,
@@ -99,7 +98,7 @@ async function sampleCluster(
   );
 }
 
-/** Stores many rentals in one transaction. If that fails, tries smaller batches, and postpones only rentals that fail alone. */
+/** Stores many rentals in one transaction. If that fails, tries smaller batches and postpones only rentals that fail alone. */
 async function storeSamples(
   { db, clock, log }: SamplingDeps,
   samples: readonly RentalSample[],
@@ -129,10 +128,7 @@ async function storeSamples(
   return stored;
 }
 
-/**
- * Asks the machines of a cluster, several at once, and stops at the deadline of the round. Throws a failure only if no machine
- * has answered before it.
- */
+/** Samples machines concurrently until the deadline of the round. Throws only if no machine responded before the failure. */
 async function sampleMachines(
   deps: SamplingDeps,
   clusterId: ClusterId,
@@ -157,7 +153,7 @@ async function sampleMachines(
     });
   } catch (error) {
     if (found.length === 0) throw error;
-    log.warn({ err: error, clusterId, left: waiting.length }, 'machines of a cluster could not be sampled');
+    log.warn({ err: error, clusterId, left: waiting.length }, 'sampling of a cluster is incomplete');
   } finally {
     samplesCounter.add(found.length, { outcome: 'taken' });
     samplesCounter.add(targets.length - found.length, { outcome: 'missed' });
@@ -165,7 +161,7 @@ async function sampleMachines(
   return [...found];
 }
 
-/** Null: it could not be asked. That is nothing to be said of each machine. */
+/** Null if the machine did not respond. Not logged for each machine. */
 async function sampleMachine(
   { clock, policy = defaultMonitoring }: SamplingDeps,
   driver: ComputeDriver,
@@ -183,7 +179,7 @@ async function sampleMachine(
   }
 }
 
-/** For each rental with an idle rule, since when it has been idle. */
+/** Idleness of each rental with an idle rule. */
 async function computeIdleness(
   { db, policy = defaultMonitoring }: SamplingDeps,
   targets: readonly SampleTarget[],
@@ -197,7 +193,7 @@ async function computeIdleness(
   for (const [rentalId, machines] of Map.groupBy(ruled, (target) => target.rentalId)) {
     const [{ orgId, mode, idle: rule } = missingTarget(rentalId)] = machines;
     const seen = sampled.get(rentalId) ?? [];
-    // Of a rental some machines of which did not answer nothing is concluded.
+    // If some machines did not respond, nothing is concluded.
     if (rule === null || seen.length < machines.length) continue;
     const idleness = updateIdleness(
       before.get(rentalId) ?? null,
@@ -210,12 +206,12 @@ async function computeIdleness(
 }
 
 function missingTarget(rentalId: RentalId): never {
-  throw new Error(`Rental ${rentalId} was grouped without a machine.`);
+  throw new Error(`Rental ${rentalId} has no machine to sample.`);
 }
 
 const SAMPLE_DELETE_BATCH = 10_000;
 
-/** Empties what is older than samples are kept. Answers how many days it found. */
+/** Deletes expired samples, and returns the number of days found. */
 export function expireSamples(db: Db): Promise<number> {
   return db.transaction({ name: 'forget samples', isolation }, (tx) =>
     deleteOldSamples(tx, { before: samplesExpireBefore(tx.clock.now()), limit: SAMPLE_DELETE_BATCH }),
