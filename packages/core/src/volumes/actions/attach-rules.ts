@@ -9,15 +9,15 @@ import { Fault } from '@millrace/platform/fault';
 import type { LockedRental } from '../../rental-lookup/index.ts';
 import type { Volume, VolumeAction } from '../model/volume.ts';
 
-/** What may be done with a volume, and which rentals can have one. Pure: answered by the contract's tables. */
+/** Which actions a volume allows and which rentals can attach it, by the tables of the contract. */
 
-/** Refuses what the volume's status forbids. Whether it was asked for before is the caller's to see. */
+/** Refuses actions that the status forbids. The caller handles repeated requests. */
 export function requireVolumeAction(volume: Pick<Volume, 'status'>, action: VolumeAction): void {
   const decision = actionDecision(volumeStates, action, volume.status);
   if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
 }
 
-/** All that were asked for were found, have storage at all, are in the region, and run. */
+/** All requested rentals must exist, be bare metal in the volume's region, and run. */
 export function requireRentals(found: readonly LockedRental[], ids: readonly number[], region: string): void {
   if (found.length < new Set(ids).size) throw new Fault('RENTAL_NOT_FOUND');
   for (const rental of found) requireAttachable(rental, region);
@@ -30,7 +30,7 @@ export function requireAttachable(rental: Pick<LockedRental, 'kind' | 'region'>,
 }
 
 function requireRentalAction(status: string, action: RentalAction): void {
-  // The database knows no status that the contract does not.
+  // The database has only statuses of the contract.
   const decision = actionDecision(rentalStates, action, status as RentalState);
   if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
 }

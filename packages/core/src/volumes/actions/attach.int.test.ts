@@ -47,8 +47,8 @@ const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
   );
 
-describe('attaching', () => {
-  it('lets in the machines of all its rentals and nobody else, once for each', async () => {
+describe('attachVolume', () => {
+  it('admits exactly the machines of the attached rentals, and emits each attachment once', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const one = await harness.rental(tenant, { addresses: ['10.1.0.1', '10.1.0.2'] });
@@ -73,7 +73,7 @@ describe('attaching', () => {
     ]);
   });
 
-  it('is all or nothing, and says what is wrong', async () => {
+  it('attaches all rentals or none, with the reason of the refusal', async () => {
     const tenant = await harness.tenant();
     const outsider = await harness.tenant();
     const volume = await harness.active(tenant);
@@ -100,7 +100,7 @@ describe('attaching', () => {
     expect(clientsOf(volume)).toEqual([]);
   });
 
-  it('to a volume that is not active is refused by its status', async () => {
+  it('refuses a volume that is not active', async () => {
     const tenant = await harness.tenant();
     const rental = await harness.rental(tenant);
     const volume = await harness.create(tenant);
@@ -112,7 +112,7 @@ describe('attaching', () => {
     expect(await reasonOf(attach(tenant, volume, rental))).toBe('VOLUME_NOT_ACTIVE');
   });
 
-  it('while the rental ends leaves nothing attached, whoever comes first', async () => {
+  it('leaves nothing attached if the rental ends concurrently', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     for (let round = 0; round < 10; round += 1) {
@@ -137,8 +137,8 @@ describe('attaching', () => {
   });
 });
 
-describe('detaching', () => {
-  it('has the storage server refuse the machines, and leaves the others alone', async () => {
+describe('detachVolume', () => {
+  it('removes only the machines of the detached rental from the storage server', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const one = await harness.rental(tenant, { addresses: ['10.2.0.1'] });
@@ -152,7 +152,7 @@ describe('detaching', () => {
     expect(await reasonOf(detach(tenant, volume, one, two))).toBe('VOLUME_NOT_ATTACHED');
   });
 
-  it('must come before a deletion, which names who holds the volume', async () => {
+  it('is required before a deletion, which names the attached rental', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant);
@@ -166,7 +166,7 @@ describe('detaching', () => {
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
   });
 
-  it('of a rental that has ended is made up for, whoever forgot it', async () => {
+  it('happens automatically for a rental that ended without detaching', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.2.1.1'] });
@@ -187,8 +187,8 @@ describe('detaching', () => {
   });
 });
 
-describe('the machines of a rental', () => {
-  it('are let in by the addresses that they have now', async () => {
+describe('machines of an attached rental', () => {
+  it('are admitted by their present addresses', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.3.0.1'] });
@@ -204,7 +204,7 @@ describe('the machines of a rental', () => {
     expect(clientsOf(volume)).toEqual([]);
   });
 
-  it('that say an address which is none keep nobody else in or out', async () => {
+  it('with an invalid address do not affect other machines', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.3.2.1'] });
@@ -220,7 +220,7 @@ describe('the machines of a rental', () => {
     expect(clientsOf(volume)).toEqual(['10.3.2.2']);
   });
 
-  it('keep their addresses for as long as a silent backend may let them in', async () => {
+  it('keep their addresses while an unreachable backend may still admit them', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.3.1.1'] });
@@ -237,7 +237,7 @@ describe('the machines of a rental', () => {
     expect(await isAddressStillServed(harness.db, tenant.orgId, rental.id)).toBe(false);
   });
 
-  it('of a rental that moved are not held up by those that took their place', async () => {
+  it('of a rental that moved are not delayed by their replacements', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.3.3.1', '10.3.3.2'] });
@@ -256,7 +256,7 @@ describe('the machines of a rental', () => {
   });
 });
 
-describe('a rental that is ordered with storage', () => {
+describe('attachAtCreate', () => {
   const order = (
     tenant: Tenant,
     rental: InsertedRental,
@@ -276,7 +276,7 @@ describe('a rental that is ordered with storage', () => {
       );
     });
 
-  it('gets a volume that is there, if it is active and near', async () => {
+  it('attaches an existing volume that is active and in the region', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { status: 'Pending', addresses: ['10.4.0.1'] });
@@ -289,7 +289,7 @@ describe('a rental that is ordered with storage', () => {
     expect(await reasonOf(order(await harness.tenant(), rental, choice, null))).toBe('VOLUME_NOT_FOUND');
   });
 
-  it('gets a new one of any size, that is usable as soon as both are', async () => {
+  it('creates a new volume that is usable with the rental', async () => {
     const tenant = await harness.tenant();
     const rental = await harness.rental(tenant, { status: 'Pending', addresses: ['10.4.1.1'] });
     const choice = { isNew: true, label: 'fresh', sizeInGb: 300 } as const;
@@ -300,7 +300,7 @@ describe('a rental that is ordered with storage', () => {
     expect(volume === null ? [] : clientsOf(volume)).toEqual(['10.4.1.1']);
   });
 
-  it('needs the right to have volumes, and the money for it', async () => {
+  it('requires the volume scope and enough balance', async () => {
     const tenant = await harness.tenant();
     const rental = await harness.rental(tenant, { status: 'Pending' });
     const keyId = await harness.limitedKey(tenant, {}, ['rentals:write']);

@@ -16,9 +16,9 @@ import { emitVolumeEvent, bumpSpecVersion } from '../model/volume-transitions.ts
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { findVolume, lockVolume, saveVolume } from '../model/volumes.store.ts';
 
-/** Who may use a volume. The tables say it at once; the storage server is told right afterwards. */
+/** Attaches and detaches volumes. The rows change at once; the storage server is updated right afterwards. */
 
-/** The volume of the caller's own, in the mode of its key, with its lock held. Absent and foreign are alike. */
+/** Locks a volume of the caller in the mode of its key. Absent volumes and those of others give the same error. */
 export async function lockOwnVolume(tx: Tx, owner: TenantRef, wireId: number): Promise<Volume> {
   const found = await findVolume(tx, owner, wireId);
   const volume = found === null ? null : await lockVolume(tx, owner.orgId, found.id);
@@ -26,7 +26,7 @@ export async function lockOwnVolume(tx: Tx, owner: TenantRef, wireId: number): P
   return volume;
 }
 
-/** Refuses what may not happen to a volume that a rental has, and names the rentals. */
+/** Refuses actions on an attached volume and names the rentals. */
 export async function requireUnattached(tx: Tx, volume: Volume): Promise<void> {
   const holders = (await listAttachedRentals(tx, volume.orgId, [volume.id])).get(volume.id) ?? [];
   if (holders.length === 0) return;
@@ -46,7 +46,7 @@ export interface AttachmentRequest {
   readonly rentalIds: readonly number[];
 }
 
-/** Attaches to all of these rentals or to none. What is attached already stays so. Locks: organisation, rentals, volume. */
+/** Attaches to all of these rentals or to none. Idempotent. Lock order: organisation, rentals, volume. */
 export async function attachVolume(
   tx: Tx,
   call: CallContext,
@@ -56,7 +56,7 @@ export async function attachVolume(
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
   const requested = [...new Set(request.rentalIds)];
-  // Rentals are locked first, as whoever ends one does; whether there is such a volume is what the caller hears first.
+  // Rentals are locked first, as when a rental ends. A missing volume is reported before a missing rental.
   const rentals = await lockRentals(tx, orgId, key.mode, requested.filter(isWireId));
   const volume = await lockOwnVolume(tx, owner, request.storageVolumeId);
   requireVolumeAction(volume, 'attach');
@@ -73,7 +73,7 @@ export async function attachVolume(
   return rentalIds;
 }
 
-/** The same for a volume and rentals that were found fit, with their locks held. */
+/** For a volume and rentals that were checked and locked by the caller. */
 export async function attachRentals(
   tx: Tx,
   volume: Volume,
@@ -98,7 +98,7 @@ export async function attachRentals(
   return changed;
 }
 
-/** A machine that shares its address with another one cannot be let in: storage servers could not tell the two apart. */
+/** Storage servers identify machines by address, so a machine with a shared address cannot be admitted. */
 async function requireUnsharedAddresses(
   tx: Tx,
   volume: Pick<Volume, 'orgId'>,
@@ -108,12 +108,12 @@ async function requireUnsharedAddresses(
   if (shared === undefined) return;
   const { rentalWireId, address } = shared;
   throw new Fault('ATTACH_NOT_SUPPORTED', {
-    message: `Rental ${rentalWireId} cannot have a volume: another machine of the region that has or had a volume has the same private address, ${address}.`,
+    message: `Rental ${rentalWireId} cannot attach a volume: another machine of the region with a volume has the same private address, ${address}.`,
     suggestion: 'Attach the volume to another rental, or order a new rental with it.',
   });
 }
 
-/** Detaches from all of these rentals or from none. The storage server refuses them from then on. */
+/** Detaches from all of these rentals or from none. The storage server refuses their machines afterwards. */
 export async function detachVolume(
   tx: Tx,
   call: CallContext,
@@ -138,7 +138,7 @@ export async function detachVolume(
   return rentalIds;
 }
 
-/** Detaches from these rentals, or from all that have it, and tells so where any had it. */
+/** Detaches from these rentals, or from all, and emits an event if any was attached. */
 export async function detachRentals(
   tx: Tx,
   volume: Volume,

@@ -33,9 +33,8 @@ import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { countVolumes, insertTransition, insertVolume, isLabelTaken } from '../model/volumes.store.ts';
 
 /**
- * Accepts an order: a place on a storage node, the money for the first while, the volume's rows, and the rentals that are
- * to have it, in the caller's one transaction. Refused, it leaves nothing. `wireId` was taken before the transaction.
- * Locks: organisation, rentals, storage nodes, the volume, then the ledger.
+ * Accepts an order in the caller's transaction: place on a storage node, hold, rows and attachments, all or none.
+ * `wireId` was taken before the transaction. Lock order: organisation, rentals, storage nodes, volume, ledger.
  */
 export async function createVolume(
   tx: Tx,
@@ -52,7 +51,7 @@ export async function createVolume(
   return rentals.length === 0 ? volume : attachRentals(tx, volume, rentals, call.cause.actor);
 }
 
-/** The same for a caller that was admitted already, without a rental. With an origin, the volume is filled from a snapshot. */
+/** For an authorised caller, without rentals. With an origin, the volume is filled from a snapshot. */
 export async function acceptVolume(
   tx: Tx,
   call: CallContext,
@@ -108,10 +107,7 @@ export async function acceptVolume(
   return volume;
 }
 
-/**
- * Test keys have volumes in the mock region, and where they rent bare metal, which has no mock region; live keys everywhere else
- * that is configured.
- */
+/** Test keys use the mock region, and bare-metal regions because bare metal has no mock region. Live keys use all others. */
 async function requireStorageRegion(tx: Tx, mode: Mode, region: string): Promise<void> {
   const isMock = region === 'mock-region';
   if (isMock && mode === 'live') {
@@ -122,29 +118,29 @@ async function requireStorageRegion(tx: Tx, mode: Mode, region: string): Promise
   }
   if (mode === 'test' && !isMock && !(bareMetalRegions as readonly string[]).includes(region)) {
     throw new Fault('REGION_DISABLED', {
-      message: 'Test keys have volumes in mock-region and in the regions of bare metal.',
-      suggestion: 'Ask for mock-region, or use a live key.',
+      message: 'Test keys can create volumes only in mock-region and in the regions of bare metal.',
+      suggestion: 'Choose mock-region, or use a live key.',
     });
   }
   if (!(await isRegionServed(tx, mode, region))) {
     throw new Fault('REGION_DISABLED', {
-      message: 'No storage is offered in this region.',
-      suggestion: 'Choose a region in which volumes are offered, or ask the operator.',
+      message: 'This region has no storage for volumes.',
+      suggestion: 'Choose a region that offers volumes, or contact the operator.',
     });
   }
 }
 
-/** So many an organisation may have in each mode, those that are kept after their deletion included. */
+/** Limit per organisation and mode, including volumes in their retention. */
 const VOLUMES_MAX = 1_000;
 
 async function requireQuota(tx: Tx, owner: TenantRef): Promise<void> {
   if ((await countVolumes(tx, owner)) < VOLUMES_MAX) return;
   throw new Fault('QUOTA_EXCEEDED', {
-    message: `An organisation has ${VOLUMES_MAX} volumes at most, those that are kept after their deletion included.`,
+    message: `An organisation can have at most ${VOLUMES_MAX} volumes, including deleted volumes in their retention. Wait until some are purged, or contact the operator.`,
   });
 }
 
-/** Exact, since the organisation's turn is taken. What was deleted has given its label back. */
+/** Exact, because the organisation is locked. Deleted volumes do not keep their label. */
 export async function requireFreeLabel(tx: Tx, owner: TenantRef, label: string): Promise<void> {
   if (await isLabelTaken(tx, owner, label)) throw new Fault('VOLUME_LABEL_TAKEN');
 }
@@ -160,8 +156,8 @@ export async function requireWithinKeySpend(
 }
 
 /**
- * The same of what is added to a volume that is there. The key that made it pays, so its limits count; and another key may
- * add to it only what it might have beside its own: else a limit could be got around bit by bit.
+ * Checks an addition to an existing volume. The key that created the volume pays, so its limits count. The caller's key
+ * must also allow the addition; otherwise a limit could be evaded in small steps.
  */
 export async function requireWithinKeySpendOfVolume(
   tx: Tx,
@@ -184,7 +180,7 @@ async function placeVolume(tx: Tx, mode: Mode, { region, sizeGb }: VolumeOrder):
   const spot = chooseStorageNode(nodes, loads, sizeGb);
   if (spot === null) {
     throw new Fault('INSUFFICIENT_CAPACITY', {
-      message: 'No storage node of this region has room for a volume of this size right now.',
+      message: 'No storage node of this region has enough free space for this size.',
       suggestion: 'Try a smaller size or another region, or try again later.',
     });
   }
@@ -203,9 +199,9 @@ async function placeVolumeOnNode(
   if (spot === null) {
     throw new Fault('INSUFFICIENT_CAPACITY', {
       message: isOpen
-        ? 'The storage node of the snapshot has no room for a volume of this size right now. A snapshot is restored on its own node.'
-        : 'The storage node of the snapshot takes no new volumes right now. A snapshot is restored on its own node.',
-      suggestion: 'Try again later, or restore it into its own volume.',
+        ? 'The storage node of the snapshot has not enough free space for this size. A snapshot can be restored only on its own node.'
+        : 'The storage node of the snapshot accepts no new volumes right now. A snapshot can be restored only on its own node.',
+      suggestion: 'Try again later, or restore the snapshot into its own volume.',
     });
   }
   return spot;

@@ -4,7 +4,7 @@ import { bumpSpecVersion } from '../model/volume-transitions.ts';
 import type { Volume } from '../model/volume.ts';
 import { saveVolume } from '../model/volumes.store.ts';
 
-/** The backend has confirmed the new size: the volume has it, and costs by it, from now on. */
+/** The backend has confirmed the new size, so it is stored and billed from now on. */
 export async function applyGrowth(tx: Tx, volume: Volume): Promise<Volume> {
   const { growth } = volume;
   if (growth === null) return volume;
@@ -19,7 +19,7 @@ export async function applyGrowth(tx: Tx, volume: Volume): Promise<Volume> {
   });
 }
 
-/** It stays as large as it is, and what was set aside for more is given back. */
+/** The volume keeps its size, and the hold for the growth is released. */
 export async function cancelGrowth(tx: Tx, volume: Volume, why: string): Promise<Volume> {
   if (volume.growth === null) return volume;
   await releaseHold(tx, volume, volume.growth.holdId);

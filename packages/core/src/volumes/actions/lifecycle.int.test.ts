@@ -32,7 +32,7 @@ const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>
   );
 
 describe('a volume', () => {
-  it('is inactive with its money set aside until its backend serves it, and costs from then on', async () => {
+  it('is inactive with a hold until its backend serves it, and is billed from then on', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
     expect(volume).toMatchObject({ status: 'inactive', phase: 'provisioning', startedAt: null });
@@ -56,7 +56,7 @@ describe('a volume', () => {
     expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
   });
 
-  it('is kept for 72 hours after its deletion, is paid for until then, and is gone afterwards', async () => {
+  it('is kept and billed for 72 hours after its deletion, and then purged', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const deleted = await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
@@ -71,7 +71,7 @@ describe('a volume', () => {
     await harness.settle();
     expect(await harness.read(volume)).toBeNull();
     expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(false);
-    // However late it was noticed.
+    // The late purge does not change the price.
     expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(
       meteredTotal(rate(256), 72 * HOUR_MS),
     );
@@ -79,7 +79,7 @@ describe('a volume', () => {
     expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive', 'volume.deleted']);
   });
 
-  it('that is deleted twice answers the same, and is told and paid for once', async () => {
+  it('that is deleted twice emits one event and is billed once', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const both = await Promise.all(
@@ -92,7 +92,7 @@ describe('a volume', () => {
     expect(await typesOf(volume)).toEqual(['volume.active', 'volume.inactive']);
   });
 
-  it('that never was usable goes at once, and cost nothing', async () => {
+  it('that was never usable is purged at once without charge', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
@@ -102,7 +102,7 @@ describe('a volume', () => {
     expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(0n);
   });
 
-  it('that cannot be made within half an hour is given up, and cost nothing', async () => {
+  it('that cannot be provisioned within half an hour is purged without charge', async () => {
     const tenant = await harness.tenant();
     harness.backend.fault = { call: 'ensure', error: silence() };
     const volume = await harness.create(tenant);
@@ -116,7 +116,7 @@ describe('a volume', () => {
     expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBe(0n);
   });
 
-  it('of a test key costs nothing and is kept nowhere', async () => {
+  it('of a test key is free and has no data', async () => {
     const tenant = await harness.tenant(0);
     const volume = await harness.create(tenant, {}, { mode: 'test' });
     await harness.settle();
@@ -128,7 +128,7 @@ describe('a volume', () => {
     expect(await harness.read(volume)).toBeNull();
   });
 
-  it('is not there for keys of the other mode and for other organisations, whatever they ask', async () => {
+  it('is not found by keys of the other mode or of other organisations', async () => {
     const tenant = await harness.tenant();
     const outsider = await harness.tenant();
     const live = await harness.active(tenant);
@@ -155,8 +155,8 @@ describe('a volume', () => {
   });
 });
 
-describe('an order of a volume', () => {
-  it('of a test key is kept on mock storage in a region of bare metal, where its bare metal is', async () => {
+describe('createVolume', () => {
+  it('places a volume of a test key on mock storage in a bare-metal region', async () => {
     const tenant = await harness.tenant(1);
     const volume = await harness.create(tenant, { region: otherRegion }, { mode: 'test' });
     await harness.settle();
@@ -168,7 +168,7 @@ describe('an order of a volume', () => {
     expect(node).toEqual({ name: 'mock' });
   });
 
-  it('is refused where there is no storage, no price, no money, no room, and leaves nothing', async () => {
+  it('is refused without storage, price, balance or capacity, and leaves no rows', async () => {
     const tenant = await harness.tenant(1);
     const before = await harness.balance(tenant.orgId);
     expect(await reasonOf(harness.create(tenant, { region: 'mock-region' }))).toBe('REGION_DISABLED');
@@ -199,7 +199,7 @@ describe('an order of a volume', () => {
     expect(await reasonOf(harness.create(tenant, {}, { keyId: reader }))).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('gets an address that no other volume of the node has, however many come at once', async () => {
+  it('gives concurrent volumes of a node different addresses', async () => {
     const tenants = await Promise.all(Array.from({ length: 8 }, () => harness.tenant()));
     const volumes = await Promise.all(tenants.map((tenant) => harness.create(tenant)));
     expect(new Set(volumes.map(({ vip }) => vip)).size).toBe(8);
@@ -209,7 +209,7 @@ describe('an order of a volume', () => {
 });
 
 describe('a label', () => {
-  it('is one volume’s alone until that is deleted, also for those who come at once', async () => {
+  it('belongs to one volume until its deletion, also with concurrent requests', async () => {
     const tenant = await harness.tenant();
     const orders = await Promise.all(
       [1, 2, 3].map(() => reasonOf(harness.create(tenant, { label: 'datasets' }))),
@@ -229,7 +229,7 @@ describe('a label', () => {
   });
 });
 
-/** The money of these tenants was given without a payment, which the auditor names too. */
+/** Ignores the finding that the money of these tenants has no payment. */
 async function auditFindings(tenant: Tenant): Promise<readonly string[]> {
   const report = await runAudit(harness.db, { kind: 'organisation', orgId: tenant.orgId });
   if (report === null) throw new Error('The organisation was not audited.');
@@ -239,7 +239,7 @@ async function auditFindings(tenant: Tenant): Promise<readonly string[]> {
 }
 
 describe('maxUsd', () => {
-  it('keeps the data for the whole retention, unpaid, if no worker looked while the limit was reached', async () => {
+  it('keeps the data for the whole retention, unpaid, if no worker ran while the limit was reached', async () => {
     const tenant = await harness.tenant();
     const cap = nanoUsd(rate(256) * 100n);
     const volume = await harness.active(tenant, { maxUsd: cap });
@@ -249,7 +249,7 @@ describe('maxUsd', () => {
       phase: 'leaving',
       endReason: 'Its maxUsd is reached.',
     });
-    // A quarter of the hundred hours that the limit pays for is what its data is kept for.
+    // The retention is a quarter of the hundred hours that the limit pays for.
     await harness.clock.advance(24 * HOUR_MS);
     await harness.settle();
     expect(harness.backend.volumes.has(toUuid(volume.id))).toBe(true);
@@ -260,7 +260,7 @@ describe('maxUsd', () => {
     expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBeLessThanOrEqual(cap);
   });
 
-  it('ends a volume before it costs more, its retention included, however late that is noticed', async () => {
+  it('ends a volume before it exceeds the limit, retention included, however late a worker runs', async () => {
     const tenant = await harness.tenant();
     const cap = nanoUsd(rate(256) * 100n);
     for (const lateMs of [0, 500 * HOUR_MS]) {

@@ -18,11 +18,11 @@ import { volumeResourceOf, volumesActor, type Volume, type VolumeChanges } from 
 import { saveVolume } from '../model/volumes.store.ts';
 
 /**
- * How a volume is frozen, thawed and ended, whoever wants it. What it costs changes in the same transaction. Where its
- * backend is silent the status stays `unknown`, and shows what became of it once the backend answers.
+ * Freezes, unfreezes and ends volumes, and changes their billing in the same transaction. While the backend is
+ * unreachable the status stays `unknown`; it changes when the backend responds.
  */
 
-/** The tenant deletes a volume. Its data is kept for the retention, as far as that can be paid. Deleting again answers the same. */
+/** The data is kept for the retention, as far as it can be paid. Idempotent. */
 export async function deleteVolume(tx: Tx, call: CallContext, wireId: number): Promise<Volume> {
   const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
@@ -42,7 +42,7 @@ export async function deleteVolume(tx: Tx, call: CallContext, wireId: number): P
   return left;
 }
 
-/** A restore that is being done must not lose its source, nor its target. Both end by themselves, at their deadline at the latest. */
+/** A restore in progress must not lose its source or target. It ends at its deadline at the latest. */
 async function requireNoRestore(tx: Tx, volume: Volume): Promise<void> {
   const { restore, phase } = volume;
   if (phase === 'live' && restore !== null && tx.clock.now() < restore.by) {
@@ -58,13 +58,13 @@ async function requireNoRestore(tx: Tx, volume: Volume): Promise<void> {
 interface VolumeEnd {
   readonly reason: string;
   readonly actor: Actor;
-  /** When its data goes, where that is known; else it is kept for the retention. */
+  /** When the data is deleted, if known; otherwise after the usual retention. */
   readonly purgeAt?: Date;
-  /** How late the end was noticed. The data is kept that much longer at no charge. */
+  /** How late the end was noticed. The data is kept that much longer without charge. */
   readonly lateMs?: number;
 }
 
-/** Nobody may use it any more, and its data goes at the end of its retention. One that never was usable has none. */
+/** Ends the use of a volume; its data is deleted after the retention. A volume that was never usable has no retention. */
 export async function startRetention(tx: Tx, volume: Volume, end: VolumeEnd): Promise<Volume> {
   const now = tx.clock.now();
   const endReason = end.reason.slice(0, REASON_MAX);
@@ -82,9 +82,9 @@ export async function startRetention(tx: Tx, volume: Volume, end: VolumeEnd): Pr
   return left;
 }
 
-/** When the data is purged: at the end of the paid retention, plus the delay with which the end was noticed. */
+/** The end of the paid retention, plus the delay with which the end was noticed. */
 async function retainedUntil(tx: Tx, volume: Volume, now: Date, end: VolumeEnd): Promise<Date> {
-  // What is frozen is kept over what was set aside already, and for no longer than that.
+  // A frozen volume already uses the money held for its retention and gets no more.
   if (volume.phase === 'frozen' && volume.purgeAt !== null) return volume.purgeAt;
   const { purgeAt, lateMs = 0 } = end;
   const from = purgeAt !== undefined && purgeAt < now ? purgeAt : now;
@@ -98,7 +98,7 @@ function retentionMsOf({ purgeAt }: VolumeEnd, now: Date): number {
   return purgeAt === undefined ? RETENTION_MS : Math.max(0, purgeAt.getTime() - now.getTime());
 }
 
-/** The money for it has ended: it is kept over what was set aside for that, and may go on when there is more. */
+/** Stops the use of a volume without money. Its data is kept while the hold lasts; with new money the volume continues. */
 export async function freezeVolume(tx: Tx, volume: Volume, because: 'balance' | 'budget'): Promise<Volume> {
   const now = tx.clock.now();
   const given = await cancelPendingChanges(tx, volume);
@@ -117,7 +117,7 @@ export async function freezeVolume(tx: Tx, volume: Volume, because: 'balance' | 
   return frozen;
 }
 
-/** It goes on if the wallet can pay for it again. Null: it cannot. */
+/** Null if the wallet cannot pay for the volume. */
 export async function unfreezeVolume(tx: Tx, volume: Volume): Promise<Volume | null> {
   if (!(await resumeVolumeBilling(tx, volume))) return null;
   const now = tx.clock.now();
@@ -136,10 +136,7 @@ export async function unfreezeVolume(tx: Tx, volume: Volume): Promise<Volume | n
   return thawed;
 }
 
-/**
- * Its data is deleted from now on, and nothing after `at` is paid for, however long that takes. Whatever still has it is
- * detached.
- */
+/** Deletes the data and detaches all rentals. Time after `at` is not billed, however long the deletion takes. */
 export async function purgeVolume(
   tx: Tx,
   volume: Volume,
@@ -168,7 +165,7 @@ export async function purgeVolume(
   return purging;
 }
 
-/** Growths, snapshots and restores that were not done yet are not asked for any more. */
+/** Cancels growth, snapshots and restores that are not done yet. */
 async function cancelPendingChanges(tx: Tx, volume: Volume): Promise<Volume> {
   for (const snapshot of await listSnapshots(tx, volume)) {
     if (snapshot.status !== 'creating') continue;
@@ -180,7 +177,7 @@ async function cancelPendingChanges(tx: Tx, volume: Volume): Promise<Volume> {
   return saveVolume(tx, volume, { growth: null, ...expireRestore(volume, tx.clock.now()) });
 }
 
-/** `active` becomes `inactive`; what is inactive stays so, and what is unknown is until its backend answers. */
+/** `active` becomes `inactive`; `unknown` stays until the backend responds. */
 async function deactivateVolume(
   tx: Tx,
   volume: Volume,

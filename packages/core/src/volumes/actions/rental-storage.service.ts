@@ -17,9 +17,9 @@ import { lockStorageNodes } from '../model/storage-nodes.store.ts';
 import { volumeResourceOf } from '../model/volume.ts';
 import { findVolume, lockVolume, lockVolumesOfRental, saveVolume } from '../model/volumes.store.ts';
 
-/** What rentals ask of volumes, in the transactions in which they change themselves. */
+/** Operations on volumes that rentals call in their own transactions. */
 
-/** The storage that a rental is ordered with: a volume that is there, or a new one. */
+/** Storage of a rental order: an existing volume or a new one. */
 export type StorageChoice =
   | { readonly isNew: false; readonly id: number }
   | { readonly isNew: true; readonly label: string; readonly sizeInGb: number };
@@ -32,8 +32,8 @@ export interface AttachingRental {
 }
 
 /**
- * Takes the locks that attaching will need, where the rental is still to be accepted: they come before those of hosts and
- * of the ledger. What names no volume is told so here, whether or not there is room for the rental.
+ * Takes the locks for attaching before those of hosts and the ledger. A missing volume is reported here, even without
+ * capacity for the rental.
  */
 export async function lockStorage(
   tx: Tx,
@@ -51,8 +51,8 @@ export async function lockStorage(
 }
 
 /**
- * In the transaction that accepts the rental, whose rows are there. The volume must be active and in the rental's region;
- * a new one is made there and is usable as soon as both are.
+ * Runs in the transaction that accepts the rental, after its rows. An existing volume must be active and in the
+ * rental's region; a new one is created there.
  */
 export async function attachAtCreate(
   tx: Tx,
@@ -83,27 +83,27 @@ export async function attachAtCreate(
   });
 }
 
-/** At the accepted end of a rental, or where it failed, in its transaction: whatever it had is detached. */
+/** Runs in the transaction that ends or fails the rental. */
 export async function detachRental(tx: Tx, orgId: OrgId, rentalId: RentalId, actor: Actor): Promise<void> {
   for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
     await detachRentals(tx, volume, [rentalId], actor);
   }
 }
 
-/** The rental's machines have (other) private addresses: the client lists of its volumes must follow. */
+/** The private addresses of the rental's machines changed, so the client lists of its volumes must be sent again. */
 export async function bumpSpecVersionsOfRental(tx: Tx, orgId: OrgId, rentalId: RentalId): Promise<void> {
   for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
     await saveVolume(tx, volume, bumpSpecVersion(volume, tx.clock.now()));
   }
 }
 
-/** The storage that a rental was ordered with. `failed` and `ready` never change again. */
+/** The storage that a rental was ordered with. `failed` and `ready` are final. */
 export type OrderedStorage =
   | { readonly state: 'ready' }
   | { readonly state: 'pending' }
   | { readonly state: 'failed'; readonly why: string };
 
-/** Whether the volumes that a rental was ordered with can be used. A rental is not started, nor billed, without them. */
+/** Whether the ordered volumes are usable. A rental is neither started nor billed before. */
 export async function readOrderedStorage(
   reader: Reader,
   orgId: OrgId,
@@ -122,7 +122,7 @@ export type AttachedVolume = Omit<AttachedVolumeRow['volume'], 'id'> & {
   readonly attachedRentalIds: readonly number[];
 };
 
-/** The volumes that each of these rentals has, as its records show them. A rental without any is not in it. */
+/** The attached volumes of each rental, as rental records show them. Rentals without volumes are missing. */
 export async function readAttachedVolumesOf(
   reader: Reader,
   orgId: OrgId,

@@ -39,7 +39,7 @@ const contentOf = ({ id }: Volume): string | undefined => harness.backend.conten
 async function findings({ tenant }: RestoreBase): Promise<readonly string[]> {
   const report = await runAudit(harness.db, { kind: 'organisation', orgId: tenant.orgId });
   if (report === null) throw new Error('The organisation was not audited.');
-  // The money of these tenants was given without a payment.
+  // The money of these tenants has no payment.
   return findingsOf(report, 'error')
     .map(({ check }) => check)
     .filter((check) => check !== 'top_up_has_payment');
@@ -53,7 +53,7 @@ interface RestoreBase {
   readonly snapshotId: SnapshotId;
 }
 
-/** A volume that held `old` when its snapshot was taken, and holds `new`. */
+/** A volume with content `old` at the time of its snapshot and `new` now. */
 async function createBase(tenant?: Tenant, order: Partial<VolumeOrder> = {}): Promise<RestoreBase> {
   const who = tenant ?? (await harness.tenant());
   const volume = await harness.active(who, order);
@@ -88,7 +88,7 @@ function inPlace({ tenant, volume, snapshotId }: RestoreBase) {
 }
 
 describe('restoring a snapshot into a new volume', () => {
-  it('makes a volume with the old content on the same node, which costs from when it is active', async () => {
+  it('creates a volume with the old content on the same node, billed from when it is active', async () => {
     const base = await createBase();
     const before = await harness.balance(base.tenant.orgId);
     const made = await intoNew(base);
@@ -120,7 +120,7 @@ describe('restoring a snapshot into a new volume', () => {
     expect(await findings(base)).toEqual([]);
   });
 
-  it('takes a larger size and refuses one below that of the snapshotted volume', async () => {
+  it('accepts a larger size and refuses one below that of the snapshotted volume', async () => {
     const base = await createBase(undefined, { sizeGb: 512 });
     expect(await reasonOf(intoNew(base, { sizeGb: 256 }))).toBe('VALIDATION_FAILED');
     const made = await intoNew(base, { sizeGb: 1_024 });
@@ -128,14 +128,14 @@ describe('restoring a snapshot into a new volume', () => {
     expect(await harness.read(made)).toMatchObject({ status: 'active', sizeGb: 1_024 });
   });
 
-  it('counts the size that the volume had when the snapshot was taken, not the one that it has now', async () => {
+  it('uses the size of the volume when the snapshot was taken, not the present one', async () => {
     const base = await createBase();
     await harness.run((tx) => updateVolume(tx, base.tenant.call(), base.volume.wireId, { sizeInGb: 768 }));
     await harness.settle();
     expect(await intoNew(base)).toMatchObject({ sizeGb: 256 });
   });
 
-  it('is refused without balance, beyond the limits of the key, and below a minute of maxUsd, and leaves nothing', async () => {
+  it('is refused without balance, beyond the limits of the key and below a minute of maxUsd, and leaves no rows', async () => {
     const base = await createBase();
     const count = async () =>
       (await harness.rows(`select 1 from volumes where org_id = '${toUuid(base.tenant.orgId)}'`)).length;
@@ -147,7 +147,7 @@ describe('restoring a snapshot into a new volume', () => {
     expect(await count()).toBe(1);
   });
 
-  it('is refused where the node of the snapshot has no room, whatever room other nodes have', async () => {
+  it('is refused if the snapshot’s node has no capacity, even if other nodes have', async () => {
     const base = await createBase(await harness.tenant(1_000_000));
     const { nodeId } = base.volume;
     await harness.rows(`update storage_nodes set capacity_gb = 300 where id = '${toUuid(nodeId)}'`);
@@ -158,7 +158,7 @@ describe('restoring a snapshot into a new volume', () => {
     }
   });
 
-  it('is given up, costs nothing and emits an event if the node does not have the snapshot', async () => {
+  it('fails without charge and emits an event if the node does not have the snapshot', async () => {
     const base = await createBase();
     harness.backend.snapshotContents.delete(`${toUuid(base.volume.id)}/${toUuid(base.snapshotId)}`);
     const made = await intoNew(base);
@@ -169,7 +169,7 @@ describe('restoring a snapshot into a new volume', () => {
     expect(await findings(base)).toEqual([]);
   });
 
-  it('is given up at its deadline where the node goes on failing, while other volumes of the node go on', async () => {
+  it('fails at its deadline if the node keeps failing, while other volumes of the node work', async () => {
     const base = await createBase();
     harness.backend.fault = { call: 'restore', error: new DriverError('failed', 'It cannot be copied.') };
     const made = await intoNew(base);
@@ -181,7 +181,7 @@ describe('restoring a snapshot into a new volume', () => {
     expect(await harness.read(made)).toBeNull();
   });
 
-  it('works from a deleted volume whose data is still kept', async () => {
+  it('works from a deleted volume in its retention', async () => {
     const base = await createBase();
     await harness.run((tx) => deleteVolume(tx, base.tenant.call(), base.volume.wireId));
     await harness.settle();
@@ -191,7 +191,7 @@ describe('restoring a snapshot into a new volume', () => {
     expect(contentOf(made)).toBe('old');
   });
 
-  it('keeps the snapshot and its volume from being deleted until it is done', async () => {
+  it('prevents the deletion of the snapshot and its volume until it is done', async () => {
     const base = await createBase();
     const made = await intoNew(base);
     const { tenant, volume, snapshotId } = base;
@@ -207,7 +207,7 @@ describe('restoring a snapshot into a new volume', () => {
     expect(await harness.run((tx) => findSnapshot(tx, tenant.orgId, volume.id, snapshotId))).toBeNull();
   });
 
-  it('is refused for a snapshot that is not ready, is of another volume, of another organisation, or is absent', async () => {
+  it('is refused for a snapshot that is not ready, absent, or of another volume or organisation', async () => {
     const base = await createBase();
     const other = await createBase(base.tenant);
     const foreign = await createBase();
@@ -218,7 +218,7 @@ describe('restoring a snapshot into a new volume', () => {
       { ...foreign, tenant: base.tenant },
     ]) {
       const error: unknown = await intoNew(wrong).catch((thrown: unknown) => thrown);
-      if (!isFault(error)) throw new Error('It was not refused.');
+      if (!isFault(error)) throw new Error('The restore was not refused.');
       messages.add(`${error.reason} ${error.message}`);
     }
     expect([...messages]).toEqual(['SNAPSHOT_NOT_FOUND No such snapshot.']);
@@ -230,7 +230,7 @@ describe('restoring a snapshot into a new volume', () => {
 });
 
 describe('restoring a snapshot into its own volume', () => {
-  it('makes the volume inactive until it holds the old content, while it is still billed', async () => {
+  it('makes the volume inactive until it has the old content, while it is still billed', async () => {
     const base = await createBase();
     const restoring = await inPlace(base);
     expect(restoring).toMatchObject({ status: 'inactive', phase: 'live' });
@@ -260,7 +260,7 @@ describe('restoring a snapshot into its own volume', () => {
     expect(contentOf(base.volume)).toBe('old');
   });
 
-  it('cannot be attached, grown, snapshotted, deleted or restored again while it is under way', async () => {
+  it('prevents attaching, growing, snapshots, deletion and another restore while in progress', async () => {
     const base = await createBase();
     const { tenant, volume } = base;
     await inPlace(base);
@@ -281,7 +281,7 @@ describe('restoring a snapshot into its own volume', () => {
     expect(await harness.run((tx) => attachVolume(tx, tenant.call(), link))).toEqual([rental.wireId]);
   });
 
-  it('and an attachment exclude each other in the database, whichever comes first', async () => {
+  it('and an attachment exclude each other in the database, in either order', async () => {
     const base = await createBase();
     const rental = await harness.rental(base.tenant);
     const attach = `insert into volume_attachments (volume_id, rental_id, org_id, mode, attached_at)
@@ -295,7 +295,7 @@ describe('restoring a snapshot into its own volume', () => {
     await expect(harness.rows(restore)).rejects.toThrow('is attached and cannot be restored');
   });
 
-  it('lets only one of a restore and an attachment through when both come at once', async () => {
+  it('and a concurrent attachment: exactly one succeeds', async () => {
     const base = await createBase();
     const rental = await harness.rental(base.tenant);
     const link = { storageVolumeId: base.volume.wireId, rentalIds: [rental.wireId] };
@@ -307,7 +307,7 @@ describe('restoring a snapshot into its own volume', () => {
     await harness.settle();
   });
 
-  it('keeps the old content, active, where the node refuses the restore', async () => {
+  it('keeps the old content and the volume active if the node refuses', async () => {
     const base = await createBase();
     harness.backend.snapshotContents.clear();
     await inPlace(base);
@@ -319,7 +319,7 @@ describe('restoring a snapshot into its own volume', () => {
     expect((await typesOf(base.volume)).slice(-2)).toEqual(['volume.restore_failed', 'volume.active']);
   });
 
-  it('is given up at its deadline where the node goes on failing, and can be ordered again', async () => {
+  it('fails at its deadline if the node keeps failing, and can be requested again', async () => {
     const base = await createBase();
     harness.backend.fault = { call: 'restore', error: new DriverError('failed', 'It cannot be copied.') };
     await inPlace(base);
@@ -335,7 +335,7 @@ describe('restoring a snapshot into its own volume', () => {
     expect(contentOf(base.volume)).toBe('old');
   });
 
-  it('counts as done where the node did it and its answer was lost, also past the deadline', async () => {
+  it('succeeds if the node did it and its response was lost, also after the deadline', async () => {
     const base = await createBase();
     harness.backend.beforeReply = () => Promise.reject(silence());
     await inPlace(base);
@@ -350,7 +350,7 @@ describe('restoring a snapshot into its own volume', () => {
     expect(await typesOf(base.volume)).toContain('volume.restored');
   });
 
-  it('is not asked for any more when the money ends, and its event follows when the node reports the outcome', async () => {
+  it('is cancelled when the money ends, and its event follows when the node reports the outcome', async () => {
     const base = await createBase();
     harness.backend.fault = { call: 'restore', error: new DriverError('failed', 'It cannot be copied.') };
     await inPlace(base);
@@ -359,7 +359,7 @@ describe('restoring a snapshot into its own volume', () => {
       if (volume !== null) await freezeVolume(tx, volume, 'balance');
     });
     await harness.settle();
-    // The wallet has money, so it is thawed in the same round.
+    // The wallet has money, so the volume is unfrozen in the same round.
     expect(await harness.read(base.volume)).toMatchObject({ status: 'active', phase: 'live', restore: null });
     expect(contentOf(base.volume)).toBe('new');
     expect(await typesOf(base.volume)).toContain('volume.restore_failed');

@@ -24,13 +24,13 @@ export type RestoreRequest =
   | {
       readonly into: 'new-volume';
       readonly wireId: number;
-      /** Size null: that of the volume when the snapshot was taken. */
+      /** Null means the size of the volume when the snapshot was taken. */
       readonly order: Omit<VolumeOrder, 'region' | 'sizeGb'> & { readonly sizeGb: number | null };
     };
 
 /**
- * Accepts the restore of a snapshot, and answers the volume that will hold it. A new volume is an order like any other, on the
- * storage node of the snapshot. Locks: organisation, storage node, the volume of the snapshot, ledger.
+ * Accepts a restore and returns its target volume. A new volume is ordered on the storage node of the snapshot. Lock
+ * order: organisation, storage node, source volume, ledger.
  */
 export async function restoreSnapshot(
   tx: Tx,
@@ -42,7 +42,7 @@ export async function restoreSnapshot(
   const { orgId, cause } = call;
   const owner = { orgId, mode: caller.key.mode };
   const seen = await findVolume(tx, owner, of.wireId);
-  // A volume of another organisation has no snapshots either.
+  // Volumes of others are reported as missing snapshots.
   if (seen === null) throw new Fault('SNAPSHOT_NOT_FOUND');
   if (request.into === 'new-volume') await lockStorageNodes(tx, { id: seen.nodeId });
   const source = await lockOwnVolume(tx, owner, of.wireId);
@@ -62,7 +62,7 @@ export async function restoreSnapshot(
 
 function requireSnapshotReady({ status }: Snapshot): void {
   if (status === 'ready') return;
-  throw new Fault('SNAPSHOT_NOT_READY', { message: `The snapshot is not ready: it is ${status}.` });
+  throw new Fault('SNAPSHOT_NOT_READY', { message: `The snapshot is not ready. Its status is ${status}.` });
 }
 
 async function restoreIntoNew(
@@ -86,7 +86,7 @@ async function restoreIntoNew(
   return acceptVolume(tx, call, caller, order, request.wireId, { snapshot, nodeId: source.nodeId });
 }
 
-/** What the volume holds is replaced as one, by the storage node. Until that is confirmed nothing can be attached. */
+/** The storage node replaces the content atomically. Until it confirms, nothing can be attached. */
 async function restoreInPlace(
   tx: Tx,
   { cause }: CallContext,
@@ -122,8 +122,8 @@ async function restoreInPlace(
 }
 
 /**
- * The backend said what the volume holds now: the snapshot, or with `failure` what it held before. A volume that is live is
- * usable again either way.
+ * Records the outcome that the backend reported; with `failure` the volume has its old content. A live volume becomes
+ * usable in both cases.
  */
 export async function endRestore(tx: Tx, volume: Volume, failure: string | null): Promise<Volume> {
   const { restore } = volume;

@@ -2,7 +2,7 @@ import type { Tx } from '@millrace/platform/db';
 import type { SnapshotId } from '@millrace/platform/ids';
 import type { VolumePhase, Restore, Snapshot, Volume } from '../model/volume.ts';
 
-/** A restore as it is written into the row of the volume that is restored into. */
+/** A restore as stored in the row of its target volume. */
 
 export function createRestore(tx: Tx, snapshot: Pick<Snapshot, 'id' | 'volumeId'>, forMs: number): Restore {
   return {
@@ -16,8 +16,8 @@ export function createRestore(tx: Tx, snapshot: Pick<Snapshot, 'id' | 'volumeId'
 export const restoringReason = (id: SnapshotId): string => `It is being restored from snapshot ${id}.`;
 
 /**
- * Whether the backend is still to be asked for the restore. A new volume is made from its snapshot or not at all. In place the
- * backend is asked until the deadline; after it, an order without the restore makes the backend say whether it was done.
+ * Whether to send the restore to the backend. A new volume always needs its snapshot. In place, the backend is asked
+ * until the deadline; a later request without the restore makes it report the outcome.
  */
 export function shouldRequestRestore(
   { phase, restore }: { readonly phase: VolumePhase; readonly restore: Restore | null },
@@ -27,7 +27,7 @@ export function shouldRequestRestore(
   return phase === 'provisioning' || (phase === 'live' && now < restore.by);
 }
 
-/** Moves the deadline to now, so that the backend is no longer asked for the restore. Its next answer says what the volume holds. */
+/** Moves the deadline to now, so that the next response reports the outcome instead of starting the restore. */
 export function expireRestore({ restore }: Pick<Volume, 'restore'>, now: Date): Pick<Volume, 'restore'> {
   return { restore: restore === null || restore.by <= now ? restore : { ...restore, by: now } };
 }

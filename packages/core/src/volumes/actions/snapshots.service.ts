@@ -20,12 +20,12 @@ import { requireNodeCapacity } from './update.service.ts';
 import { volumeResourceOf, type Snapshot, type Volume } from '../model/volume.ts';
 import { findVolume, saveVolume } from '../model/volumes.store.ts';
 
-/** So many a volume may have at once. */
+/** Limit per volume. */
 export const SNAPSHOTS_MAX = 100;
 
 /**
- * Accepts a snapshot: the money for as much as it can take at most, and the call to make it. It is billed by what it really
- * takes, from when it is there. Locks: organisation, storage node, volume, ledger.
+ * Accepts a snapshot with a hold for its maximum size. It is billed by its actual size once it exists. Lock order:
+ * organisation, storage node, volume, ledger.
  */
 export async function createSnapshot(
   tx: Tx,
@@ -43,8 +43,8 @@ export async function createSnapshot(
   const others = await listSnapshots(tx, volume);
   if (others.length >= SNAPSHOTS_MAX) {
     throw new Fault('QUOTA_EXCEEDED', {
-      message: `A volume has ${SNAPSHOTS_MAX} snapshots at most.`,
-      suggestion: 'Delete one that is no longer needed.',
+      message: `A volume can have at most ${SNAPSHOTS_MAX} snapshots.`,
+      suggestion: 'Delete a snapshot that you no longer need.',
     });
   }
   const now = tx.clock.now();
@@ -78,7 +78,7 @@ export async function createSnapshot(
   return snapshot;
 }
 
-/** A restore that is being done reads it. */
+/** A restore in progress reads the snapshot. */
 async function requireSnapshotUnused(tx: Tx, volume: Volume, id: SnapshotId): Promise<void> {
   const into = (await listRestoresFrom(tx, volume)).find(({ snapshotId }) => snapshotId === id);
   if (into === undefined) return;
@@ -87,7 +87,7 @@ async function requireSnapshotUnused(tx: Tx, volume: Volume, id: SnapshotId): Pr
   });
 }
 
-/** Billing stops at once; its data goes as soon as the backend can be asked. Deleting it again changes nothing. */
+/** Billing stops at once; the backend deletes the data as soon as possible. Idempotent. */
 export async function deleteSnapshot(
   tx: Tx,
   call: CallContext,
@@ -98,7 +98,7 @@ export async function deleteSnapshot(
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
   const seen = await findVolume(tx, owner, wireId);
-  // Of a volume that is not the caller's there is no snapshot either.
+  // Volumes of others are reported as missing snapshots.
   if (seen === null) throw new Fault('SNAPSHOT_NOT_FOUND');
   const volume = await lockOwnVolume(tx, owner, wireId);
   const snapshot = await findSnapshot(tx, orgId, volume.id, id);

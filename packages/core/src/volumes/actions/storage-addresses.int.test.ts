@@ -31,18 +31,20 @@ async function setUp(address: string) {
   };
 }
 
-describe('two rentals of a region whose machines have one private address', () => {
-  it('get volumes one at a time, also if both ask at once', async () => {
+describe('two rentals of a region whose machines have the same private address', () => {
+  it('can attach volumes one at a time, also with concurrent requests', async () => {
     const both = [await setUp('10.5.0.1'), await setUp('10.5.0.1')];
     const responses = await Promise.all(both.map((each) => attach(each.tenant, each.volume, each.rental)));
     const [refused] = responses.filter((response) => response !== 'attached');
     expect(responses.filter((response) => response === 'attached')).toHaveLength(1);
-    expect(refused).toMatch(/^Rental \d+ cannot have a volume: .+ the same private address, 10\.5\.0\.1\.$/u);
+    expect(refused).toMatch(
+      /^Rental \d+ cannot attach a volume: .+ the same private address, 10\.5\.0\.1\.$/u,
+    );
     await harness.settle();
     expect(both.flatMap(({ volume }) => clientsOf(volume))).toEqual(['10.5.0.1']);
   });
 
-  it('do not share volumes if the second gets the address after its volume', async () => {
+  it('do not share volumes if the second gets the address after attaching', async () => {
     const [one, other] = [await setUp('10.5.1.1'), await setUp('10.5.1.2')];
     for (const each of [one, other])
       expect(await attach(each.tenant, each.volume, each.rental)).toBe('attached');
@@ -52,7 +54,7 @@ describe('two rentals of a region whose machines have one private address', () =
     expect([clientsOf(one.volume), clientsOf(other.volume)]).toEqual([['10.5.1.1'], []]);
   });
 
-  it('pass the address on when the machine that holds it is gone', async () => {
+  it('transfer the address when the machine that holds it is deleted', async () => {
     const [one, other] = [await setUp('10.5.2.1'), await setUp('10.5.2.1')];
     expect(await attach(one.tenant, one.volume, one.rental)).toBe('attached');
     await harness.onMachines(one.rental, `state = 'doomed', doomed_at = now()`);
@@ -62,8 +64,8 @@ describe('two rentals of a region whose machines have one private address', () =
   });
 });
 
-describe('the migration of an installation whose machines share addresses', () => {
-  it('keeps the volume of the oldest rental, cuts the others off, and never excludes readers', async () => {
+describe('migration 0045 in an installation whose machines share addresses', () => {
+  it('keeps the volume of the oldest rental, disconnects the others, and never blocks readers', async () => {
     const client = await harness.database.connect();
     const all = [await setUp('10.5.3.1'), await setUp('10.5.3.1'), await setUp('10.5.3.1')];
     const unattached = await setUp('10.5.3.1');

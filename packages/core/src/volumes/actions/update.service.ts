@@ -21,8 +21,8 @@ export interface VolumeUpdate {
 }
 
 /**
- * Relabels a volume, or has it grow. It has its new size, and costs by it, once the backend has confirmed that; until then
- * the money for the first while is set aside. Locks: organisation, storage node, volume, ledger.
+ * Changes labels and tags, or grows a volume. The new size is stored and billed once the backend has confirmed it;
+ * until then a hold covers it. Lock order: organisation, storage node, volume, ledger.
  */
 export async function updateVolume(
   tx: Tx,
@@ -33,7 +33,7 @@ export async function updateVolume(
   const { key } = await authorizeCaller(tx, call, 'volumes:write');
   const { orgId, cause } = call;
   const owner = { orgId, mode: key.mode };
-  // What is promised on a node is counted under its lock, which comes before that of the volume.
+  // The sold size of a node is counted under its lock, which comes before that of the volume.
   const seen = await findVolume(tx, owner, wireId);
   if (seen !== null && update.sizeInGb !== undefined) await lockStorageNodes(tx, { id: seen.nodeId });
   const volume = await lockOwnVolume(tx, owner, wireId);
@@ -57,7 +57,7 @@ export async function updateVolume(
   return changed;
 }
 
-/** Null where it has that size, or is on its way there. */
+/** Null if the volume has that size or is growing to it. */
 async function planGrowth(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Promise<Growth | null> {
   if (volume.growth !== null) {
     if (volume.growth.toGb === toGb) return null;
@@ -79,14 +79,14 @@ async function planGrowth(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Pr
   };
 }
 
-/** Whether the volume's own node can be promised so much more. Its lock is held. */
+/** The caller holds the lock of the node. */
 export async function requireNodeCapacity(tx: Tx, { nodeId }: Volume, moreGb: number): Promise<void> {
   const [node] = await lockStorageNodes(tx, { id: nodeId });
   const { soldGb } = (await readNodeUsage(tx, [nodeId])).get(nodeId) ?? emptyUsage;
   if (node === undefined || node.capacityGb - soldGb < moreGb) {
     throw new Fault('INSUFFICIENT_CAPACITY', {
-      message: 'The storage node of this volume has no room for that right now.',
-      suggestion: 'Try a smaller size, or make another volume.',
+      message: 'The storage node of this volume has not enough free space right now.',
+      suggestion: 'Try a smaller size, or create another volume.',
     });
   }
 }

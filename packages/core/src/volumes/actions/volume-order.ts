@@ -16,8 +16,6 @@ import { rateOf, type FrozenPrice } from '../../prices/index.ts';
 import type { KeyRunningTotals } from '../money/key-running-totals.store.ts';
 import type { Snapshot } from '../model/volume.ts';
 
-/** What somebody orders, and what may stand against it. Pure. */
-
 export interface VolumeOrder {
   readonly region: string;
   readonly label: string;
@@ -27,13 +25,12 @@ export interface VolumeOrder {
   readonly maxUsd: NanoUsd | null;
 }
 
-/** The snapshot that a new volume is made from. Its lock is that of its volume, which is held. */
+/** The snapshot for a new volume. The caller holds the lock of its volume. */
 export interface RestoreSource {
   readonly snapshot: Pick<Snapshot, 'id' | 'volumeId'>;
   readonly nodeId: StorageNodeId;
 }
 
-/** What a thing may cost altogether, exactly as it was written. */
 export function requireMaxUsd(maxUsd: number, field = 'maxUsd'): NanoUsd {
   const amount = fromUsdNumber(maxUsd);
   if (amount === null || amount <= 0n) {
@@ -42,7 +39,7 @@ export function requireMaxUsd(maxUsd: number, field = 'maxUsd'): NanoUsd {
   return amount;
 }
 
-/** What a new volume is to be; null where the snapshot goes into its own volume, which stays what it is otherwise. */
+/** The order of a new volume; null for a restore into the snapshot's own volume. */
 export function requireRestoreOrder(
   body: z.output<Contract['operations']['restoreStorageVolumeSnapshot']['body']>,
 ): (Omit<VolumeOrder, 'region' | 'sizeGb'> & { readonly sizeGb: number | null }) | null {
@@ -58,7 +55,7 @@ export function requireRestoreOrder(
     };
   }
   for (const [field, value] of Object.entries({ label, sizeInGb, name, tags, maxUsd })) {
-    if (value !== undefined) throw invalidField(field, 'is for a new volume only');
+    if (value !== undefined) throw invalidField(field, 'applies only to a new volume');
   }
   return null;
 }
@@ -70,15 +67,14 @@ export function keyLimitExceeded(limit: keyof ApiKeyLimits, message: string): Fa
   });
 }
 
-/** What a key may have at all, whatever else runs. */
 export function requireVolumeRegionAllowed(region: string, limits: Pick<ApiKeyLimits, 'regions'>): void {
   const { regions } = limits;
   if (regions !== null && !(regions as readonly string[]).includes(region)) {
-    throw keyLimitExceeded('regions', `This API key may not have volumes in ${region}.`);
+    throw keyLimitExceeded('regions', `This API key is not allowed to create volumes in ${region}.`);
   }
 }
 
-/** Whether what the key runs may cost `more` by the hour beside what it costs already. */
+/** Checks the hourly cost of everything that the key runs, including `more`. */
 export function requireKeySpendLimit(
   limits: Pick<ApiKeyLimits, 'maxUsdPerHour'>,
   load: Pick<KeyRunningTotals, 'perHour'>,
@@ -86,17 +82,17 @@ export function requireKeySpendLimit(
 ): void {
   const { maxUsdPerHour } = limits;
   if (maxUsdPerHour === null) return;
-  // Both sides are the number that is nearest to an amount of nine decimals, so they compare as the amounts do.
+  // Both values are the numbers nearest to amounts with nine decimals, so they compare like the amounts.
   const total = addUsd(load.perHour, more);
   if (toNearestUsdNumber(total) > maxUsdPerHour) {
     throw keyLimitExceeded(
       'maxUsdPerHour',
-      `What this API key runs may cost ${maxUsdPerHour} USD an hour; with this it would cost ${formatUsd(total)}.`,
+      `The limit of this API key is ${maxUsdPerHour} USD per hour. With this request its resources would cost ${formatUsd(total)} USD per hour.`,
     );
   }
 }
 
-/** Nobody makes a volume that would be over before it could be used. */
+/** A volume must be usable for at least this time. */
 const MIN_USE_MS = 60_000;
 
 export function requireVolumeWithinSpendingLimit(maxUsd: NanoUsd | null, price: FrozenPrice): void {
@@ -105,7 +101,7 @@ export function requireVolumeWithinSpendingLimit(maxUsd: NanoUsd | null, price: 
   const paidMs = affordableMs(maxUsd, rateOf(price));
   if (paidMs !== null && paidMs < BigInt(MIN_USE_MS)) {
     throw new Fault('MAX_USD_EXCEEDED', {
-      message: `A minute of this would cost ${formatUsd(least)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
+      message: `One minute of this volume costs ${formatUsd(least)} USD, but maxUsd is ${formatUsd(maxUsd)}.`,
     });
   }
 }

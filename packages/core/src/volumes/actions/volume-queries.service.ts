@@ -10,18 +10,17 @@ import { findWireId, listSnapshots } from '../model/snapshots.store.ts';
 import type { Snapshot, Volume } from '../model/volume.ts';
 import { findVolume, listVolumes } from '../model/volumes.store.ts';
 
-/** A volume with the rentals that have it. */
 export interface VolumeRecord {
   readonly volume: Volume;
   readonly rentalIds: readonly number[];
 }
 
 export interface VolumeDetail extends VolumeRecord {
-  /** The volume whose snapshot is being restored into it. */
+  /** The source volume of a restore in progress. */
   readonly sourceWireId: number | null;
 }
 
-/** Those that are not gone, with as many statements as one of them takes. One more than the limit, where there are. */
+/** The number of statements does not depend on the number of volumes. Returns one more than the limit if there are more. */
 export async function listVolumeRecords(
   reader: Reader,
   tenant: TenantRef,
@@ -47,7 +46,7 @@ function idsOf(holders: readonly { readonly wireId: number }[] = []): readonly n
   return holders.map(({ wireId }) => wireId);
 }
 
-/** A volume of the asker's own, also one that is deleted and whose data is still kept. */
+/** Also a deleted volume in its retention. */
 export async function getVolume(reader: Reader, tenant: TenantRef, wireId: number): Promise<VolumeDetail> {
   const volume = await findVolume(reader, tenant, wireId);
   if (volume === null) throw new Fault('VOLUME_NOT_FOUND');
@@ -62,7 +61,7 @@ export interface VolumeQuote {
 
 const HOURS_30_DAYS = 720n;
 
-/** What a volume would cost, as it is sold now, and what its order would set aside. */
+/** The present price of a volume and the hold of its order. */
 export async function quoteVolume(
   reader: Reader,
   { orgId, mode }: TenantRef,
@@ -73,7 +72,7 @@ export async function quoteVolume(
   return { perHour, per30Days: nanoUsd(perHour * HOURS_30_DAYS), hold: initialHold(price, HOLD_WINDOW_MS) };
 }
 
-/** The snapshots of a volume of the asker's own, newest first, one more than the limit where there are. */
+/** Newest first; returns one more than the limit if there are more. */
 export async function listSnapshotsOfTenant(
   reader: Reader,
   tenant: TenantRef,

@@ -49,7 +49,7 @@ export interface VolumeRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly clock: Timer;
-  /** What every order goes through before its transaction: an id that nobody has, and money that was lent out. */
+  /** Runs before the transaction of an order: takes a wire id and recalls granted credit. */
   readonly ordering: <T>(
     who: { readonly orgId: OrgId; readonly mode: Mode },
     work: (wireId: number, use: () => void) => Promise<T>,
@@ -59,7 +59,6 @@ export interface VolumeRoutes {
 const resourceOf = (id: number) => ({ kind: 'volume', id: String(id) });
 const changeTransaction = { name: 'change volume', isolation: readCommitted } as const;
 
-/** Tenants: their volumes, who uses them, and their snapshots. Operators: volumes whose storage node never returns. */
 export function serveVolumes(routes: VolumeRoutes): void {
   serveCreateAndList(routes);
   serveAttachments(routes);

@@ -6,8 +6,6 @@ import type { VolumeDetail, VolumeQuote, VolumeRecord } from './volume-queries.s
 import type { Snapshot, Volume } from '../model/volume.ts';
 import type { VolumeWriteOff } from './write-off.service.ts';
 
-/** Volumes on the wire: the closed record of the interface, and what our own operations show beside it. */
-
 type Operations = Contract['operations'];
 export type WireVolume = ResponseBody<Operations['listStorageVolumes']>[number];
 export type WireVolumeDetail = ResponseBody<Operations['updateStorageVolume']>;
@@ -16,7 +14,7 @@ export type WireSnapshot = ResponseBody<Operations['createStorageVolumeSnapshot'
 
 const timeOf = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-/** Regions come from the contract's list: no other was ever accepted. */
+/** Only regions of the contract were accepted. */
 const regionOf = ({ region }: Volume): WireVolume['region'] => region as WireVolume['region'];
 
 export function toWireVolume({ volume, rentalIds }: VolumeRecord): WireVolume {
@@ -70,14 +68,14 @@ export function toWireCreated({ volume, rentalIds }: VolumeRecord): WireCreated 
     label: volume.label,
     sizeInGb: volume.sizeGb,
     attachedRentals: [...rentalIds],
-    message: `Volume ${volume.wireId} is being made and will be active soon.`,
+    message: `Volume ${volume.wireId} is being created and will be active soon.`,
   };
 }
 
 export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): WireSnapshot {
   const { status } = snapshot;
-  // What is deleted is not shown at all.
-  if (status === 'deleted') throw new Error(`Snapshot ${snapshot.id} is gone.`);
+  // Deleted snapshots are not shown.
+  if (status === 'deleted') throw new Error(`Snapshot ${snapshot.id} is deleted and cannot be shown.`);
   return {
     id: snapshot.id,
     storageVolumeId,
@@ -85,7 +83,7 @@ export function toWireSnapshot(snapshot: Snapshot, storageVolumeId: number): Wir
     status,
     sizeInGb: snapshot.sizeGb,
     volumeSizeInGb: snapshot.volumeGb,
-    // Only what is there costs.
+    // Only a ready snapshot is billed.
     costPerHour: status === 'ready' ? toNearestUsdNumber(rateOf(snapshot.price)) : 0,
     createdAt: snapshot.createdAt.toISOString(),
   };

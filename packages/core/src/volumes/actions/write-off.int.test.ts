@@ -10,8 +10,6 @@ import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS } from '../volumes.fixture.ts';
 import { writeOffVolume } from './write-off.service.ts';
 
-/** Storage nodes that never return, and how an operator writes off the volumes on them. */
-
 const harness = await createVolumeHarness();
 afterAll(() => harness.drop());
 
@@ -27,14 +25,14 @@ const reasonOf = (work: Promise<unknown>): Promise<string | null> =>
     (error: unknown) => (isFault(error) ? error.reason : Promise.reject(error)),
   );
 
-it('writing off a volume is refused while its storage node answers', async () => {
+it('writeOffVolume is refused while the storage node responds', async () => {
   const tenant = await harness.tenant();
   const volume = await harness.active(tenant);
   expect(await reasonOf(writeOff(volume))).toBe('HOST_ANSWERS');
   expect(await harness.read(volume)).toMatchObject({ phase: 'live', status: 'active' });
 });
 
-it('writing off a volume ends it, gives back what its silent node was paid, and detaches its rentals', async () => {
+it('writeOffVolume ends the volume, refunds the time without responses, and detaches its rentals', async () => {
   const tenant = await harness.tenant();
   const rental = await harness.rental(tenant, { status: 'Running', addresses: ['10.9.0.1'] });
   const volume = await harness.create(tenant, { rentalIds: [rental.wireId] });

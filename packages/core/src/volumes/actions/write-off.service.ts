@@ -12,7 +12,7 @@ import { markPurged } from '../model/volume-transitions.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { findAnyVolume, lockVolume } from '../model/volumes.store.ts';
 
-/** Writing off a volume whose storage node never returns: no node can confirm that its data is deleted. */
+/** Writes off volumes of a storage node that never returns, because no node can confirm their deletion. */
 
 export interface VolumeWriteOff {
   readonly volume: Volume;
@@ -23,10 +23,7 @@ export interface VolumeWriteOff {
 
 const LOST_REASON = 'Its storage node is lost and does not return. Its data is gone.';
 
-/**
- * An operator declares the data of a volume lost. What was charged after its storage node last answered is given back. A
- * repeated call returns the result.
- */
+/** An operator declares the data of a volume lost. Charges after the last response of its node are refunded. Idempotent. */
 export async function writeOffVolume(
   tx: Tx,
   cause: AuditContext,
@@ -60,7 +57,7 @@ export async function writeOffVolume(
   return result;
 }
 
-/** The last time at which its storage node answered, and never before the volume was usable. */
+/** The last response of its storage node, but not before the volume was usable. */
 function lastAnsweredAtOf(tx: Tx, { startedAt, createdAt }: Volume, node: StorageNode | null): Date {
   const now = tx.clock.now();
   const seenAt = node?.seenAt ?? now;
