@@ -213,6 +213,7 @@ export const storedTexts: ReadonlySet<string> = new Set([
   'put deferred usage aside',
   'read usage anew',
   'take back from pot',
+  'tell fleet figures',
   'tell gateway of lease',
   'write the gateway book',
 ]);

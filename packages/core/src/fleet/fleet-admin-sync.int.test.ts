@@ -16,7 +16,7 @@ import {
 import { listNodes, place, type FleetSync } from './index.ts';
 import { placementRequestFor } from './placement-request.fixture.ts';
 
-/** What operators say, and what the reads of the engine make of it. */
+/** Operator actions combined with inventory polls. */
 
 const cause = systemAuditContext('test', 'live');
 let harness: FleetHarness;
@@ -48,7 +48,7 @@ const free = async (): Promise<number> => {
   return rows[0]?.free ?? 0;
 };
 
-describe('a GPU that an operator took out', () => {
+describe('a GPU that an operator marked as faulty', () => {
   async function takenOut() {
     harness.engine('a').nodes = [node('n1')];
     await read();
@@ -62,7 +62,7 @@ describe('a GPU that an operator took out', () => {
     return { mark, now };
   }
 
-  it('stays out however often the engine shows it, and the node says so', async () => {
+  it("stays faulty while the engine reports it, and the node's reason says so", async () => {
     const { now } = await takenOut();
     await read();
     expect(await now()).toMatchObject({ state: 'faulty', stateReason: 'row remapping failed' });
@@ -70,7 +70,7 @@ describe('a GPU that an operator took out', () => {
     expect((await harness.node('n1')).statusReason).toContain('1 faulty (0000:10:00.0)');
   });
 
-  it('keeps the reason for it when the engine tells something new of the device', async () => {
+  it('keeps its reason when the engine reports new facts about the device', async () => {
     const { now } = await takenOut();
     harness.engine('a').nodes = [
       node(
@@ -86,7 +86,7 @@ describe('a GPU that an operator took out', () => {
     });
   });
 
-  it('and put back is sold again from the next read that shows it, though nothing else changed', async () => {
+  it('is sold again from the next poll that reports it after its return to use', async () => {
     const { mark, now } = await takenOut();
     await read();
     await mark(false);
@@ -96,7 +96,7 @@ describe('a GPU that an operator took out', () => {
     expect([await free(), (await harness.node('n1')).statusReason]).toEqual([8, null]);
   });
 
-  it('and put back is not sold while the engine does not show it', async () => {
+  it('is not sold after its return to use while the engine does not report it', async () => {
     const { mark, now } = await takenOut();
     harness.engine('a').nodes = [
       node(
@@ -112,7 +112,7 @@ describe('a GPU that an operator took out', () => {
 });
 
 describe('a drain', () => {
-  it('of an offline node that was never read is refused, as it is while it registers: nothing would remember it', async () => {
+  it('of an offline node that was never read is refused, because it would be lost', async () => {
     harness.engine('a').nodes = [unreachable('n1')];
     for (let reads = 0; reads < 3; reads += 1) await read();
     const { id, status, backTo } = await harness.node('n1');
@@ -125,7 +125,7 @@ describe('a drain', () => {
     expect((await harness.node('n1')).status).toBe('node_quarantined');
   });
 
-  it('is overdue when its deadline has passed and somebody is still there, also while the node is away', async () => {
+  it('is overdue when its deadline has passed and rentals remain, also while the node is offline', async () => {
     harness.engine('a').nodes = [node('n1'), node('n2', [])];
     await read();
     await rentOne();
@@ -145,7 +145,7 @@ describe('a drain', () => {
   });
 });
 
-it('a removed node is no longer counted, whatever its engine still lists', async () => {
+it('a removed node is not counted, even if its engine still lists it', async () => {
   harness.engine('a').nodes = [node('n1'), node('n2')];
   await read();
   const counted = async () => (await countGpus(harness.db)).map(({ total, free: left }) => [total, left]);
@@ -158,7 +158,7 @@ it('a removed node is no longer counted, whatever its engine still lists', async
   expect(await counted()).toEqual([[8, 8]]);
 });
 
-it('a list of nodes costs the same statements however many nodes and GPUs are on the page', async () => {
+it('listing nodes runs the same number of statements for any page size', async () => {
   await insertFleet(harness.db, { nodes: 60 });
   const counted = async (limit: number): Promise<number> => {
     let statements = 0;
@@ -178,7 +178,7 @@ it('a list of nodes costs the same statements however many nodes and GPUs are on
   expect([await counted(1), await counted(20), await counted(200)]).toEqual([2, 2, 2]);
 });
 
-it('switches thrown at once are written down one after the other: each begins where the last one ended', async () => {
+it('concurrent switch changes are audited one after the other, each from the previous state', async () => {
   await Promise.all(
     Array.from({ length: 8 }, (_, index) =>
       run((tx) => updateProvider(tx, cause, 'own', { enabled: index % 2 === 0, reason: `switch ${index}` })),

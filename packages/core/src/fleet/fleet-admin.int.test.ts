@@ -27,12 +27,12 @@ async function insertOne() {
   const region = `r-${uniqueId()}`;
   const { clusterId, nodeIds } = await insertFleet(database.db, { nodes: 1, region });
   const [nodeId] = nodeIds;
-  if (nodeId === undefined) throw new Error('no node was planted');
+  if (nodeId === undefined) throw new Error('no node was inserted');
   return { region, clusterId, nodeId };
 }
 
-describe('while others rent', () => {
-  it('a cluster is forgotten only if nothing of it was sold, whoever comes first', async () => {
+describe('with concurrent rentals', () => {
+  it('a cluster is removed only if nothing of it is allocated, in any order', async () => {
     for (let round = 0; round < 8; round += 1) {
       const { region, clusterId } = await insertOne();
       const attempts = await Promise.allSettled([
@@ -48,7 +48,7 @@ describe('while others rent', () => {
     }
   });
 
-  it('a region that was switched off sells nothing from the moment of the answer', async () => {
+  it('a disabled region sells nothing from the time of the response', async () => {
     const { region } = await insertOne();
     const change = { regions: [{ region, enabled: false }], reason: 'power work' };
     const [, ...early] = await Promise.allSettled([
@@ -65,7 +65,7 @@ describe('while others rent', () => {
     expect(Number(count)).toBe(early.filter((each) => each.status === 'fulfilled').length);
   });
 
-  it('a GPU that was taken out is not sold again, and who has it keeps it', async () => {
+  it('a faulty GPU is not sold again and stays with its tenant', async () => {
     const { region, nodeId } = await insertOne();
     const { nodes } = await rent(region, nodeId);
     const held = nodes[0]?.gpus[0]?.gpuId;
@@ -83,8 +83,8 @@ describe('while others rent', () => {
   });
 });
 
-describe('an act on a node', () => {
-  it('of which two come at once is done once, and both are answered', async () => {
+describe('applyNodeAction', () => {
+  it('is executed once for concurrent requests, and all get a response', async () => {
     const { nodeId } = await insertOne();
     const drain = () => run((tx) => applyNodeAction(tx, cause, nodeId, 'drain', { reason: 'old fans' }));
     const responses = await Promise.all([drain(), drain(), drain()]);
@@ -97,7 +97,7 @@ describe('an act on a node', () => {
     expect(moves).toHaveLength(2);
   });
 
-  it('leaves nothing behind when its transaction dies', async () => {
+  it('changes nothing when its transaction fails', async () => {
     const { nodeId } = await insertOne();
     const dying = run(async (tx) => {
       await applyNodeAction(tx, cause, nodeId, 'quarantine', { reason: 'smells' });
@@ -107,7 +107,7 @@ describe('an act on a node', () => {
     expect((await findNode(database.db, nodeId))?.status).toBe('node_ready');
   });
 
-  it('is taken for an offline node as what it is to be when it is back', async () => {
+  it('sets the return status of an offline node', async () => {
     const { nodeId } = await insertOne();
     await run((tx) => transitionNode(tx, nodeId, 'node_offline', { reason: 'silent', actor }));
     const deadlineAt = new Date(Date.now() + 3_600_000);
@@ -125,13 +125,13 @@ describe('an act on a node', () => {
     expect((await findNode(database.db, nodeId))?.status).toBe('node_removed');
   });
 
-  it('that its state does not allow is refused, and says in which state it is and what to do first', async () => {
+  it('refuses an action that the state does not allow, and says the state and the first step', async () => {
     const { nodeId } = await insertOne();
     const early = run((tx) => applyNodeAction(tx, cause, nodeId, 'remove', { reason: 'old' }));
     await expect(early).rejects.toMatchObject({
       reason: 'INVALID_STATE_TRANSITION',
-      message: 'The node is node_ready, and in that state it cannot be removed.',
-      suggestion: 'Drain or quarantine it first.',
+      message: 'The node is node_ready and cannot be removed in that state.',
+      suggestion: 'Drain or quarantine the node first.',
     });
     await database.query(`update nodes set status = 'node_registering' where id = $1`, [toUuid(nodeId)]);
     const unread = run((tx) => applyNodeAction(tx, cause, nodeId, 'resume', { reason: 'hurry' }));

@@ -22,7 +22,7 @@ import { transitionNode } from './inventory/nodes.service.ts';
 import { place } from './placement/placement.service.ts';
 import type { Placement } from './placement/placement.ts';
 
-/** Everybody who takes locks in the fleet, at once, with random timing: each loop is somebody of a running installation. */
+/** Runs all code that takes locks in the fleet concurrently with random timing, as in a real installation. */
 
 const ROUNDS = 60;
 const NODES = 12;
@@ -38,14 +38,14 @@ afterAll(() => harness.drop());
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
   harness.db.transaction({ name: 'storm', isolation: 'read committed' }, work);
 
-/** What everybody may be told, and nothing else: each refusal that is no fault fails the test. */
+/** Only faults are allowed; any other error fails the test. */
 async function mayRefuse(work: Promise<unknown>): Promise<void> {
   await work.catch((error: unknown) => {
     if (!isFault(error)) throw error;
   });
 }
 
-/** A cluster that now and then changes, loses or hides something, or does not answer. */
+/** An inventory that sometimes changes, loses or hides something, or gets no response. */
 function report(random: Random, cluster: string): readonly InventoryNode[] | null {
   if (random.chance(0.03)) return null;
   const nodes = Array.from({ length: NODES }, (_, index) => {
@@ -66,7 +66,7 @@ function report(random: Random, cluster: string): readonly InventoryNode[] | nul
 async function watch(random: Random, holder: string): Promise<void> {
   const sync = harness.worker(holder, { tuning: { silentMs: 3 * SECOND_MS } });
   for (let round = 0; round < ROUNDS; round += 1) {
-    // Two who move the clock at once would set it back.
+    // Only one worker advances the clock, because two would set it back.
     if (holder === 'one') await harness.clock.advance(random.int(0, 2 * SECOND_MS));
     for (const id of await sync.tick()) {
       const cluster = random.pick(['a', 'b', 'c']);
@@ -177,7 +177,7 @@ async function maintain(random: Random): Promise<void> {
   }
 }
 
-it('renting, watching, switching, configuring, draining and maintenance at once: no deadlock, and every count is right', async () => {
+it('concurrent renting, polling, switching, configuring, draining and maintenance cause no deadlock, and every count is right', async () => {
   await applyFleetConfig(harness.db, fleet());
   const random = createRandom(SEED);
   let streams = 0;

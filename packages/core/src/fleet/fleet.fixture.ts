@@ -30,7 +30,7 @@ import {
   type FleetSyncDeps,
 } from './index.ts';
 
-/** A fleet whose engines say what a test lets them say, on a clock that it moves by hand. */
+/** A fleet with scripted engines and a simulated clock. */
 
 export { gpu, node, unreachable } from './inventory/inventory.fixture.ts';
 
@@ -38,14 +38,14 @@ export const silentLogger = createLogger({ name: 'fleet', level: 'silent' });
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60_000;
 
-/** An engine that only reports, and reports what it is told. */
+/** An engine that reports the inventory that the test sets, and supports nothing else. */
 export class ScriptedEngine {
-  /** Null: it does not answer. */
+  /** Null if the engine does not respond. */
   nodes: readonly InventoryNode[] | null = [];
   reads = 0;
-  /** Awaited in the middle of a read. */
+  /** Awaited during a read. */
   during: () => Promise<void> = async () => undefined;
-  /** Awaited when a driver of it is closed. */
+  /** Awaited when a driver of the engine is closed. */
   closing: () => Promise<void> = async () => undefined;
   readonly #hints: ((event: EngineEvent) => void)[] = [];
 
@@ -122,7 +122,7 @@ export interface FleetHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly clock: SimulatedClock;
-  /** The engine behind a cluster's name, made when it is first asked for. */
+  /** The engine of the named cluster, created on first use. */
   engine(name: string): ScriptedEngine;
   worker(holder: string, deps?: Partial<FleetSyncDeps>): FleetSync;
   configure(...names: readonly string[]): Promise<readonly ClusterRecord[]>;

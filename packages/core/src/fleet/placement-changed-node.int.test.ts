@@ -16,8 +16,8 @@ import type { Placement, PlacementRequest } from './placement/placement.ts';
 import { place } from './placement/placement.service.ts';
 
 /**
- * What happens to a node between the look of a placement and its lock, which are one statement. The function that
- * numbers pools stands still while a gate is closed: its callers have their view of the rows by then, and no lock.
+ * Tests a node that changes between the search and the lock of a placement, which are one statement. `pool_of` waits
+ * while a gate is closed: the statement has its snapshot of the rows by then, and no lock.
  */
 
 const GATE = 4711;
@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterEach(async () => expect(await ground.violations()).toEqual([]));
 afterAll(() => ground.database.drop());
 
-/** Begins a placement, lets `meanwhile` happen after its look and before its lock, and answers how it ends. */
+/** Starts a placement, runs `meanwhile` between its search and its lock, and returns its result. */
 async function between<T>(begin: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<T> {
   const gate = await ground.database.connect();
   try {
@@ -63,8 +63,8 @@ async function held(region: PlacementRegion, fields: Partial<PlacementRequest> =
 
 const ports = ({ nodes }: Placement) => nodes.flatMap((node) => node.ports.map((port) => port.externalPort));
 
-describe('a node that others changed between the look and the lock', () => {
-  it('gives what is left of it, and no GPU or port that they took', async () => {
+describe('a node that changed between search and lock', () => {
+  it('gives only GPUs and ports that are still free', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 4 });
     const first = await held(region, { gpusPerNode: 3 });
@@ -76,12 +76,12 @@ describe('a node that others changed between the look and the lock', () => {
     expect(ports(await first.placed)).not.toContain(ports(late)[0]);
   });
 
-  it('is left for another when they took too much of it', async () => {
+  it('is skipped for another node if it no longer fits', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 2, gpusPerNode: 4 });
     const first = await held(region);
     const [taken] = (await first.placed).nodes;
-    // The tighter of the two as the look sees it, so it is tried first.
+    // The search sees fewer free GPUs on this node, so it is tried first.
     await region.place({ gpusPerNode: 1, only: nodeIds.find((id) => id !== taken?.nodeId) ?? null });
     await first.end('rollback');
     const tight = await held(region, { gpusPerNode: 2 });
@@ -93,7 +93,7 @@ describe('a node that others changed between the look and the lock', () => {
     expect(late.nodes[0]?.nodeId).not.toBe(tightNode?.nodeId);
   });
 
-  it('is not given when they drained it, and not the GPU that they found missing', async () => {
+  it('is not used if it was drained, nor a GPU that became missing', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 1, gpusPerNode: 2 });
     const [node] = nodeIds.map(toUuid);
@@ -117,7 +117,7 @@ describe('a node that others changed between the look and the lock', () => {
     await draining.end();
   });
 
-  it('is given with what they gave back', async () => {
+  it('is used with the capacity that was released', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 2, portRange: [20_000, 20_000] });
     const before = await region.place();
@@ -139,7 +139,7 @@ describe('a node that others changed between the look and the lock', () => {
     await releasing.end();
   });
 
-  it('and left nothing of refuses nobody: who cannot let go of it starts over and waits for the others', async () => {
+  it('does not cause a refusal: a placement that cannot release its lock starts over and waits', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 2, gpusPerNode: 1 });
     const [first, second] = [await held(region), await held(region)];
@@ -148,7 +148,7 @@ describe('a node that others changed between the look and the lock', () => {
       () => outcomeOf(ground.database.db.transaction(again, (tx) => place(tx, request))),
       () => first.end('commit'),
     );
-    await eventually({ what: 'it to wait for a row' }, async () => {
+    await eventually({ what: 'the placement to wait for a row' }, async () => {
       const waiting = await ground.query(
         `select from pg_stat_activity where datname = current_database() and wait_event = 'transactionid'`,
       );
@@ -158,7 +158,7 @@ describe('a node that others changed between the look and the lock', () => {
     expect(await outcome).toBe('placed');
   });
 
-  it('and left nothing of is full also for who cannot let go of it', async () => {
+  it('is reported as full also to a placement that cannot release its lock', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 2, gpusPerNode: 1 });
     const [first, second] = [await held(region), await held(region)];
@@ -170,11 +170,11 @@ describe('a node that others changed between the look and the lock', () => {
   });
 });
 
-describe('a gang of which others changed a node between the look and the lock', () => {
+describe('a gang with a node that changed between search and lock', () => {
   const gang = { offer: 'bare-metal', gpusPerNode: 8, nodeCount: 3, ports: [] } as const;
   const nodesOf = ({ nodes }: Placement) => nodes.map(({ nodeId }) => nodeId);
 
-  it('has another node of the fabric, or none at all', async () => {
+  it('gets another node of the fabric, or is refused', async () => {
     const region = ground.newRegion(gang);
     await region.seed({ nodes: 4, offer: 'bare-metal' });
     const first = await held(region, { nodeCount: 1 });
@@ -193,7 +193,7 @@ describe('a gang of which others changed a node between the look and the lock', 
     expect(await outcomeOf(region.place({ nodeCount: 2 }))).toBe('placed');
   });
 
-  it('does without a node that lost a GPU, and takes one whose holder rolled back', async () => {
+  it('excludes a node that lost a GPU, and uses one whose holder rolled back', async () => {
     const region = ground.newRegion(gang);
     const { nodeIds } = await region.seed({ nodes: 3, offer: 'bare-metal' });
     const first = await held(region);

@@ -15,7 +15,7 @@ import type { Placement, PlacementRequest } from './placement/placement.ts';
 import { place } from './placement/placement.service.ts';
 import { releaseAllocation } from './placement/allocations.store.ts';
 
-/** Many at once, each with a connection of its own. A deadlock is an error here, as nothing is tried again. */
+/** Concurrent placements on separate connections. Nothing is retried, so a deadlock fails the test. */
 
 const AT_ONCE = 64;
 const full = 'INSUFFICIENT_CAPACITY';
@@ -38,12 +38,12 @@ const distinctGpus = (placed: readonly Placement[]): number => new Set(placed.fl
 const holdOpen = (request: PlacementRequest) => holdPlacement(ground, request);
 const waiting = (count: number) => waitUntilBlocked(ground, count);
 
-describe('64 at once for the last 8 GPUs', () => {
+describe('64 concurrent placements for the last 8 GPUs', () => {
   it.each([
     ['one node', { nodes: 1, gpusPerNode: 8 }],
     ['8 nodes with one each', { nodes: 8, gpusPerNode: 1 }],
     ['3 nodes with 3, 3 and 2', { nodes: 3, gpusPerNode: 3 }],
-  ])('on %s: exactly 8 are sold and the rest is refused', async (_where, fleet) => {
+  ])('allocate exactly 8 on %s and refuse the rest', async (_where, fleet) => {
     const region = ground.newRegion();
     await region.seed(fleet);
     for (let spare = fleet.nodes * fleet.gpusPerNode - 8; spare > 0; spare -= 1) await region.place();
@@ -52,34 +52,31 @@ describe('64 at once for the last 8 GPUs', () => {
     onlyFull(refusals);
   });
 
-  it.each([1, 2, 3])(
-    'in sizes of 1, 2 and 4: nobody is refused while there is room for it (round %i)',
-    async (round) => {
-      const region = ground.newRegion();
-      await region.seed({ nodes: 4, gpusPerNode: 2 });
-      await region.seed({ nodes: round, gpusPerNode: 8 });
-      const sizes = times(AT_ONCE, (index) => [1, 2, 4][(index + round) % 3] ?? 1);
-      const outcomes = await Promise.all(
-        sizes.map(async (gpusPerNode) => ({
-          gpusPerNode,
-          outcome: await outcomeOf(region.place({ gpusPerNode })),
-        })),
-      );
-      const refused = outcomes.filter(({ outcome }) => outcome !== 'placed');
-      onlyFull(refused.map(({ outcome }) => outcome));
-      // Room only shrank: whoever was refused and would fit now would have fitted then.
-      const [left] = await ground.query<{ most: number }>(
-        'select max(gpus_free)::int as most from node_capacity where region = $1',
-        [region.region],
-      );
-      expect(Math.min(...refused.map(({ gpusPerNode }) => gpusPerNode))).toBeGreaterThan(left?.most ?? 0);
-      expect(left?.most).toBe(0);
-    },
-  );
+  it.each([1, 2, 3])('refuse none of sizes 1, 2 and 4 that fits (round %i)', async (round) => {
+    const region = ground.newRegion();
+    await region.seed({ nodes: 4, gpusPerNode: 2 });
+    await region.seed({ nodes: round, gpusPerNode: 8 });
+    const sizes = times(AT_ONCE, (index) => [1, 2, 4][(index + round) % 3] ?? 1);
+    const outcomes = await Promise.all(
+      sizes.map(async (gpusPerNode) => ({
+        gpusPerNode,
+        outcome: await outcomeOf(region.place({ gpusPerNode })),
+      })),
+    );
+    const refused = outcomes.filter(({ outcome }) => outcome !== 'placed');
+    onlyFull(refused.map(({ outcome }) => outcome));
+    // Free capacity only shrank, so a refused request that fits now would have fitted then.
+    const [left] = await ground.query<{ most: number }>(
+      'select max(gpus_free)::int as most from node_capacity where region = $1',
+      [region.region],
+    );
+    expect(Math.min(...refused.map(({ gpusPerNode }) => gpusPerNode))).toBeGreaterThan(left?.most ?? 0);
+    expect(left?.most).toBe(0);
+  });
 });
 
-describe('those who wait', () => {
-  it('get the GPUs when whoever held them rolls back, and are refused only when it commits', async () => {
+describe('waiting placements', () => {
+  it('get the GPUs if the holder rolls back, and are refused only if it commits', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 2, gpusPerNode: 1 });
     const holders = [holdOpen(region.request()), holdOpen(region.request())];
@@ -93,7 +90,7 @@ describe('those who wait', () => {
     onlyFull(refusals);
   });
 
-  it('get all 8 when all 8 holders roll back', async () => {
+  it('get all 8 GPUs if all 8 holders roll back', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 8, gpusPerNode: 1 });
     const holders = times(8, () => holdOpen(region.request()));
@@ -106,7 +103,7 @@ describe('those who wait', () => {
     onlyFull(refusals);
   });
 
-  it('do not wait for a held node when another is free', async () => {
+  it('use a free node instead of waiting for a locked one', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 2, gpusPerNode: 1 });
     const holder = holdOpen(region.request());
@@ -116,12 +113,12 @@ describe('those who wait', () => {
     await holder.end('commit');
   });
 
-  it('are none of those who hold a node that they cannot use: they come back, and then start over', async () => {
+  it('exclude placements that hold an unusable node: these retry, then start over', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const holder = holdOpen(region.request());
     await holder.placed;
-    // The first node that the others lock. Nobody watches it.
+    // The other placements lock this unobserved node first.
     await region.seed({ nodes: 1, gpusPerNode: 1, watchedAt: new Date(0) });
     await expect(region.place()).rejects.toMatchObject({ code: '40001' });
     const late = collectOutcomes(times(4, () => region.place()));
@@ -131,7 +128,7 @@ describe('those who wait', () => {
     expect([...new Set(refusals)]).toEqual(['SERVICE_UNAVAILABLE']);
   });
 
-  it('find what is left of a node whose holder took a part of it', async () => {
+  it('use the remaining GPUs of a node whose holder took some', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 8 });
     const holder = holdOpen(region.request({ gpusPerNode: 3 }));
@@ -151,7 +148,7 @@ describe('gangs of 4', () => {
   const nodesOf = (placements: readonly Placement[]) =>
     placements.flatMap(({ nodes }) => nodes.map(({ nodeId }) => nodeId));
 
-  it('have all of their nodes or none, 16 at once for room for two', async () => {
+  it("get all of their nodes or none, with 16 concurrent requests for two gangs' capacity", async () => {
     const region = ground.newRegion(gang);
     await region.seed({ nodes: 8, offer: 'bare-metal' });
     const { placed, refusals } = await collectOutcomes(times(16, () => region.place()));
@@ -160,7 +157,7 @@ describe('gangs of 4', () => {
     onlyFull(refusals);
   });
 
-  it('are two for the last 4 nodes: one has all of them', async () => {
+  it('give all of the last 4 nodes to one of two requests', async () => {
     for (let round = 0; round < 5; round += 1) {
       const region = ground.newRegion(gang);
       await region.seed({ nodes: 4, offer: 'bare-metal' });
@@ -170,7 +167,7 @@ describe('gangs of 4', () => {
     }
   });
 
-  it('and single machines together leave nothing that a refused one would fit on', async () => {
+  it('and single machines leave nothing that would fit a refused request', async () => {
     for (let round = 0; round < 4; round += 1) {
       const region = ground.newRegion(gang);
       await region.seed({ nodes: 12, fabricSize: 6, offer: 'bare-metal' });
@@ -191,7 +188,7 @@ describe('gangs of 4', () => {
     }
   });
 
-  it('do not wait for a fabric that others hold when another is free', async () => {
+  it('use a free fabric instead of waiting for a locked one', async () => {
     const region = ground.newRegion(gang);
     await region.seed({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
     const holder = holdOpen(region.request());
@@ -201,7 +198,7 @@ describe('gangs of 4', () => {
     await holder.end('commit');
   });
 
-  it('that wait have the fabric whose holder rolls back, and not the one whose holder commits', async () => {
+  it('that wait get the fabric whose holder rolls back, not the one whose holder commits', async () => {
     const region = ground.newRegion(gang);
     await region.seed({ nodes: 8, fabricSize: 4, offer: 'bare-metal' });
     const holders = [holdOpen(region.request()), holdOpen(region.request({ nodeCount: 3 }))];
@@ -216,8 +213,8 @@ describe('gangs of 4', () => {
   });
 });
 
-describe('drain', () => {
-  it('committed while placements wait for the node gives it to none of them', async () => {
+describe('a drain', () => {
+  it('that commits while placements wait for the node refuses all of them', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 1 });
     const [node] = nodeIds.map(toUuid);
@@ -236,7 +233,7 @@ describe('drain', () => {
     }
   });
 
-  it('sees, once it has the lock, every machine that was placed before it, and none comes after', async () => {
+  it('sees every earlier placement once it has the lock, and none follows', async () => {
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 1 });
     const [node] = nodeIds.map(toUuid);
@@ -258,8 +255,8 @@ describe('drain', () => {
   });
 });
 
-describe('at the same moment', () => {
-  it('two who place the same machine get one allocation', async () => {
+describe('concurrently', () => {
+  it('placing the same machine twice creates one allocation', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 4, gpusPerNode: 2 });
     const request = region.request({ externalId: testIds.nextUuid() });
@@ -278,7 +275,7 @@ describe('at the same moment', () => {
     expect(row).toEqual({ sold: 1 });
   });
 
-  it('two who release give back once', async () => {
+  it('releasing an allocation twice frees it once', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const placement = await region.place();
@@ -287,7 +284,7 @@ describe('at the same moment', () => {
     expect(await outcomeOf(region.place())).toBe('placed');
   });
 
-  it('those who release and those who place do not stop each other', async () => {
+  it('releases and placements do not block each other', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 4, gpusPerNode: 4 });
     const first = await Promise.all(times(16, () => region.place()));
@@ -319,7 +316,7 @@ describe('at the same moment', () => {
 });
 
 describe('a connection that dies before the commit', () => {
-  it('leaves nothing behind, and those who waited for it have the GPUs', async () => {
+  it('leaves no allocation, and a waiting placement gets the GPUs', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const pid = Promise.withResolvers<number>();
@@ -338,7 +335,7 @@ describe('a connection that dies before the commit', () => {
     expect(gpusOf(await late)).toHaveLength(1);
   });
 
-  it('of a release leaves the GPUs with their tenant', async () => {
+  it('during a release leaves the GPUs allocated', async () => {
     const region = ground.newRegion();
     await region.seed({ nodes: 1, gpusPerNode: 1 });
     const placement = await region.place();

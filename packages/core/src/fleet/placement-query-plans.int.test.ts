@@ -10,9 +10,9 @@ import {
 import { place } from './placement/placement.service.ts';
 import { SPREAD_BOUND } from './placement/placement.store.ts';
 
-/** Which node is taken of those with room, and what it costs to find it. */
+/** Tests which node a placement chooses, and that the search uses indexes. */
 
-// One connection: the plans that it keeps are those that are asked about below.
+// One connection, so that its cached plans are the ones tested below.
 const ground = await openPlacementHarness(1);
 afterEach(async () => expect(await ground.violations()).toEqual([]));
 afterAll(() => ground.database.drop());
@@ -24,7 +24,7 @@ interface NodeRow {
   readonly spread: number;
 }
 
-/** What the order is, written as what it is for: the first of these is to be taken. */
+/** The specified order of nodes; the placement must take the first. */
 function inOrder(nodes: readonly NodeRow[], gpus: number, start: number): readonly NodeRow[] {
   const key = (node: NodeRow): readonly number[] => [
     node.gpus_free,
@@ -44,7 +44,7 @@ function inOrder(nodes: readonly NodeRow[], gpus: number, start: number): readon
 
 const undone = new Error('undone');
 
-/** The node that would be taken, without taking it. */
+/** The chosen node, with the placement rolled back. */
 async function chosen(
   region: PlacementRegion,
   gpusPerNode: number,
@@ -63,13 +63,13 @@ async function chosen(
 }
 
 it.each([1, 2, 3])(
-  'the tightest fit is taken, then one NUMA node, then whose turn it is (fleet %i)',
+  'a placement prefers the fewest free GPUs, then one NUMA node, then the order of spread (fleet %i)',
   async (seed) => {
     const random = createRandom(seed);
     const region = ground.newRegion();
     const { nodeIds } = await region.seed({ nodes: 40 });
     for (const only of nodeIds) {
-      // One by one and some given back, so that what is free is in all ways spread over the NUMA nodes.
+      // Places GPUs one by one and releases some, so that free GPUs are spread over the NUMA nodes in many ways.
       const sold = [];
       for (let left = random.int(0, 8); left > 0; left -= 1) sold.push(await region.place({ only }));
       for (const placement of sold) if (random.chance(0.4)) await region.release(placement);
@@ -86,7 +86,7 @@ it.each([1, 2, 3])(
   },
 );
 
-it('finding, selling and giving back read no node, GPU or sale but by index, once plans are kept', async () => {
+it('search, allocation and release read tables only by index once plans are cached', async () => {
   const region = ground.newRegion();
   await region.seed({ nodes: 1_500, gpusPerNode: 4, fabricSize: 10 });
   const { kysely } = ground.database.db;

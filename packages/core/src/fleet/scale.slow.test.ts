@@ -2,9 +2,9 @@ import { systemClock } from '@millrace/platform/clock';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createFleetHarness, gpu, node, SECOND_MS, type FleetHarness } from './fleet.fixture.ts';
 
-/** A cell's worth of nodes in one cluster: more than any engine is asked to hold. */
+/** A whole cell in one cluster: more nodes than any engine is expected to have. */
 const NODES = 10_000;
-/** On a slow, shared machine. What it takes elsewhere is in the page of the decision. */
+/** Limits for a slow, shared machine; the decision page has measured times. */
 const FIRST_MS = 60_000;
 const AGAIN_MS = 10_000;
 
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => harness.drop());
 
-it('10 000 nodes with 80 000 GPUs are taken up in one read, and a read that finds nothing new writes nothing', async () => {
+it('one poll stores 10 000 nodes with 80 000 GPUs, and an unchanged poll writes nothing', async () => {
   await harness.configure('a');
   const nodes = Array.from({ length: NODES }, (_, index) =>
     node(
@@ -25,7 +25,7 @@ it('10 000 nodes with 80 000 GPUs are taken up in one read, and a read that find
   harness.engine('a').nodes = nodes;
   const sync = harness.worker('one', { tuning: { leaseMs: 300_000 } });
   const id = (await sync.tick())[0];
-  if (id === undefined) throw new Error('The cluster was not taken.');
+  if (id === undefined) throw new Error('The cluster was not claimed.');
   const timed = async (): Promise<number> => {
     const startMs = systemClock.monotonicMs();
     expect((await sync.look(id)).outcome).toBe('read');

@@ -17,14 +17,14 @@ import { createFleetHarness, silentLogger, SECOND_MS, type FleetHarness } from '
 import { createDriverPool, transitionNode, place, type FleetSync } from './index.ts';
 import { placementRequestFor } from './placement-request.fixture.ts';
 
-/** Daemons of suppliers, read by the real driver: one that is honest, and beside it a double of one that lies. */
+/** Suppliers' daemons read by the real driver: an honest one, and a double that returns false data. */
 
 let own: TestCertificate;
 let harness: FleetHarness;
 let sync: FleetSync;
 let daemons: Readonly<Record<'honest' | 'hostile', HostileIncus>>;
 
-/** An honest read takes a fraction of it; a lie must not take more. */
+/** An honest read takes a fraction of this; a false one must not take longer. */
 const READ_TIMEOUT_MS = 600;
 const SILENT_MS = 20 * SECOND_MS;
 
@@ -67,7 +67,7 @@ async function look(name: 'honest' | 'hostile') {
   return sync.look(await harness.clusterId(name));
 }
 
-/** Everybody looks until an engine that does not answer counts as silent. */
+/** Polls both clusters until one that does not respond is silent. */
 async function passSilence(): Promise<void> {
   for (let round = 0; round < 2; round += 1) {
     for (let tick = 0; tick < 4; tick += 1) {
@@ -78,7 +78,7 @@ async function passSilence(): Promise<void> {
   }
 }
 
-/** Where there is such a node, and it is not in that state. */
+/** Does nothing unless the node exists and is quarantined. */
 async function asOperator(nodeName: string, to: 'node_ready'): Promise<void> {
   const node = (await harness.nodes()).find(({ name }) => name === nodeName);
   if (node?.status !== 'node_quarantined') return;
@@ -102,7 +102,7 @@ const rowsOfGpus = () =>
       group by node.name order by node.name`,
   );
 
-it('honest doubles are read, so that what follows is about lies', async () => {
+it('honest doubles are read, so that the following tests concern false data only', async () => {
   expect((await look('honest')).outcome).toBe('read');
   expect((await look('hostile')).outcome).toBe('read');
   expect(await harness.statuses()).toEqual({ honest: 'node_ready', hostile: 'node_ready' });
@@ -113,15 +113,15 @@ const ways: readonly (readonly [string, Misbehaviour])[] = [
   ...Object.entries<Misbehaviour>(impossibleHardware),
 ];
 
-describe.each(ways)('a daemon that answers with %s', (_, misbehaviour) => {
-  it('sells nothing, keeps what was known of it, and takes nothing from the others', async () => {
+describe.each(ways)('a daemon that responds with %s', (_, misbehaviour) => {
+  it('sells nothing, keeps its stored hardware, and does not affect other daemons', async () => {
     daemons.hostile.misbehaviour = misbehaviour;
     await Promise.all([look('honest'), look('hostile')]);
     const sellers = (await harness.nodes()).filter(({ placeable }) => placeable).map(({ name }) => name);
     expect(sellers).toEqual(['honest']);
 
     daemons.hostile.misbehaviour = null;
-    // What it was never believed in, a person has to look at first.
+    // A node that was implausible from the start needs an operator first.
     await asOperator('hostile', 'node_ready');
     await look('hostile');
     await look('hostile');
@@ -141,7 +141,7 @@ describe.each(ways)('a daemon that answers with %s', (_, misbehaviour) => {
   });
 });
 
-it('a daemon that is honest again is sold again', async () => {
+it('a daemon that returns valid data again is sold again', async () => {
   await look('hostile');
   daemons.hostile.misbehaviour = unusableResponses['garbage instead of JSON'];
   await passSilence();
@@ -150,7 +150,7 @@ it('a daemon that is honest again is sold again', async () => {
   expect(await harness.node('hostile')).toMatchObject({ status: 'node_ready', placeable: true });
 });
 
-it('a daemon that reports the GPUs of another does not get to sell them', async () => {
+it('a daemon that reports the GPUs of another daemon cannot sell them', async () => {
   await look('honest');
   daemons.hostile.fake.hardware = daemons.honest.fake.hardware;
   await look('hostile');
@@ -158,13 +158,13 @@ it('a daemon that reports the GPUs of another does not get to sell them', async 
   expect(await harness.node('honest')).toMatchObject({ status: 'node_ready', placeable: true });
 });
 
-/** As if a supplier had brought it. */
+/** Makes the cluster a supplier's. */
 async function supplied(name: string): Promise<void> {
   const orgId = await harness.organisation();
   await harness.rows(`update clusters set supplier_org_id = '${toUuid(orgId)}' where name = '${name}'`);
 }
 
-it('a daemon of a supplier that reports the GPUs of another learns nothing of whose they are', async () => {
+it('a supplier that reports the GPUs of another daemon does not learn their owner', async () => {
   await look('honest');
   await supplied('hostile');
   daemons.hostile.fake.hardware = daemons.honest.fake.hardware;
@@ -175,11 +175,11 @@ it('a daemon of a supplier that reports the GPUs of another learns nothing of wh
   expect(statusReason).not.toContain(' honest');
 });
 
-it('a daemon of a supplier stays one machine, whatever it calls itself and however many it claims to be', async () => {
+it("a supplier's daemon stays one node, whatever names and numbers it reports", async () => {
   await supplied('hostile');
   await look('hostile');
   for (const name of ['one', 'two', 'three']) {
-    // After silence it is asked anew who it is.
+    // After silence the driver reads the server name again.
     daemons.hostile.misbehaviour = unusableResponses['garbage instead of JSON'];
     await passSilence();
     daemons.hostile.misbehaviour = ({ path }) =>
@@ -201,7 +201,7 @@ const called = (name: string) => ({
   },
 });
 
-it('texts of a daemon are kept in one line and in bounds, whatever is in them', async () => {
+it('texts of a daemon are stored in one line of limited length', async () => {
   daemons.hostile.fake.hardware = {
     ...daemons.hostile.fake.hardware,
     gpus: [

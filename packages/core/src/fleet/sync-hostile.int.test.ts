@@ -5,7 +5,7 @@ import { createFleetHarness, gpu, node, SECOND_MS, type FleetHarness } from './f
 import { transitionNode, place, releaseAllocation, type FleetSync, type PollResult } from './index.ts';
 import { placementRequestFor } from './placement-request.fixture.ts';
 
-/** Engines that report what no other does, and machines that are not where they were. */
+/** Tests engines with invalid reports, and devices that moved. */
 
 let harness: FleetHarness;
 let sync: FleetSync;
@@ -34,7 +34,7 @@ async function later(ms: number): Promise<void> {
   }
 }
 
-/** Takes GPUs as a rental does, and answers how to give them back. */
+/** Allocates GPUs as a rental does; returns a function that releases them. */
 async function rent(gpusPerNode: number, externalId = '01980000-0000-7000-8000-000000000001') {
   const orgId = await harness.organisation();
   const request = placementRequestFor(orgId, 'eu', { gpusPerNode, externalId });
@@ -53,9 +53,9 @@ async function resume(name: string): Promise<void> {
 
 const capacity = () => harness.rows('select gpus_total, gpus_free, gpus_allocated from node_capacity');
 
-describe('a report that would not fit the tables', () => {
+describe('a report that does not fit the tables', () => {
   const hardware = node('n1').hardware;
-  if (hardware === null) throw new Error('The node has hardware.');
+  if (hardware === null) throw new Error('The node has no hardware.');
   const long = (index: number): string => `${'a'.repeat(29)}:${String(index).padStart(2, '0')}`;
   const reports: Readonly<Record<string, InventoryNode>> = {
     'a text that is cut in the middle of a character': node('n1', [], {
@@ -74,7 +74,7 @@ describe('a report that would not fit the tables', () => {
     },
   };
 
-  it.each(Object.entries(reports))('is taken or refused, and never stops the reading: %s', async (_, bad) => {
+  it.each(Object.entries(reports))('is stored or rejected, and polling continues: %s', async (_, bad) => {
     harness.engine('a').nodes = [node('n1'), node('n2')];
     await read();
     for (let round = 0; round < 3; round += 1) {
@@ -85,7 +85,7 @@ describe('a report that would not fit the tables', () => {
     expect((await harness.node('n2')).status).toBe('node_ready');
   });
 
-  it('is told of in short when every GPU of a large node is gone', async () => {
+  it('gets a short reason when every GPU of a large node is missing', async () => {
     harness.engine('a').nodes = [
       node(
         'n1',
@@ -99,7 +99,7 @@ describe('a report that would not fit the tables', () => {
     expect((await harness.node('n1')).status).toBe('node_quarantined');
   });
 
-  it('counts as no answer when it cannot be written for whatever reason, so that nothing is sold unseen', async () => {
+  it('counts as no response when it cannot be stored, so that nothing outdated is sold', async () => {
     harness.engine('a').nodes = [node('n1')];
     await read();
     const owner = await harness.database.connect();
@@ -123,7 +123,7 @@ describe('a report that would not fit the tables', () => {
   });
 });
 
-it('a look that never ends is given up, and another begins', async () => {
+it('a poll that never ends is abandoned, and another one starts', async () => {
   const running = harness.worker('one', {
     tuning: { heartbeatMs: 20, retryMs: 20, readEveryMs: 20, silentMs: 0, lookTimeoutMs: 2_000 },
   });
@@ -146,8 +146,8 @@ it('a look that never ends is given up, and another begins', async () => {
   }
 });
 
-describe('a rented GPU in whose place there is another', () => {
-  it("is not sold with it: whatever is at the address is the tenant's until it is given back", async () => {
+describe('an allocated GPU whose address has another device', () => {
+  it('keeps the new device out of sale until the allocation is released', async () => {
     harness.engine('a').nodes = [node('n1', [gpu(0, { uuid: 'GPU-old' })])];
     await read();
     const giveBack = await rent(1);
@@ -168,7 +168,7 @@ describe('a rented GPU in whose place there is another', () => {
     ]);
   });
 
-  it('is the same one under another name while a machine has it and the driver of the host does not', async () => {
+  it("keeps its identity while a machine uses it and the host's driver cannot read it", async () => {
     const named = (slot: number) => gpu(slot, { uuid: `GPU-${slot}` });
     harness.engine('a').nodes = [node('n1', [named(0), named(1), named(2)])];
     await read();
@@ -196,10 +196,10 @@ describe('a rented GPU in whose place there is another', () => {
   });
 });
 
-describe('a device that is known already', () => {
+describe('a device of a stored node', () => {
   const own = () => [gpu(0, { uuid: 'GPU-1' }), gpu(1, { uuid: 'GPU-2' })];
 
-  it('is not sold a second time when its node has another name', async () => {
+  it('is not sold a second time when its node is renamed', async () => {
     harness.engine('a').nodes = [node('n1', own())];
     await read();
     await rent(2);
@@ -210,7 +210,7 @@ describe('a device that is known already', () => {
     await expect(rent(1, '01980000-0000-7000-8000-000000000002')).rejects.toThrow();
   });
 
-  it('is not sold a second time when another cluster has it too', async () => {
+  it('is not sold a second time when another cluster reports it', async () => {
     harness.engine('a').nodes = [node('n1', own())];
     await read('a');
     harness.engine('b').nodes = [node('n1', own()), node('n2', [gpu(0, { uuid: 'GPU-3' })])];
@@ -225,7 +225,7 @@ describe('a device that is known already', () => {
     ]);
   });
 
-  it('may move to another node of its cluster, and to another slot', async () => {
+  it('may move to another node and slot of its cluster', async () => {
     harness.engine('a').nodes = [node('n1', own()), node('n2', [gpu(0, { uuid: 'GPU-3' })])];
     await read();
     const moved = [gpu(0, { uuid: 'GPU-3' }), gpu(1, { uuid: 'GPU-2' })];

@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness.drop());
 
-it('the mock engine is watched like any other: its nodes go and come back, and so does it', async () => {
+it('the mock engine is polled like any other, and recovers after silent nodes and a silent engine', async () => {
   const { clock } = harness;
   const controls = createMockControls();
   const memory = createInMemoryStore();

@@ -36,14 +36,14 @@ import { transitionNode } from '../inventory/nodes.service.ts';
 import { findNode, lockCapacity, applyNodeTransitions } from '../inventory/nodes.store.ts';
 import { countWriteOffs } from '../inventory/write-offs.store.ts';
 
-/** What operators do with the fleet by hand. Each act is written down with who did it and why. */
+/** Operator actions on the fleet. Each action writes an audit entry with actor and reason. */
 
 export interface ProviderChange {
   readonly enabled?: boolean | undefined;
   readonly regions?: readonly { readonly region: string; readonly enabled: boolean }[] | undefined;
 }
 
-/** Switches a provider or some of its regions. What could be placed there changes in the same transaction. */
+/** Enables or disables a provider or its regions, and updates the open flags in the same transaction. */
 export async function updateProvider(
   tx: Tx,
   cause: AuditContext,
@@ -78,10 +78,10 @@ export interface CreateClusterRequest extends NewCluster {
   readonly reason?: string | undefined;
 }
 
-/** Whether the installation has a credential of this name. The secret itself is the workers' business. */
+/** Whether a credential with this name is configured. Only workers read the secret. */
 export type HasCredential = (name: string) => boolean;
 
-/** Registers a cluster. Whoever watches clusters finds it and reads what it has. */
+/** Registers a cluster; an observer then polls it. */
 export async function createCluster(
   tx: Tx,
   cause: AuditContext,
@@ -93,7 +93,7 @@ export async function createCluster(
   if (provider === null || !provider.configured) throw new Fault('PROVIDER_NOT_FOUND');
   const { driver } = provider;
   if (driver !== fields.driver) {
-    throw invalidField(['driver'], `must be ${driver}, as the provider ${provider.id} is configured`);
+    throw invalidField(['driver'], `must be ${driver}, the driver of the provider ${provider.id}`);
   }
   const region = provider.regions.find((known) => known.region === fields.region);
   if (region === undefined || !region.configured) {
@@ -104,7 +104,7 @@ export async function createCluster(
   await lockConfiguration(tx);
   const same = (await listEngineEndpoints(tx)).find((known) => isSameEngine(known, fields));
   if (same !== undefined && same.name !== fields.name) {
-    throw invalidField(['endpoint'], `is that of the cluster ${same.name}: its machines would be sold twice`);
+    throw invalidField(['endpoint'], `belongs to the cluster ${same.name}; its machines would be sold twice`);
   }
   if (fields.credentialRef !== null && !knowsCredential(fields.credentialRef)) {
     throw new Fault('CREDENTIAL_UNKNOWN');
@@ -118,14 +118,11 @@ export async function createCluster(
     ...(reason === undefined ? {} : { reason }),
   });
   const cluster = await findCluster(tx, id);
-  if (cluster === null) throw new Error(`Cluster ${id} is gone in the transaction that made it.`);
+  if (cluster === null) throw new Error(`Cluster ${id} disappeared in the transaction that created it.`);
   return cluster;
 }
 
-/**
- * Forgets a cluster and its nodes. Placement is shut out first, so that "nothing runs there" is still true when this
- * commits. Doing it twice changes nothing the second time.
- */
+/** Closes the cluster to placement first, so that it has no allocations when the transaction commits. Idempotent. */
 export async function removeCluster(
   tx: Tx,
   cause: AuditContext,
@@ -160,7 +157,7 @@ interface NodeStatus {
   readonly status: MachineState;
 }
 
-/** No node is removed from the state in which it takes work: those that are ready are drained first, empty as they are. */
+/** A ready or registering node cannot be removed directly, so it passes through draining or quarantine. */
 function removalSteps(
   nodes: readonly NodeStatus[],
 ): readonly { readonly step: readonly NodeStatus[]; readonly to: MachineState }[] {
@@ -179,7 +176,6 @@ function removalSteps(
 
 export interface NodeActionRequest {
   readonly reason: string;
-  /** For a drain. */
   readonly deadlineAt?: Date | null;
 }
 
@@ -192,38 +188,35 @@ const nodeActions = {
   Record<MachineAction, { to: MachineState; done: string; action: `node.${string}` }>
 >;
 
-/** What helps, where the state of a node does not let something be done to it. */
+/** Suggestions for actions that the state of the node does not allow. */
 const suggestions: Readonly<Record<keyof typeof nodeActions, Partial<Record<MachineState, string>>>> = {
   drain: {
-    node_registering: 'It takes no work yet. Quarantine it to keep it out of use.',
-    node_quarantined: 'It takes nothing new already. Resume it first if it shall be drained instead.',
+    node_registering: 'The node accepts no rentals yet. Quarantine it to keep it out of use.',
+    node_quarantined: 'The node already accepts no rentals. Resume it first to drain it instead.',
   },
-  resume: { node_registering: 'It becomes ready by itself once its hardware has been read.' },
+  resume: { node_registering: 'The node becomes ready once its hardware has been read.' },
   quarantine: {},
   remove: {
-    node_registering: 'Quarantine it first.',
-    node_ready: 'Drain or quarantine it first.',
+    node_registering: 'Quarantine the node first.',
+    node_ready: 'Drain or quarantine the node first.',
   },
 };
 
 function nodeActionFault(name: keyof typeof nodeActions, status: MachineState, reason: Reason): Fault {
   if (status === 'node_removed') {
     return new Fault(reason, {
-      message: 'The node was removed, and nothing can be done to it any more.',
-      suggestion: 'GET /v2/admin/nodes lists the nodes that are there.',
+      message: 'The node was removed and cannot be changed.',
+      suggestion: 'GET /v2/admin/nodes lists the current nodes.',
     });
   }
   const suggestion = suggestions[name][status];
   return new Fault(reason, {
-    message: `The node is ${status}, and in that state it cannot be ${nodeActions[name].done}.`,
+    message: `The node is ${status} and cannot be ${nodeActions[name].done} in that state.`,
     ...(suggestion === undefined ? {} : { suggestion }),
   });
 }
 
-/**
- * An operator's word on a node. It counts more than a maintenance window's: one that holds the node lets go of it, and
- * what the operator wants stays when the window ends.
- */
+/** Applies an operator's action. It overrides maintenance windows: those that hold the node release it. */
 export async function applyNodeAction(
   tx: Tx,
   cause: AuditContext,
@@ -261,7 +254,7 @@ async function requireNoWriteOffs(tx: Tx, node: NodeRecord): Promise<void> {
   const count = await countWriteOffs(tx, node);
   if (count === 0) return;
   throw new Fault('NODE_HAS_WRITE_OFFS', {
-    message: `${count} machines of this node were written off, and its engine has not confirmed that they are gone.`,
+    message: `${count} machines of this node were written off, and its engine has not confirmed that they are deleted.`,
   });
 }
 
@@ -271,8 +264,8 @@ function auditedState({ status, backTo, drainDeadlineAt }: NodeRecord): Readonly
 }
 
 /**
- * Takes one GPU out of use, or puts it back. Back means unseen until the next read of the engine finds it there: what
- * was taken out may have been taken out of the machine too.
+ * Marks a GPU as faulty, or returns it to use. A returned GPU is `missing` until the next poll reports it, because it
+ * may have been removed physically.
  */
 export async function setGpuFaulty(
   tx: Tx,

@@ -13,12 +13,12 @@ import type { ClusterConnection, ClusterRecord, FleetPageRequest } from '../inve
 import type { GpuState } from '../inventory/nodes.ts';
 import { lockClusterCapacity } from '../inventory/nodes.store.ts';
 
-/** The SQL of what operators do with the fleet by hand. */
+/** SQL of operator actions on the fleet. */
 
 export type NewCluster = Omit<ClusterConnection, 'id'> &
   Pick<ClusterRecord, 'providerId' | 'region' | 'offer' | 'connectionType'>;
 
-/** Of a supplier, or of the operator; null when another cluster has the name. */
+/** Inserts a supplier's or operator's cluster; returns null if the name is taken. */
 export async function insertNewCluster(
   tx: Tx,
   fields: NewCluster,
@@ -56,7 +56,7 @@ export interface NodeInCluster {
   readonly isHeld: boolean;
 }
 
-/** Locks what is sold of every node that a cluster has left, and tells whether anybody holds something of it. */
+/** Locks the capacity of all nodes of a cluster and reads whether they have allocations. */
 export async function lockClusterNodes(tx: Tx, id: ClusterId): Promise<readonly NodeInCluster[]> {
   await lockClusterCapacity(tx, id);
   const { rows } = await sql<{ id: string; status: MachineState; is_held: boolean }>`
@@ -70,7 +70,7 @@ export async function lockClusterNodes(tx: Tx, id: ClusterId): Promise<readonly 
   return rows.map((row) => ({ id: fromUuid('nod', row.id), status: row.status, isHeld: row.is_held }));
 }
 
-/** Of a node that is being drained, or will be when it is back. */
+/** For a node that is draining, or will be when it returns. */
 export async function setDrainDeadline(tx: Tx, id: NodeId, deadlineAt: Date): Promise<void> {
   await tx.kysely
     .updateTable('nodes')
@@ -79,7 +79,7 @@ export async function setDrainDeadline(tx: Tx, id: NodeId, deadlineAt: Date): Pr
     .execute();
 }
 
-/** The caller has locked the node. Answers what it was before; null when the node has no such GPU any more. */
+/** The caller has locked the node. Returns the previous state; null if the node has no such GPU. */
 export async function setGpuState(
   tx: Tx,
   nodeId: NodeId,
@@ -103,7 +103,7 @@ export async function setGpuState(
   return row.state;
 }
 
-/** Has the hardware of a node applied again by the next read, also if the engine reports nothing new. */
+/** Makes the next poll apply the hardware again, even if the engine reports no change. */
 export async function clearHardwareDigest(tx: Tx, id: NodeId): Promise<void> {
   await tx.kysely.updateTable('nodes').set({ hardware_digest: null }).where('id', '=', toUuid(id)).execute();
 }
@@ -117,7 +117,7 @@ export interface NodeTransition {
   readonly at: Date;
 }
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first, one row more than the limit. */
 export async function listNodeTransitions(
   reader: Reader,
   id: NodeId,
@@ -133,7 +133,7 @@ export async function listNodeTransitions(
   const rows = await query.execute();
   return rows.map((row) => ({
     seq: row.seq,
-    // Written from the same table of states that the answer is checked against.
+    // Transitions are written from the same state table that responses are validated against.
     from: row.from_status as MachineState | null,
     to: row.to_status as MachineState,
     reason: row.reason,

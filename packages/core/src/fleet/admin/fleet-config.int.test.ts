@@ -31,7 +31,7 @@ async function watched(...names: readonly string[]): Promise<void> {
 
 const switchedOn = { enabled: true, configured: true };
 
-it('an installation that nobody has configured has a mock fleet for test keys', async () => {
+it('the default configuration has a mock fleet for test keys', async () => {
   expect(await applyFleetConfig(harness.db, defaultFleet)).toEqual([]);
   expect(await listProviders(harness.db, first)).toEqual([
     {
@@ -55,7 +55,7 @@ it('an installation that nobody has configured has a mock fleet for test keys', 
   });
 });
 
-it('is applied by many at once as by one, and again without a write', async () => {
+it('concurrent workers apply the configuration once, and applying it again writes nothing', async () => {
   const setting = [providerSetting(['a', 'b', 'c'].map((name) => clusterSetting(name)))];
   await Promise.all(Array.from({ length: 6 }, () => applyFleetConfig(harness.db, setting)));
   const versions = `select xmin::text from providers union all select xmin::text from provider_regions
@@ -66,7 +66,7 @@ it('is applied by many at once as by one, and again without a write', async () =
   expect(await harness.rows(versions)).toEqual(before);
 });
 
-it('keeps the switches of the operator', async () => {
+it("applying the configuration keeps the operator's switches", async () => {
   await harness.configure('a');
   await watched('a');
   expect(await selling()).toEqual([{ open: true }]);
@@ -78,7 +78,7 @@ it('keeps the switches of the operator', async () => {
   expect(await selling()).toEqual([{ open: false }]);
 });
 
-it('what it no longer names stays, is watched and sells nothing, and sells again once it is named', async () => {
+it('entries that the configuration no longer names stay observed and sell nothing until they are named again', async () => {
   await harness.configure('a', 'b');
   await watched('a', 'b');
   await harness.configure('b');
@@ -97,7 +97,7 @@ it('what it no longer names stays, is watched and sells nothing, and sells again
   expect(await selling()).toEqual([{ open: true }]);
 });
 
-it('changes how a cluster is reached, but not what it is', async () => {
+it('applying the configuration changes the connection of a cluster, but not its offer', async () => {
   await harness.configure('a');
   const moved = clusterSetting('a', {
     endpoint: 'https://other:8443',
@@ -117,7 +117,7 @@ it('changes how a cluster is reached, but not what it is', async () => {
   expect(await harness.cluster('a')).toMatchObject({ offer: 'virtual-machine', configured: true });
 });
 
-it('does not know one engine by two names, whose machines would be sold twice', async () => {
+it('an engine with two names is rejected, because its machines would be sold twice', async () => {
   const at = (name: string, endpoint: string) => clusterSetting(name, { endpoint });
   const apply = (...clusters: readonly ReturnType<typeof at>[]) =>
     applyFleetConfig(harness.db, [providerSetting(clusters)]);
@@ -125,7 +125,7 @@ it('does not know one engine by two names, whose machines would be sold twice', 
   expect(await apply(at('b', 'https://three:1'), at('renamed', 'https://TWO:1/'))).toEqual([
     {
       name: 'renamed',
-      problem: 'its endpoint is that of the cluster a, which has to be removed first',
+      problem: 'its endpoint belongs to the cluster a; remove that cluster first',
     },
   ]);
   expect(await apply(at('a', 'https://three:1'), at('b', 'https://one:1'))).toEqual([]);
@@ -151,14 +151,14 @@ it('does not know one engine by two names, whose machines would be sold twice', 
   await expect(byHand).rejects.toMatchObject({ reason: 'VALIDATION_FAILED' });
 });
 
-it('does not take over a cluster of the same name that was registered by hand', async () => {
+it('the configuration does not take over a cluster that an operator registered under the same name', async () => {
   await harness.configure('a');
   await harness.rows(`update clusters set origin = 'operator'`);
   const refused = await applyFleetConfig(harness.db, [providerSetting([clusterSetting('a')])]);
-  expect(refused).toEqual([{ name: 'a', problem: 'a cluster of this name was registered by hand' }]);
+  expect(refused).toEqual([{ name: 'a', problem: 'an operator registered a cluster with this name' }]);
 });
 
-it('gives way to a cluster of the same name that is registered by hand at the same moment', async () => {
+it('the configuration skips a cluster that an operator registers under the same name concurrently', async () => {
   await harness.configure();
   const [client, watcher] = [await harness.database.connect(), await harness.database.connect()];
   await client.query('begin');
@@ -177,10 +177,10 @@ it('gives way to a cluster of the same name that is registered by hand at the sa
   });
   await client.query('commit');
   await Promise.all([client.end(), watcher.end()]);
-  expect(await outcome).toEqual([{ name: 'a', problem: 'a cluster of this name was registered by hand' }]);
+  expect(await outcome).toEqual([{ name: 'a', problem: 'an operator registered a cluster with this name' }]);
 });
 
-it('does not make a provider of test keys one of live keys, or the other way round, and says so', async () => {
+it('a provider cannot change between test and live keys, and the refusal says so', async () => {
   await harness.configure('a');
   await watched('a');
   const mock = providerSetting([clusterSetting('a', { endpoint: 'mock:' })], {
@@ -195,7 +195,7 @@ it('does not make a provider of test keys one of live keys, or the other way rou
   expect(await selling()).toEqual([{ open: true }]);
 });
 
-it('a switch that is thrown while a cluster connects is not lost', async () => {
+it('a switch changed while a cluster connects is not lost', async () => {
   await harness.configure('a');
   harness.engine('a').nodes = Array.from({ length: 50 }, (_, index) => node(`n${index}`));
   const sync = harness.worker('one');

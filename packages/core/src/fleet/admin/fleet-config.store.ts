@@ -5,16 +5,16 @@ import { sql } from 'kysely';
 import { clustersQuery, toCluster } from '../inventory/clusters.store.ts';
 import type { ClusterRecord } from '../inventory/clusters.ts';
 
-/** All SQL by which the configuration becomes rows. Nothing is written where nothing changed. */
+/** SQL that applies the configuration, without writing unchanged rows. */
 
 const CONFIGURATION_LOCK = 7_102_500_016;
 
-/** Workers that start together take turns, and whoever registers a cluster takes one with them. */
+/** Serializes workers that start together and requests that register a cluster. */
 export async function lockConfiguration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${CONFIGURATION_LOCK})`.execute(tx.kysely);
 }
 
-/** False where the provider is one of the other mode, which its nodes are sold in: it is then not touched. */
+/** Returns false, without a change, if the stored provider has the other mode. */
 export async function upsertProvider(tx: Tx, provider: ProviderSetting): Promise<boolean> {
   const { id, variant, driver } = provider;
   const mode = variant === 'mock' ? 'test' : 'live';
@@ -48,7 +48,7 @@ export async function upsertRegions(tx: Tx, id: string, regions: ProviderSetting
   `.execute(tx.kysely);
 }
 
-/** All clusters that a name of the configuration could mean, locked in the order of their ids. */
+/** Locks all clusters that the configuration could name, in order of id. */
 export async function lockConfiguredClusters(tx: Tx): Promise<readonly ClusterRecord[]> {
   await sql`select 1 from clusters where status <> 'removed' order by id for no key update`.execute(
     tx.kysely,
@@ -57,7 +57,7 @@ export async function lockConfiguredClusters(tx: Tx): Promise<readonly ClusterRe
   return rows.map(toCluster);
 }
 
-/** False when somebody registered a cluster of this name by hand since the names were read. */
+/** Returns false if an operator registered a cluster with this name since the names were read. */
 export async function insertCluster(
   tx: Tx,
   provider: ProviderSetting,
@@ -77,7 +77,7 @@ export async function insertCluster(
   return rows.length === 1;
 }
 
-/** What may change of a cluster. Its observer sees it at its next look. */
+/** Its observer uses the new values at its next poll. */
 export async function updateCluster(tx: Tx, cluster: ClusterRecord, setting: ClusterSetting): Promise<void> {
   await sql`
     update clusters
@@ -92,7 +92,7 @@ export async function updateCluster(tx: Tx, cluster: ClusterRecord, setting: Clu
   `.execute(tx.kysely);
 }
 
-/** What the configuration no longer names sells nothing. */
+/** Entries that the configuration no longer names sell nothing. */
 export async function markUnconfigured(tx: Tx, providers: readonly ProviderSetting[]): Promise<void> {
   const now = tx.clock.now();
   const ids = providers.map(({ id }) => id);

@@ -13,16 +13,16 @@ import {
   upsertRegions,
 } from './fleet-config.store.ts';
 
-/** A cluster of the configuration that was left as it is, and why. */
+/** A configured cluster that was not applied, and why. */
 export interface RefusedCluster {
   readonly name: string;
   readonly problem: string;
 }
 
 /**
- * Brings the tables in line with the configuration, in one transaction. Every worker does it at its start; those that
- * start together take turns, and the second finds nothing to do. The operator's switches are not touched. What the
- * configuration no longer names stays for the record, is watched for as long as something runs on it, and sells nothing.
+ * Applies the configuration in one transaction. Every worker does this when it starts; a concurrent second one finds
+ * nothing to do. Operators' switches stay unchanged. Entries that the configuration no longer names stay stored and
+ * observed, and sell nothing.
  */
 export async function applyFleetConfig(
   db: Db,
@@ -74,26 +74,23 @@ async function applyCluster(
 
 type NamedEndpoint = Pick<ClusterRecord, 'name' | 'driver' | 'endpoint'>;
 
-/** The machines of an engine that is known by two names would be sold twice. */
+/** An engine with two names would sell its machines twice. */
 function duplicateEndpointProblem(reach: NamedEndpoint, reached: readonly NamedEndpoint[]): string | null {
   const other = reached.find((known) => isSameEngine(known, reach));
   return other === undefined
     ? null
-    : `its endpoint is that of the cluster ${other.name}, which has to be removed first`;
+    : `its endpoint belongs to the cluster ${other.name}; remove that cluster first`;
 }
 
-const REGISTERED_BY_OPERATOR = 'a cluster of this name was registered by hand';
+const REGISTERED_BY_OPERATOR = 'an operator registered a cluster with this name';
 
-/** What is sold to test keys is never sold to live ones, so a provider keeps its mode for as long as it is known. */
+/** A provider keeps its mode, because what is sold to test keys is never sold to live keys. */
 function modeProblem({ id, variant }: ProviderSetting): string {
   const before = variant === 'mock' ? 'live' : 'test';
-  return `its provider ${id} was one for ${before} keys before, and sells nothing now: give it another id`;
+  return `its provider ${id} was for ${before} keys before and sells nothing now; give the provider another id`;
 }
 
-/**
- * What a cluster is cannot change under its name: its nodes were sold as that. One that moves to another provider,
- * region, driver or offer is another cluster, and is given another name.
- */
+/** Nodes were sold under these properties, so changing one of them requires another name. */
 function clusterSettingProblem(
   provider: ProviderSetting,
   setting: ClusterSetting,
@@ -108,5 +105,5 @@ function clusterSettingProblem(
     cluster.region === setting.region &&
     cluster.driver === provider.driver &&
     cluster.offer === setting.offer;
-  return same ? null : 'its provider, region, driver or offer differs from before: give it another name';
+  return same ? null : 'its provider, region, driver or offer has changed; give the cluster another name';
 }

@@ -4,7 +4,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { sql } from 'kysely';
 import type { FleetGpuType } from '../inventory/gpu-models.ts';
 
-/** All SQL about figures for operators. */
+/** SQL for the fleet metrics. */
 
 export async function countNodes(reader: Reader): Promise<ReadonlyMap<MachineState, number>> {
   const { rows } = await sql<{ status: MachineState; nodes: bigint }>`
@@ -18,7 +18,7 @@ export interface GpuCounts {
   readonly gpuType: FleetGpuType;
   readonly mode: Mode;
   readonly total: number;
-  /** That could be sold now. */
+  /** GPUs that can be sold now. */
   readonly free: number;
 }
 
@@ -46,7 +46,7 @@ export async function countGpus(reader: Reader): Promise<readonly GpuCounts[]> {
   }));
 }
 
-/** Drained nodes that somebody still holds GPUs of though they should be empty by now; also those that are away. */
+/** Includes offline nodes that return as draining. */
 export async function countOverdueDrains(reader: Reader, now: Date): Promise<number> {
   const { rows } = await sql<{ nodes: bigint }>`
     select count(*) as nodes

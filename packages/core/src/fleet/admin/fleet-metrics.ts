@@ -10,26 +10,26 @@ import { listObservations } from '../inventory/cluster-observation.store.ts';
 
 const nodesGauge = gauge('millrace_fleet_nodes', 'Nodes by status');
 const gpusGauge = gauge('millrace_fleet_gpus', 'GPUs that are present, by region, type and mode');
-const freeGauge = gauge('millrace_fleet_gpus_free', 'GPUs that could be sold now, by region, type and mode');
+const freeGauge = gauge('millrace_fleet_gpus_free', 'GPUs that can be sold now, by region, type and mode');
 const overdueGauge = gauge(
   'millrace_fleet_drains_overdue',
-  'Drained nodes on which somebody still is after the deadline of the drain',
+  'Draining nodes that still have allocations after the deadline of the drain',
 );
 const readAgeGauge = gauge(
   'millrace_fleet_read_age_seconds',
-  'How long ago a cluster was last read; the longest ago first',
+  'Time since the inventory of a cluster was last read, for the clusters with the longest time',
 );
 
-/** Names are the operator's, so they are few; beyond this only the clusters that wait longest are told apart. */
+/** Bounds the label values: beyond this number only the clusters with the oldest reads are shown. */
 const CLUSTER_LABELS_MAX = 200;
 
 /**
- * Tells the figures of the whole fleet. Every worker tells the same, so alerts take the largest, and the fleet is not
- * unobserved because one worker is.
+ * Records metrics of the whole fleet. Every worker records the same values, so alerts take the maximum and one failed
+ * worker does not hide the fleet.
  */
 export class FleetMetrics {
   readonly #db: Db;
-  /** Told before: what is gone is told as nothing once more, or its last figure would stand for ever. */
+  /** Recorded before: a label set that disappears is recorded as 0, or its last value would stay. */
   readonly #gpuKinds = new Map<string, { region: string; gpuType: string; mode: string }>();
   #clusters = new Set<string>();
 

@@ -84,7 +84,7 @@ async function auditOf(resourceId: string) {
 }
 
 describe('providers', () => {
-  it('are listed with their regions, page by page', async () => {
+  it('are listed page by page', async () => {
     const seen: string[] = [];
     let cursor: string | null = null;
     do {
@@ -96,7 +96,7 @@ describe('providers', () => {
     expect(new Set(seen).size).toBe(seen.length);
   });
 
-  it('stop and resume selling by region, in the moment of the answer, with the reason kept', async () => {
+  it('stop and resume selling by region at once, and keep the reason', async () => {
     const switchTo = (enabled: boolean) =>
       call('PATCH', `providers/${provider}`, { regions: [{ region, enabled }], reason: 'power work' });
     const off = await switchTo(false);
@@ -111,7 +111,7 @@ describe('providers', () => {
     ]);
   });
 
-  it('refuse a region that they do not have, and change nothing', async () => {
+  it('reject an unknown region and change nothing', async () => {
     const regions = [
       { region, enabled: false },
       { region: 'atlantis', enabled: false },
@@ -123,7 +123,7 @@ describe('providers', () => {
 });
 
 describe('clusters', () => {
-  it('are registered once for an idempotency key, and their name is theirs until they are removed', async () => {
+  it('are registered once per idempotency key, and their name is free again after removal', async () => {
     const body = newCluster({
       offer: 'bare-metal',
       connectionType: 'infiniband',
@@ -148,7 +148,7 @@ describe('clusters', () => {
 
   it.each<[string, object, number, string]>([
     ['an unknown provider', { providerId: 'nobody' }, 404, 'PROVIDER_NOT_FOUND'],
-    ['a region of somebody else', { region: 'atlantis' }, 400, 'VALIDATION_FAILED'],
+    ['a region of another provider', { region: 'atlantis' }, 400, 'VALIDATION_FAILED'],
     [
       'another driver than its provider has',
       { driver: 'incus', endpoint: 'https://a:1' },
@@ -156,12 +156,17 @@ describe('clusters', () => {
       'VALIDATION_FAILED',
     ],
     ['an endpoint that its driver cannot use', { endpoint: 'https://10.0.0.1' }, 400, 'VALIDATION_FAILED'],
-    ['a credential that nobody has', { credentialRef: 'missing' }, 400, 'CREDENTIAL_UNKNOWN'],
-    ['a name that is none', { name: '-a' }, 400, 'VALIDATION_FAILED'],
-    ['a setting that cannot be kept', { settings: { pool: 'a\u0000b' } }, 400, 'VALIDATION_FAILED'],
-    ['the name of a setting that cannot be kept', { settings: { 'a\u0000b': 1 } }, 400, 'VALIDATION_FAILED'],
+    ['an unknown credential', { credentialRef: 'missing' }, 400, 'CREDENTIAL_UNKNOWN'],
+    ['an invalid name', { name: '-a' }, 400, 'VALIDATION_FAILED'],
+    ['a setting that cannot be stored', { settings: { pool: 'a\u0000b' } }, 400, 'VALIDATION_FAILED'],
     [
-      'a setting deep inside that cannot be kept',
+      'the name of a setting that cannot be stored',
+      { settings: { 'a\u0000b': 1 } },
+      400,
+      'VALIDATION_FAILED',
+    ],
+    [
+      'a nested setting that cannot be stored',
       { settings: { a: [{ b: '\ud800' }] } },
       400,
       'VALIDATION_FAILED',
@@ -171,7 +176,7 @@ describe('clusters', () => {
     expect([response.status, response.json.reason]).toEqual([status, reason]);
   });
 
-  it('are not forgotten while somebody holds a GPU there; afterwards their nodes go with them', async () => {
+  it('cannot be removed while they have allocations; afterwards their nodes are removed with them', async () => {
     await rent(nodeAt(1));
     const refused = await call('DELETE', `clusters/${clusterId}`);
     expect([refused.status, refused.json.reason]).toEqual([409, 'CLUSTER_HAS_WORK']);
@@ -186,7 +191,7 @@ describe('clusters', () => {
     expect(listed.json.items.map((each: { id: string }) => each.id)).toContain(empty.clusterId);
   });
 
-  it('that the configuration names are removed there', async () => {
+  it('cannot be removed while the configuration names them', async () => {
     await fixture.database.query(`update clusters set origin = 'configuration' where name = $1`, [
       (await call('GET', `nodes/${nodeAt(0)}`)).json.clusterName,
     ]);
@@ -196,7 +201,7 @@ describe('clusters', () => {
 });
 
 describe('nodes', () => {
-  it('are shown with their GPUs and who has them', async () => {
+  it('are shown with their GPUs and allocations', async () => {
     const externalId = await rent(nodeAt(0));
     const { json } = await call('GET', `nodes/${nodeAt(0)}`);
     expect(json).toMatchObject({ region, providerId: provider, liveRentalCount: 1, ramGb: 2048 });
@@ -214,7 +219,7 @@ describe('nodes', () => {
     for (const gpu of shown) expect(gpu.verification).toBe('unverified');
   });
 
-  it('are drained, take nothing new, keep what runs, and are removed when they are empty', async () => {
+  it('are drained, accept nothing new, keep their rentals, and are removed when empty', async () => {
     const id = nodeAt(0);
     await rent(id);
     const deadlineAt = later(1);
@@ -243,7 +248,7 @@ describe('nodes', () => {
     ]);
   });
 
-  it('move once for an idempotency key, and a new deadline of a drain is taken over', async () => {
+  it('change once per idempotency key, and accept a new drain deadline', async () => {
     const id = nodeAt(0);
     const headers = { 'idempotency-key': uniqueId() };
     const body = { reason: 'old fans' };
@@ -260,7 +265,7 @@ describe('nodes', () => {
     expect([past.status, past.json.issues[0].path]).toEqual([400, ['deadlineAt']]);
   });
 
-  it('keep each word of an operator with its reason, none twice for a replay, and none that was refused', async () => {
+  it('record each operator action once with its reason, and no refused one', async () => {
     const id = nodeAt(0);
     const headers = { 'idempotency-key': uniqueId() };
     const drain = (reason: string, more: Record<string, string> = {}) =>
@@ -284,7 +289,7 @@ describe('nodes', () => {
     ]);
   });
 
-  it('tell what happened to them, newest first', async () => {
+  it('list their transitions, newest first', async () => {
     const id = nodeAt(0);
     await post(id, 'quarantine', { reason: 'smells' });
     await post(id, 'resume', { reason: 'cleaned' });
@@ -297,7 +302,7 @@ describe('nodes', () => {
     expect(rest.json).toMatchObject({ items: [{ seq: 1, from: null }], nextCursor: null });
   });
 
-  it('lose and regain a single GPU: put back, it waits for the engine to show it', async () => {
+  it('lose and regain a single GPU, which stays missing until the engine reports it', async () => {
     const id = nodeAt(0);
     const [gpu] = (await call('GET', `nodes/${id}`)).json.gpus;
     const mark = (faulty: boolean) =>
@@ -318,7 +323,7 @@ describe('nodes', () => {
 });
 
 describe('maintenance', () => {
-  it('is announced, listed and called off; the drain begins as far ahead as was asked for', async () => {
+  it('is announced, listed and cancelled, with the requested drain lead time', async () => {
     await rent(nodeAt(0));
     const body = newWindow();
     const made = await call('POST', 'maintenance-windows', { ...body, drainBeforeSeconds: 3_600 });
@@ -336,31 +341,27 @@ describe('maintenance', () => {
     ]);
   });
 
-  it('drains a day ahead unless somebody says otherwise', async () => {
+  it('drains a day ahead by default', async () => {
     const { json } = await call('POST', 'maintenance-windows', newWindow());
     expect(Date.parse(json.startsAt) - Date.parse(json.drainsAt)).toBe(DAY_MS);
   });
 
   it.each<[string, object, number]>([
     ['no nodes', { nodeIds: [] }, 400],
-    ['a node that is none', { nodeIds: ['nod_1'] }, 400],
+    ['an invalid node id', { nodeIds: ['nod_1'] }, 400],
     ['an end before its start', { endsAt: later(1) }, 400],
     ['a start in the past', { startsAt: later(-1) }, 400],
-    [
-      'a time beyond every calendar',
-      { startsAt: '9999-12-31T23:59:59Z', endsAt: '9999-12-31T23:59:59.5Z' },
-      400,
-    ],
-    ['a drain of ages', { drainBeforeSeconds: 1e9 }, 400],
-    ['words that cannot be kept', { summary: 'a\u0000b' }, 400],
-    ['a node that nobody knows', { nodeIds: [testIds.next('nod')] }, 404],
+    ['a time too far ahead', { startsAt: '9999-12-31T23:59:59Z', endsAt: '9999-12-31T23:59:59.5Z' }, 400],
+    ['a drain that is too long', { drainBeforeSeconds: 1e9 }, 400],
+    ['a summary that cannot be stored', { summary: 'a\u0000b' }, 400],
+    ['an unknown node', { nodeIds: [testIds.next('nod')] }, 404],
   ])('is refused with %s', async (_, fields, status) => {
     const response = await call('POST', 'maintenance-windows', newWindow(fields));
     expect([response.status, response.text]).toEqual([status, response.text]);
   });
 });
 
-describe('everybody else', () => {
+describe('a caller who is not an operator', () => {
   it.each<[Method, string]>([
     ['GET', 'providers'],
     ['PATCH', `providers/${provider}`],
@@ -378,7 +379,7 @@ describe('everybody else', () => {
     ['GET', 'maintenance-windows'],
     ['POST', 'maintenance-windows'],
     ['POST', `maintenance-windows/${testIds.next('mnt')}/cancel`],
-  ])('is refused at the door: the owner of an organisation calls %s %s', async (method, path) => {
+  ])('is refused: %s %s', async (method, path) => {
     const response = await fixture.call({
       method,
       path: `/v2/admin/${path}`,

@@ -27,11 +27,11 @@ export interface FleetRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly knowsCredential: HasCredential;
-  /** How long before maintenance nothing new is placed on its nodes, where nobody says otherwise. */
+  /** Default lead time of the drain before maintenance. */
   readonly drainBeforeMs?: number;
 }
 
-/** Operators: providers, clusters, nodes, and the times in which nodes are away. */
+/** Routes of operators: providers, clusters, nodes and maintenance windows. */
 export function serveFleet(routes: FleetRoutes): void {
   serveProviders(routes);
   serveClusters(routes);

@@ -5,7 +5,7 @@ import type { NodeTransition } from './fleet-admin.store.ts';
 import type { WindowRecord } from '../maintenance/maintenance.store.ts';
 import type { NodeGpu, NodeRecord } from '../inventory/nodes.ts';
 
-/** The fleet as answers to operators. */
+/** Converts fleet records to responses for operators. */
 
 type Operations = Contract['operations'];
 type WireProvider = ResponseBody<Operations['adminUpdateProvider']>;
@@ -14,7 +14,7 @@ type WireNode = ResponseBody<Operations['adminGetNode']>;
 type WireTransition = ResponseBody<Operations['adminListNodeTransitions']>['items'][number];
 type WireWindow = ResponseBody<Operations['adminCreateMaintenanceWindow']>;
 
-/** What is said of hardware that nobody has read yet. */
+/** Shown for hardware that has not been read yet. */
 const UNKNOWN = 'unknown';
 const MB_PER_GB = 1_024;
 
@@ -72,7 +72,7 @@ export function toWireNode(node: NodeRecord): WireNode {
   };
 }
 
-/** No computation proves GPUs yet: a host's word, and a program in an image that its supplier may have made, is all there is. */
+/** Nothing proves GPUs yet: the only evidence comes from the host and from an image that its supplier may control. */
 export const gpuVerification = 'unverified' as const;
 
 function toWireGpu(gpu: NodeGpu): WireNode['gpus'][number] {

@@ -6,14 +6,14 @@ import { isSameEngine, problemWithEndpoint } from '../inventory/engine-endpoints
 import { insertNewCluster, type NewCluster } from './fleet-admin.store.ts';
 import { lockConfiguration } from './fleet-config.store.ts';
 
-/** A daemon that a supplier brings: a cluster of one node, of which the fleet needs to know nothing more. */
+/** Registers the daemon of a supplier as a cluster of one node. */
 
 export type SupplierCluster = Pick<
   NewCluster,
   'name' | 'providerId' | 'region' | 'endpoint' | 'credentialRef' | 'settings'
 >;
 
-/** Why it cannot be one, in words for its supplier; otherwise whoever watches clusters finds it and reads what it has. */
+/** Returns a problem in words for the supplier, or the cluster's id. An observer then polls the cluster. */
 export async function registerSupplierCluster(
   tx: Tx,
   cause: AuditContext,
@@ -32,13 +32,13 @@ export async function registerSupplierCluster(
   const problem = problemWithEndpoint(fields.driver, fields.endpoint);
   if (problem !== null) return { problem: `Its endpoint ${problem}.` };
   await lockConfiguration(tx);
-  // That no two suppliers bring the same daemon is told by its certificate, wherever it is reached.
+  // Suppliers' daemons are identified by certificate, so their endpoints need no comparison.
   const reached = await listEngineEndpoints(tx, { withoutSupplied: true });
   const isKnown = reached.some((known) => isSameEngine(known, fields));
   if (isKnown) return { problem: 'Its daemon belongs to the fleet already.' };
   const id = await insertNewCluster(tx, fields, supplierOrgId);
-  // Its name is made of an id, so nobody else has it.
-  if (id === null) throw new Error(`There is a cluster ${fields.name} already.`);
+  // The name contains an id, so it must be unique.
+  if (id === null) throw new Error(`Cluster ${fields.name} already exists.`);
   await appendAuditEntry(tx, supplierOrgId, cause, {
     action: 'cluster.supplied',
     resource: { kind: 'cluster', id },

@@ -50,7 +50,7 @@ beforeEach(() => {
   db = createDb({ ...longDbTimeouts, url: database.url, poolSize: 8, clock: time, ids, log: testLog() });
   region = `r-${uniqueId()}`;
   return async () => {
-    // What a test leaves open must not be found by the sweeps of the next one, whose clock starts anew.
+    // The sweeps of the next test, whose clock restarts, must not find open windows of this one.
     await database.db.kysely.updateTable('maintenance_nodes').set({ hold: 'left' }).execute();
     await database.db.kysely.updateTable('maintenance_notices').set({ told: 'ended' }).execute();
     await database.db.kysely
@@ -83,7 +83,7 @@ async function announce(nodeIds: readonly NodeId[], fields: Partial<MaintenanceR
 }
 
 async function rent(orgId: OrgId) {
-  // Somebody watches the cluster, or nothing of it would be sold.
+  // Without a recent heartbeat nothing of the cluster would be sold.
   await db.kysely
     .updateTable('clusters')
     .set({ beat_at: clock.now(), watching_since: clock.now() })
@@ -117,8 +117,8 @@ async function only(nodeIds: readonly NodeId[]): Promise<NodeId> {
   return id;
 }
 
-describe('a window', () => {
-  it('keeps its nodes free from its drain on, starts, ends, gives them back and tells those it touches each step', async () => {
+describe('a maintenance window', () => {
+  it('drains its nodes, starts, ends, returns them to service and sends a notice at each step', async () => {
     const nodes = await insertNodes(2);
     const orgId = await tenant();
     const { externalId } = await rent(orgId);
@@ -146,7 +146,7 @@ describe('a window', () => {
     await rent(outsider);
   });
 
-  it('does each step once, however often and from however many workers it is swept', async () => {
+  it('does each step once for any number of sweeps and workers', async () => {
     const nodes = await insertNodes(3);
     const orgId = await tenant();
     await rent(orgId);
@@ -171,7 +171,7 @@ describe('a window', () => {
     expect(new Set(moves.map(({ actor }) => actor))).toEqual(new Set(['system:maintenance']));
   });
 
-  it('that every worker slept through is over afterwards: no node was touched, and nobody hears of a start that is past', async () => {
+  it('that passed while no worker ran is completed without draining nodes or sending a start notice', async () => {
     const nodes = await insertNodes();
     const orgId = await tenant();
     await rent(orgId);
@@ -183,7 +183,7 @@ describe('a window', () => {
     expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.ended']);
   });
 
-  it('that workers came back to in the middle drains at once and ends on time', async () => {
+  it('drains at once and ends on time if workers return in the middle of it', async () => {
     const nodes = await insertNodes();
     await announce(nodes);
     await clock.advance(49 * HOUR_MS);
@@ -194,7 +194,7 @@ describe('a window', () => {
     expect(await statusOf(...nodes)).toEqual(['node_ready']);
   });
 
-  it('tells those who come between its announcement and its drain, and those who left nothing more', async () => {
+  it('notifies tenants that arrive after the announcement, and no longer those that have left', async () => {
     const nodes = await insertNodes();
     const leaving = await tenant();
     const late = await tenant();
@@ -211,7 +211,7 @@ describe('a window', () => {
     expect((await findWindow(db, window.id))?.notifiedAllocations).toBe(2);
   });
 
-  it('of many nodes and tenants is done in parts, and all of it is done', async () => {
+  it('with many nodes and tenants is processed completely, in batches', async () => {
     const nodes = await insertNodes(60);
     const orgs = await Promise.all(Array.from({ length: 12 }, tenant));
     for (let round = 0; round < 18; round += 1) await Promise.all(orgs.map(rent));
@@ -228,14 +228,14 @@ describe('a window', () => {
   });
 
   describe(failingLoop('keep maintenance windows'), () => {
-    it('that cannot be carried out holds up no other window', async () => {
+    it('a window that cannot be completed delays no other window', async () => {
       const [odd, sound] = await insertNodes(2);
       if (odd === undefined || sound === undefined) throw new Error('no nodes');
       await announce([odd]);
       const later = await announce([sound]);
       await clock.advance(24 * HOUR_MS);
       await sweep();
-      // A node whose hardware was never read cannot become ready, so the window cannot put it back into use.
+      // A node whose hardware was never read cannot become ready, so this window cannot return it to service.
       await database.db.kysely
         .updateTable('nodes')
         .set({ hardware_read_at: null })
@@ -247,30 +247,33 @@ describe('a window', () => {
       expect((await findWindow(db, later.id))?.status).toBe('completed');
     });
 
-    it.each<Poison>(['throws', 'times out'])('whose write %s delays no other window', async (how) => {
-      const [odd, sound] = await insertNodes(2);
-      if (odd === undefined || sound === undefined) throw new Error('no nodes');
-      await announce([odd]);
-      const later = await announce([sound]);
-      await clock.advance(24 * HOUR_MS);
-      await sweep();
-      const when = `new.id = '${toUuid(odd)}' and new.status = 'node_ready'`;
-      const removeFault = await poisonRows(database, { table: 'nodes', when, how });
-      await clock.advance(48 * HOUR_MS);
-      await sweep();
-      expect(await statusOf(odd, sound)).toEqual(['node_draining', 'node_ready']);
-      expect((await findWindow(db, later.id))?.status).toBe('completed');
-      await removeFault();
-      await clock.advance(HOUR_MS);
-      await sweep();
-      expect(await statusOf(odd)).toEqual(['node_ready']);
-    });
+    it.each<Poison>(['throws', 'times out'])(
+      'a window whose write %s delays no other window',
+      async (how) => {
+        const [odd, sound] = await insertNodes(2);
+        if (odd === undefined || sound === undefined) throw new Error('no nodes');
+        await announce([odd]);
+        const later = await announce([sound]);
+        await clock.advance(24 * HOUR_MS);
+        await sweep();
+        const when = `new.id = '${toUuid(odd)}' and new.status = 'node_ready'`;
+        const removeFault = await poisonRows(database, { table: 'nodes', when, how });
+        await clock.advance(48 * HOUR_MS);
+        await sweep();
+        expect(await statusOf(odd, sound)).toEqual(['node_draining', 'node_ready']);
+        expect((await findWindow(db, later.id))?.status).toBe('completed');
+        await removeFault();
+        await clock.advance(HOUR_MS);
+        await sweep();
+        expect(await statusOf(odd)).toEqual(['node_ready']);
+      },
+    );
   });
 
   it.each([
-    ['of a node that was removed', true],
-    ['of a node that never was', false],
-  ])('%s is not announced', async (_, exists) => {
+    ['with a removed node', true],
+    ['with an unknown node', false],
+  ])('%s is rejected', async (_, exists) => {
     const id = await only(await insertNodes());
     if (exists) {
       await run((tx) => applyNodeAction(tx, cause, id, 'drain', { reason: 'old' }));
@@ -281,14 +284,14 @@ describe('a window', () => {
     expect(await listWindows(db, { nodeId: named }, { limit: 10, after: null })).toEqual([]);
   });
 
-  it('that names a node twice has it once', async () => {
+  it('stores a node once that is named twice', async () => {
     const id = await only(await insertNodes());
     expect((await announce([id, id])).nodeIds).toEqual([id]);
   });
 });
 
-describe('windows over the same node', () => {
-  it('that overlap keep it free until the last is over', async () => {
+describe('maintenance windows of the same node', () => {
+  it('keep the node drained until the last overlapping window ends', async () => {
     const nodes = await insertNodes();
     await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
     await announce(nodes, { startsAt: hours(2), endsAt: hours(6) });
@@ -301,7 +304,7 @@ describe('windows over the same node', () => {
     expect(await statusOf(...nodes)).toEqual(['node_ready']);
   });
 
-  it('of which one begins as the other ends do not put it into use in between', async () => {
+  it('do not make the node ready between two adjacent windows', async () => {
     const nodes = await insertNodes();
     await announce(nodes, { startsAt: hours(1), endsAt: hours(2), drainBeforeMs: 0 });
     await announce(nodes, { startsAt: hours(2), endsAt: hours(3), drainBeforeMs: 0 });
@@ -318,7 +321,7 @@ describe('windows over the same node', () => {
     expect(moves).toHaveLength(3);
   });
 
-  it('of which one is called off stay drained for the other', async () => {
+  it('keep the node drained for the other window when one is cancelled', async () => {
     const nodes = await insertNodes();
     const first = await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
     const second = await announce(nodes, { startsAt: hours(1), endsAt: hours(3) });
@@ -330,9 +333,9 @@ describe('windows over the same node', () => {
   });
 });
 
-describe('what somebody else does to a node of a window', () => {
+describe('other changes of a node in a maintenance window', () => {
   it.each(['before the window took it', 'while the window holds it'])(
-    'stays when the window ends: an operator’s drain, %s',
+    'an operator’s drain %s stays after the window ends',
     async (when) => {
       const id = await only(await insertNodes());
       await announce([id]);
@@ -349,7 +352,7 @@ describe('what somebody else does to a node of a window', () => {
     },
   );
 
-  it('stays when the window ends: a quarantine by an operator or by a failed check', async () => {
+  it('a quarantine by an operator or a failed check stays after the window ends', async () => {
     const [one, other] = await insertNodes(2);
     if (one === undefined || other === undefined) throw new Error('no nodes');
     await announce([one, other]);
@@ -364,7 +367,7 @@ describe('what somebody else does to a node of a window', () => {
     expect(await statusOf(one, other)).toEqual(['node_quarantined', 'node_quarantined']);
   });
 
-  it('counts more than the window: a node that an operator resumed is not drained again', async () => {
+  it('a node that an operator resumed is not drained again', async () => {
     const id = await only(await insertNodes());
     await announce([id]);
     await clock.advance(24 * HOUR_MS);
@@ -377,7 +380,7 @@ describe('what somebody else does to a node of a window', () => {
     expect(await statusOf(id)).toEqual(['node_ready']);
   });
 
-  it('does not stop the window: a node removed meanwhile stays removed', async () => {
+  it('a removed node stays removed, and the window completes', async () => {
     const [retained, removed] = await insertNodes(2);
     if (retained === undefined || removed === undefined) throw new Error('no nodes');
     const window = await announce([retained, removed]);
@@ -390,7 +393,7 @@ describe('what somebody else does to a node of a window', () => {
     expect((await findWindow(db, window.id))?.status).toBe('completed');
   });
 
-  it('is not undone by its being away: a node that goes silent in the window comes back into use after it', async () => {
+  it('a node that goes offline during the window returns to service after it', async () => {
     const id = await only(await insertNodes());
     await announce([id]);
     await clock.advance(24 * HOUR_MS);
@@ -403,7 +406,7 @@ describe('what somebody else does to a node of a window', () => {
     expect(await statusOf(id)).toEqual(['node_ready']);
   });
 
-  it('cannot slip something onto it: a node that is away when the drain begins comes back drained', async () => {
+  it('a node that is offline when the drain begins returns as draining', async () => {
     const id = await only(await insertNodes());
     await announce([id]);
     await run((tx) => transitionNode(tx, id, 'node_offline', { reason: 'silent', actor: operator }));
@@ -413,8 +416,8 @@ describe('what somebody else does to a node of a window', () => {
   });
 });
 
-describe('calling a window off', () => {
-  it('before its drain leaves the nodes alone, and those who were told hear of it', async () => {
+describe('cancelMaintenance', () => {
+  it('before the drain leaves the nodes unchanged and notifies the affected organisations', async () => {
     const nodes = await insertNodes();
     const orgId = await tenant();
     await rent(orgId);
@@ -427,7 +430,7 @@ describe('calling a window off', () => {
     expect(await words(orgId)).toEqual(['maintenance.announced', 'maintenance.ended']);
   });
 
-  it('in the middle gives the nodes back at once; twice is once', async () => {
+  it('during the window returns the nodes to service at once; a repeat changes nothing', async () => {
     const nodes = await insertNodes();
     const orgId = await tenant();
     await rent(orgId);
@@ -448,7 +451,7 @@ describe('calling a window off', () => {
     expect(last.payload).toMatchObject({ cancelled: true, maintenanceId: window.id });
   });
 
-  it('after its end is refused, also if no worker has noticed the end', async () => {
+  it('after the end is refused, even if no worker has stored the end', async () => {
     const window = await announce(await insertNodes());
     await clock.advance(51 * HOUR_MS);
     const late = run((tx) => cancelMaintenance(tx, cause, window.id, undefined));
@@ -458,7 +461,7 @@ describe('calling a window off', () => {
     await expect(later).rejects.toMatchObject({ reason: 'MAINTENANCE_OVER' });
   });
 
-  it('while sweeps run ends the same way, whoever comes first', async () => {
+  it('has the same result in any order with concurrent sweeps', async () => {
     const nodes = await insertNodes(10);
     const window = await announce(nodes);
     await clock.advance(48 * HOUR_MS);
@@ -468,8 +471,8 @@ describe('calling a window off', () => {
   });
 });
 
-describe('the times in which nodes are away', () => {
-  it('are told by the times alone, for each node, until the end that it really had', async () => {
+describe('windowsAt', () => {
+  it('uses the times alone, per node, up to the actual end', async () => {
     const [one, other] = await insertNodes(2);
     if (one === undefined || other === undefined) throw new Error('no nodes');
     const window = await announce([one]);
@@ -486,7 +489,7 @@ describe('the times in which nodes are away', () => {
     expect(await windowsAt(db, [], inside)).toEqual([]);
   });
 
-  it('do not reach into the past: a start that has just passed means now', async () => {
+  it('does not extend into the past: a start that has just passed means now', async () => {
     const nodeId = await only(await insertNodes());
     const justNow = hours(-0.01);
     expect(await windowsAt(db, [nodeId], justNow)).toEqual([]);
@@ -496,7 +499,7 @@ describe('the times in which nodes are away', () => {
     expect(await windowsAt(db, [nodeId], clock.now())).toHaveLength(1);
   });
 
-  it('are none for a window that was called off before it began', async () => {
+  it('ignores a window that was cancelled before it started', async () => {
     const id = await only(await insertNodes());
     const window = await announce([id]);
     await run((tx) => cancelMaintenance(tx, cause, window.id, undefined));

@@ -41,7 +41,7 @@ import { lockCapacity } from '../inventory/nodes.store.ts';
 
 const maintenanceActor: Actor = { kind: 'system', id: 'maintenance' };
 
-/** What one transaction does at most, so that a window over a thousand nodes holds no lock for long. */
+/** Limits one transaction, so that a window with a thousand nodes holds no lock for long. */
 const NODES_AT_ONCE = 50;
 const NOTICES_PER_BATCH = 200;
 
@@ -50,11 +50,11 @@ export interface MaintenanceRequest {
   readonly startsAt: Date;
   readonly endsAt: Date;
   readonly summary: string;
-  /** How long before the start nothing new is placed on the nodes. */
+  /** Lead time of the drain before the start. */
   readonly drainBeforeMs: number;
 }
 
-/** Announces a window. Those who have something on its nodes are told in the same transaction, the rest by a sweep. */
+/** Announces a window. The transaction notifies one batch of affected organisations; the sweep notifies the rest. */
 export async function announceMaintenance(
   tx: Tx,
   cause: AuditContext,
@@ -67,12 +67,12 @@ export async function announceMaintenance(
     const issue = { path: [problem.field], message: problem.message, code: 'custom' };
     throw new Fault('VALIDATION_FAILED', { issues: [issue] });
   }
-  // What has passed may have been billed already, so no window reaches back before its announcement.
+  // Past time may already be billed, so no window starts before its announcement.
   const startsAt = request.startsAt < now ? now : request.startsAt;
   const nodeIds = [...new Set(request.nodeIds)];
   const present = await findPresentNodes(tx, nodeIds);
   const absent = nodeIds.find((nodeId) => !present.has(nodeId));
-  if (absent !== undefined) throw new Fault('NODE_NOT_FOUND', { message: `There is no node ${absent}.` });
+  if (absent !== undefined) throw new Fault('NODE_NOT_FOUND', { message: `Node ${absent} does not exist.` });
   const drainsAt = new Date(startsAt.getTime() - request.drainBeforeMs);
   const window = await insertWindow(tx, { summary, drainsAt, startsAt, endsAt }, nodeIds);
   await appendAuditEntry(tx, null, cause, {
@@ -85,7 +85,7 @@ export async function announceMaintenance(
   return requireWindow(tx, window.id);
 }
 
-/** Calls a window off, or ends it early. Doing it twice changes nothing the second time. */
+/** Cancels a window or ends it early. Idempotent. */
 export async function cancelMaintenance(
   tx: Tx,
   cause: AuditContext,
@@ -96,7 +96,7 @@ export async function cancelMaintenance(
   if (found === null) throw new Fault('MAINTENANCE_NOT_FOUND');
   if (found.status === 'cancelled') return requireWindow(tx, id);
   const now = tx.clock.now();
-  // By its times, not by what a sweep has noticed: what is over cannot be called off because nobody looked.
+  // The times decide, because the sweep might not have stored the end yet.
   if (statusAt(found, now) === 'completed') throw new Fault('MAINTENANCE_OVER');
   const window = await setWindowStatus(tx, found, 'cancelled', now);
   await appendAuditEntry(tx, null, cause, {
@@ -112,10 +112,9 @@ export async function cancelMaintenance(
 }
 
 /**
- * Brings every window to where its times say: begins and ends it, keeps its nodes free and gives them back, and tells
- * those it touches. Any number may run at once, and it does not matter how late: a window is judged by its times, and
- * each part of the work is one transaction that finds what is left to do. A window that fails holds up no other and is
- * tried again after a growing wait.
+ * Applies the times of all windows: updates their status, drains and returns nodes, and sends notices. Several sweeps
+ * may run concurrently and late, because each transaction finds the remaining work. A failing window delays no other
+ * one and is retried with backoff.
  */
 export async function sweepMaintenance(
   db: Db,
@@ -128,7 +127,8 @@ export async function sweepMaintenance(
     });
   const ids = await findUnfinishedWindows(db);
   const runner = createItemRunner(maintenanceLoop, { db, log });
-  // All begin before any ends: a node that one window takes over from another is not put into use between the two.
+  // All windows drain before any ends, so a node that passes from one window to another does not become ready in
+  // between.
   for (const [step, work] of [['begin', drainStep] as const, ['end', finishStep] as const]) {
     await runner.run(ids, {
       key: (id) => `${toUuid(id)} ${step}`,
@@ -141,7 +141,7 @@ export async function sweepMaintenance(
 
 type WindowStep = (tx: Tx, window: MaintenanceWindow, now: Date) => Promise<boolean>;
 
-/** True: there may be more to do. */
+/** Returns true if there may be more to do. */
 async function drainStep(tx: Tx, window: MaintenanceWindow, now: Date): Promise<boolean> {
   return drainsNodes(window, now) ? drainBatch(tx, window) : false;
 }
@@ -185,7 +185,7 @@ async function returnBatchToService(tx: Tx, window: MaintenanceWindow): Promise<
   return nodeIds.length === NODES_AT_ONCE;
 }
 
-/** The nodes as they stand under their locks; those whose hold somebody changed while we waited are left out. */
+/** Locks the nodes and returns those that still have the expected hold. */
 async function lockWindowNodes(
   tx: Tx,
   window: MaintenanceWindow,
@@ -209,7 +209,7 @@ function transitionOptionsOf(window: MaintenanceWindow, what: string) {
   };
 }
 
-/** Tells those whose things a window touches how it stands, as far as they have not heard. */
+/** Notifies affected organisations that have not got the current notice. */
 async function notifyBatch(tx: Tx, window: MaintenanceWindow): Promise<boolean> {
   const word = noticeKindFor(window.status);
   const outdated = await recordFollowUpNotices(tx, window.id, word, NOTICES_PER_BATCH);

@@ -6,7 +6,7 @@ import { sql, type Selectable } from 'kysely';
 import type { FleetPageRequest } from '../inventory/clusters.ts';
 import type { MaintenanceWindow, NoticeKind, AffectedAllocation, WindowStatus } from './maintenance.ts';
 
-/** All SQL about maintenance windows. */
+/** SQL about maintenance windows. */
 
 type WindowRow = Selectable<Tables['maintenance_windows']>;
 
@@ -50,7 +50,7 @@ export async function insertWindow(
   return toWindow(row);
 }
 
-/** Of these nodes, those that are in the fleet. */
+/** Returns those of the nodes that are in the fleet. */
 export async function findPresentNodes(db: Reader, nodeIds: readonly NodeId[]): Promise<ReadonlySet<NodeId>> {
   const rows = await db.kysely
     .selectFrom('nodes')
@@ -61,10 +61,9 @@ export async function findPresentNodes(db: Reader, nodeIds: readonly NodeId[]): 
   return new Set(rows.map((row) => fromUuid('nod', row.id)));
 }
 
-/** With all that is shown of it. */
 export interface WindowRecord extends MaintenanceWindow {
   readonly nodeIds: readonly NodeId[];
-  /** Allocations whose organisations were told of it. */
+  /** Allocations with at least one notice. */
   readonly notifiedAllocations: number;
 }
 
@@ -73,7 +72,7 @@ export interface WindowFilter {
   readonly status?: WindowStatus | undefined;
 }
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first, one row more than the limit. */
 export async function listWindows(
   reader: Reader,
   filter: WindowFilter,
@@ -104,7 +103,7 @@ export async function findWindow(reader: Reader, id: MaintenanceId): Promise<Win
   return (await withDetails(reader, rows))[0] ?? null;
 }
 
-/** Two statements, however many windows and nodes. */
+/** Runs two statements for any number of windows and nodes. */
 async function withDetails(reader: Reader, rows: readonly WindowRow[]): Promise<readonly WindowRecord[]> {
   if (rows.length === 0) return [];
   const ids = rows.map((row) => row.id);
@@ -129,10 +128,7 @@ async function withDetails(reader: Reader, rows: readonly WindowRow[]): Promise<
   }));
 }
 
-/**
- * Windows that a sweep may have to do something for: open ones, those over that still hold nodes, and those whose
- * organisations have not been told the last of it.
- */
+/** Open windows, and ended ones that still hold nodes or lack their last notice. */
 export async function findUnfinishedWindows(reader: Reader): Promise<readonly MaintenanceId[]> {
   const { rows } = await sql<{ id: string }>`
     select id, starts_at from maintenance_windows where status in ('announced', 'in_progress')
@@ -145,7 +141,7 @@ export async function findUnfinishedWindows(reader: Reader): Promise<readonly Ma
   return rows.map((row) => fromUuid('mnt', row.id));
 }
 
-/** `whenTaken`: a sweep passes over a window that another one is busy with. */
+/** `pass` skips a window that another sweep has locked. */
 export async function lockWindow(
   tx: Tx,
   id: MaintenanceId,
@@ -177,7 +173,7 @@ export async function setWindowStatus(
   return toWindow(row);
 }
 
-/** Nodes that a window could begin to hold now. Those that take nothing new anyhow are passed over. */
+/** Nodes that the window could hold now, without those that accept nothing anyway. */
 export async function findDrainableNodes(
   reader: Reader,
   windowId: MaintenanceId,
@@ -223,11 +219,10 @@ export interface WindowNode {
   readonly status: MachineState;
   readonly backTo: MachineState | null;
   readonly hold: 'waiting' | 'held' | 'left';
-  /** Another window holds it. */
   readonly isHeldByOther: boolean;
 }
 
-/** How nodes of a window stand. The caller has locked them, so that nobody changes a hold meanwhile. */
+/** The caller has locked the nodes, so that no hold changes meanwhile. */
 export async function readWindowNodes(
   tx: Tx,
   windowId: MaintenanceId,
@@ -277,7 +272,7 @@ export async function setWindowNodeHold(
     .execute();
 }
 
-/** Ends the say that windows have over a node which are already keeping it free. The caller has locked the node. */
+/** Releases a node from all windows whose drain has begun. The caller has locked the node. */
 export async function releaseFromWindows(tx: Tx, nodeId: NodeId, now: Date): Promise<void> {
   await sql`
     update maintenance_nodes as part set hold = 'left'
@@ -306,8 +301,8 @@ function toAffected(row: AffectedAllocationRow): AffectedAllocation {
 }
 
 /**
- * Notes up to `limit` live allocations on the nodes of a window whose organisations have heard nothing of it, and
- * returns them: what an organisation has is kept together as far as it fits.
+ * Records and returns up to `limit` live allocations without a notice of this window, sorted by organisation so that
+ * one event covers several.
  */
 export async function recordFirstNotices(
   tx: Tx,
@@ -338,8 +333,8 @@ export async function recordFirstNotices(
 }
 
 /**
- * Notes up to `limit` allocations whose organisations were told something else last, and returns how many and those
- * that are still live: whoever has left need not hear of it.
+ * Records the new notice for up to `limit` allocations with an older one. Returns how many, and those still live;
+ * released ones get no event.
  */
 export async function recordFollowUpNotices(
   tx: Tx,
@@ -370,19 +365,16 @@ export async function recordFollowUpNotices(
   return { noted: rows.length, touched: rows.filter((row) => row.state === 'live').map(toAffected) };
 }
 
-/** A time in which a node is away, as far as is known. */
+/** A period in which a node is in maintenance. */
 export interface NodeMaintenancePeriod {
   readonly nodeId: NodeId;
   readonly maintenanceId: MaintenanceId;
   readonly startsAt: Date;
-  /** When it ends, or ended: earlier than announced if it was called off. */
+  /** The actual end: earlier than announced if the window was cancelled. */
   readonly endsAt: Date;
 }
 
-/**
- * The windows that these nodes are in at a moment. By the times alone: it does not matter whether a worker has
- * noticed yet, so what is asked twice about a moment that has passed is answered alike.
- */
+/** Uses only the windows' times, so the answer about a past time never changes. */
 export function windowsAt(
   reader: Reader,
   nodeIds: readonly NodeId[],
@@ -391,7 +383,7 @@ export function windowsAt(
   return windowsBetween(reader, nodeIds, { from: at, to: at });
 }
 
-/** The same for any moment of a stretch of time, its ends included. */
+/** The windows of these nodes in a period, its ends included. */
 export async function windowsBetween(
   reader: Reader,
   nodeIds: readonly NodeId[],

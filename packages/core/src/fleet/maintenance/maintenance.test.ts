@@ -34,28 +34,28 @@ function window(fields: Partial<MaintenanceWindow> = {}): MaintenanceWindow {
   };
 }
 
-describe('the times of a window', () => {
+describe('windowTimesProblem', () => {
   it.each([
     ['ends when it starts', at(0), at(0), 'endsAt', 'must be after startsAt'],
     ['ends before it starts', at(1), at(0), 'endsAt', 'must be after startsAt'],
-    ['is over already', at(-3), at(-2), 'endsAt', 'must be in the future'],
-    ['began long ago', at(-1), at(1), 'startsAt', 'must not be in the past'],
+    ['has already ended', at(-3), at(-2), 'endsAt', 'must be in the future'],
+    ['started long ago', at(-1), at(1), 'startsAt', 'must not be in the past'],
     ['is more than a year ahead', at(9_000), at(9_001), 'startsAt', 'must be within the next 366 days'],
     ['lasts for months', at(1), at(2_000), 'endsAt', 'must be within 31 days of startsAt'],
-  ])('are refused for one that %s', (_, startsAt, endsAt, field, message) => {
+  ])('rejects a window that %s', (_, startsAt, endsAt, field, message) => {
     expect(windowTimesProblem({ startsAt, endsAt }, at(0))).toEqual({ field, message });
   });
 
   it.each([
-    ['begins now', at(0), at(1)],
-    ['began while the form was filled in', at(-0.08), at(1)],
-    ['begins next year', at(8_000), at(8_001)],
-  ])('are taken for one that %s', (_, startsAt, endsAt) => {
+    ['starts now', at(0), at(1)],
+    ['started while the form was filled in', at(-0.08), at(1)],
+    ['starts next year', at(8_000), at(8_001)],
+  ])('accepts a window that %s', (_, startsAt, endsAt) => {
     expect(windowTimesProblem({ startsAt, endsAt }, at(0))).toBeNull();
   });
 });
 
-describe('the status of a window', () => {
+describe('window status', () => {
   it.each<[number, WindowStatus, boolean]>([
     [-25, 'announced', false],
     [-24, 'announced', true],
@@ -63,16 +63,13 @@ describe('the status of a window', () => {
     [1.99, 'in_progress', true],
     [2, 'completed', false],
     [9_999, 'completed', false],
-  ])(
-    'follows its times: %d hours after its start it is %s and keeps its nodes free: %s',
-    (hours, status, free) => {
-      const now = at(hours);
-      expect(statusAt(window(), now)).toBe(status);
-      expect(drainsNodes(window(), now)).toBe(free);
-    },
-  );
+  ])('is derived from the times: %d hours after the start it is %s, draining: %s', (hours, status, free) => {
+    const now = at(hours);
+    expect(statusAt(window(), now)).toBe(status);
+    expect(drainsNodes(window(), now)).toBe(free);
+  });
 
-  it('never goes back, whatever the clock does, and nothing reopens what is over', () => {
+  it('never goes back, and an ended window is never reopened', () => {
     const order: readonly WindowStatus[] = ['announced', 'in_progress', 'completed'];
     fc.assert(
       fc.property(
@@ -87,14 +84,14 @@ describe('the status of a window', () => {
     );
   });
 
-  it('decides the word that those who are touched hear', () => {
+  it('determines the kind of notice', () => {
     const words = (['announced', 'in_progress', 'completed', 'cancelled'] as const).map(noticeKindFor);
     expect(words).toEqual(['announced', 'started', 'ended', 'ended']);
   });
 });
 
-describe('a node of a window', () => {
-  it('is held when it would take work, or when another window holds it already; an operator’s drain is left alone', () => {
+describe('a node of a maintenance window', () => {
+  it('is held if it is ready or another window holds it; an operator’s drain is left alone', () => {
     const table = Object.fromEntries(
       machineStateNames.map((state) => [state, [drainDecision(state, false), drainDecision(state, true)]]),
     );
@@ -108,20 +105,20 @@ describe('a node of a window', () => {
     });
   });
 
-  it('is given back only if it is still drained and no other window holds it', () => {
+  it('returns to service only if it is still draining and no other window holds it', () => {
     const given = machineStateNames.filter((state) => returnsToService(state, false));
     expect(given).toEqual(['node_draining']);
     expect(machineStateNames.filter((state) => returnsToService(state, true))).toEqual([]);
   });
 
-  it('that is away is judged by what it will be when it is back', () => {
+  it('is treated by its return status while it is offline', () => {
     expect(effectiveStateOf({ status: 'node_offline', backTo: 'node_draining' })).toBe('node_draining');
     expect(effectiveStateOf({ status: 'node_ready', backTo: null })).toBe('node_ready');
   });
 });
 
-describe('notices', () => {
-  it('are one for each organisation and mode, and name nothing of anybody else', () => {
+describe('noticesOf', () => {
+  it('returns one notice per organisation and mode, with only their own allocations', () => {
     const [acme, other] = [testIds.next('org'), testIds.next('org')];
     const [first, second] = [testIds.next('nod'), testIds.next('nod')];
     const touch = (orgId: typeof acme, mode: 'live' | 'test', externalId: string, nodeIds = [first]) => ({
@@ -145,7 +142,7 @@ describe('notices', () => {
     ]);
   });
 
-  it('are none where nothing is touched', () => {
+  it('returns nothing without affected allocations', () => {
     expect(noticesOf(window(), [])).toEqual([]);
   });
 });

@@ -2,28 +2,28 @@ import type { EventData, MachineState } from '@millrace/contract';
 import type { Mode } from '@millrace/platform/envelope';
 import type { AllocationId, MaintenanceId, NodeId, OrgId } from '@millrace/platform/ids';
 
-/** When nodes are away, what that means for them, and who has to know. Pure: the time and the facts are told. */
+/** Rules for maintenance windows: their status, the nodes they drain and the notices they need. Pure. */
 
 export type WindowStatus = 'announced' | 'in_progress' | 'completed' | 'cancelled';
 
 export interface MaintenanceWindow {
   readonly id: MaintenanceId;
-  /** What is done, in words for the tenants. */
+  /** Shown to tenants. */
   readonly summary: string;
   readonly status: WindowStatus;
-  /** From then on nothing new is placed on its nodes. */
+  /** From this time on, nothing new is placed on the nodes. */
   readonly drainsAt: Date;
   readonly startsAt: Date;
   readonly endsAt: Date;
-  /** When it was over: `endsAt`, or when it was called off. Before `startsAt`: it never began. */
+  /** `endsAt`, or the time of the cancellation. A time before `startsAt` means that the window never started. */
   readonly endedAt: Date | null;
   readonly createdAt: Date;
 }
 
-/** A day: long enough that most of what runs for hours has ended by itself when the window begins. */
+/** Most rentals of some hours end by themselves within a day. */
 export const DRAIN_LEAD_MS = 24 * 60 * 60 * 1000;
 
-/** Clocks differ, and a form is filled in before it is sent: a start that has just passed means now. */
+/** Clocks differ, and filling in a form takes time: a start that has just passed means now. */
 const LATE_START_TOLERANCE_MS = 5 * 60 * 1000;
 const WINDOW_MAX_MS = 31 * 24 * 60 * 60 * 1000;
 const WINDOW_MAX_AHEAD_MS = 366 * 24 * 60 * 60 * 1000;
@@ -33,7 +33,6 @@ export interface WindowTimes {
   readonly endsAt: Date;
 }
 
-/** What is wrong with the times of a window that somebody wants to announce; null when nothing is. */
 export function windowTimesProblem(
   { startsAt, endsAt }: WindowTimes,
   now: Date,
@@ -55,22 +54,18 @@ export function isWindowOpen(window: Pick<MaintenanceWindow, 'status'>): boolean
   return window.status === 'announced' || window.status === 'in_progress';
 }
 
-/**
- * What a window is by its times, however long nobody looked. What was called off stays called off, and nothing goes
- * back: a clock that is set back reopens no window.
- */
+/** The status by the window's times, however late it is checked. A clock set back reopens no window. */
 export function statusAt(window: MaintenanceWindow, now: Date): WindowStatus {
   if (!isWindowOpen(window)) return window.status;
   if (now >= window.endsAt) return 'completed';
   return now >= window.startsAt ? 'in_progress' : window.status;
 }
 
-/** Whether its nodes are to take nothing new. */
 export function drainsNodes(window: MaintenanceWindow, now: Date): boolean {
   return isWindowOpen(window) && now >= window.drainsAt && now < window.endsAt;
 }
 
-/** What a node is, or will be when it is back: a window thinks of a node that is away as if it were there. */
+/** Windows treat an offline node as if it had its return status. */
 export function effectiveStateOf(node: {
   readonly status: MachineState;
   readonly backTo: MachineState | null;
@@ -79,9 +74,8 @@ export function effectiveStateOf(node: {
 }
 
 /**
- * What a window does about a node that it does not hold yet. `hold`: it drains it, or joins another window that did,
- * and gives it back. `leave`: an operator drained it, and only they put it back. `wait`: it takes nothing new anyhow,
- * and is looked at again when it does.
+ * `hold`: the window drains the node, or joins another window that did, and returns it at the end. `leave`: an operator
+ * drained the node, so only an operator resumes it. `wait`: the node accepts nothing now; check again later.
  */
 export function drainDecision(standing: MachineState, isHeldByOther: boolean): 'hold' | 'leave' | 'wait' {
   switch (standing) {
@@ -98,15 +92,14 @@ export function drainDecision(standing: MachineState, isHeldByOther: boolean): '
   }
 }
 
-/** Whether a node goes back into use once the window that held it is over. */
 export function returnsToService(standing: MachineState, isHeldByOther: boolean): boolean {
   return standing === 'node_draining' && !isHeldByOther;
 }
 
-/** The last that an organisation was told of a window. */
+/** The latest notice that an organisation got about a window. */
 export type NoticeKind = 'announced' | 'started' | 'ended';
 
-/** What they are to be told, as things stand. What was passed over while nobody looked is not told late. */
+/** Notices that were missed while no worker ran are skipped. */
 export function noticeKindFor(status: WindowStatus): NoticeKind {
   switch (status) {
     case 'announced':
@@ -119,7 +112,7 @@ export function noticeKindFor(status: WindowStatus): NoticeKind {
   }
 }
 
-/** An allocation on nodes of a window. */
+/** An allocation on nodes of a maintenance window. */
 export interface AffectedAllocation {
   readonly allocationId: AllocationId;
   readonly orgId: OrgId;
@@ -134,7 +127,7 @@ export interface MaintenanceNotice {
   readonly data: EventData<'maintenance.announced'>;
 }
 
-/** One notice for each organisation and mode, which names what is theirs and nothing of anybody else. */
+/** One notice per organisation and mode, which names only their own allocations. */
 export function noticesOf(
   window: MaintenanceWindow,
   touched: readonly AffectedAllocation[],

@@ -3,19 +3,19 @@ import { toUuid, type NodeId, type RentalId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { boundedReason } from '../inventory/nodes.ts';
 
-/** All SQL about what hosts did to those who were on them. */
+/** SQL about node faults. */
 
-/** `start`: a machine did not come up. `loss`: one that ran is lost. */
+/** `start`: a machine failed to start. `loss`: a running machine was lost. */
 export type NodeFaultKind = 'start' | 'loss';
 
 export interface NodeFault {
   readonly kind: NodeFaultKind;
   readonly at: Date;
-  /** For people. Names no tenant: the owner of the node reads it. */
+  /** Shown to the owner of the node, so it must not name a tenant. */
   readonly reason: string;
 }
 
-/** In the transaction in which the attempt, or the rental, ends: once, however often that is tried. */
+/** Call it in the transaction that ends the attempt or the rental. Idempotent. */
 export async function recordNodeFaults(
   tx: Tx,
   nodeIds: readonly NodeId[],

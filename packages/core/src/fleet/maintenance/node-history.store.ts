@@ -4,9 +4,9 @@ import { fromUuid, toUuid, type NodeId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 import type { NodeFault, NodeFaultKind } from './node-faults.store.ts';
 
-/** What became of nodes: their changes of state and their faults. Fragments take the column that holds the node's id. */
+/** SQL about transitions and faults of nodes. Fragments take the column with the node's id. */
 
-/** Nodes that had a fault after that time. Column: node_id. */
+/** Column: node_id. */
 export function nodesWithFaultsSince(since: Date): RawBuilder<unknown> {
   return sql`(select node_id from node_faults where at > ${since})`;
 }
@@ -15,7 +15,7 @@ export function hadFaultSince(column: string, since: Date): RawBuilder<boolean> 
   return sql<boolean>`exists (select from node_faults as fault where fault.node_id = ${sql.ref(column)} and fault.at > ${since})`;
 }
 
-/** How many faults of the kind the node had after the time in the column `since` and until `to`. */
+/** Counts faults after the time in the column `since`, up to `to`. */
 export function countFaults(
   of: { readonly node: string; readonly since: string },
   kind: NodeFaultKind,
@@ -26,14 +26,13 @@ export function countFaults(
                and fault.kind = ${kind})`;
 }
 
-/** How often the node went offline after that time. */
 export function countOutages(column: string, since: Date): RawBuilder<bigint> {
   return sql<bigint>`(select count(*) from node_transitions as change
                       where change.node_id = ${sql.ref(column)} and change.to_status = 'node_offline'
                         and change.at > ${since})`;
 }
 
-/** Changes of state and faults of the node. Columns: at, kind, status, reason, seq. */
+/** Columns: at, kind, status, reason, seq. */
 export function nodeHistory(column: string): RawBuilder<unknown> {
   return sql`(
         select at, 'state' as kind, to_status as status, reason, seq
@@ -43,7 +42,7 @@ export function nodeHistory(column: string): RawBuilder<unknown> {
           from node_faults where node_id = ${sql.ref(column)})`;
 }
 
-/** Faults of the node after that time, oldest first. */
+/** Oldest first. */
 export async function listFaultsSince(reader: Reader, nodeId: NodeId, since: Date): Promise<NodeFault[]> {
   const { rows } = await sql<NodeFault>`
     select kind, at, reason from node_faults where node_id = ${toUuid(nodeId)} and at > ${since} order by at
@@ -57,7 +56,7 @@ export interface NodeStateChange {
   readonly at: Date;
 }
 
-/** When the node went offline and when its quarantine ended, oldest first. */
+/** Transitions to offline and out of quarantine, oldest first. */
 export async function listOutagesAndReturns(db: Reader, nodeId: NodeId): Promise<readonly NodeStateChange[]> {
   const { rows } = await sql<NodeStateChange>`
     select from_status as from, to_status as to, at from node_transitions
@@ -66,7 +65,7 @@ export async function listOutagesAndReturns(db: Reader, nodeId: NodeId): Promise
   return rows;
 }
 
-/** The changes of each node after its own time, oldest first. A node without any is not in it. */
+/** Transitions of each node after its own time, oldest first. Nodes without transitions are left out. */
 export async function readStateChangesSince(
   reader: Reader,
   nodes: readonly { readonly nodeId: NodeId; readonly since: Date }[],

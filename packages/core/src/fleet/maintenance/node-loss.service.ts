@@ -6,11 +6,11 @@ import type { NodeRecord } from '../inventory/nodes.ts';
 import { transitionNode } from '../inventory/nodes.service.ts';
 import { findNode, lockCapacity, readNodeWithCluster } from '../inventory/nodes.store.ts';
 
-/** Nodes whose host does not answer, and how one that never returns leaves the fleet. */
+/** Handles nodes whose host does not respond: quarantine, and removal of a node that was written off. */
 
 export interface NodeReachability {
   readonly node: NodeRecord;
-  /** Whether its engine answers for it, as far as the fleet's observer knows. */
+  /** Whether the node is reachable according to the last polls. */
   readonly isAnswering: boolean;
 }
 
@@ -22,7 +22,7 @@ export async function readNodeReachability(tx: Tx, nodeId: NodeId): Promise<Node
   return { node, isAnswering: !isAway && clusterConnected && node.unreachableSince === null };
 }
 
-/** Keeps a node out of use for as long as no operator puts it back; its maintenance windows let go of it. */
+/** Quarantines a node until an operator resumes it, and releases it from its maintenance windows. */
 export async function quarantineLostNode(
   tx: Tx,
   cause: AuditContext,
@@ -31,17 +31,14 @@ export async function quarantineLostNode(
 ): Promise<NodeRecord> {
   await lockCapacity(tx, [nodeId]);
   const before = await findNode(tx, nodeId);
-  if (before === null) throw new Error(`There is no node ${nodeId}.`);
+  if (before === null) throw new Error(`Node ${nodeId} does not exist.`);
   if (before.status === 'node_removed' || before.status === 'node_quarantined') return before;
   const { node } = await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: cause.actor });
   await releaseFromWindows(tx, nodeId, tx.clock.now());
   return node;
 }
 
-/**
- * Removes a written-off node from the fleet if nothing of it is allocated any more; else it stays quarantined. Its GPUs and
- * ports are no capacity from then on.
- */
+/** Removes a written-off node with its capacity. The node stays quarantined while it has allocations. */
 export async function removeLostNode(
   tx: Tx,
   cause: AuditContext,

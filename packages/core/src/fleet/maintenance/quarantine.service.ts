@@ -5,20 +5,20 @@ import type { ClusterId, NodeId } from '@millrace/platform/ids';
 import { transitionNode } from '../inventory/nodes.service.ts';
 import { listNodes } from '../inventory/nodes.store.ts';
 
-/** Nodes that nobody may be put on before a person has looked at them. */
+/** Quarantines nodes that an operator must check before anything is placed on them. */
 
 interface QuarantineCause {
   readonly why: string;
   readonly actor: Actor;
 }
 
-/** It holds what its engine could not wipe. */
+/** The engine could not wipe the node. */
 export async function quarantineUncleanNode(tx: Tx, nodeId: NodeId, cause: QuarantineCause): Promise<void> {
   const reason = `It could not be wiped after its last tenant: ${cause.why}`;
   await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: cause.actor });
 }
 
-/** The same of a node that is known by its engine's name alone. */
+/** Like `quarantineUncleanNode`, by the engine's name of the node. */
 export async function quarantineUncleanNodeByName(
   db: Db,
   node: { readonly clusterId: ClusterId; readonly nodeName: string },
@@ -32,7 +32,7 @@ export async function quarantineUncleanNodeByName(
   );
 }
 
-/** It runs a machine that a restored database does not know, so its GPUs are in use. */
+/** The node runs a machine that a restored database does not contain, so its GPUs are in use. */
 export async function quarantineNodeWithUnknownMachine(
   db: Db,
   { clusterId, nodeName: name }: { readonly clusterId: ClusterId; readonly nodeName: string },
@@ -46,15 +46,12 @@ export async function quarantineNodeWithUnknownMachine(
   );
 }
 
-/**
- * Whether an engine that was asked for a machine on a node of ours has said that the node is somebody else's, or is used for
- * something that we know nothing of. Whoever is placed there next would be told the same.
- */
+/** Whether the engine reported that the node is used by something else. The next placement on it would fail too. */
 export function isNodeInUse(error: unknown): boolean {
   return isDriverError(error, 'no_capacity');
 }
 
-/** Said of the machine that is still wanted there: one that was given up is refused for that alone. */
+/** Only for machines that are still wanted: an engine also refuses machines that were terminated. */
 export async function quarantineNodeInUse(tx: Tx, nodeId: NodeId, cause: QuarantineCause): Promise<void> {
   const reason = `Its engine has given it away, or uses it for something else: ${cause.why}`;
   await transitionNode(tx, nodeId, 'node_quarantined', { reason, actor: cause.actor });
