@@ -15,7 +15,7 @@ import {
 const harness = await startPaymentsHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
-/** Whatever a test did: what came through clearing for each payment, and what the operator bears, is what its row says. */
+/** After each test, cleared and absorbed amounts in the ledger must match every payment row. */
 afterEach(async () => {
   const { rows } = await harness.database.query<{ compared: string; wrong: string }>(`
     select count(*) as compared,
@@ -37,7 +37,7 @@ afterEach(async () => {
   expect(audit?.outcomes.find(({ check }) => check === 'payment_clawback')).toMatchObject({ found: 0 });
 });
 
-/** Makes all debts what they were before the migration that keeps them, and runs the statements that note them. */
+/** Clears all debts, as before the migration that introduced them, and runs its statements. */
 async function writeOffAsBeforeDebts(): Promise<void> {
   const file = new URL('../../../../db/migrations/0041_written_off_clawbacks.sql', import.meta.url);
   const noting = (await readFile(file, 'utf8'))
@@ -54,8 +54,8 @@ async function wrongDebts(): Promise<number> {
   return outcome?.found ?? expect.fail('The debts were not audited.');
 }
 
-describe('a refund', () => {
-  it('takes back what was paid back, in parts, however often and in whatever order it is told', async () => {
+describe('refund', () => {
+  it('takes back partial refunds exactly once, in any order of reports', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.send(refundOf(intent, 30));
@@ -80,7 +80,7 @@ describe('a refund', () => {
     expect(await harness.money(call.orgId)).toEqual({ balance: 0n, available: 0n, frozen: false });
   });
 
-  it('that fails at the bank gives back what was taken, also from the operator, once', async () => {
+  it('that fails at the bank returns the credit once, and the absorbed part to the operator', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.spend(call.orgId, 70);
@@ -98,7 +98,7 @@ describe('a refund', () => {
     expect(await harness.shortfall(payment.id)).toBe(0n);
   });
 
-  it('counts when another refund fails, even if an older process recorded it without a total', async () => {
+  it('is kept if another refund fails, even if an older process recorded it without a total', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.send(refundOf(intent, 60));
@@ -111,7 +111,7 @@ describe('a refund', () => {
     expect((await harness.money(call.orgId)).balance).toBe(usd(60));
   });
 
-  it('of money that was spent takes what is there; the operator bears the rest, and the balance keeps its floor', async () => {
+  it('of spent money takes the available balance, the operator absorbs the rest, and the floor is kept', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.spend(call.orgId, 70);
@@ -121,7 +121,7 @@ describe('a refund', () => {
     expect(await harness.shortfall(payment.id)).toBe(usd(70));
   });
 
-  it('of money that is held takes the rest when the hold releases it', async () => {
+  it('of held money takes the rest when the hold is released', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     const holdId = await harness.hold(call.orgId, 90);
@@ -132,7 +132,7 @@ describe('a refund', () => {
     expect(await harness.read(payment)).toMatchObject({ state: 'refunded', clawedBack: usd(100) });
   });
 
-  it('of money that was held and then used is paid from the next top-up', async () => {
+  it('of held and then used money is repaid from the next top-up', async () => {
     const call = await harness.newCaller();
     const { intent } = await harness.paid(call);
     const holdId = await harness.hold(call.orgId, 90);
@@ -145,7 +145,7 @@ describe('a refund', () => {
     expect(await harness.money(call.orgId)).toMatchObject({ balance: usd(40), available: usd(40) });
   });
 
-  it('that is told before the payment waits for it, and is not forgotten', async () => {
+  it('reported before its payment is applied once the payment is known', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);
@@ -162,7 +162,7 @@ describe('a refund', () => {
     expect(await eventOutcomes(harness.db, opened.id)).toEqual(['applied', 'applied']);
   });
 
-  it('of a payment that is not ours moves nothing', async () => {
+  it('of an unknown payment moves no money', async () => {
     const call = await harness.newCaller();
     await harness.paid(call);
     await harness.send(refundOf('pi_of_another_product', 100));
@@ -170,8 +170,8 @@ describe('a refund', () => {
   });
 });
 
-describe('a dispute', () => {
-  it('takes the money back and freezes; won, it gives back and lifts the freeze', async () => {
+describe('dispute', () => {
+  it('takes the money back and freezes; if won, it returns the money and lifts the freeze', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.send(disputeOf(intent, 'needs_response', { second: 1 }));
@@ -192,7 +192,7 @@ describe('a dispute', () => {
     ]);
   });
 
-  it('won after the money was spent gives back what was the organisation’s, and to the operator what it bore', async () => {
+  it('won after the money was spent returns each part to the organisation or the operator', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.spend(call.orgId, 70);
@@ -203,7 +203,7 @@ describe('a dispute', () => {
     expect(await harness.shortfall(payment.id)).toBe(0n);
   });
 
-  it('won after a hold released disputed money gives all of it back to the organisation', async () => {
+  it('won after a hold released disputed money returns all of it to the organisation', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     const holdId = await harness.hold(call.orgId, 90);
@@ -215,7 +215,7 @@ describe('a dispute', () => {
     expect(await harness.read(payment)).toMatchObject({ clawedBack: 0n, shortfall: 0n });
   });
 
-  it('won gives back what its organisation repaid, though the shortfall of an older dispute was written off', async () => {
+  it('won returns the repaid debt, although the shortfall of an older dispute was written off', async () => {
     const call = await harness.newCaller();
     const old = await harness.paid(call);
     await harness.spend(call.orgId, 70);
@@ -235,7 +235,7 @@ describe('a dispute', () => {
     expect(await wrongDebts()).toBe(wrongBefore);
   });
 
-  it('won while the disputed money is still held leaves the hold as it was', async () => {
+  it('won while the disputed money is held leaves the hold unchanged', async () => {
     const call = await harness.newCaller();
     const { intent } = await harness.paid(call);
     const holdId = await harness.hold(call.orgId, 90);
@@ -246,7 +246,7 @@ describe('a dispute', () => {
     expect(await harness.money(call.orgId)).toMatchObject({ balance: usd(80), available: usd(80) });
   });
 
-  it('won beside a refund gives back only what was disputed', async () => {
+  it('won beside a refund returns only the disputed amount', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.spend(call.orgId, 70);
@@ -259,7 +259,7 @@ describe('a dispute', () => {
     expect((await harness.money(call.orgId)).balance).toBe(0n);
   });
 
-  it('lost leaves the money away and the account frozen for the operator to lift', async () => {
+  it('lost keeps the money and leaves the account frozen for the operator', async () => {
     const call = await harness.newCaller();
     const { payment, intent } = await harness.paid(call);
     await harness.send(disputeOf(intent, 'needs_response', { second: 1 }));
@@ -269,7 +269,7 @@ describe('a dispute', () => {
     expect(await harness.transfers(payment.id)).toHaveLength(2);
   });
 
-  it('that is only an inquiry of the bank moves and freezes nothing', async () => {
+  it('that is only an inquiry moves no money and freezes nothing', async () => {
     const call = await harness.newCaller();
     const { intent } = await harness.paid(call);
     await harness.send(disputeOf(intent, 'warning_needs_response', { second: 1 }));
@@ -282,7 +282,7 @@ describe('a dispute', () => {
     expect((await harness.money(call.orgId)).frozen).toBe(true);
   });
 
-  it('won lifts the freeze only when no other payment of the organisation is disputed', async () => {
+  it('won lifts the freeze only if no other payment of the organisation is disputed', async () => {
     const call = await harness.newCaller();
     const [one, two] = [await harness.paid(call), await harness.paid(call)];
     await harness.send(disputeOf(one.intent, 'needs_response', { second: 1 }));
@@ -293,11 +293,11 @@ describe('a dispute', () => {
     expect(await harness.money(call.orgId)).toMatchObject({ balance: usd(200), frozen: false });
   });
 
-  it('won while another is opened, at the same instant, never leaves the account unfrozen', async () => {
+  it('won while another one opens concurrently never leaves the account unfrozen', async () => {
     for (let round = 0; round < 6; round += 1) {
       const call = await harness.newCaller();
       const [one, two] = [await harness.paid(call), await harness.paid(call)];
-      // All of it is taken back already, so the disputes move no money and meet at no row of the ledger.
+      // Everything is already taken back, so the disputes move no money and share no ledger row.
       for (const { intent } of [one, two]) await harness.send(refundOf(intent, 100));
       await harness.send(disputeOf(one.intent, 'needs_response', { second: 1 }));
       await Promise.all([
@@ -308,7 +308,7 @@ describe('a dispute', () => {
     }
   });
 
-  it('and the payment it is about, told at the same instant, never miss each other', async () => {
+  it('reported concurrently with its payment is always applied', async () => {
     for (let round = 0; round < 6; round += 1) {
       const call = await harness.newCaller();
       const opened = await harness.open(call);
@@ -328,7 +328,7 @@ describe('a dispute', () => {
     }
   });
 
-  it('told before the payment freezes and takes back as soon as the payment is known', async () => {
+  it('reported before its payment freezes and takes back as soon as the payment is known', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);

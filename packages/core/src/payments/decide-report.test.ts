@@ -24,7 +24,7 @@ const after = (before: Payment, ...reports: readonly Report[]): Decision =>
   });
 const target = ({ payment: now, disputes }: Decision) => clawbackTarget(now, disputes);
 
-describe('a payment page', () => {
+describe('checkout session report', () => {
   it.each<[PaymentState, Parameters<typeof session>[0], PaymentState]>([
     ['created', 'open', 'open'],
     ['created', 'processing', 'processing'],
@@ -40,14 +40,14 @@ describe('a payment page', () => {
     ['expired', 'failed', 'expired'],
     ['failed', 'processing', 'failed'],
     ['failed', 'expired', 'failed'],
-  ])('that is %s and is said to be %s becomes %s', (state, status, expected) => {
+  ])('turns a payment that is %s, with session status %s, into %s', (state, status, expected) => {
     const decision = decideReport(payment({ state }), [], providerReport(session(status)));
     expect(decision.payment.state).toBe(expected);
     expect(decision.payment.credited).toBe(0n);
   });
 
   it.each<PaymentState>(['created', 'open', 'processing', 'expired', 'failed'])(
-    'that is %s is credited whole when it was paid as asked: money that came is never kept back',
+    'credits a %s payment in full if it was paid as requested',
     (state) => {
       const decision = decideReport(
         payment({ state, sessionRef: null }),
@@ -66,11 +66,11 @@ describe('a payment page', () => {
   );
 
   it.each([
-    ['a cent less', { amountCents: 9_999 }, /99990000000 nano-USD were paid and 100000000000 asked for/],
+    ['a cent less', { amountCents: 9_999 }, /99990000000 nano-USD were paid instead of 100000000000/],
     ['a cent more', { amountCents: 10_001 }, /100010000000 nano-USD were paid/],
     ['nothing, by a coupon', { amountCents: 0 }, /0 nano-USD were paid/],
     ['the same number in another currency', { currency: 'eur' }, /paid in eur/],
-  ])('paid with %s credits nothing, and stays so whatever is said later', (_what, fields, why) => {
+  ])('with %s credits nothing, whatever is reported later', (_what, fields, why) => {
     const wrong = decideReport(payment(), [], providerReport(session('paid', fields)));
     expect(wrong).toMatchObject({ outcome: 'mismatch', payment: { state: 'mismatch', credited: 0n } });
     expect(wrong.why).toMatch(why);
@@ -79,36 +79,36 @@ describe('a payment page', () => {
   });
 
   it.each([
-    ['play money for a payment in real money', payment(), session('paid', { live: false })],
-    ['real money for a payment in play money', payment({ real: false }), session('paid')],
-    ['another page', payment(), session('paid', { sessionRef: 'cs_2' })],
+    ['test money for a payment in real money', payment(), session('paid', { live: false })],
+    ['real money for a payment in test money', payment({ real: false }), session('paid')],
+    ['another checkout session', payment(), session('paid', { sessionRef: 'cs_2' })],
     ['another intent', payment({ intentRef: 'pi_2' }), session('paid')],
-  ])('is not touched by a report about %s, which is shown to the operator', (_what, before, fact) => {
+  ])('about %s changes nothing and is a mismatch', (_what, before, fact) => {
     const decision = decideReport(before, [], providerReport(fact));
     expect(decision.outcome).toBe('mismatch');
     expect(decision.why).not.toBe('');
     expect(decision.payment).toBe(before);
   });
 
-  it('that was credited stays credited, and a contradiction is only shown', () => {
+  it('that contradicts a credited payment is a mismatch and keeps the credit', () => {
     const before = paidPayment();
     const decision = decideReport(before, [], providerReport(session('paid', { amountCents: 1 })));
     expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'paid', credited: usd(100) } });
   });
 
-  it('said to be what it is changes nothing, and says so', () => {
+  it('with the current state changes nothing', () => {
     expect(decideReport(paidPayment(), [], providerReport(session('paid'))).outcome).toBe('unchanged');
     expect(decideReport(payment(), [], providerReport(session('open'))).outcome).toBe('unchanged');
   });
 
-  it('is looked after while it is undecided', () => {
+  it('is awaited in the states created, open and processing', () => {
     const states: readonly PaymentState[] = ['created', 'open', 'processing', 'paid', 'expired', 'mismatch'];
     expect(states.filter(isUndecided)).toEqual(['created', 'open', 'processing']);
   });
 });
 
-describe('a refund', () => {
-  it('is a total: told again it changes nothing, told late it takes nothing back', () => {
+describe('refund report', () => {
+  it('is a total: repeated or older totals change nothing', () => {
     const decision = after(
       paidPayment(),
       providerReport(refunded(30)),
@@ -119,25 +119,25 @@ describe('a refund', () => {
     expect(target(decision)).toBe(usd(50));
   });
 
-  it('of all of it makes the payment refunded', () => {
+  it('of the whole amount makes the payment refunded', () => {
     expect(after(paidPayment(), providerReport(refunded(100))).payment.state).toBe('refunded');
     expect(after(paidPayment(), providerReport(refunded(99.99))).payment.state).toBe('paid');
   });
 
-  it('of more than was paid takes back all of it and no more, and is shown to the operator', () => {
+  it('above the paid amount takes back all of it and is a mismatch', () => {
     const decision = after(paidPayment(), providerReport(refunded(100.01)));
     expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'refunded' } });
     expect(target(decision)).toBe(usd(100));
   });
 
-  it('before the payment is credited takes nothing back yet, and is counted once it is', () => {
+  it('before the credit takes nothing back, and counts once the payment is credited', () => {
     const early = after(payment({ intentRef: 'pi_1' }), providerReport(refunded(40)));
     expect([early.payment.state, target(early)]).toEqual(['open', 0n]);
     const paid = after(early.payment, providerReport(session('paid')));
     expect([paid.payment.credited, target(paid)]).toEqual([usd(100), usd(40)]);
   });
 
-  it('that fails at the bank gives the credit back, in whatever order and however often it is told', () => {
+  it('of a failed refund returns the credit, in any order and once', () => {
     const reports = [
       providerReport(refunded(100), 1),
       providerReport(refundFailed(100), 5),
@@ -150,7 +150,7 @@ describe('a refund', () => {
     }
   });
 
-  it('that follows a failed one counts, since its total leaves the failed one out', () => {
+  it('after a failed refund counts, because its total excludes the failed one', () => {
     const reports = [
       providerReport(refunded(100), 1),
       providerReport(refundFailed(100), 5),
@@ -161,13 +161,13 @@ describe('a refund', () => {
     }
   });
 
-  it('whose total goes down is followed, by the clock of the provider', () => {
+  it("with a lower total is followed, by the provider's clock", () => {
     const [high, low] = [providerReport(refunded(100), 1), providerReport(refunded(0), 2)];
     expect(target(after(paidPayment(), high, low))).toBe(0n);
     expect(target(after(paidPayment(), low, high))).toBe(0n);
   });
 
-  it('of one of two parts that fails leaves the other taken back', () => {
+  it('of one failed part leaves the other part taken back', () => {
     const reports = [
       providerReport(refunded(30), 1),
       providerReport(refunded(80), 2),
@@ -176,19 +176,19 @@ describe('a refund', () => {
     expect(target(after(paidPayment(), ...reports))).toBe(usd(30));
   });
 
-  it('in another currency moves nothing and is shown to the operator', () => {
+  it('in another currency moves no money and is a mismatch', () => {
     const decision = after(paidPayment(), providerReport(refunded(40, { currency: 'eur' })));
     expect([decision.outcome, target(decision)]).toEqual(['mismatch', 0n]);
   });
 });
 
-describe('a dispute', () => {
+describe('dispute report', () => {
   it.each<[DisputeStanding, PaymentState, number]>([
     ['inquiry', 'paid', 0],
     ['open', 'disputed', 60],
     ['lost', 'charged_back', 60],
     ['won', 'paid', 0],
-  ])('that is %s makes the payment %s and takes back %d USD', (standing, state, dollars) => {
+  ])('with standing %s makes the payment %s and takes back %d USD', (standing, state, dollars) => {
     const decision = after(paidPayment(), providerReport(disputed(standing, 60)));
     expect([decision.outcome, decision.payment.state, target(decision)]).toEqual([
       'applied',
@@ -197,7 +197,7 @@ describe('a dispute', () => {
     ]);
   });
 
-  it('never takes back more than was credited, whatever else was refunded or disputed', () => {
+  it('never takes back more than was credited, with any refunds and disputes', () => {
     const second = disputed('lost', 70, { disputeRef: 'dp_2' });
     const reports = [
       providerReport(refunded(40)),
@@ -217,7 +217,7 @@ describe('a dispute', () => {
     expect([bothWon.payment.state, target(bothWon)]).toEqual(['paid', usd(40)]);
   });
 
-  it('takes the newest word: an older one that comes late is not heard', () => {
+  it('with an older time than the last one is ignored', () => {
     const opened = providerReport(disputed('open'), 1);
     const closed = providerReport(disputed('won'), 2);
     expect(after(paidPayment(), opened, closed).payment.state).toBe('paid');
@@ -227,7 +227,7 @@ describe('a dispute', () => {
     );
   });
 
-  it('within one second takes the word that is further along', () => {
+  it('within the same second uses the later standing', () => {
     expect(
       after(paidPayment(), providerReport(disputed('lost')), providerReport(disputed('open'))).payment.state,
     ).toBe('charged_back');
@@ -237,7 +237,7 @@ describe('a dispute', () => {
     ).toBe('disputed');
   });
 
-  it('may change its amount', () => {
+  it('may change the disputed amount', () => {
     const decision = after(
       paidPayment(),
       providerReport(disputed('open', 60), 1),
@@ -250,15 +250,15 @@ describe('a dispute', () => {
     ).toBe('unchanged');
   });
 
-  it('in another currency holds back the whole payment until the operator has looked', () => {
+  it('in another currency takes back the whole payment until the operator decides', () => {
     const decision = after(paidPayment(), providerReport(disputed('open', 1, { currency: 'eur' })));
     expect(decision).toMatchObject({ outcome: 'mismatch', payment: { state: 'disputed' } });
-    expect([decision.why, target(decision)]).toEqual(['it is disputed in eur', usd(100)]);
+    expect([decision.why, target(decision)]).toEqual(['the dispute is in eur', usd(100)]);
   });
 });
 
-describe('the clawback', () => {
-  it('grows by what is missing, shrinks by being done anew, and rests at its target', () => {
+describe('decideClawback', () => {
+  it('takes the difference, redoes a smaller target, and does nothing at the target', () => {
     const at = paidPayment({ clawedBack: usd(40) });
     expect(decideClawback(at, usd(40))).toEqual({ kind: 'none' });
     expect(decideClawback(at, usd(70))).toEqual({ kind: 'take', amount: usd(30) });
@@ -282,7 +282,7 @@ const everything: readonly Report[] = [
   providerReport(disputed('lost', 25, { disputeRef: 'dp_2' }), 11),
 ];
 
-it('what was said decides, not when or how often it arrived: every order, with any repetitions, ends the same', () => {
+it('decideReport gives the same result for every order and repetition of the reports', () => {
   const summary = (decision: Decision) => ({
     ...decision.payment,
     paidAt: null,

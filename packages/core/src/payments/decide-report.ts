@@ -14,24 +14,24 @@ import type {
 } from './payment.ts';
 
 /**
- * What a report changes. Pure: everything follows from our row, the disputes known and the report. A report carries
- * totals and standings, never differences, so that it may come late, twice or before an earlier one.
+ * Decides the effect of a report from the payment, its disputes and the report. Pure. A report contains totals and
+ * standings, never differences, so it may arrive late, twice or out of order.
  */
 
 export interface Decision {
   readonly outcome: Exclude<ReportOutcome, 'unmatched'>;
-  /** Why it is a mismatch, for the operator; empty otherwise. */
+  /** The reason of a mismatch, for the operator; otherwise empty. */
   readonly why: string;
   readonly payment: Payment;
   readonly disputes: readonly Dispute[];
-  /** The dispute that is new or changed its standing. */
+  /** The dispute that is new or has changed. */
   readonly dispute: Dispute | null;
 }
 
 type Disputes = readonly Dispute[];
 
 const currency = 'usd';
-/** The states of a payment that is not decided yet, in their order. */
+/** The undecided states, in order. */
 const progress: readonly PaymentState[] = ['created', 'open', 'processing'];
 
 export function isUndecided(state: PaymentState): boolean {
@@ -41,10 +41,14 @@ export function isUndecided(state: PaymentState): boolean {
 export function decideReport(payment: Payment, disputes: Disputes, report: Report): Decision {
   const { fact } = report;
   if (fact.live !== payment.real) {
-    return mismatch(payment, disputes, 'real money and play money were mixed');
+    return mismatch(
+      payment,
+      disputes,
+      'the report is about test money and the payment about real money, or the reverse',
+    );
   }
   if (fact.intentRef !== null && payment.intentRef !== null && fact.intentRef !== payment.intentRef) {
-    return mismatch(payment, disputes, 'it names another payment of the provider');
+    return mismatch(payment, disputes, 'the report names another payment of the provider');
   }
   switch (fact.kind) {
     case 'session':
@@ -60,13 +64,13 @@ export function decideReport(payment: Payment, disputes: Disputes, report: Repor
 
 function decideSession(payment: Payment, disputes: Disputes, fact: SessionFact, occurredAt: Date): Decision {
   if (payment.sessionRef !== null && payment.sessionRef !== fact.sessionRef) {
-    return mismatch(payment, disputes, 'it names another payment page');
+    return mismatch(payment, disputes, 'the report names another checkout session');
   }
   const intentRef = payment.intentRef ?? fact.intentRef;
   const known: Payment = { ...payment, sessionRef: fact.sessionRef, intentRef };
   const wrong = fact.status === 'paid' ? amountMismatchReason(payment, fact) : '';
   if (wrong !== '') {
-    // What was credited rightly before stays credited; what was not must not be.
+    // An earlier correct credit stays; an uncredited payment must not be credited.
     const state = payment.credited === 0n ? 'mismatch' : payment.state;
     return mismatch({ ...known, state }, disputes, wrong);
   }
@@ -79,12 +83,12 @@ function decideSession(payment: Payment, disputes: Disputes, fact: SessionFact, 
 }
 
 function amountMismatchReason(payment: Payment, fact: SessionFact): string {
-  if (fact.currency !== currency) return `it was paid in ${fact.currency}`;
+  if (fact.currency !== currency) return `the payment was paid in ${fact.currency}`;
   const paid = fromCents(BigInt(fact.amountCents));
-  return paid === payment.amount ? '' : `${paid} nano-USD were paid and ${payment.amount} asked for`;
+  return paid === payment.amount ? '' : `${paid} nano-USD were paid instead of ${payment.amount}`;
 }
 
-/** Forward only: an older report does not take a newer one back. */
+/** Forward only: an older report does not revert a newer one. */
 function stateBeforePaid(state: PaymentState, next: Exclude<SessionFact['status'], 'paid'>): PaymentState {
   if (!isUndecided(state)) return state;
   if (next === 'expired' || next === 'failed') return next;
@@ -92,7 +96,8 @@ function stateBeforePaid(state: PaymentState, next: Exclude<SessionFact['status'
 }
 
 function decideRefund(payment: Payment, disputes: Disputes, fact: RefundFact, occurredAt: Date): Decision {
-  if (fact.currency !== currency) return mismatch(payment, disputes, `it was refunded in ${fact.currency}`);
+  if (fact.currency !== currency)
+    return mismatch(payment, disputes, `the refund was made in ${fact.currency}`);
   const reported = { total: fromCents(BigInt(fact.refundedCents)), reportedAt: occurredAt };
   const refundReport = isNewerTotal(reported, payment.refundReport) ? reported : payment.refundReport;
   const next = withRefunds({ ...payment, intentRef: fact.intentRef, refundReport }, disputes);
@@ -100,7 +105,7 @@ function decideRefund(payment: Payment, disputes: Disputes, fact: RefundFact, oc
   return decisionOf(payment, next, disputes);
 }
 
-/** The newest total counts; of two in one second the larger; of one that has no time, because it is old, the larger too. */
+/** The newest total wins. Within one second, or against an old total without a time, the larger one wins. */
 function isNewerTotal(reported: RefundReport & { readonly reportedAt: Date }, before: RefundReport): boolean {
   if (before.reportedAt === null) return reported.total >= before.total;
   const laterMs = reported.reportedAt.getTime() - before.reportedAt.getTime();
@@ -117,7 +122,7 @@ function decideFailedRefund(
   const { intentRef, refundRef: ref } = fact;
   const failed = { ref, amount: fromCents(BigInt(fact.amountCents)), reportedAt: occurredAt };
   const before = payment.failedRefunds.find((known) => known.ref === ref);
-  // One refund fails once, and several events say so: the earliest of them counts, in whatever order they come.
+  // Several events report the same failed refund; the earliest one counts, in any order of arrival.
   if (before !== undefined && before.reportedAt <= occurredAt) {
     return decisionOf(payment, { ...payment, intentRef }, disputes);
   }
@@ -134,14 +139,14 @@ function withRefunds(payment: Payment, disputes: Disputes): Payment {
   return withDerivedState({ ...payment, refunded: net < 0n ? zeroUsd : net }, disputes);
 }
 
-/** The newest report counts, by the provider's clock; within its second, the one that is further along. */
+/** The newest report by the provider's clock wins; within one second the higher rank. */
 const rank = { inquiry: 0, open: 1, won: 2, lost: 2 } as const;
 
 function decideDispute(payment: Payment, disputes: Disputes, fact: DisputeFact, occurredAt: Date): Decision {
   const before = disputes.find(({ ref }) => ref === fact.disputeRef);
   const known: Payment = { ...payment, intentRef: fact.intentRef };
   const inUsd = fact.currency === currency;
-  // In another currency its size is not known exactly; until the operator has looked, all of the payment is in dispute.
+  // The exact amount is unknown in another currency, so the whole payment is disputed until the operator decides.
   const amount = inUsd ? fromCents(BigInt(fact.amountCents)) : payment.amount;
   const dispute: Dispute = { ref: fact.disputeRef, amount, standing: fact.standing, reportedAt: occurredAt };
   if (before !== undefined && !supersedes(dispute, before)) return decisionOf(payment, known, disputes);
@@ -149,7 +154,7 @@ function decideDispute(payment: Payment, disputes: Disputes, fact: DisputeFact, 
   const next = withDerivedState(known, now);
   return {
     outcome: inUsd ? 'applied' : 'mismatch',
-    why: inUsd ? '' : `it is disputed in ${fact.currency}`,
+    why: inUsd ? '' : `the dispute is in ${fact.currency}`,
     payment: next,
     disputes: now,
     dispute,
@@ -172,20 +177,19 @@ function creditedState(payment: Payment, disputes: Disputes): CreditedState {
   return payment.refunded >= payment.amount ? 'refunded' : 'paid';
 }
 
-/** What must be taken back of the credit, in all: what was refunded and what is disputed, but never more than it. */
+/** The total amount to take back: refunded plus disputed amounts, at most the credit. */
 export function clawbackTarget(payment: Payment, disputes: Disputes): NanoUsd {
   const against = disputes.filter(({ standing }) => standing === 'open' || standing === 'lost');
   const total = addUsd(payment.refunded, ...against.map(({ amount }) => amount));
   return total > payment.credited ? payment.credited : total;
 }
 
-/** How the money must move from what was taken back so far to what must be. */
 export type Clawback =
   | { readonly kind: 'none' }
   | { readonly kind: 'take'; readonly amount: NanoUsd }
   /**
-   * Less than was taken: all of it is undone and the rest taken anew. So each nano-USD goes back to where it came from,
-   * the operator's shortfall and promotional credit included.
+   * Undoes all clawbacks and takes the smaller target again, so that each amount returns to its source, including
+   * shortfall and promotional credit.
    */
   | { readonly kind: 'redo'; readonly amount: NanoUsd };
 

@@ -24,8 +24,8 @@ const open = (amount: Dispute['amount']): Dispute => ({
   reportedAt: new Date(0),
 });
 
-describe('settling', () => {
-  it('credits a payment once, from where payments come in, in the name of the payment', () => {
+describe('settlePayment', () => {
+  it('credits a payment once, from payments_clearing, with the payment as cause', () => {
     const before = payment();
     const after = { ...paidPayment(), id: before.id, orgId: before.orgId };
     const { commands, settled } = settlePayment(before, after, []);
@@ -46,7 +46,7 @@ describe('settling', () => {
     expect(settlePayment(after, after, []).commands).toEqual([]);
   });
 
-  it('takes back what is missing to the target, and remembers by which transfer and what the operator bore', () => {
+  it('takes the amount missing to the target, and records its transfers and shortfall', () => {
     const first = paidPayment({ refunded: usd(30) });
     const take = settlePayment(first, first, []);
     expect(take.commands).toMatchObject([
@@ -72,7 +72,7 @@ describe('settling', () => {
     });
   });
 
-  it('gives back by undoing every transfer and taking the rest anew, so that all of it returns to where it was', () => {
+  it('returns money by undoing every transfer and taking the rest again', () => {
     const taken = [testIds.next('trf'), testIds.next('trf')];
     const before = paidPayment({
       refunded: usd(40),
@@ -96,7 +96,7 @@ describe('settling', () => {
     });
   });
 
-  it('takes for given back what an operator has undone by hand, and for an error any other refusal', () => {
+  it('accepts a clawback that an operator has undone, and throws for any other refusal', () => {
     const transferId = testIds.next('trf');
     const before = paidPayment({ clawedBack: usd(100), clawbackTransfers: [transferId], moneySteps: 1 });
     const { commands, settled } = settlePayment(before, before, []);

@@ -5,13 +5,12 @@ import { clawbackTarget, decideClawback } from './decide-report.ts';
 import type { Dispute, Payment } from './payment.ts';
 
 /**
- * From what a payment has become to the ledger, and back. Pure. The commands bring the ledger from what was moved so far
- * to what must have been; asked again on the result, there are none.
+ * Computes the ledger commands that bring the ledger to the state of a payment. Pure. Computed again on the result,
+ * there are none.
  */
 
 export interface PaymentSettlement {
   readonly commands: readonly LedgerCommand[];
-  /** The payment once the ledger has answered. */
   settled(results: readonly LedgerResult[]): Payment;
 }
 
@@ -71,7 +70,7 @@ export function settlePayment(
       const takenFrom = undoneFrom + undo.length;
       for (const result of results.slice(0, undoneFrom)) requireLedgerSuccess(result);
       for (const result of results.slice(undoneFrom, takenFrom)) {
-        // An operator may have undone it by hand; then there is nothing left to give back.
+        // An operator may have undone the transfer; then nothing has to be returned.
         if (result.ok || result.reason !== 'TRANSFER_NOT_REVERSIBLE') requireLedgerSuccess(result);
       }
       const dones = results.slice(takenFrom).map((one) => requireLedgerSuccess(one));

@@ -1,6 +1,6 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-/** The claim sets the time of a payment's next check, which grows by itself: no wait is added. */
+/** The claim sets the time of the next check with backoff, so the loop adds no wait. */
 export const checkPaymentsLoop = defineLoop({
   name: 'ask about undecided payments',
   over: 'organisations',

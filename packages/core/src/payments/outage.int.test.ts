@@ -12,7 +12,7 @@ import {
 const harness = await startPaymentsHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
-/** As Stripe does: again and again until it was taken. Whoever dies in between has taken nothing, or all of it. */
+/** Repeats an event until it is accepted, as Stripe does. */
 async function untilTaken(event: SentEvent): Promise<number> {
   for (let attempt = 1; attempt < 200; attempt += 1) {
     try {
@@ -22,10 +22,10 @@ async function untilTaken(event: SentEvent): Promise<number> {
       await waitForPoolRecovery(harness.db);
     }
   }
-  throw new Error('the event was never taken');
+  throw new Error('the event was never accepted');
 }
 
-/** Statements in the middle of the transaction of an event: a session that shows one is killed right there. */
+/** Statements within the transaction of an event; a backend that runs one of them is killed. */
 const places = [
   '%payment_events%',
   '%payments%',
@@ -35,7 +35,7 @@ const places = [
   '%',
 ] as const;
 
-it('connections killed at random places in the middle of events: nothing is lost and nothing is doubled', async () => {
+it('payment events are applied exactly once while database connections are killed at random', async () => {
   const random = createRandom(20_260_115);
   const call = await harness.newCaller();
   const rounds = 4;
@@ -55,7 +55,7 @@ it('connections killed at random places in the middle of events: nothing is lost
     const killing = (async () => {
       while (!isOver) kills += await killBackends(harness.database, places[random.int(0, places.length - 1)]);
     })();
-    // Twice each, as Stripe also sends: the second finds it done.
+    // Each event is sent twice, as Stripe may do.
     const taken = await Promise.all([...events, ...events].map(untilTaken)).finally(() => {
       isOver = true;
     });
@@ -70,6 +70,6 @@ it('connections killed at random places in the middle of events: nothing is lost
   }
   expect((await harness.money(call.orgId)).balance).toBe(usd(90 * rounds));
   expect((await harness.money(call.orgId)).frozen).toBe(false);
-  // Otherwise nothing was tried.
+  // Otherwise the test did not interrupt anything.
   expect([kills > rounds, attempts > rounds * 8]).toEqual([true, true]);
 });

@@ -3,11 +3,11 @@ import { toUuid, type PaymentId } from '@millrace/platform/ids';
 import type { PaymentFact, Report, ReportOutcome } from './payment.ts';
 import type { StripeEvent } from './stripe-facts.ts';
 
-/** All SQL about the provider's reports. They belong to no organisation until one of our rows says to which. */
+/** All SQL for provider events. An event belongs to no organisation until it matches a payment row. */
 
 const provider = 'stripe';
 
-/** False when it was stored before. Waits for another transaction that is storing the same one. */
+/** Returns false if the event is already stored. Waits for a concurrent insert of the same event. */
 export async function insertEvent(tx: Tx, event: StripeEvent): Promise<boolean> {
   const inserted = await tx.kysely
     .insertInto('payment_events')
@@ -45,7 +45,7 @@ export interface UnmatchedReport extends Report {
   readonly eventId: string;
 }
 
-/** Refunds and disputes that came before we knew whose payment they are about, oldest first. */
+/** Refunds and disputes that arrived before their payment was known, oldest first. */
 export async function listUnmatchedReports(tx: Tx, intentRef: string): Promise<readonly UnmatchedReport[]> {
   const rows = await tx.kysely
     .selectFrom('payment_events')
@@ -57,7 +57,7 @@ export async function listUnmatchedReports(tx: Tx, intentRef: string): Promise<r
     .orderBy('event_id')
     .execute();
   return rows.flatMap(({ event_id: eventId, occurred_at: occurredAt, ...row }) => {
-    // Written by `insertEvent` and by nothing else.
+    // Only `insertEvent` writes this column.
     const fact = row.fact as unknown as PaymentFact;
     return fact.kind === 'session' ? [] : [{ eventId, fact, occurredAt }];
   });

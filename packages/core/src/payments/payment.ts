@@ -2,7 +2,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { OrgId, PaymentId, TransferId } from '@millrace/platform/ids';
 import type { NanoUsd } from '@millrace/platform/money';
 
-/** The words of this feature as values. The provider's own words are turned into these at its edge. */
+/** Domain types of payments, disputes and provider reports. */
 
 export type UndecidedState = 'created' | 'open' | 'processing';
 export type UncreditedState = UndecidedState | 'expired' | 'failed' | 'mismatch';
@@ -13,85 +13,81 @@ export interface Payment {
   readonly id: PaymentId;
   readonly orgId: OrgId;
   readonly mode: Mode;
-  /** Asked for where the provider moves real money, not on its test side. */
+  /** Whether the provider moves real money for it, instead of test money. */
   readonly real: boolean;
   readonly state: PaymentState;
   readonly amount: NanoUsd;
-  /** The provider's payment page; null until its id is stored here. */
+  /** The checkout session; null until its id is stored. */
   readonly sessionRef: string | null;
-  /** The provider's payment, by which refunds and disputes name it. */
+  /** The provider's payment id, which refunds and disputes name. */
   readonly intentRef: string | null;
   readonly successUrl: string;
   readonly cancelUrl: string;
   readonly checkoutUrl: string | null;
   readonly credited: NanoUsd;
-  /** Refunded and not failed, as the two below say. */
+  /** Derived from `refundReport` and `failedRefunds`. */
   readonly refunded: NanoUsd;
   readonly refundReport: RefundReport;
   readonly failedRefunds: readonly FailedRefund[];
   readonly clawedBack: NanoUsd;
-  /** The part of the clawback that was not free when it was taken: a debt, which the ledger keeps from then on. */
+  /** The part of the clawback that was not covered. The ledger tracks it as a debt. */
   readonly shortfall: NanoUsd;
-  /** The transfers that took it back and were not undone. */
+  /** Clawback transfers that were not undone. */
   readonly clawbackTransfers: readonly TransferId[];
-  /** Counts the ledger commands after the credit. */
   readonly moneySteps: number;
   readonly createdAt: Date;
   readonly paidAt: Date | null;
-  /** How often the provider was asked about it. */
   readonly checks: number;
 }
 
-/** The newest total of refunds that the provider reported. */
 export interface RefundReport {
   readonly total: NanoUsd;
-  /** By the provider's clock; null: never, or before this was recorded. */
+  /** By the provider's clock; null if there was no report, or before this column existed. */
   readonly reportedAt: Date | null;
 }
 
-/** A refund that the bank did not carry out, so that the money is still here. */
+/** A refund that the bank did not carry out, so the money stayed. */
 export interface FailedRefund {
   readonly ref: string;
   readonly amount: NanoUsd;
   readonly reportedAt: Date;
 }
 
-/** `inquiry`: no money has moved. `open`, `lost`: it is gone. `won`: it is back, or never went. */
+/** `inquiry`: no money moved. `open`, `lost`: the bank took the money. `won`: it was returned or never taken. */
 export type DisputeStanding = 'inquiry' | 'open' | 'won' | 'lost';
 
 export interface Dispute {
   readonly ref: string;
   readonly amount: NanoUsd;
   readonly standing: DisputeStanding;
-  /** When the provider said so, by its clock. */
+  /** By the provider's clock. */
   readonly reportedAt: Date;
 }
 
 interface ProviderFact {
-  /** Real money, not the provider's play money. */
+  /** Real money, not test money of the provider. */
   readonly live: boolean;
   readonly currency: string;
 }
 
-/** What the provider says of a payment page. */
 export interface SessionFact extends ProviderFact {
   readonly kind: 'session';
   readonly sessionRef: string;
   readonly intentRef: string | null;
-  /** The payment that the page says it was made for. Believed only where our own row leaves room for it. */
+  /** The payment id in the session's metadata. Trusted only if that payment has no session yet. */
   readonly claimedPayment: string | null;
   readonly status: 'open' | 'paid' | 'processing' | 'failed' | 'expired';
   readonly amountCents: number;
 }
 
-/** What the provider says was paid back, in all, so far. */
+/** The total of all refunds so far. */
 export interface RefundFact extends ProviderFact {
   readonly kind: 'refund';
   readonly intentRef: string;
   readonly refundedCents: number;
 }
 
-/** What the provider says of a refund that it reported before and that failed or was cancelled. */
+/** A refund that was reported before and then failed or was cancelled. */
 export interface FailedRefundFact extends ProviderFact {
   readonly kind: 'refund-failed';
   readonly intentRef: string;
@@ -109,7 +105,7 @@ export interface DisputeFact extends ProviderFact {
 
 export type PaymentFact = SessionFact | RefundFact | FailedRefundFact | DisputeFact;
 
-/** A fact and when it became one, by the provider's clock. */
+/** A fact with its time by the provider's clock. */
 export interface Report {
   readonly fact: PaymentFact;
   readonly occurredAt: Date;

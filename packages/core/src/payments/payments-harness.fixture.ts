@@ -29,35 +29,30 @@ import { findPayment } from './payments.store.ts';
 import { usd } from './payments.fixture.ts';
 import { createStripeGateway } from './stripe-gateway.ts';
 
-/** Payments on a real PostgreSQL and a double of Stripe, for tests. */
+/** Payments on a real PostgreSQL with a Stripe double. */
 export interface PaymentsHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   readonly stripe: StripeDouble;
   readonly payments: Payments;
   readonly logs: () => string;
-  /** The same service with something changed. */
   with(changes: Partial<PaymentsOptions>): Payments;
-  /** The same service that many minutes from now. */
+  /** The same service with a clock that is `minutes` ahead. */
   inMinutes(minutes: number): Payments;
   newCaller(): Promise<CallContext>;
   start(call: CallContext, dollars?: number): Promise<Payment>;
-  /** A payment with its page. */
+  /** A payment with its checkout session. */
   open(call: CallContext, dollars?: number): Promise<Payment>;
-  /** A payment that was paid and credited, with what Stripe has of it. */
+  /** A credited payment with its session at Stripe. */
   paid(call: CallContext, dollars?: number): Promise<PaidPayment>;
   read(payment: Payment): Promise<Payment>;
   send(event: SentEvent, to?: Payments): Promise<void>;
-  /** Balance and what of it is available, in nano-USD, and whether it is frozen. */
   money(orgId: OrgId): Promise<{ balance: NanoUsd; available: NanoUsd; frozen: boolean }>;
   spend(orgId: OrgId, dollars: number): Promise<void>;
-  /** Sets an amount aside for running work. */
   hold(orgId: OrgId, dollars: number): Promise<HoldId>;
-  /** Charges a part of a hold and releases the rest. */
   closeHold(orgId: OrgId, holdId: HoldId, chargedDollars?: number): Promise<void>;
-  /** The kinds and amounts of all transfers of a payment, oldest first. */
   transfers(id: PaymentId): Promise<readonly (readonly [string, NanoUsd])[]>;
-  /** What the operator bears for an organisation's payment, in all. */
+  /** The amount that the operator absorbed for a payment. */
   shortfall(id: PaymentId): Promise<bigint>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -93,7 +88,7 @@ export const refundOf = (intent: string, dollars: number): SentEvent => ({
   },
 });
 
-/** As Stripe reports it days later, when the bank has sent the money back. */
+/** As Stripe reports it days later, when the bank has returned the money. */
 export const failedRefundOf = (
   intent: string,
   dollars: number,
@@ -157,7 +152,7 @@ export async function startPaymentsHarness(): Promise<PaymentsHarness> {
 
   const read = async ({ orgId, mode, id }: Payment): Promise<Payment> => {
     const found = await findPayment(db, orgId, mode, id);
-    if (found === null) throw new Error(`${id} is gone`);
+    if (found === null) throw new Error(`${id} does not exist`);
     return found;
   };
   const start = (call: CallContext, dollars = 100): Promise<Payment> =>
@@ -249,7 +244,7 @@ export async function startPaymentsHarness(): Promise<PaymentsHarness> {
         amount: usd(dollars),
         demand: 'new',
       });
-      if (holdId === null) throw new Error('nothing was held');
+      if (holdId === null) throw new Error('no hold');
       return holdId;
     },
     closeHold: async (orgId, holdId, chargedDollars = 0) => {
@@ -292,7 +287,7 @@ export async function startPaymentsHarness(): Promise<PaymentsHarness> {
   };
 }
 
-/** How often an event is stored, and with which outcome. */
+/** The outcomes of all stored events of a payment. */
 export async function eventOutcomes(db: Db, id: PaymentId): Promise<readonly string[]> {
   const rows = await db.kysely
     .selectFrom('payment_events')

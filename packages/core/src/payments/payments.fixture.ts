@@ -11,7 +11,7 @@ import type {
   DisputeStanding,
 } from './payment.ts';
 
-/** Payments and what is said of them, for tests. */
+/** Payments and provider reports for unit tests. */
 
 export const usd = (dollars: number) => fromCents(BigInt(Math.round(dollars * 100)));
 
@@ -50,7 +50,6 @@ export function paidPayment(fields: Partial<Payment> = {}): Payment {
   return payment({ ...paid, ...fields });
 }
 
-/** What was said, and the second in which it was said. */
 export function providerReport(fact: PaymentFact, second = 0): Report {
   return { fact, occurredAt: new Date(startMs + second * 1_000) };
 }

@@ -11,8 +11,8 @@ afterAll(() => harness[Symbol.asyncDispose]());
 const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, work));
 
-describe('a top-up', () => {
-  it('is credited when Stripe says that it was paid, lifts the rate limit and is announced', async () => {
+describe('top-up', () => {
+  it('is credited when Stripe reports the payment, raises the rate limit and emits an event', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call, 25);
     expect(opened).toMatchObject({ state: 'open', checkoutUrl: harness.stripe.sessionOf(opened.id).url });
@@ -45,7 +45,7 @@ describe('a top-up', () => {
     ]);
   });
 
-  it('is credited once by twenty identical events at once', async () => {
+  it('is credited once by twenty identical concurrent events', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);
@@ -56,7 +56,7 @@ describe('a top-up', () => {
     expect(await eventOutcomes(harness.db, opened.id)).toEqual(['applied']);
   });
 
-  it('is credited once by different events and the sweep at once', async () => {
+  it('is credited once by different events and sweeps that run concurrently', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);
@@ -72,7 +72,7 @@ describe('a top-up', () => {
     expect((await harness.money(call.orgId)).balance).toBe(usd(100));
   });
 
-  it('waits while the bank decides, and ends either way', async () => {
+  it('waits while the bank decides, and follows either decision', async () => {
     const call = await harness.newCaller();
     const outcome = async (type: string, paymentStatus: 'paid' | 'unpaid') => {
       const opened = await harness.open(call);
@@ -89,7 +89,7 @@ describe('a top-up', () => {
     expect((await harness.money(call.orgId)).balance).toBe(usd(100));
   });
 
-  it('that nobody paid expires, and costs and credits nothing', async () => {
+  it('that was not paid expires without a transfer', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.change(harness.stripe.sessionOf(opened.id).id, { status: 'expired' });
@@ -98,12 +98,12 @@ describe('a top-up', () => {
     expect(await harness.transfers(opened.id)).toEqual([]);
   });
 
-  it('whose event fails half way leaves nothing, and succeeds when Stripe repeats it', async () => {
+  it('is not changed by an event that fails before the commit, and is credited on its retry', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);
     const event = { ...completed(session), id: `evt_half_${opened.id}` };
-    // The last thing before the commit: all else has been written by then.
+    // This is the last step before the commit: everything else is already written.
     const failing = harness.with({ burnOf: () => Promise.reject(new Error('the process is dying')) });
     await expect(harness.send(event, failing)).rejects.toThrow('the process is dying');
     expect((await harness.read(opened)).state).toBe('open');
@@ -114,8 +114,8 @@ describe('a top-up', () => {
   });
 });
 
-describe('making the payment page', () => {
-  it('after a death between the commit and the call makes one page', async () => {
+describe('openCheckout', () => {
+  it('creates one session after a crash between commit and call', async () => {
     const { orgId, mode, id } = await harness.start(await harness.newCaller());
     const opened = await times(5, () => harness.payments.openCheckout(orgId, mode, id));
     expect(new Set(opened.map(({ sessionRef }) => sessionRef)).size).toBe(1);
@@ -125,7 +125,7 @@ describe('making the payment page', () => {
     ).toHaveLength(1);
   });
 
-  it('whose answer was lost finds the same page again', async () => {
+  it('finds the same session after a lost response', async () => {
     const { orgId, mode, id } = await harness.start(await harness.newCaller());
     harness.stripe.failNext('lost', 'lost', 'lost');
     await expect(harness.payments.openCheckout(orgId, mode, id)).rejects.toMatchObject({
@@ -136,19 +136,19 @@ describe('making the payment page', () => {
     expect(opened).toMatchObject({ state: 'open', sessionRef: made.id, checkoutUrl: made.url });
   });
 
-  it('whose answer was lost, and that was paid all the same, is credited by what we wrote into the page', async () => {
+  it('after a lost response lets a payment be credited by the payment id in the metadata', async () => {
     const call = await harness.newCaller();
     const started = await harness.start(call);
     harness.stripe.failNext('lost', 'lost', 'lost');
     await expect(harness.payments.openCheckout(call.orgId, 'live', started.id)).rejects.toThrow();
     await harness.send(completed(harness.stripe.pay(harness.stripe.sessionOf(started.id).id)));
     expect(await harness.read(started)).toMatchObject({ state: 'paid', credited: usd(100) });
-    // Asking for the page of a payment that is paid gives the payment, not a page to pay again.
+    // Opening the checkout of a paid payment returns the payment without a page.
     const again = await harness.payments.openCheckout(call.orgId, 'live', started.id);
     expect([again.state, again.checkoutUrl]).toEqual(['paid', null]);
   });
 
-  it('that is refused ends the payment; that finds nobody there does not', async () => {
+  it('fails the payment if Stripe refuses it, but not if Stripe is unreachable', async () => {
     const call = await harness.newCaller();
     const refused = await harness.start(call);
     harness.stripe.failNext('refused');
@@ -165,7 +165,7 @@ describe('making the payment page', () => {
     expect((await harness.read(unlucky)).state).toBe('created');
   });
 
-  it('is refused inside a transaction, where it would hold locks for as long as Stripe likes', async () => {
+  it('throws inside a transaction, where it would hold locks during the call', async () => {
     const { orgId, mode, id } = await harness.start(await harness.newCaller());
     const inside = harness.db.transaction({ name: 'test', isolation: 'read committed' }, () =>
       harness.payments.openCheckout(orgId, mode, id),
@@ -174,12 +174,12 @@ describe('making the payment page', () => {
   });
 });
 
-describe('what Stripe says is held against our own row', () => {
+describe('report that contradicts the payment', () => {
   it.each([
-    ['less than was asked for', { amount_total: 9_999 }],
-    ['more than was asked for', { amount_total: 10_001 }],
+    ['a lower amount', { amount_total: 9_999 }],
+    ['a higher amount', { amount_total: 10_001 }],
     ['another currency', { currency: 'eur' }],
-  ])('%s credits nothing, is kept and is shown to the operator', async (_what, changes) => {
+  ])('with %s credits nothing, is stored and is logged as an error', async (_what, changes) => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const { id } = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);
@@ -190,11 +190,11 @@ describe('what Stripe says is held against our own row', () => {
     const line = harness
       .logs()
       .split('\n')
-      .find((each) => each.includes(opened.id) && each.includes('do not agree'));
+      .find((each) => each.includes(opened.id) && each.includes('does not match'));
     expect(line).toContain('"level":"error"');
   });
 
-  it('an event of the test side credits nothing', async () => {
+  it("of Stripe's test mode credits nothing", async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);
@@ -206,7 +206,7 @@ describe('what Stripe says is held against our own row', () => {
     expect((await harness.read(opened)).state).toBe('paid');
   });
 
-  it('and where test cards count, an event of the live side credits nothing', async () => {
+  it("of Stripe's live mode credits nothing if test cards are configured", async () => {
     const call = await harness.newCaller();
     await using testSide = await startStripeDouble({ live: false });
     const stripe = createStripeGateway({
@@ -225,7 +225,7 @@ describe('what Stripe says is held against our own row', () => {
     expect((await harness.read(started)).state).toBe('paid');
   });
 
-  it("a page that claims to be another organisation's is credited to whom our row says", async () => {
+  it('with metadata of another payment credits the payment of its own session', async () => {
     const [own, theirs] = [await harness.newCaller(), await harness.newCaller()];
     const mine = await harness.open(own);
     const other = await harness.open(theirs);
@@ -236,7 +236,7 @@ describe('what Stripe says is held against our own row', () => {
     expect((await harness.money(theirs.orgId)).balance).toBe(0n);
   });
 
-  it('an unknown page that names a payment which has its own page credits nobody', async () => {
+  it('of an unknown session that names a payment with its own session credits nothing', async () => {
     const call = await harness.newCaller();
     const opened = await harness.open(call);
     const session = harness.stripe.pay(harness.stripe.sessionOf(opened.id).id);

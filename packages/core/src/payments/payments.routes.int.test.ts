@@ -60,7 +60,7 @@ const balanceOf = async (who: SeededOrganisation): Promise<unknown> =>
   (await get(who, '/v2/customer/balance')).json.balanceNanoUsd;
 
 describe('POST /v2/customer/top-ups', () => {
-  it('answers the page to pay on; paid, the balance has it and the list shows it', async () => {
+  it('returns a checkout URL; once paid, balance and list show the payment', async () => {
     const who = await seedOrganisation(fixture.db);
     const made = await topUp(who);
     expect(made.status).toBe(201);
@@ -92,10 +92,10 @@ describe('POST /v2/customer/top-ups', () => {
     expect(audit.json.items[0]).toMatchObject({ resource: { kind: 'payment', id: paymentId } });
   });
 
-  it('with the same Idempotency-Key gives the same page, also to five at once and after a death in between', async () => {
+  it('with the same Idempotency-Key returns the same checkout, also concurrently and after a crash', async () => {
     const who = await seedOrganisation(fixture.db);
     const headers = { 'idempotency-key': 'one-page' };
-    // The first is committed, its page made, and the answer lost on the way: the package tries three times.
+    // The first request is committed and its session created, but the response is lost in all three tries.
     double.failNext('lost', 'lost', 'lost');
     const first = await topUp(who, { amountCents: 700 }, headers);
     expect([first.status, first.json.reason, first.json.suggestion]).toEqual([
@@ -121,10 +121,10 @@ describe('POST /v2/customer/top-ups', () => {
     ['more than 10 000 USD', { amountCents: 1_000_001 }],
     ['parts of a cent', { amountCents: 500.5 }],
     ['no amount', {}],
-    ['a return without TLS', { amountCents: 500, successUrl: 'http://example.com' }],
-    ['a return with a password', { amountCents: 500, cancelUrl: 'https://user:pw@example.com/' }],
-    ['a return that is a script', { amountCents: 500, successUrl: 'javascript:alert(1)' }],
-  ])('refuses %s, and asks Stripe nothing', async (_what, body) => {
+    ['a return URL without TLS', { amountCents: 500, successUrl: 'http://example.com' }],
+    ['a return URL with a password', { amountCents: 500, cancelUrl: 'https://user:pw@example.com/' }],
+    ['a return URL that is a script', { amountCents: 500, successUrl: 'javascript:alert(1)' }],
+  ])('refuses %s without a call to Stripe', async (_what, body) => {
     const who = await seedOrganisation(fixture.db);
     const calls = double.calls();
     const response = await topUp(who, body);
@@ -132,7 +132,7 @@ describe('POST /v2/customer/top-ups', () => {
     expect(double.calls()).toBe(calls);
   });
 
-  it('sends people back to where the request says', async () => {
+  it('uses the return URLs of the request', async () => {
     const who = await seedOrganisation(fixture.db);
     const body = {
       amountCents: 500,
@@ -146,7 +146,7 @@ describe('POST /v2/customer/top-ups', () => {
     });
   });
 
-  it('keeps at most twenty pages open for one organisation, also when thirty are asked for at once', async () => {
+  it('allows at most twenty open payments per organisation, also concurrently', async () => {
     const who = await seedOrganisation(fixture.db);
     const responses = await Promise.all(Array.from({ length: 30 }, () => topUp(who)));
     expect(responses.filter(({ status }) => status === 201)).toHaveLength(20);
@@ -156,7 +156,7 @@ describe('POST /v2/customer/top-ups', () => {
     expect((await topUp(who)).status).toBe(201);
   });
 
-  it('is not for test keys: test mode is free, and they must not spend real money', async () => {
+  it('is refused for test keys: test mode is free', async () => {
     const who = await seedOrganisation(fixture.db);
     const { key } = await who.ownerKey('test');
     const body = { amountCents: 500 };
@@ -164,7 +164,7 @@ describe('POST /v2/customer/top-ups', () => {
     expect([response.status, response.json.reason]).toEqual([403, 'INSUFFICIENT_SCOPE']);
   });
 
-  it('and the webhook say clearly where no cards are taken', async () => {
+  it('and the webhook respond with TOP_UPS_NOT_AVAILABLE if cards are not configured', async () => {
     await using without = await servePaymentsWith(null);
     const who = await seedOrganisation(without.db);
     const body = { amountCents: 500 };
@@ -206,7 +206,7 @@ describe('POST /v2/payments/stripe/webhook', () => {
       (session) => ({ body: signed(session).body, headers: { 'content-type': 'application/json' } }),
     ],
     ['without a body', (session) => ({ ...signed(session), body: '' })],
-  ])('refuses an event %s, and nothing is credited', async (_what, make) => {
+  ])('refuses an event %s, and credits nothing', async (_what, make) => {
     const who = await seedOrganisation(fixture.db);
     const { json } = await topUp(who);
     const response = await deliver(make(pay(json.paymentId)));
@@ -214,7 +214,7 @@ describe('POST /v2/payments/stripe/webhook', () => {
     expect(await balanceOf(who)).toBe('0');
   });
 
-  it('refuses a signed event that lacks what it must hold, so that it comes again and somebody looks', async () => {
+  it('refuses a signed event without required fields, so that Stripe repeats it', async () => {
     const { webhookSecret } = double.settings;
     const type = 'checkout.session.completed';
     const response = await deliver(
@@ -223,7 +223,7 @@ describe('POST /v2/payments/stripe/webhook', () => {
     expect(response).toEqual({ status: 400, reason: 'WEBHOOK_EVENT_INVALID' });
   });
 
-  it('takes twenty deliveries of one event at once, and credits once', async () => {
+  it('accepts twenty concurrent deliveries of one event and credits once', async () => {
     const who = await seedOrganisation(fixture.db);
     const { json } = await topUp(who);
     const delivery = signed(pay(json.paymentId));
@@ -233,7 +233,7 @@ describe('POST /v2/payments/stripe/webhook', () => {
   });
 });
 
-it('pages through top-ups newest first, and shows none of another organisation or the other mode', async () => {
+it('GET /v2/customer/top-ups pages newest first, without other organisations or the other mode', async () => {
   const who = await seedOrganisation(fixture.db);
   const other = await seedOrganisation(fixture.db);
   await topUp(other);
@@ -250,7 +250,7 @@ it('pages through top-ups newest first, and shows none of another organisation o
   expect(hidden.status).toBe(404);
 });
 
-it('no secret of Stripe reaches the log, not even when Stripe refuses it', async () => {
+it('payments log no secret of Stripe, also when Stripe refuses a request', async () => {
   const { secretKey, webhookSecret } = double.settings;
   const who = await seedOrganisation(fixture.db);
   double.failNext('refused', 'unavailable');

@@ -26,7 +26,7 @@ export function servePayments({ server, operations, db, payments }: PaymentRoute
       const payment = await payments.start(tx, callContextOf(context), body);
       return { body: toWireTopUp(payment), resource: { kind: 'payment', id: payment.id } };
     });
-    // A repeated request is answered with the payment as it stands now: its page may not have been made the first time.
+    // A repeated request returns the current payment, because the first request may have failed to open the checkout.
     const payment = await payments.openCheckout(orgId, mode, requirePaymentId(started.body.paymentId));
     return reply(toWireTopUp(payment), started.headers);
   });

@@ -23,30 +23,30 @@ import { applyReport, type AppliedReport, type DepositHooks } from './reports.se
 import { readEvent, type StripeEvent } from './stripe-facts.ts';
 import type { StripeGateway } from './stripe-gateway.ts';
 
-/** Payment pages that one organisation may have waiting to be paid. */
+/** The maximum number of unpaid checkouts per organisation. */
 export const UNPAID_MAX = 20;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** How long a report may be late before we ask ourselves, and how rarely we ask in the end. */
+/** The first check of an undecided payment, and the longest interval between checks. */
 const FIRST_CHECK_MS = 10 * MINUTE_MS;
 const MAX_CHECK_MS = 6 * HOUR_MS;
-/** Stripe forgets that it made a page after a day; asking for one that late could make a second. */
+/** Stripe deletes idempotency keys after a day; a later request could create a second session. */
 const CHECKOUT_CREATABLE_MS = 20 * HOUR_MS;
 
 const reports = counter('millrace_payment_reports_total', 'Reports of the payment provider, by outcome.');
 const mismatchesCounter = counter(
   'millrace_payment_mismatches_total',
-  'Reports that contradict a payment of ours; each needs a person.',
+  'Reports that contradict a payment; each needs an operator.',
 );
 
 export interface PaymentsOptions extends DepositHooks {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Logger;
-  /** Null where the operator takes no cards. */
+  /** Null if the operator takes no cards. */
   readonly stripe: StripeGateway | null;
-  /** Where people come back to unless a request says otherwise. */
+  /** The default return URL. */
   readonly consoleUrl: string | null;
 }
 
@@ -56,7 +56,7 @@ export interface TopUpRequest {
   readonly cancelUrl?: string | undefined;
 }
 
-/** Money paid in by card: starting it, hearing of it, and asking about it. */
+/** Takes payments by card: starts them, applies Stripe's events, and checks undecided payments. */
 export class Payments {
   readonly #options: PaymentsOptions;
 
@@ -64,16 +64,16 @@ export class Payments {
     this.#options = options;
   }
 
-  /** Refuses at once what cannot lead to a payment page, before anything is written. */
+  /** Refuses requests that cannot lead to a checkout before anything is written. */
   requireAvailable(request: TopUpRequest): void {
     this.#gateway();
     this.#returnUrls(request);
   }
 
-  /** Writes the payment. Its page is made by `openCheckout` once this has committed. */
+  /** Inserts the payment. Call `openCheckout` after the commit. */
   async start(tx: Tx, call: CallContext, request: TopUpRequest): Promise<Payment> {
     const { key } = await authorizeCaller(tx, call, 'billing:write');
-    // The organisation's row is locked by now, so nobody counts at the same time.
+    // The organisation's row is locked, so the count is exact.
     if ((await countUnpaid(tx, call.orgId, key.mode)) >= UNPAID_MAX) throw new Fault('TOP_UP_LIMIT_REACHED');
     const payment = await insertPayment(tx, call.orgId, {
       mode: key.mode,
@@ -91,8 +91,8 @@ export class Payments {
   }
 
   /**
-   * Makes the payment page if there is none, and stores it. Safe to repeat from any point at which it may have died:
-   * the provider answers the same page for the same payment, and the row takes only that one.
+   * Creates and stores the checkout session if there is none. Safe to repeat after any crash: the provider returns the
+   * same session for the same payment, and the row accepts only that one.
    */
   async openCheckout(orgId: OrgId, mode: Mode, id: PaymentId): Promise<Payment> {
     const { db } = this.#options;
@@ -115,7 +115,7 @@ export class Payments {
     return this.#read(orgId, mode, id);
   }
 
-  /** Takes an event. Returns only once its effect is committed; whatever is thrown makes the provider repeat it. */
+  /** Returns only after the effect of the event is committed; any error makes the provider repeat it. */
   async receive(body: string, signature: string | undefined): Promise<void> {
     const { db, log } = this.#options;
     const reading = readEvent(this.#gateway().verify(body, signature, db.clock.nowMs()));
@@ -137,11 +137,11 @@ export class Payments {
     this.#observe(applied, { eventId: event.id, type: event.type });
     log.info(
       { eventId: event.id, type: event.type, paymentId: applied.paymentId, outcome: applied.outcome },
-      'a payment event was applied',
+      'payment event applied',
     );
   }
 
-  /** Null when the event was applied before. */
+  /** Null if the event was already applied. */
   async #applyEvent(tx: Tx, event: StripeEvent): Promise<AppliedReport | null> {
     if (!(await insertEvent(tx, event))) return null;
     const applied = await applyReport(tx, this.#options, event);
@@ -151,8 +151,8 @@ export class Payments {
   }
 
   /**
-   * Asks the provider about payments that are undecided for too long, in case its report was lost. Several workers may
-   * do so at once. Returns how many were due.
+   * Checks payments that are undecided for too long, in case a report was lost. Safe to run concurrently. Returns the
+   * number of due payments.
    */
   async checkDue(limit: number): Promise<number> {
     const { db, clock, log, stripe } = this.#options;
@@ -165,7 +165,7 @@ export class Payments {
     await createItemRunner(checkPaymentsLoop, { clock, log }).run(due, {
       key: ({ id }) => id,
       work: async (payment) => {
-        // The time of its next check is set already; a further wait would only delay it.
+        // The claim has already set the next check.
         if (isAway) return;
         try {
           await this.#check(stripe, payment);
@@ -186,7 +186,7 @@ export class Payments {
         await this.openCheckout(orgId, mode, id);
         return;
       }
-      // Nobody was ever told of a page, so nobody can pay on it.
+      // No checkout URL was ever returned, so it cannot be paid.
       await db.transaction({ name: 'expire payment', isolation: readCommitted }, (tx) =>
         endUnopenedPayment(tx, orgId, id, 'expired'),
       );
@@ -205,7 +205,7 @@ export class Payments {
       mismatchesCounter.add(1);
       this.#options.log.error(
         { ...about, paymentId: applied.paymentId, why },
-        'a payment and what the provider says of it do not agree; nothing was credited for it',
+        'a report of the payment provider does not match the payment; nothing was credited for it',
       );
     }
   }
@@ -229,7 +229,7 @@ export class Payments {
   #returnUrls({ successUrl, cancelUrl }: TopUpRequest): { successUrl: string; cancelUrl: string } {
     const success = successUrl ?? this.#options.consoleUrl;
     if (success === null) {
-      const message = 'is needed here: this installation has no console';
+      const message = 'is required, because this installation has no console';
       throw new Fault('VALIDATION_FAILED', { issues: [{ path: ['successUrl'], code: 'required', message }] });
     }
     return { successUrl: success, cancelUrl: cancelUrl ?? success };

@@ -6,14 +6,14 @@ import { sql, type RawBuilder, type Selectable } from 'kysely';
 import { isUndecided } from './decide-report.ts';
 import type { Dispute, FailedRefund, Payment } from './payment.ts';
 
-/** All SQL about payments and their disputes. */
+/** All SQL for payments and their disputes. */
 
 const provider = 'stripe';
 
-/** A number of our own for advisory locks, so that no other use of them in the database collides. */
+/** The class of advisory locks on intents, unique in the database. */
 const INTENT_LOCK = 7_102_510;
 
-/** As `failed_refunds` holds it; amounts are text, because JSON numbers are not exact. */
+/** The JSON in `failed_refunds`; amounts are text, because JSON numbers are not exact. */
 interface FailedRefundRow {
   readonly ref: string;
   readonly nanoUsd: string;
@@ -24,7 +24,7 @@ function toFailedRefundRow({ ref, amount, reportedAt }: FailedRefund): FailedRef
   return { ref, nanoUsd: String(amount), at: reportedAt.toISOString() };
 }
 
-/** Older processes write the refunded amount and no total. Otherwise the refunded amount is never above the total. */
+/** Older processes write the refunded amount without a total. Otherwise the refunded amount never exceeds the total. */
 function refundTotalOf(row: Selectable<Tables['payments']>): NanoUsd {
   const { refunded_nano_usd: refunded, refund_total_nano_usd: total } = row;
   return nanoUsd(refunded > total ? refunded : total);
@@ -91,7 +91,6 @@ export async function insertPayment(tx: Tx, orgId: OrgId, fields: NewPayment): P
   return toPayment(row);
 }
 
-/** Those of these pages whose payment was credited. */
 export async function listCreditedSessions(reader: Reader, refs: string[]): Promise<ReadonlySet<string>> {
   if (refs.length === 0) return new Set();
   const rows = await reader.kysely
@@ -103,7 +102,6 @@ export async function listCreditedSessions(reader: Reader, refs: string[]): Prom
   return new Set(rows.flatMap(({ provider_ref }) => provider_ref ?? []));
 }
 
-/** Payment pages that could still be paid. */
 export async function countUnpaid(reader: Reader, orgId: OrgId, mode: Mode): Promise<number> {
   const row = await reader.kysely
     .selectFrom('payments')
@@ -126,7 +124,6 @@ export async function findPayment(reader: Reader, orgId: OrgId, mode: Mode, id: 
   return row === undefined ? null : toPayment(row);
 }
 
-/** Newest first. */
 export async function listPayments(
   reader: Reader,
   orgId: OrgId,
@@ -146,7 +143,7 @@ export async function listPayments(
   return rows.map(toPayment);
 }
 
-/** Whose payment it is, as our own rows have it. The provider knows nothing of organisations. */
+/** The owner of a payment by our rows; the provider does not know organisations. */
 export interface PaymentOwner {
   readonly orgId: OrgId;
   readonly mode: Mode;
@@ -172,14 +169,14 @@ export function findOwnerByIntent(reader: Reader, intentRef: string): Promise<Pa
   return findOwner(reader, sql`provider_intent = ${intentRef}`);
 }
 
-/** A payment whose page was made while we died before storing its id. One that has its page is nobody else's. */
+/** A payment whose session was created but not stored because of a crash. A payment with a session does not match. */
 export function findOwnerWithoutSession(reader: Reader, id: PaymentId): Promise<PaymentOwner | null> {
   return findOwner(reader, sql`id = ${toUuid(id)} and provider_ref is null`);
 }
 
 /**
- * One report at a time about one payment of the provider's. A dispute that comes before we know whose payment it is
- * about would otherwise miss the transaction that learns it, which would miss the dispute.
+ * Serialises reports about one intent. Otherwise a dispute that arrives before its payment is known could miss the
+ * transaction that matches the intent, and the reverse.
  */
 export async function lockIntent(tx: Tx, intentRef: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${INTENT_LOCK}::int, hashtext(${intentRef}))`.execute(tx.kysely);
@@ -196,7 +193,7 @@ export async function lockPayment(tx: Tx, orgId: OrgId, id: PaymentId): Promise<
   return toPayment(row);
 }
 
-/** Writes what a report changed. The row was locked by `lockPayment` in this transaction. */
+/** Requires the row lock of `lockPayment`. */
 export async function savePayment(tx: Tx, orgId: OrgId, payment: Payment): Promise<void> {
   await tx.kysely
     .updateTable('payments')
@@ -214,7 +211,7 @@ export async function savePayment(tx: Tx, orgId: OrgId, payment: Payment): Promi
       clawback_transfers: payment.clawbackTransfers.map((id) => toUuid(id)),
       money_steps: payment.moneySteps,
       paid_at: payment.paidAt,
-      // An undecided payment keeps the time that the sweep has set.
+      // An undecided payment keeps the next check that the sweep has set.
       ...(isUndecided(payment.state) ? {} : { next_check_at: null, checkout_url: null }),
     })
     .where('org_id', '=', toUuid(orgId))
@@ -222,7 +219,7 @@ export async function savePayment(tx: Tx, orgId: OrgId, payment: Payment): Promi
     .execute();
 }
 
-/** Stores the page of a payment, unless a report was faster or it has another already. */
+/** Stores the checkout session, unless a report was faster or another session is stored. */
 export async function storeCheckout(
   tx: Tx,
   orgId: OrgId,
@@ -239,7 +236,7 @@ export async function storeCheckout(
     .execute();
 }
 
-/** Ends a payment whose page never came to be. */
+/** Ends a payment that never had a checkout session. */
 export async function endUnopenedPayment(
   tx: Tx,
   orgId: OrgId,
@@ -255,14 +252,11 @@ export async function endUnopenedPayment(
     .execute();
 }
 
-/**
- * Takes payments to ask the provider about and puts their next time off, twice as far each time, so that no two workers
- * ask for one and none is asked for without end.
- */
+/** Claims payments to check and doubles their interval, so that no two workers check the same payment. */
 export async function claimDuePayments(
   tx: Tx,
   due: {
-    /** Only those of the side that we can ask. */
+    /** Only payments in the mode of our Stripe key. */
     readonly real: boolean;
     readonly now: Date;
     readonly firstMs: number;
@@ -326,7 +320,7 @@ export async function saveDispute(tx: Tx, payment: Payment, dispute: Dispute): P
     .execute();
 }
 
-/** Whether any payment of the organisation is disputed or was lost in a dispute. */
+/** Whether a dispute of the organisation is open or lost. */
 export async function hasDisputesAgainst(reader: Reader, orgId: OrgId, mode: Mode): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('payment_disputes')

@@ -20,25 +20,24 @@ import {
 } from './payments.store.ts';
 import { causeOfPayment, settlePayment } from './ledger-settlement.ts';
 
-/** What happens elsewhere when money comes in. */
 export interface DepositHooks {
   readonly burnOf: ReadBurnRate;
-  /** Tells the api processes that a rate limit was lifted. */
+  /** Notifies the api processes that a rate limit was raised. */
   readonly announce?: PublishKeyChange;
 }
 
 export interface AppliedReport {
   readonly outcome: ReportOutcome;
   readonly paymentId: PaymentId | null;
-  /** What needs the operator, of this report and of those that had waited for it. */
+  /** The reasons of mismatches of this report and of the stored reports applied with it. */
   readonly mismatches: readonly string[];
 }
 
 /**
- * Brings a payment, and the ledger with it, to what a report says. The same for events, for events that had waited and
- * for what the sweep finds: whoever comes first does it, and everyone after finds nothing left to do.
+ * Brings a payment and the ledger to the state of a report. Events, stored events and checks all use it: the first one
+ * has an effect, and repetitions find nothing to do.
  *
- * Locks, always in this order: the provider's payment, the organisation, our payment, the ledger's accounts.
+ * Locks are taken in this order: intent (advisory), organisation, payment, ledger accounts.
  */
 export async function applyReport(tx: Tx, hooks: DepositHooks, report: Report): Promise<AppliedReport> {
   const { fact } = report;
@@ -56,7 +55,7 @@ export async function applyReport(tx: Tx, hooks: DepositHooks, report: Report): 
   if (credited) await recordPaymentDeposit(tx, hooks, last.payment);
 
   const settlement = settlePayment(before, last.payment, last.disputes);
-  // The row must say what the ledger did, so it is written after the ledger has answered; it is locked already.
+  // The row must record what the ledger did, so it is written after the ledger; it is already locked.
   const settled = settlement.settled(await applyLedger(tx, settlement.commands));
   await savePayment(tx, owner.orgId, settled);
   await updateFreeze(tx, settled, { before: disputesBefore, after: last.disputes, credited });
@@ -64,7 +63,7 @@ export async function applyReport(tx: Tx, hooks: DepositHooks, report: Report): 
   return { outcome: first.outcome, paymentId: owner.id, mismatches };
 }
 
-/** Our own row says whose it is. What the provider's page claims counts only for a row that has no page yet. */
+/** Our row decides. The session's metadata counts only for a row without a session. */
 async function findOwner(tx: Tx, fact: PaymentFact): Promise<PaymentOwner | null> {
   if (fact.kind !== 'session') return findOwnerByIntent(tx, fact.intentRef);
   const known = await findOwnerBySession(tx, fact.sessionRef);
@@ -73,7 +72,7 @@ async function findOwner(tx: Tx, fact: PaymentFact): Promise<PaymentOwner | null
   return claimed === null ? null : findOwnerWithoutSession(tx, claimed);
 }
 
-/** A payment that has just learnt its name at the provider hears what was said of that name before. */
+/** Applies stored reports about the intent that this payment has just been matched with. */
 async function applyUnmatched(tx: Tx, before: Payment, first: Decision) {
   const decisions = [first];
   let last = first;
@@ -95,8 +94,8 @@ async function applyUnmatched(tx: Tx, before: Payment, first: Decision) {
 const isAgainst = ({ standing }: Dispute): boolean => standing === 'open' || standing === 'lost';
 
 /**
- * A dispute freezes, and only its end in the organisation's favour lifts that, once nothing else stands against it. What
- * an operator lifts by hand stays lifted until something new happens.
+ * A new dispute freezes the account. A won dispute lifts the freeze if no other dispute is open or lost. If an operator
+ * lifts it, it stays lifted until a new dispute.
  */
 async function updateFreeze(
   tx: Tx,

@@ -38,8 +38,8 @@ const factOf = (type: string, object: unknown, fields: object = {}) => {
   return reading.kind === 'event' ? reading.event.fact : reading;
 };
 
-describe('an event', () => {
-  it('is read for what is used of it and nothing else, least of all the payer', () => {
+describe('readEvent', () => {
+  it('reads only the fields it uses, and no data of the payer', () => {
     const reading = readEvent(event('checkout.session.completed', session));
     expect(reading).toEqual({
       kind: 'event',
@@ -69,16 +69,16 @@ describe('an event', () => {
     ['open', 'unpaid', 'open'],
     ['open', 'paid', 'open'],
     ['expired', 'unpaid', 'expired'],
-  ])('about a session that is %s and %s says %s', (status, payment_status, expected) => {
+  ])('reads a session that is %s and %s as %s', (status, payment_status, expected) => {
     expect(readSession({ ...session, status, payment_status }).status).toBe(expected);
   });
 
-  it('about a payment that the bank refused says so, whatever the session holds', () => {
+  it('reads a payment that the bank refused as failed, whatever the session status', () => {
     const unpaid = { ...session, payment_status: 'unpaid' };
     expect(factOf('checkout.session.async_payment_failed', unpaid)).toMatchObject({ status: 'failed' });
   });
 
-  it('about a refund carries the total', () => {
+  it('reads the total of a refund', () => {
     expect(factOf('charge.refunded', charge)).toEqual({
       kind: 'refund',
       intentRef: 'pi_1',
@@ -88,7 +88,7 @@ describe('an event', () => {
     });
   });
 
-  it('about a refund that failed or was cancelled says so, and leaves others to the total of the charge', () => {
+  it('reads a failed or cancelled refund, and ignores others because the charge has their total', () => {
     const refund = { id: 're_1', payment_intent: 'pi_1', amount: 100, currency: 'usd', status: 'failed' };
     for (const type of ['refund.failed', 'refund.updated', 'charge.refund.updated']) {
       expect(factOf(type, refund)).toEqual({
@@ -116,7 +116,7 @@ describe('an event', () => {
     ['lost', 'lost'],
     ['prevented', 'won'],
     ['a status of the future', 'open'],
-  ])('about a dispute with the status %s takes it for %s', (status, standing) => {
+  ])('reads the dispute status %s as %s', (status, standing) => {
     expect(factOf('charge.dispute.updated', { ...dispute, status })).toMatchObject({
       kind: 'dispute',
       disputeRef: 'dp_1',
@@ -126,18 +126,18 @@ describe('an event', () => {
     });
   });
 
-  it('is real money only when the event and its object both say so', () => {
+  it('reads money as live only if the event and its object both say so', () => {
     const type = 'checkout.session.completed';
     expect(factOf(type, session, { livemode: false })).toMatchObject({ live: false });
     expect(factOf(type, { ...session, livemode: false })).toMatchObject({ live: false });
   });
 
   it.each([
-    ['a type that we do not need', event('customer.created', {})],
-    ['a type that every object inherits', event('toString', {})],
-    ['a charge that no page of ours made', event('charge.refunded', { ...charge, payment_intent: null })],
+    ['an unused type', event('customer.created', {})],
+    ['a type that is a property of every object', event('toString', {})],
+    ['a charge without a PaymentIntent', event('charge.refunded', { ...charge, payment_intent: null })],
     [
-      'a page of another product that takes no money',
+      'a session of another product without payment',
       event('checkout.session.completed', {
         ...session,
         mode: 'setup',
@@ -146,23 +146,26 @@ describe('an event', () => {
         currency: null,
       }),
     ],
-    ['a dispute about such a charge', event('charge.dispute.created', { ...dispute, payment_intent: null })],
-  ])('of %s is left alone', (_what, json) => {
+    [
+      'a dispute without a PaymentIntent',
+      event('charge.dispute.created', { ...dispute, payment_intent: null }),
+    ],
+  ])('ignores %s', (_what, json) => {
     expect(readEvent(json)).toEqual({ kind: 'ignored', type: json.type });
   });
 
   it.each([
-    ['no event at all', { hello: 1 }],
+    ['no event fields', { hello: 1 }],
     ['no object', event('charge.refunded', null)],
     ['an amount that is not whole', event('charge.refunded', { ...charge, amount_refunded: 1.5 })],
     ['a negative amount', event('checkout.session.completed', { ...session, amount_total: -1 })],
     ['no amount', event('checkout.session.completed', { ...session, amount_total: null })],
-  ])('with %s is refused, so that it is sent again and somebody looks', (_what, json) => {
+  ])('reports an event with %s as malformed, so that Stripe repeats it', (_what, json) => {
     expect(readEvent(json)).toMatchObject({ kind: 'malformed' });
   });
 });
 
-it('what the guide tells operators to set in Stripe is what is read here, in the version of the package', () => {
+it('the running guide lists the event types and API version that are used', () => {
   const guide = readFileSync(new URL('../../../../docs/guides/running.md', import.meta.url), 'utf8');
   for (const type of stripeEventTypes) expect(guide).toContain(`\`${type}\``);
   expect(guide).toContain(`API version \`${Stripe.API_VERSION}\``);

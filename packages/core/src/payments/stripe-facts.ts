@@ -3,15 +3,15 @@ import { z } from 'zod';
 import type { DisputeFact, FailedRefundFact, RefundFact, Report, SessionFact } from './payment.ts';
 
 /**
- * From Stripe's words to ours. Only the fields that are used are read, so that an endpoint set to another API version
- * works as long as these mean the same; whatever else an event holds, the payer's name and address included, is left.
+ * Parses Stripe's objects into facts. Only used fields are parsed, so an endpoint with another API version works as
+ * long as they mean the same. Data of the payer is not read.
  */
 
-/** The name under which our id stands in the metadata of a session. Only holders of the secret key can write it. */
+/** The metadata key of our payment id. Only holders of the secret key can write it. */
 export const paymentIdField = 'millrace_payment_id';
 
 const ref = z.string().min(1).max(255);
-/** Stripe sends an id, or the whole object where it was asked to. */
+/** Stripe sends an id, or the whole object if expanded. */
 const refOrObject = z.union([ref, z.object({ id: ref }).transform(({ id }) => id)]);
 const cents = z.int().nonnegative();
 const livemode = z.boolean();
@@ -43,7 +43,7 @@ export interface StripeEvent extends Report {
   readonly type: string;
 }
 
-/** `ignored`: not about anything of ours. `malformed`: of a type that we need, without what it must hold. */
+/** `ignored`: an irrelevant event. `malformed`: a used type without its required fields. */
 export type EventReading =
   | { readonly kind: 'event'; readonly event: StripeEvent }
   | { readonly kind: 'ignored'; readonly type: string }
@@ -67,7 +67,7 @@ const readers: Readonly<Record<string, FactReader>> = {
   'charge.dispute.closed': readDispute,
 };
 
-/** What the webhook endpoint must be subscribed to. */
+/** The webhook endpoint must be subscribed to these types. */
 export const stripeEventTypes: readonly string[] = Object.keys(readers);
 
 export function readEvent(json: unknown): EventReading {
@@ -79,7 +79,7 @@ export function readEvent(json: unknown): EventReading {
   try {
     const fact = reader(data.object);
     if (fact === null) return { kind: 'ignored', type };
-    // An event and its object always agree, where the object says; if they ever do not, only both together make money real.
+    // Event and object should agree; if they do not, the money counts as test money.
     const live = livemode && fact.live;
     const occurredAt = new Date(secondsToMs(created));
     return { kind: 'event', event: { id, type, occurredAt, fact: { ...fact, live } } };
@@ -91,7 +91,7 @@ export function readEvent(json: unknown): EventReading {
 
 const otherSession = z.object({ mode: z.enum(['setup', 'subscription']) });
 
-/** Null for a page that another product made: refused again and again, it would make Stripe give up on the endpoint. */
+/** Null for a session of another product: repeated errors would make Stripe disable the endpoint. */
 function readOwnSession(object: unknown, options?: { readonly failed: boolean }): SessionFact | null {
   return otherSession.safeParse(object).success ? null : readSession(object, options);
 }
@@ -110,13 +110,13 @@ export function readSession(object: unknown, { failed = false } = {}): SessionFa
   };
 }
 
-/** A page that asked for no money was changed under our hands: it counts as paid, with an amount that cannot match. */
+/** A session without payment was changed at Stripe: it counts as paid, with an amount that cannot match. */
 function statusOf({ status, payment_status }: z.output<typeof session>): SessionFact['status'] {
   if (status !== 'complete') return status;
   return payment_status === 'unpaid' ? 'processing' : 'paid';
 }
 
-/** Null for a charge that was made without a PaymentIntent: none of ours is. */
+/** Null for a charge without a PaymentIntent, which Millrace never creates. */
 function readRefund(object: unknown): RefundFact | null {
   const read = charge.parse(object);
   if (read.payment_intent === null || read.payment_intent === undefined) return null;
@@ -129,7 +129,7 @@ function readRefund(object: unknown): RefundFact | null {
   };
 }
 
-/** Null for a refund that is under way or done: its total comes with the charge. A refund does not say whether it is of real money. */
+/** Null for a pending or successful refund: its total comes with the charge. Refund objects have no livemode. */
 function readFailedRefund(object: unknown): FailedRefundFact | null {
   const read = refund.parse(object);
   if (read.status !== 'failed' && read.status !== 'canceled') return null;
@@ -158,14 +158,14 @@ function readDispute(object: unknown): DisputeFact | null {
   };
 }
 
-/** A status that Stripe adds later counts as open: money is held back rather than given away. */
+/** An unknown status counts as open, so that money is rather held back than given away. */
 const standings: Readonly<Record<string, DisputeFact['standing'] | undefined>> = {
   warning_needs_response: 'inquiry',
   warning_under_review: 'inquiry',
   warning_closed: 'won',
   needs_response: 'open',
   under_review: 'open',
-  // An appeal begins after the loss; the money is away until it is won.
+  // An appeal starts after the loss; the bank keeps the money until the appeal is won.
   appeal_needs_response: 'lost',
   appeal_under_review: 'lost',
   won: 'won',

@@ -17,11 +17,11 @@ const reasonOf = (work: () => unknown): unknown => {
   }
 };
 
-describe('a signature', () => {
+describe('verify', () => {
   const at = (ms: number) =>
     signStripeEvent(double.settings.webhookSecret, { type: 'charge.refunded', object: {}, createdMs: ms });
 
-  it('is judged by the clock that is handed in: good for five minutes and not for a second more', () => {
+  it('accepts a signature for exactly five minutes by the given clock', () => {
     const { body, headers } = at(TEST_START_MS);
     const verifyAt = (nowMs: number) =>
       reasonOf(() => gateway.verify(body, headers['stripe-signature'], nowMs));
@@ -33,16 +33,16 @@ describe('a signature', () => {
   it.each([
     ['missing', undefined],
     ['empty', ''],
-    ['rubbish', 't=now,v1=abc'],
+    ['invalid', 't=now,v1=abc'],
     ['of an old scheme', `t=${TEST_START_MS},v0=abc`],
-  ])('that is %s is refused', (_what, signature) => {
+  ])('refuses a signature that is %s', (_what, signature) => {
     const { body } = at(TEST_START_MS);
     expect(reasonOf(() => gateway.verify(body, signature, TEST_START_MS))).toBe('WEBHOOK_SIGNATURE_INVALID');
   });
 });
 
-describe('a page', () => {
-  it('is asked for by the row alone, so asking twice is asking once', async () => {
+describe('checkout session', () => {
+  it('is created from the row alone, so that repeating returns the same session', async () => {
     const requested = payment({ sessionRef: null, amount: usd(12.34) });
     const [one, two] = [
       await gateway.openCheckout(requested),
@@ -57,7 +57,7 @@ describe('a page', () => {
     });
   });
 
-  it('asked for otherwise under the same payment is refused: the first one stands', async () => {
+  it('is refused if the same payment is requested with other values', async () => {
     const requested = payment({ sessionRef: null });
     await gateway.openCheckout(requested);
     await expect(gateway.openCheckout({ ...requested, amount: usd(1) })).rejects.toMatchObject({
@@ -65,7 +65,7 @@ describe('a page', () => {
     });
   });
 
-  it('that is just being made by another request is not refused: it is there in a moment', async () => {
+  it('that is being created concurrently is reported as unavailable, not as refused', async () => {
     double.failNext('in use');
     const requested = payment({ sessionRef: null });
     await expect(gateway.openCheckout(requested)).rejects.toMatchObject({
@@ -74,7 +74,7 @@ describe('a page', () => {
     expect(await gateway.openCheckout(requested)).toMatchObject({ url: expect.any(String) });
   });
 
-  it('is read as the fact that an event would carry', async () => {
+  it('is read as the same fact as an event', async () => {
     const requested = payment({ sessionRef: null });
     const { sessionRef } = await gateway.openCheckout(requested);
     expect(await gateway.readCheckout(sessionRef)).toMatchObject({ status: 'open', intentRef: null });
@@ -94,7 +94,7 @@ describe('a page', () => {
     });
   });
 
-  it('cannot be had with a key that Stripe does not know, and that is not the caller’s fault', async () => {
+  it("with an unknown key is reported as unavailable, because it is not the caller's fault", async () => {
     const wrong = createStripeGateway({ ...double.settings, secretKey: 'sk_live_wrong' });
     await expect(wrong.openCheckout(payment())).rejects.toMatchObject({
       reason: 'PAYMENT_PROVIDER_UNAVAILABLE',
@@ -102,7 +102,7 @@ describe('a page', () => {
   });
 });
 
-it('without its secrets there is no gateway, and a test key is known as one', async () => {
+it('stripeGatewayOf returns null without secrets, and recognises a test key', async () => {
   const { settings } = double;
   expect(await stripeGatewayOf({ ...settings, secretKey: null })).toBeNull();
   expect(await stripeGatewayOf({ ...settings, webhookSecret: null })).toBeNull();

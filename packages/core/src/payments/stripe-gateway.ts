@@ -15,16 +15,15 @@ export interface OpenedCheckout {
   readonly url: string | null;
 }
 
-/** Everything that is ever asked of Stripe. */
+/** All calls to Stripe. */
 export interface StripeGateway {
-  /** The key moves real money. */
   readonly live: boolean;
-  /** Makes the payment page of a payment; asked again, answers the same page. */
+  /** Creates the checkout session of a payment. Idempotent. */
   openCheckout(payment: Payment): Promise<OpenedCheckout>;
   readCheckout(sessionRef: string): Promise<SessionFact>;
-  /** Pages made since then of which Stripe says that they were paid, at most a thousand. */
+  /** Sessions created since then that Stripe reports as paid; throws at a thousand or more. */
   listPaid(since: Date): Promise<readonly SessionFact[]>;
-  /** The event that this body is, or a refusal: the signature must fit the bytes, and be recent by `nowMs`. */
+  /** Verifies the signature over the exact bytes and its age by `nowMs`. */
   verify(body: string, signature: string | undefined, nowMs: number): unknown;
 }
 
@@ -48,7 +47,7 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
     live: /^(sk|rk)_live_/.test(settings.secretKey),
 
     openCheckout: async (payment) => {
-      // Stripe forgets a key after a day at the earliest; a payment that old is never asked for again.
+      // Stripe deletes a key after a day at the earliest; older payments are never requested again.
       const idempotencyKey = `checkout-${payment.id}`;
       const made = await sessions.create(sessionFor(payment), { idempotencyKey }).catch(throwFault);
       return { sessionRef: made.id, url: made.url };
@@ -64,7 +63,7 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
       const found = sessions.list({ created, status: 'complete', limit: 100 });
       const pages = await found.autoPagingToArray({ limit: PAID_MAX }).catch(throwFault);
       if (pages.length >= PAID_MAX) {
-        throw new Error(`Stripe has ${PAID_MAX} payments or more: compare them by hand.`);
+        throw new Error(`Stripe has ${PAID_MAX} payments or more. Compare them manually.`);
       }
       return pages.map((page) => readSession(page)).filter(({ status }) => status === 'paid');
     },
@@ -75,7 +74,7 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
         const { webhookSecret: secret } = settings;
         return stripe.webhooks.constructEvent(body, signature, secret, TOLERANCE_SECONDS, undefined, nowMs);
       } catch (error) {
-        // Signed, but no event: what signs is Stripe's, so it is our reading that fails.
+        // The signature is valid, so the error is in reading the event.
         const signed = !(error instanceof Stripe.errors.StripeSignatureVerificationError);
         throw new Fault(signed ? 'WEBHOOK_EVENT_INVALID' : 'WEBHOOK_SIGNATURE_INVALID', { cause: error });
       }
@@ -83,7 +82,7 @@ export function createStripeGateway(settings: StripeSettings): StripeGateway {
   };
 }
 
-/** Follows from the payment's row alone, because an idempotent repetition must be word for word the same. */
+/** Uses only the payment's row, because an idempotent repetition must be identical. */
 function sessionFor(payment: Payment): Stripe.Checkout.SessionCreateParams {
   const metadata = { [paymentIdField]: payment.id };
   return {
@@ -102,21 +101,21 @@ function sessionFor(payment: Payment): Stripe.Checkout.SessionCreateParams {
         },
       },
     ],
-    // Paid in the currency that was asked for, or the amounts could not be compared.
+    // Without this, the payer could use another currency and amounts could not be compared.
     adaptive_pricing: { enabled: false },
     success_url: payment.successUrl,
     cancel_url: payment.cancelUrl,
   };
 }
 
-/** A page can be complete while the bank still decides. When it has refused, the intent asks for another method. */
+/** A session can be complete while the bank decides. If the bank refuses, the intent requires another method. */
 function hasFailed(session: Stripe.Checkout.Session): boolean {
   const { payment_intent: intent, status } = session;
   if (status !== 'complete' || intent === null || typeof intent === 'string') return false;
   return intent.status === 'requires_payment_method' || intent.status === 'canceled';
 }
 
-/** Refusals that a repetition may cure, and those that none will. Stripe's own words go to the log, not to the caller. */
+/** Distinguishes errors that a retry may solve from permanent ones. Stripe's message goes to the log only. */
 function throwFault(error: unknown): never {
   const { StripeError, StripeInvalidRequestError, StripeIdempotencyError } = Stripe.errors;
   if (!(error instanceof StripeError)) throw error;

@@ -1,8 +1,8 @@
 import type { StripeGateway } from './stripe-gateway.ts';
 
 /**
- * As the settings have it: without the secrets there is nothing to talk to. Then Stripe's library is not loaded either: its two
- * hundred files are a good part of the time in which a process starts.
+ * Returns null without secrets. Then Stripe's library is not loaded, because its two hundred files slow down process
+ * start.
  */
 export async function stripeGatewayOf(settings: {
   readonly secretKey: string | null;

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { usd } from './payments.fixture.ts';
 import { startPaymentsHarness, type PaymentsHarness } from './payments-harness.fixture.ts';
 
-// Each test has a world of its own: a sweep takes whatever is due.
+// Each test has its own harness, because a sweep takes everything that is due.
 let harness: PaymentsHarness;
 beforeEach(async () => {
   harness = await startPaymentsHarness();
@@ -14,8 +14,8 @@ afterEach(() => harness[Symbol.asyncDispose]());
 const times = <T>(count: number, work: () => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, work));
 
-describe('the sweep', () => {
-  it('finds what an event was lost about: paid, expired, and pages that were never made', async () => {
+describe('checkDue', () => {
+  it('finds payments whose event was lost: paid, expired, or without a session', async () => {
     const call = await harness.newCaller();
     const paid = await harness.open(call);
     harness.stripe.pay(harness.stripe.sessionOf(paid.id).id);
@@ -34,7 +34,7 @@ describe('the sweep', () => {
     expect((await harness.money(call.orgId)).balance).toBe(usd(100));
   });
 
-  it('asks ever more rarely, and one worker at a time', async () => {
+  it('checks with growing intervals, one worker at a time', async () => {
     const call = await harness.newCaller();
     const { id } = await harness.open(call);
     const checks = async () => {
@@ -53,7 +53,7 @@ describe('the sweep', () => {
     expect(seen).toEqual([1, 1, 2, 2, 3]);
   });
 
-  it('ends a payment whose page is so old that asking again could make a second one', async () => {
+  it('expires a payment that is too old to create its session again', async () => {
     const unopened = await harness.start(await harness.newCaller());
     const calls = harness.stripe.calls();
     const tomorrow = harness.inMinutes(21 * 60);
@@ -64,7 +64,7 @@ describe('the sweep', () => {
   });
 
   describe(failingLoop('ask about undecided payments'), () => {
-    it('goes on after a payment that Stripe does not know', async () => {
+    it('does not stop the checks of other payments if Stripe does not know it', async () => {
       const call = await harness.newCaller();
       const opened = [await harness.open(call), await harness.open(call)];
       for (const { id } of opened) harness.stripe.pay(harness.stripe.sessionOf(id).id);
@@ -77,7 +77,7 @@ describe('the sweep', () => {
     });
 
     it.each<Poison>(['throws', 'times out'])(
-      'whose write %s delays no other payment, and is credited once after the cause is gone',
+      'whose write %s delays no other payment, and is credited once after the fault is removed',
       async (how) => {
         const call = await harness.newCaller();
         const opened = [await harness.open(call), await harness.open(call)] as const;
@@ -97,7 +97,7 @@ describe('the sweep', () => {
     );
   });
 
-  it('asks no further while Stripe is away, and asks again when it is back', async () => {
+  it('stops while Stripe is unreachable, and continues later', async () => {
     const call = await harness.newCaller();
     for (let n = 0; n < 3; n += 1) {
       const { id } = await harness.open(call);
@@ -111,7 +111,7 @@ describe('the sweep', () => {
     expect((await harness.money(call.orgId)).balance).toBe(usd(300));
   });
 
-  it('does nothing where no cards are taken', async () => {
+  it('does nothing if cards are not configured', async () => {
     await harness.open(await harness.newCaller());
     expect(await harness.with({ stripe: null }).checkDue(1_000)).toBe(0);
   });

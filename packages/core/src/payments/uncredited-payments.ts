@@ -2,16 +2,15 @@ import type { Db } from '@millrace/platform/db';
 import { listCreditedSessions } from './payments.store.ts';
 import type { StripeGateway } from './stripe-gateway.ts';
 
-/** A payment that Stripe has taken and that the ledger has not credited. */
 export interface UncreditedPayment {
   readonly sessionRef: string;
-  /** The id of our payment, as we wrote it into the page. */
+  /** Our payment id in the session's metadata. */
   readonly paymentId: string | null;
   readonly amountCents: number;
   readonly currency: string;
 }
 
-/** Payments since then that a restored database does not know, or knows as unpaid. */
+/** Payments that a restored database does not know, or knows as unpaid. */
 export async function listUncreditedPayments(
   db: Db,
   stripe: Pick<StripeGateway, 'listPaid'>,
