@@ -2,9 +2,9 @@ import { nanoUsd, type NanoUsd } from './nano-usd.ts';
 import { divideRoundDown } from './rounding.ts';
 
 /**
- * Splits an amount in proportion to the weights so that the parts add up to it exactly. Each part is at most
- * one nano-USD away from its true share; what rounding leaves over goes to the largest remainders, the first
- * of equals, so that equal calls give equal parts.
+ * Splits an amount in proportion to the weights so that the parts add up to it exactly. Each part is less than one
+ * nano-USD away from its true share. The rest after rounding goes to the largest remainders, the first of equal ones,
+ * so that the result is deterministic.
  */
 export function allocate(total: NanoUsd, weights: readonly bigint[]): readonly NanoUsd[] {
   const weightSum = weights.reduce((sum, weight) => sum + weight, 0n);

@@ -6,15 +6,15 @@ const tokensPerMillion = 1_000_000n;
 const nanoPerCent = 10_000_000n;
 
 /**
- * An amount not yet rounded: a fraction of nano-USD. Charges are added up in this form and rounded once, so a
- * charge does not depend on how its time was cut into pieces.
+ * A fraction of nano-USD before rounding. Charges are summed in this form and rounded once, so that they do not depend
+ * on how their time was divided.
  */
 export interface ExactUsd {
   readonly numerator: bigint;
   readonly denominator: bigint;
 }
 
-/** What a price per hour comes to over a duration, for `quantity` of the thing. */
+/** The cost of `quantity` units over a duration. */
 export function hourlyCharge(pricePerHour: NanoUsd, durationMs: number | bigint, quantity = 1n): ExactUsd {
   return {
     numerator: pricePerHour * wholeNumber(durationMs, 'durationMs') * quantity,
@@ -22,7 +22,6 @@ export function hourlyCharge(pricePerHour: NanoUsd, durationMs: number | bigint,
   };
 }
 
-/** What a price per million tokens comes to. */
 export function tokenCharge(pricePerMillionTokens: NanoUsd, tokens: number | bigint): ExactUsd {
   return { numerator: pricePerMillionTokens * wholeNumber(tokens, 'tokens'), denominator: tokensPerMillion };
 }
@@ -37,20 +36,20 @@ export function addExact(left: ExactUsd, right: ExactUsd): ExactUsd {
   };
 }
 
-/** The only way from a fraction to an amount. */
+/** The only conversion from a fraction to an amount. */
 export function roundExact(amount: ExactUsd, rounding: Rounding): NanoUsd {
   return nanoUsd(roundings[rounding](amount.numerator, amount.denominator));
 }
 
 /**
- * What a meter has run up by now: the whole of its life at its rate, rounded down, in the tenant's favour. A posting
- * is the difference to what was posted before, so however often one looks, the sum is this. Quotes use it as well.
+ * The total cost of a meter from its start to now, rounded down in the tenant's favour. A posting is the difference to
+ * the amount already posted, so any number of postings adds up to this total. Quotes use it as well.
  */
 export function meteredTotal(rateNanoUsdPerHour: NanoUsd, elapsedMs: number | bigint): NanoUsd {
   return roundExact(hourlyCharge(rateNanoUsdPerHour, elapsedMs), 'down');
 }
 
-/** For how long `budget` pays for something at this price, in whole milliseconds; null when it costs nothing. */
+/** How long `budget` pays this price, in whole milliseconds; null if the price is zero. */
 export function affordableMs(budget: NanoUsd, pricePerHour: NanoUsd): bigint | null {
   if (pricePerHour <= 0n) return null;
   return budget <= 0n ? 0n : roundings.down(budget * msPerHour, pricePerHour);
@@ -66,8 +65,8 @@ export function fromCents(cents: bigint): NanoUsd {
 
 function wholeNumber(value: number | bigint, name: string): bigint {
   if (typeof value === 'number' && !Number.isSafeInteger(value)) {
-    throw new RangeError(`${name} must be a whole number; got ${value}.`);
+    throw new RangeError(`${name} must be a whole number, but is ${value}.`);
   }
-  if (value < 0) throw new RangeError(`${name} must not be negative; got ${value}.`);
+  if (value < 0) throw new RangeError(`${name} must not be negative, but is ${value}.`);
   return BigInt(value);
 }

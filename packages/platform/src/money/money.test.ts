@@ -33,10 +33,10 @@ const someAmount = fc.bigInt({ min: -largest, max: largest }).map(nanoUsd);
 const exactAmount = fc.bigInt({ min: -exactLimit + 1n, max: exactLimit - 1n }).map(nanoUsd);
 const smallAmount = fc.bigInt({ min: 0n, max: 10n ** 15n }).map(nanoUsd);
 
-describe('an amount', () => {
-  it('refuses what a ledger column cannot hold, however it comes about', () => {
+describe('NanoUsd', () => {
+  it('throws for an amount that does not fit a ledger column, in every operation', () => {
     expect([nanoUsd(largest), nanoUsd(-largest - 1n)]).toEqual([largest, -largest - 1n]);
-    expect(() => nanoUsd(largest + 1n)).toThrow('beyond what a ledger column can hold');
+    expect(() => nanoUsd(largest + 1n)).toThrow('out of the range of a ledger column');
     expect(() => nanoUsd(-largest - 2n)).toThrow(RangeError);
     expect(() => addUsd(nanoUsd(largest), nanoUsd(1n))).toThrow(RangeError);
     expect(() => subtractUsd(nanoUsd(-largest), nanoUsd(2n))).toThrow(RangeError);
@@ -44,7 +44,7 @@ describe('an amount', () => {
     expect(() => negateUsd(nanoUsd(-largest - 1n))).toThrow(RangeError);
   });
 
-  it('added to what it is negated to is nothing', () => {
+  it('gives zero when added to its negation', () => {
     fc.assert(
       fc.property(someAmount, (amount) => {
         expect(addUsd(amount, negateUsd(amount))).toBe(0n);
@@ -53,7 +53,7 @@ describe('an amount', () => {
     expect(negateUsd(nanoUsd(5n))).toBe(-5n);
   });
 
-  it('survives the way through text exactly', () => {
+  it('survives formatting and parsing exactly', () => {
     fc.assert(
       fc.property(someAmount, (amount) => {
         expect(parseUsd(formatUsd(amount))).toBe(amount);
@@ -67,7 +67,7 @@ describe('an amount', () => {
     ['12.5', 12_500_000_000n],
     ['-0.000000001', -1n],
     ['9223372036.854775807', largest],
-  ])('reads %s', (text, nano) => {
+  ])('parses %s', (text, nano) => {
     expect(parseUsd(text)).toBe(nano);
   });
 
@@ -89,11 +89,11 @@ describe('an amount', () => {
     '--1',
     '1.2.3',
     '１',
-  ])('refuses %j', (text) => {
+  ])('does not parse %j', (text) => {
     expect(parseUsd(text)).toBeNull();
   });
 
-  it('refuses nano-USD that are not a plain whole number', () => {
+  it('does not parse nano-USD that are not a plain whole number', () => {
     for (const text of ['', '-0', '01', '1.0', '1e9', ' 1', '9223372036854775808', '-9223372036854775809']) {
       expect(parseNanoUsd(text)).toBeNull();
     }
@@ -106,13 +106,13 @@ describe('an amount', () => {
     [-1_500_000_000n, '-1.50'],
     [1_024_375_000n, '1.024375'],
     [100_000_000_000n, '100.00'],
-  ])('prints %s nano-USD as %s', (nano, text) => {
+  ])('formats %s nano-USD as %s', (nano, text) => {
     expect(formatUsd(nanoUsd(nano))).toBe(text);
   });
 });
 
-describe('an amount as a JSON number', () => {
-  it('is exact to nine decimals below 2^23 dollars, both ways', () => {
+describe('toUsdNumber and fromUsdNumber', () => {
+  it('are exact to nine decimals below 2^23 dollars, in both directions', () => {
     fc.assert(
       fc.property(exactAmount, (amount) => {
         const overTheWire = JSON.parse(JSON.stringify(toUsdNumber(amount))) as number;
@@ -122,14 +122,14 @@ describe('an amount as a JSON number', () => {
     );
   });
 
-  it('is exact at the edge, where doubles lie furthest apart', () => {
+  it('are exact at the limit, where doubles are furthest apart', () => {
     for (let below = 1n; below <= 2_000n; below += 1n) {
       const amount = nanoUsd(exactLimit - below);
       expect(fromUsdNumber(toUsdNumber(amount))).toBe(amount);
     }
   });
 
-  it('is refused beyond that, and given as the nearest only when asked for by name', () => {
+  it('refuse larger amounts, which only toNearestUsdNumber converts', () => {
     for (const amount of [nanoUsd(exactLimit), nanoUsd(-exactLimit)]) {
       expect(() => toUsdNumber(amount)).toThrow('send it as text');
     }
@@ -144,12 +144,12 @@ describe('an amount as a JSON number', () => {
     [-0, 0n],
     [0.1, 100_000_000n],
     [3.98, 3_980_000_000n],
-  ])('reads %d', (usd, nano) => {
+  ])('convert %d', (usd, nano) => {
     expect(fromUsdNumber(usd)).toBe(nano);
   });
 
   it.each([Number.NaN, Number.POSITIVE_INFINITY, 1e-10, 1.0000000001, 1e21, 1e300, 0.1 + 0.2])(
-    'refuses %d',
+    'refuse %d',
     (usd) => {
       expect(fromUsdNumber(usd)).toBeNull();
     },
@@ -161,7 +161,7 @@ describe('rounding', () => {
   const denominator = fc.bigInt({ min: -(10n ** 12n), max: 10n ** 12n }).filter((value) => value !== 0n);
   const atMost = (left: bigint, right: bigint, sign: bigint): boolean => left * sign <= right * sign;
 
-  it('down and up enclose the true quotient and are at most one apart', () => {
+  it('down and up enclose the true quotient and differ by at most one', () => {
     fc.assert(
       fc.property(numerator, denominator, (n, d) => {
         const down = divideRoundDown(n, d);
@@ -173,7 +173,7 @@ describe('rounding', () => {
     );
   });
 
-  it('half even is the nearest, and the even one of two', () => {
+  it('half even returns the nearest value, and the even one of two equally near', () => {
     fc.assert(
       fc.property(numerator, denominator, (n, d) => {
         const doubled = 2n * (divideHalfEven(n, d) * d - n);
@@ -185,7 +185,7 @@ describe('rounding', () => {
     expect([1n, 3n, 5n, -1n, -3n].map((n) => divideHalfEven(n, 2n))).toEqual([0n, 2n, 2n, 0n, -2n]);
   });
 
-  it('refuses to divide by zero', () => {
+  it('throws for a division by zero', () => {
     for (const divide of [divideRoundDown, divideRoundUp, divideHalfEven]) {
       expect(() => divide(1n, 0n)).toThrow('Cannot divide by zero.');
     }
@@ -193,7 +193,7 @@ describe('rounding', () => {
 });
 
 describe('charges', () => {
-  it('do not depend on how the time is cut: pieces add up to the whole before the one rounding', () => {
+  it('do not depend on how the time is divided, because only the sum is rounded', () => {
     fc.assert(
       fc.property(
         smallAmount,
@@ -210,17 +210,17 @@ describe('charges', () => {
     );
   });
 
-  it('add fractions of different kinds exactly', () => {
+  it('add fractions with different denominators exactly', () => {
     const sum = addExact(hourlyCharge(nanoUsd(1n), 1), tokenCharge(nanoUsd(1n), 1));
     expect(sum.numerator * 3_600_000n * 1_000_000n).toBe(4_600_000n * sum.denominator);
   });
 
-  it('of one kind keep their denominator, so that adding up for a year does not grow it', () => {
+  it('keep the denominator of charges of one kind, so that it does not grow', () => {
     const charge = hourlyCharge(nanoUsd(7n), 1);
     expect(addExact(charge, charge)).toEqual({ numerator: 14n, denominator: charge.denominator });
   });
 
-  it('price an hour, a millisecond and a million tokens as the price book says', () => {
+  it('price an hour, a millisecond and a million tokens according to the price list', () => {
     const price = nanoUsd(3_980_000_000n);
     expect(roundExact(hourlyCharge(price, 3_600_000), 'down')).toBe(price);
     expect(roundExact(hourlyCharge(price, 3_600_000, 8n), 'down')).toBe(price * 8n);
@@ -229,15 +229,15 @@ describe('charges', () => {
     expect(roundExact(tokenCharge(price, 1_000_000n), 'half even')).toBe(price);
   });
 
-  it('refuse durations and counts that are not whole or are negative', () => {
+  it('throw for durations and counts that are negative or not whole', () => {
     for (const wrong of [0.5, -1, Number.NaN, 2 ** 60]) {
       const what = wrong === -1 ? 'must not be negative' : 'must be a whole number';
-      expect(() => hourlyCharge(nanoUsd(1n), wrong)).toThrow(`durationMs ${what}; got ${wrong}.`);
-      expect(() => tokenCharge(nanoUsd(1n), wrong)).toThrow(`tokens ${what}; got ${wrong}.`);
+      expect(() => hourlyCharge(nanoUsd(1n), wrong)).toThrow(`durationMs ${what}, but is ${wrong}.`);
+      expect(() => tokenCharge(nanoUsd(1n), wrong)).toThrow(`tokens ${what}, but is ${wrong}.`);
     }
   });
 
-  it('never exceed the budget over the time it affords, and do just after', () => {
+  it('never exceed the budget during affordableMs, but do one millisecond later', () => {
     fc.assert(
       fc.property(smallAmount, fc.bigInt({ min: 1n, max: 10n ** 12n }).map(nanoUsd), (budget, price) => {
         const ms = affordableMs(budget, price) ?? expect.fail('a price above zero has a limit');
@@ -250,8 +250,8 @@ describe('charges', () => {
   });
 });
 
-describe('metered time', () => {
-  it('is rounded down, once, over its whole life', () => {
+describe('meteredTotal', () => {
+  it('rounds down once, over the whole time of the meter', () => {
     expect(meteredTotal(nanoUsd(3_600_000n), 1)).toBe(1n);
     expect(meteredTotal(nanoUsd(3_599_999n), 1)).toBe(0n);
     expect(meteredTotal(nanoUsd(3_600_001n), 1)).toBe(1n);
@@ -260,7 +260,7 @@ describe('metered time', () => {
     expect(meteredTotal(nanoUsd(3_980_000_000n), 90 * 60_000)).toBe(5_970_000_000n);
   });
 
-  it('posted as differences at any instants comes to the same total', () => {
+  it('equals the sum of postings at any instants', () => {
     fc.assert(
       fc.property(
         smallAmount,
@@ -280,14 +280,14 @@ describe('metered time', () => {
     );
   });
 
-  it('refuses a time that runs backwards and a total that no column holds', () => {
+  it('throws for a negative time and for a total that does not fit a column', () => {
     expect(() => meteredTotal(nanoUsd(1n), -1)).toThrow(RangeError);
     expect(() => meteredTotal(nanoUsd(largest), 3_600_001)).toThrow(RangeError);
   });
 });
 
-describe('cents', () => {
-  it('round only on the way out', () => {
+describe('toCents', () => {
+  it('rounds only when converting to cents', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 9n), max: 10n ** 9n }), (cents) => {
         expect(toCents(fromCents(cents), 'down')).toBe(cents);
@@ -298,13 +298,13 @@ describe('cents', () => {
   });
 });
 
-describe('splitting', () => {
+describe('allocate', () => {
   const weights = fc
     .array(fc.bigInt({ min: 0n, max: 10n ** 9n }), { minLength: 1, maxLength: 12 })
     .filter((list) => list.some((weight) => weight > 0n));
   const sum = (values: readonly bigint[]): bigint => values.reduce((total, part) => total + part, 0n);
 
-  it('loses nothing, and no part is a whole nano-USD away from its share', () => {
+  it('distributes the whole amount, with less than one nano-USD of error per part', () => {
     fc.assert(
       fc.property(someAmount, weights, (total: NanoUsd, list) => {
         const shares = allocate(total, list);
@@ -318,18 +318,18 @@ describe('splitting', () => {
     );
   });
 
-  it('gives nothing to a weight of zero, and the rest to the first of equals', () => {
+  it('gives nothing to a weight of zero, and the rest to the first of equal parts', () => {
     expect(allocate(nanoUsd(100n), [1n, 1n, 1n])).toEqual([34n, 33n, 33n]);
     expect(allocate(nanoUsd(7n), [0n, 1n])).toEqual([0n, 7n]);
   });
 
-  it('gives what rounding leaves over to the largest remainders', () => {
+  it('gives the rest after rounding to the largest remainders', () => {
     expect(allocate(nanoUsd(100n), [1n, 2n])).toEqual([33n, 67n]);
     expect(allocate(nanoUsd(101n), [1n, 2n])).toEqual([34n, 67n]);
     expect(allocate(nanoUsd(10n), [3n, 1n, 2n])).toEqual([5n, 2n, 3n]);
   });
 
-  it('refuses weights that share nothing', () => {
+  it('throws for weights without a positive sum', () => {
     for (const wrong of [[], [0n], [1n, -1n], [2n, -1n]]) {
       expect(() => allocate(nanoUsd(1n), wrong)).toThrow('must not be negative');
     }

@@ -1,6 +1,6 @@
 declare const nanoUsdBrand: unique symbol;
 
-/** An exact amount of money: billionths of a US dollar. May be negative. Always fits a SQL bigint. */
+/** An exact amount in billionths of a US dollar. May be negative. Always fits a SQL bigint. */
 export type NanoUsd = bigint & { readonly [nanoUsdBrand]: true };
 
 export const nanoPerUsd = 1_000_000_000n;
@@ -8,10 +8,10 @@ const nanoDigits = 9;
 const maxNanoUsd = 2n ** 63n - 1n;
 const minNanoUsd = -(2n ** 63n);
 
-/** The one door into the type: refuses what would not fit the column. */
+/** The only constructor of the type. Throws if the amount does not fit the column. */
 export function nanoUsd(amount: bigint): NanoUsd {
   if (amount > maxNanoUsd || amount < minNanoUsd) {
-    throw new RangeError(`${amount} nano-USD is beyond what a ledger column can hold.`);
+    throw new RangeError(`${amount} nano-USD is out of the range of a ledger column.`);
   }
   return amount as NanoUsd;
 }
@@ -37,7 +37,7 @@ export function timesUsd(amount: NanoUsd, factor: bigint): NanoUsd {
 const usdText = /^(-?)(0|[1-9][0-9]{0,15})(?:\.([0-9]{1,9}))?$/;
 const nanoText = /^(0|-?[1-9][0-9]{0,18})$/;
 
-/** Reads dollars such as `12.5` exactly. Null for anything else, including more than nine decimals. */
+/** Parses dollars such as `12.5` exactly. Null for other text, including more than nine decimals. */
 export function parseUsd(text: string): NanoUsd | null {
   const [, sign, whole, fraction = ''] = usdText.exec(text) ?? [];
   if (whole === undefined) return null;
@@ -45,7 +45,7 @@ export function parseUsd(text: string): NanoUsd | null {
   return fits(sign === '-' ? -amount : amount);
 }
 
-/** Reads a whole number of nano-USD, the form that totals have on the wire. */
+/** Parses a whole number of nano-USD, which is the wire format of totals. */
 export function parseNanoUsd(text: string): NanoUsd | null {
   return nanoText.test(text) ? fits(BigInt(text)) : null;
 }
@@ -54,7 +54,7 @@ function fits(amount: bigint): NanoUsd | null {
   return amount > maxNanoUsd || amount < minNanoUsd ? null : (amount as NanoUsd);
 }
 
-/** Dollars with at least two decimals and never fewer than the amount needs: `12.50`, `0.000000001`. */
+/** Dollars with two or more decimals, as many as necessary: `12.50`, `0.000000001`. */
 export function formatUsd(amount: NanoUsd): string {
   const size: bigint = amount < 0n ? 0n - amount : amount;
   const digits = size.toString().padStart(nanoDigits + 1, '0');

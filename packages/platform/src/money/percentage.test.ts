@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromPercentage, nanoUsd, ppm, ppmPerWhole, roundExact, shareOf, toPercentage } from './index.ts';
 
-describe('a percentage on the wire', () => {
-  it('with up to four decimals survives the way there and back, all million of them', () => {
+describe('fromPercentage', () => {
+  it('reads back every percentage with up to four decimals', () => {
     for (let millionths = 0; millionths <= ppmPerWhole; millionths += 1) {
       if (fromPercentage(toPercentage(ppm(millionths))) !== millionths) expect.fail(String(millionths));
     }
@@ -17,7 +17,7 @@ describe('a percentage on the wire', () => {
     [33.3333, 333_333],
     [99.9999, 999_999],
     [100, 1_000_000],
-  ])('reads %d', (percentage, millionths) => {
+  ])('converts %d', (percentage, millionths) => {
     expect(fromPercentage(percentage)).toBe(millionths);
   });
 
@@ -32,23 +32,23 @@ describe('a percentage on the wire', () => {
     0.00001,
     12.34567,
     0.1 + 0.2,
-  ])('refuses %d rather than rounding it', (percentage) => {
+  ])('returns null for %d instead of rounding it', (percentage) => {
     expect(fromPercentage(percentage)).toBeNull();
   });
 });
 
-describe('a share', () => {
-  it.each([-1, 1_000_001, 0.5, Number.NaN])('is never %d parts per million', (millionths) => {
+describe('ppm and shareOf', () => {
+  it.each([-1, 1_000_001, 0.5, Number.NaN])('ppm rejects %d', (millionths) => {
     expect(() => ppm(millionths)).toThrow(RangeError);
   });
 
-  it('of an amount is exact before the one rounding', () => {
+  it('shareOf is exact before rounding', () => {
     expect(shareOf(nanoUsd(7n), ppm(333_333))).toEqual({ numerator: 2_333_331n, denominator: 1_000_000n });
     expect(roundExact(shareOf(nanoUsd(7n), ppm(333_333)), 'up')).toBe(3n);
     expect(roundExact(shareOf(nanoUsd(7n), ppm(333_333)), 'down')).toBe(2n);
   });
 
-  it('and the rest are the whole', () => {
+  it('shareOf a part and of the rest add up to the whole', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 2n ** 62n }).map(nanoUsd),

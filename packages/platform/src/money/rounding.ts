@@ -1,16 +1,16 @@
-/** Towards minus infinity. */
+/** Rounds towards minus infinity. */
 export function divideRoundDown(numerator: bigint, denominator: bigint): bigint {
   const [quotient, remainder] = divideBigint(numerator, denominator);
   return remainder === 0n || isPositive(numerator, denominator) ? quotient : quotient - 1n;
 }
 
-/** Towards plus infinity. */
+/** Rounds towards plus infinity. */
 export function divideRoundUp(numerator: bigint, denominator: bigint): bigint {
   const [quotient, remainder] = divideBigint(numerator, denominator);
   return remainder !== 0n && isPositive(numerator, denominator) ? quotient + 1n : quotient;
 }
 
-/** To the nearest, and to the even one of two that are equally near, so that many roundings do not drift. */
+/** Rounds to the nearest value, and to the even one of two equally near, so that many roundings do not drift. */
 export function divideHalfEven(numerator: bigint, denominator: bigint): bigint {
   const floor = divideRoundDown(numerator, denominator);
   const twiceRest = 2n * absolute(numerator - floor * denominator);
@@ -33,6 +33,6 @@ function absolute(value: bigint): bigint {
   return value < 0n ? -value : value;
 }
 
-/** Every rounding of money is one of these, named where it happens. */
+/** All roundings of money. Each use names its rounding. */
 export const roundings = { down: divideRoundDown, up: divideRoundUp, 'half even': divideHalfEven } as const;
 export type Rounding = keyof typeof roundings;

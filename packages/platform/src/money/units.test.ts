@@ -12,8 +12,8 @@ import {
   divideWithRemainder,
 } from './index.ts';
 
-describe('units', () => {
-  it('convert as their names say', () => {
+describe('unit conversions', () => {
+  it('return the documented values', () => {
     expect(msToSeconds(1_500)).toBe(1.5);
     expect(msToSecondsRoundUp(1_001)).toBe(2);
     expect(msToSecondsRoundDown(1_999)).toBe(1);
@@ -25,7 +25,7 @@ describe('units', () => {
     expect(perSecond(30, 1_500)).toBe(20);
   });
 
-  it('give an empty whole no share', () => {
+  it('return a ratio of 0 for an empty whole', () => {
     expect([ratio(0, 0), ratio(1, 4)]).toEqual([0, 0.25]);
   });
 });

@@ -2,10 +2,10 @@ import { connectNats } from './connect.ts';
 import type { Bucket } from './kv-types.ts';
 import type { NatsClient, NatsOptions, NatsSubscription } from './types.ts';
 
-/** The part of a client whose messages may be lost by their nature, so that it can begin without a connection. */
+/** The operations of a client whose messages may be lost, so that they work without a connection. */
 export type NatsNotifications = Pick<NatsClient, 'notify' | 'subscribe' | 'connected' | 'ping' | 'close'>;
 
-/** With what a relay needs, which tries again until it is answered, and questions that may go unanswered. */
+/** Adds operations that the relay retries, and requests that may stay unanswered. */
 export type BackgroundNatsClient = NatsNotifications &
   Pick<
     NatsClient,
@@ -20,10 +20,9 @@ export type BackgroundNatsClient = NatsNotifications &
   >;
 
 /**
- * Goes on at once and connects as soon as there is a server, however long that takes: for a process that works
- * without NATS, only slower. Until then `notify` reaches nobody and subscriptions wait; both are then as if the
- * messages before the connection had been lost, which every user of them has to bear anyway. What waits for an answer
- * fails at once.
+ * Returns at once and connects when a server is available, however long that takes, for processes that work without
+ * NATS. Until then `notify` is lost and subscriptions wait, as after a lost connection. Operations with a response fail
+ * at once.
  */
 export function connectNatsInBackground(
   options: Omit<NatsOptions, 'firstConnectionMs' | 'signal'>,
@@ -42,7 +41,7 @@ export function connectNatsInBackground(
     options.log.info({}, 'connected to NATS');
   }
   connectOnce().catch((error: unknown) => {
-    if (!closing.signal.aborted) options.log.error({ err: error }, 'connecting to NATS was given up');
+    if (!closing.signal.aborted) options.log.error({ err: error }, 'connecting to NATS failed permanently');
   });
 
   function subscribeLater(...listen: Parameters<NatsClient['subscribe']>): NatsSubscription {
@@ -84,7 +83,7 @@ export function connectNatsInBackground(
   };
 }
 
-/** A bucket that is opened anew for each use. Whoever wants to follow one waits for the connection first. */
+/** A bucket that is opened again for each use. To follow one, wait for the connection first. */
 function lazyBucket(open: () => Bucket): Bucket {
   return {
     read: async (key) => open().read(key),

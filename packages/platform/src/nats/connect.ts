@@ -39,7 +39,7 @@ function connectionOptions(options: NatsOptions): NodeConnectionOptions {
     reconnectJitter: 250,
     pingInterval: 5_000,
     maxPingOut: 2,
-    // Otherwise two errors with their stacks are made for every question, in case it fails: as dear as the rest of it.
+    // Otherwise the client creates two errors with stacks for every request, which costs as much as the rest of it.
     noAsyncTraces: true,
     ...(options.tls === undefined ? {} : { tls: { ...options.tls } }),
     ...(options.credentials === undefined
@@ -57,7 +57,7 @@ async function connectWithin(options: NatsOptions, clock: Timer): Promise<NatsCo
       return await connect(connectionOptions(options));
     } catch (error) {
       if (clock.monotonicMs() >= deadlineMs) {
-        // Their hosts alone: the rest of a server's address may hold a password.
+        // Only hosts, because the rest of a server's address may contain a password.
         const hosts = options.servers
           .map((server) => server.replace(/^(?:[a-z]+:\/\/)?(?:.*@)?/, ''))
           .join(', ');
@@ -68,7 +68,7 @@ async function connectWithin(options: NatsOptions, clock: Timer): Promise<NatsCo
   }
 }
 
-/** Whether the connection stands; kept by following its status. */
+/** Tracks whether the connection is up. */
 interface ConnectionState {
   connected: boolean;
   readonly onReconnect: Set<() => void>;
@@ -83,19 +83,19 @@ async function followStatus(
     if (status.type === 'disconnect') standing.connected = false;
     if (status.type === 'reconnect') standing.connected = true;
     if (status.type === 'reconnect') for (const listener of standing.onReconnect) listener();
-    if (status.type === 'disconnect') log.warn({}, 'the connection to NATS was lost');
-    if (status.type === 'reconnect') log.info({}, 'the connection to NATS is back');
+    if (status.type === 'disconnect') log.warn({}, 'connection to NATS lost');
+    if (status.type === 'reconnect') log.info({}, 'connection to NATS restored');
     if (status.type === 'error') log.error({ err: status.error }, 'NATS reported an error');
   }
 }
 
-/** Connects, and from then on reconnects for ever. */
+/** Connects, then reconnects indefinitely. */
 export async function connectNats(options: NatsOptions): Promise<NatsClient> {
   const { clock = systemClock, log } = options;
   const connection = await connectWithin(options, clock);
   const standing: ConnectionState = { connected: true, onReconnect: new Set() };
   void followStatus(connection, log, standing);
-  // Without the check of the account: right after a restart that request alone can time out.
+  // Skips the account check, because right after a restart that request can time out.
   const manager = await jetstreamManager(connection, { checkAPI: false });
   return createClient({ connection, manager, streams: jetstream(connection), clock, log, standing });
 }
@@ -133,7 +133,7 @@ function createClient(deps: ClientDeps): NatsClient {
     },
 
     notify(subject, payload, envelope) {
-      // Told before the commit, listeners would look, find the old state and not look again.
+      // A notification before the commit would make listeners read the old state.
       assertOutsideTransaction('NATS');
       connection.publish(subject, encode(payload), { headers: toHeaders(envelope) });
     },
@@ -179,7 +179,7 @@ function createClient(deps: ClientDeps): NatsClient {
 
     async close() {
       if (connection.isClosed()) return;
-      // Without a server there is nobody to take what is left.
+      // Without a server, pending messages cannot be sent.
       await (standing.connected ? connection.drain() : connection.close());
     },
   };
@@ -201,7 +201,7 @@ function toSubscription(messages: ConsumerMessages, handled: Promise<void>): Nat
   };
 }
 
-/** A handler that fails leaves the asker without an answer, which its own deadline deals with. */
+/** If the handler fails, the requester gets no response and times out. */
 async function respond(
   { log }: ClientDeps,
   message: Msg,
@@ -211,7 +211,7 @@ async function respond(
     const result = await handler(toIncoming(message));
     if (message.reply !== undefined && message.reply !== '') message.respond(encode(result));
   } catch (error) {
-    log.error({ err: error, subject: message.subject }, 'a NATS handler failed');
+    log.error({ err: error, subject: message.subject }, 'NATS handler failed');
   }
 }
 
@@ -224,7 +224,10 @@ async function acknowledge(
     await handler(toIncoming(message));
     message.ack();
   } catch (error) {
-    log.error({ err: error, subject: message.subject, deliveries: message.info.deliveryCount }, 'will retry');
+    log.error(
+      { err: error, subject: message.subject, deliveries: message.info.deliveryCount },
+      'NATS handler failed and will be retried',
+    );
     message.nak(redeliverAfterMs);
   }
 }

@@ -38,7 +38,7 @@ const makeStream = () =>
     maxAgeMs: 0,
     maxBytes,
     whenFull: 'refuse new',
-    // Longer than the time in which a message without an answer is published again.
+    // Longer than the time in which an unacknowledged message is published again.
     duplicateWindowMs: 60_000,
   });
 
@@ -62,8 +62,8 @@ async function takeAll(follower: StreamFollower, count: number): Promise<number[
 const upTo = (first: number, last: number): number[] =>
   Array.from({ length: last - first + 1 }, (_, nth) => first + nth);
 
-describe('following a stream', () => {
-  it('begins where the reader says, in order, and waits for what comes', async () => {
+describe('client.follow', () => {
+  it('starts at the given sequence, returns messages in order and waits for new ones', async () => {
     expect(await client.streamState(stream)).toBeNull();
     await makeStream();
     await publish(30);
@@ -77,7 +77,7 @@ describe('following a stream', () => {
     expect([message.sequence, message.subject, message.text()]).toEqual([31, subject, '{"n":31}']);
   });
 
-  it('goes on behind what was forgotten, and two follow alike', async () => {
+  it('continues after purged messages, and two followers read the same', async () => {
     await client.purgeMessages(stream, 25);
     expect(await client.streamState(stream)).toMatchObject({ firstSequence: 26, lastSequence: 31, maxBytes });
     const followers = await Promise.all(
@@ -90,7 +90,7 @@ describe('following a stream', () => {
     for (const follower of followers) expect(await takeAll(follower, 2)).toEqual([32, 33]);
   });
 
-  it('loses and doubles nothing when the connection is lost', async () => {
+  it('neither loses nor repeats messages when the connection is lost', async () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
@@ -105,7 +105,7 @@ describe('following a stream', () => {
     await follower.close();
   });
 
-  it('a full stream refuses at once and takes again when there is room', async () => {
+  it('reads a stream that refuses messages while it is full and accepts them after a purge', async () => {
     const large = { text: 'x'.repeat(3_000) };
     const attempts: unknown[] = [];
     for (let nth = 0; nth < 10; nth += 1) {

@@ -4,7 +4,7 @@ import { toIncoming } from './messages.ts';
 import { retryTransient } from './retry.ts';
 import type { FollowSpec, StoredMessage, StreamFollower } from './types.ts';
 
-/** A server that does not even send this is asked again, after twice as long. */
+/** If this heartbeat is missing twice, the client requests again. */
 const heartbeatMs = 1_000;
 const pullMs = 10_000;
 
@@ -13,7 +13,7 @@ function toStored(message: JsMsg): StoredMessage {
   return { ...toIncoming(message), sequence: streamSequence, text: () => message.string() };
 }
 
-/** Reads a stream in order from a place that the caller keeps. The server remembers nothing of it. */
+/** Reads a stream in order from a position that the caller stores. The server stores nothing about the reader. */
 export async function followStream(
   streams: JetStreamClient,
   clock: Timer,
@@ -30,7 +30,7 @@ export async function followStream(
   return bufferMessages(messages, clock, spec.maxBuffered);
 }
 
-/** Moves what comes into a list to take from; a full list makes the server wait. */
+/** Buffers messages for `take`. A full buffer makes the server wait. */
 export function bufferMessages(
   messages: Pick<ConsumerMessages, 'close' | typeof Symbol.asyncIterator>,
   clock: Timer,
@@ -44,7 +44,7 @@ export function bufferMessages(
 
   async function pump(): Promise<void> {
     for await (const message of messages) {
-      // What had come before it was closed is handed out all the same, to nobody, and must not wait for room.
+      // Messages that arrived before the close are discarded and must not wait for buffer space.
       if (isClosing) continue;
       buffered.push(toStored(message));
       onArrival();
@@ -52,7 +52,7 @@ export function bufferMessages(
     }
   }
   const pumped = pump().then(
-    () => void (ended = { error: new Error('The following of a stream has ended.') }),
+    () => void (ended = { error: new Error('The stream follower has ended.') }),
     (error: unknown) => void (ended = { error }),
   );
   void pumped.then(() => onArrival());

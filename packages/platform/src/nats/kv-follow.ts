@@ -5,15 +5,15 @@ import { bucketStream, toEntry } from './kv-layout.ts';
 import type { BucketEntry, BucketFollower, FollowOptions } from './kv-types.ts';
 import { isStreamMissing } from './streams.ts';
 
-/** How often the broker is asked how far the bucket is. */
+/** How often the follower requests the last revision of the bucket. */
 const checkEveryMs = 1_000;
 const infoTimeoutMs = 2_000;
-/** Changes that stay out for this long are fetched by a new consumer. */
+/** After this time, missing changes are requested by a new consumer. */
 const overdueMs = 2_000;
 const retryAfterMs = 250;
 const heartbeatMs = 1_000;
 const consumerInactiveMs = 30_000;
-/** What the client says of its consumer when it may be gone. It would find out itself, but only in half a minute. */
+/** Consumer events that may mean a lost consumer. The client would notice only after half a minute. */
 const lostConsumerEvents = new Set([
   'heartbeats_missed',
   'consumer_not_found',
@@ -25,9 +25,9 @@ const lostConsumerEvents = new Set([
 type List = (pattern: string) => AsyncIterable<BucketEntry>;
 
 /**
- * Follows a bucket by a consumer of all its changes. Whether that consumer is still alive is not taken on its word: every
- * second the bucket's leader is asked for its last revision, and only once that has been told is the follower as fresh as
- * the question. A copy of the bucket that was cut off from the others cannot pass for the bucket.
+ * Follows a bucket with a consumer of all changes. The consumer's own liveness is not trusted: every second the
+ * follower requests the last revision from the bucket's leader, and is as fresh as that request only after it has
+ * received this revision. So an isolated replica cannot pass for the bucket.
  */
 export function followBucket(...source: ConstructorParameters<typeof Follower>): BucketFollower {
   const follower = new Follower(...source);
@@ -50,15 +50,18 @@ class Follower {
   readonly #bucket: string;
   readonly #list: List;
   readonly #options: FollowOptions;
-  /** When the bucket was made: another time is another bucket, whose revisions begin anew. */
+  /** Creation time of the bucket. Another time means a recreated bucket, whose revisions start again. */
   #made: string | null = null;
-  /** All changes up to this revision have been told. */
+  /** All changes up to this revision were reported. */
   #position = 0;
-  /** The last answer that was not reached yet. */
+  /** The last requested revision that is not reached yet. */
   #target: { readonly revision: number; readonly requestedAtMs: number } | null = null;
-  /** Ahead of `position` at the beginning, when present values were read while others were being written. */
+  /** Revisions ahead of `position` at the start, read while other keys were being written. */
   #ahead = new Map<string, number>();
-  /** Where a consumer got no further; where the next one gets no further either, all is read anew. */
+  /**
+   * The position at which a consumer stopped. If the next consumer stops there too, the follower reads everything
+   * again.
+   */
   #stuckAt: number | null = null;
 
   constructor(deps: BucketDeps, bucket: string, list: List, options: FollowOptions) {
@@ -72,7 +75,7 @@ class Follower {
     const { clock, log } = this.#deps;
     const bucket = this.#bucket;
     const { signal } = this.closing;
-    /** Said once, however often it is tried: whoever starts before the bucket is there tries for a while. */
+    /** The last logged problem, because a process may retry for long before the bucket exists. */
     let reported: string | null = null;
     while (!signal.aborted) {
       try {
@@ -82,8 +85,9 @@ class Follower {
         if (signal.aborted) return;
         const problem = String(error);
         if (problem !== reported) {
-          if (isStreamMissing(error)) log.warn({ bucket }, 'a bucket is not there; waiting until it is made');
-          else log.warn({ err: error, bucket }, 'a bucket cannot be followed now; trying again');
+          if (isStreamMissing(error))
+            log.warn({ bucket }, 'bucket does not exist yet; waiting for its creation');
+          else log.warn({ err: error, bucket }, 'bucket cannot be followed now; will retry');
         }
         reported = problem;
       }
@@ -108,7 +112,7 @@ class Follower {
     }
   }
 
-  /** Reads what stands, unless the bucket is still the one that was followed before. */
+  /** Reads the present values, unless the bucket is the one that was followed before. */
   async #begin(): Promise<void> {
     const requestedAtMs = this.#deps.clock.monotonicMs();
     const info = await this.#readInfo();
@@ -127,7 +131,7 @@ class Follower {
     this.started.resolve();
   }
 
-  /** Resolves when following must begin again. */
+  /** Resolves when following must start again. */
   async #watchOver(messages: ConsumerMessages): Promise<void> {
     const { clock, onReconnect } = this.#deps;
     const broken = new AbortController();
@@ -178,7 +182,7 @@ class Follower {
 
   #readInfo(): Promise<StreamInfo> {
     const { clock, manager } = this.#deps;
-    return withDeadline(clock, `Asking for the bucket ${this.#bucket}`, infoTimeoutMs, () =>
+    return withDeadline(clock, `Reading the state of the bucket ${this.#bucket}`, infoTimeoutMs, () =>
       manager.streams.info(bucketStream(this.#bucket)),
     );
   }

@@ -1,15 +1,14 @@
 import type { MsgHdrs } from '@nats-io/transport-node';
 import type { BucketEntry } from './kv-types.ts';
 
-/** How a bucket lies in its stream: the layout of the broker's own key-value clients. */
+/** The layout of a bucket in its stream, as NATS's own key-value clients use it. */
 
-/** On what takes a key out. */
+/** Set on messages that delete a key. */
 export const operationHeader = 'KV-Operation';
 
 export const bucketStream = (bucket: string): string => `KV_${bucket}`;
 export const subjectOf = (bucket: string, key: string): string => `$KV.${bucket}.${key}`;
 
-/** The key and the value inside a stored message. */
 export function toEntry(
   bucket: string,
   message: {

@@ -31,7 +31,9 @@ async function newBucket(): Promise<BucketSpec> {
   return spec;
 }
 
-/** Accepts a refusal if the value is stored: the client repeats a write whose answer is late, and that is refused. */
+/**
+ * Accepts a conflict if the value is stored: the client repeats a write whose response is late, which then conflicts.
+ */
 async function write(bucket: Bucket, key: string, value: string | null, revision: number): Promise<number> {
   const written = await bucket.write(key, value, revision);
   if (written !== null) return written;
@@ -55,13 +57,13 @@ function listen(from: NatsClient, spec: BucketSpec, present: readonly string[] =
   return { received: received, follower };
 }
 
-describe('a bucket', () => {
-  it('can be ensured by many processes at once, and again', async () => {
+describe('Bucket', () => {
+  it('can be ensured by several processes at once, and again', async () => {
     const spec = await newBucket();
     await Promise.all(Array.from({ length: 5 }, () => client.ensureBucket(spec)));
   });
 
-  it('keeps the last value of each key, and takes a write only at the revision it was made for', async () => {
+  it('keeps the last value of each key and writes only at the expected revision', async () => {
     const bucket = client.bucket((await newBucket()).name);
     expect(await bucket.read('key.a')).toBeNull();
     const first = await write(bucket, 'key.a', 'one', 0);
@@ -72,7 +74,7 @@ describe('a bucket', () => {
     expect(await bucket.read('key.a')).toEqual({ key: 'key.a', revision: deleted, value: null });
   });
 
-  it('gives many at a glance and all under a pattern, without what is not there', async () => {
+  it('reads many keys from any replica and lists keys by pattern, without missing keys', async () => {
     const bucket = client.bucket((await newBucket()).name);
     expect(await bucket.readFromAnyReplica(['key.a'])).toEqual(new Map());
     for (const key of ['key.a', 'model.b', 'key.c']) await bucket.write(key, `of ${key}`, 0);
@@ -83,7 +85,7 @@ describe('a bucket', () => {
     expect(listed).toEqual(['key.a', 'key.c']);
   });
 
-  it('is not used inside a transaction', async () => {
+  it('throws inside a transaction', async () => {
     const bucket = client.bucket((await newBucket()).name);
     await expect(runInTransactionScope('outer', () => bucket.read('key.a'))).rejects.toThrow(
       'inside the transaction',
@@ -92,8 +94,8 @@ describe('a bucket', () => {
   });
 });
 
-describe('following a bucket', () => {
-  it('begins with what stands under the patterns, then tells every change of any key in order', async () => {
+describe('bucket.follow', () => {
+  it('reports the present values of the patterns, then every change of any key in order', async () => {
     const spec = await newBucket();
     const bucket = client.bucket(spec.name);
     await bucket.write('model.a', '1', 0);
@@ -110,7 +112,7 @@ describe('following a bucket', () => {
     ]);
   });
 
-  it('misses nothing while it is cut off, does not begin again, and is no fresher than its last word', async () => {
+  it('misses no change while disconnected, does not start again, and is not fresher than its last response', async () => {
     const spec = await newBucket();
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
@@ -131,7 +133,7 @@ describe('following a bucket', () => {
     expect(received.begins).toHaveLength(1);
   });
 
-  it('begins again when the bucket was lost and made anew, although its revisions are small again', async () => {
+  it('starts again when the bucket was recreated, although its revisions are smaller', async () => {
     const spec = await newBucket();
     const bucket = client.bucket(spec.name);
     for (let n = 0; n < 5; n += 1) await bucket.write(`model.${n}`, 'old', 0);
@@ -141,7 +143,7 @@ describe('following a bucket', () => {
     await client.ensureBucket(spec);
     await bucket.write('model.new', 'new', 0);
     await eventually({ what: 'the new bucket' }, () => received.begins.length === 2);
-    // A follower that finds the bucket before the value is in it receives the value as a change.
+    // If the follower finds the bucket before the value is written, it receives the value as a change.
     const receivedOf = () => [...(received.begins.at(-1) ?? []), ...received.changes].map(({ key }) => key);
     await eventually({ what: 'the new value' }, () => receivedOf().length > 0);
     expect(receivedOf()).toEqual(['model.new']);
@@ -161,7 +163,7 @@ describe('following a bucket', () => {
     expect(follower.freshAtMs()).not.toBeNull();
   });
 
-  it('gets a new consumer at once when its own was deleted', async () => {
+  it('creates a new consumer at once if its own was deleted', async () => {
     const spec = await newBucket();
     const { received, follower } = listen(client, spec);
     await follower.ready();
@@ -174,7 +176,7 @@ describe('following a bucket', () => {
     await eventually({ what: 'the change' }, () => received.changes.length === 1);
   });
 
-  it('grows no fresher while the broker does not answer, by its own clock alone', async () => {
+  it('does not become fresher while the broker does not respond', async () => {
     const spec = await newBucket();
     const clock = new SimulatedClock();
     const proxy = await startTcpProxy(server);

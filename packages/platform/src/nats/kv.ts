@@ -20,8 +20,8 @@ import { retryTransient } from './retry.ts';
 import { isStreamMissing } from './streams.ts';
 
 /**
- * A bucket is a stream that keeps the last message of each subject. The layout is that of the broker's own key-value
- * clients; what they add beyond it (watches that cannot tell a lost bucket from a quiet one) is not used here.
+ * A bucket is a stream that keeps the last message of each subject, in the layout of NATS's own key-value clients.
+ * Their watches are not used, because they cannot distinguish a lost bucket from an idle one.
  */
 
 const writeTimeoutMs = 2_000;
@@ -60,7 +60,7 @@ export interface BucketDeps {
   readonly streams: JetStreamClient;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn' | 'error'>;
-  /** Calls back each time the connection has come back; answers how to stop that. */
+  /** Registers a listener for reconnections; returns a function that removes it. */
   readonly onReconnect: (listener: () => void) => () => void;
 }
 
@@ -85,7 +85,7 @@ export function openBucket(deps: BucketDeps, bucket: string): Bucket {
     }
   }
 
-  /** By callback: the client's iterator form of it leaves its subscription behind. */
+  /** Uses a callback, because the client's iterator leaks its subscription. */
   function lastOf(subjects: string[]): Promise<readonly BucketEntry[]> {
     return new Promise((resolve, reject) => {
       const entries: BucketEntry[] = [];
@@ -108,7 +108,7 @@ export function openBucket(deps: BucketDeps, bucket: string): Bucket {
 
     async readFromAnyReplica(keys) {
       assertOutsideTransaction('NATS');
-      if (keys.length > maxKeysPerRead) throw new RangeError(`At most ${maxKeysPerRead} keys at a glance.`);
+      if (keys.length > maxKeysPerRead) throw new RangeError(`At most ${maxKeysPerRead} keys per read.`);
       if (keys.length === 0) return new Map();
       const entries = await lastOf(keys.map((key) => subjectOf(bucket, key)));
       return new Map(entries.map((entry) => [entry.key, entry]));
@@ -142,7 +142,6 @@ function isKeyMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.status === 404;
 }
 
-/** The key has moved on since that revision. */
 function isRevisionConflict(error: unknown): boolean {
   return (
     error instanceof JetStreamApiError &&

@@ -47,26 +47,26 @@ afterAll(async () => {
   await connection.close();
 });
 
-/** After an answer, everything that was sent before has arrived. A single ping may time out in a stall of the machine. */
+/** After a response, everything sent before has arrived. A single ping may time out if the machine stalls. */
 const responses = (of: Pick<NatsClient, 'ping'>): Promise<boolean> =>
   eventually({ what: 'an answer of NATS' }, () => of.ping().then(() => true));
 
-describe('a stream', () => {
-  it('can be ensured by many processes at once and changed later', async () => {
+describe('streams', () => {
+  it('can be ensured by several processes at once and changed later', async () => {
     const fresh = { ...stream, name: names.natsStream('FRESH'), subjects: [names.natsSubject('fresh.>')] };
     await Promise.all(Array.from({ length: 5 }, () => client.ensureStream(fresh)));
     await client.ensureStream({ ...fresh, maxAgeMs: 120_000 });
     await client.ensureStream({ ...fresh, maxAgeMs: 120_000 });
   });
 
-  it('stores a message once, however often it is published', async () => {
+  it('store a message once, however often it is published', async () => {
     const first = await client.publish(subject, { n: 1 }, { messageId: `${names.id}-once`, envelope });
     const second = await client.publish(subject, { n: 1 }, { messageId: `${names.id}-once`, envelope });
     expect([first.duplicate, second.duplicate]).toEqual([false, true]);
     expect(second.sequence).toBe(first.sequence);
   });
 
-  it('refuses a message to a subject that nothing stores', async () => {
+  it('refuse a message to a subject without a stream', async () => {
     const clock = new SimulatedClock();
     const patient = await connectNats({ servers: readEndpoints().natsUrls, name: 'test', log, clock });
     let failure: unknown;
@@ -81,7 +81,7 @@ describe('a stream', () => {
     await patient.close();
   });
 
-  it('is worked through in order, at least once, with envelope and id; failures come again', async () => {
+  it('are consumed in order, at least once, with envelope and id, and failed messages are redelivered', async () => {
     const sent = ['a', 'b', 'c'];
     const each = names.natsSubject('events.work');
     for (const word of sent)
@@ -118,7 +118,7 @@ describe('a stream', () => {
 });
 
 describe('messages that are not stored', () => {
-  it('reach every listener, and one of each queue', async () => {
+  it('reach every subscriber, and one of each queue', async () => {
     const received: string[] = [];
     const listen = (who: string, queue?: string) =>
       client.subscribe(names.natsSubject('wake'), queue === undefined ? {} : { queue }, async () =>
@@ -132,7 +132,7 @@ describe('messages that are not stored', () => {
     expect(received.toSorted()).toEqual(['a', 'b', 'q']);
   });
 
-  it('can be answered, and an asker without an answer is told so', async () => {
+  it('get a response, or the request fails', async () => {
     const target = names.natsSubject('ask');
     const server = client.subscribe(target, {}, async (message) => {
       const { n } = message.json() as { n: number };
@@ -147,8 +147,8 @@ describe('messages that are not stored', () => {
   });
 });
 
-describe('the connection', () => {
-  it('of a process that starts without a server comes about later, with the subscriptions made meanwhile', async () => {
+describe('connectNats and connectNatsInBackground', () => {
+  it('connect later if no server is available, with the subscriptions made meanwhile', async () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
@@ -174,7 +174,7 @@ describe('the connection', () => {
     await listener.close();
   });
 
-  it('that nobody waits for any more is given up, and no password is in what is said', async () => {
+  it('stop connecting when closed, and report no password', async () => {
     const servers = ['nats://someone:hunter2@127.0.0.1:1'];
     const unreachable = connectNatsInBackground({ servers, name: 'test', log });
     await unreachable.close();
@@ -183,7 +183,7 @@ describe('the connection', () => {
     await expect(failed).rejects.toThrow(/could be reached: 127\.0\.0\.1:1\.$/);
   });
 
-  it('comes back after a loss, with its subscriptions', async () => {
+  it('restore the connection and its subscriptions after a loss', async () => {
     const [server = expect.fail('no server')] = readEndpoints().natsUrls;
     const proxy = await startTcpProxy(server);
     onTestFinished(() => proxy.close());
@@ -205,12 +205,12 @@ describe('the connection', () => {
     await fragile.close();
   });
 
-  it('is given up at boot after the time allowed, with the servers named', async () => {
+  it('fail after the time for the first connection, with the names of the servers', async () => {
     const nowhere = connectNats({ servers: ['127.0.0.1:1'], name: 'test', log, firstConnectionMs: 100 });
     await expect(nowhere).rejects.toThrow('None of the NATS servers could be reached: 127.0.0.1:1');
   });
 
-  it('is refused inside a transaction', async () => {
+  it('throw inside a transaction', async () => {
     await expect(
       runInTransactionScope('outer', async () => client.notify(subject, {}, envelope)),
     ).rejects.toThrow('inside the transaction "outer"');

@@ -33,18 +33,18 @@ async function settle(failures: readonly Error[], signal?: AbortSignal) {
   return { attempts, outcome };
 }
 
-describe('a call to JetStream', () => {
-  it('is repeated while the server is still getting up', async () => {
+describe('retryTransient', () => {
+  it('retries while the server is starting', async () => {
     const failures = [new TimeoutError(), new NoRespondersError('x'), notEnabled, apiError(503)];
     expect(await settle(failures)).toEqual({ attempts: 5, outcome: 'done' });
   });
 
-  it('is given up after a bounded number of attempts', async () => {
+  it('fails after a limited number of attempts', async () => {
     const last = new TimeoutError();
     expect(await settle(Array.from({ length: 100 }, () => last))).toEqual({ attempts: 8, outcome: last });
   });
 
-  it('is given up when its time is over', async () => {
+  it('stops when its signal aborts', async () => {
     const over = new Error('time is over');
     expect(await settle([new TimeoutError()], AbortSignal.abort(over))).toEqual({
       attempts: 1,
@@ -52,10 +52,7 @@ describe('a call to JetStream', () => {
     });
   });
 
-  it.each([apiError(400), apiError(404), full, new Error('bug')])(
-    'is not repeated for %s',
-    async (failure) => {
-      expect(await settle([failure])).toEqual({ attempts: 1, outcome: failure });
-    },
-  );
+  it.each([apiError(400), apiError(404), full, new Error('bug')])('does not retry %s', async (failure) => {
+    expect(await settle([failure])).toEqual({ attempts: 1, outcome: failure });
+  });
 });

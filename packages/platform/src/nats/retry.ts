@@ -2,23 +2,23 @@ import { NoRespondersError, RequestError, TimeoutError } from '@nats-io/transpor
 import { JetStreamApiError } from '@nats-io/jetstream';
 import { backoffMs, type Timer } from '../clock/index.ts';
 
-// After a cold start the server is reachable several seconds before JetStream answers.
+// After a cold start the server accepts connections several seconds before JetStream responds.
 const maxAttempts = 8;
 const serviceUnavailable = 503;
 const storeFailed = 10077;
 
-/** No answer, or an answer that says "not yet": a leader being elected, JetStream still loading. */
+/** No response, or a temporary refusal: a leader is being elected, or JetStream is still loading. */
 function isTransient(error: unknown): boolean {
-  // A store that is full says 503 too, and will not have room a moment later: its caller decides what to do.
+  // A full store responds 503 too, but will not have space soon; the caller decides.
   if (error instanceof JetStreamApiError) {
     return error.status === serviceUnavailable && error.code !== storeFailed;
   }
-  // What the client makes of "nobody answered". The class is not exported, so it is known by its name.
+  // The client's error for a missing response. Its class is not exported, so it is recognised by name.
   if (error instanceof Error && error.name === 'JetStreamNotEnabled') return isTransient(error.cause);
   return error instanceof TimeoutError || error instanceof NoRespondersError || error instanceof RequestError;
 }
 
-/** Repeats a call that may be repeated, a bounded number of times and not beyond the signal. */
+/** Retries an idempotent call a limited number of times, until the signal aborts. */
 export async function retryTransient<T>(
   clock: Timer,
   call: () => Promise<T>,

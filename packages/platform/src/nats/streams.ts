@@ -25,17 +25,16 @@ function streamConfig(spec: StreamSpec): Partial<StreamConfig> & Pick<StreamConf
     max_age: nanos(spec.maxAgeMs),
     max_bytes: spec.maxBytes,
     duplicate_window: nanos(spec.duplicateWindowMs),
-    // An acknowledged message is on disk as soon as the server's sync_interval says so, never later than that.
+    // The server's sync_interval limits the delay until an acknowledged message is on disk.
     persist_mode: PersistMode.Default,
   };
 }
 
-/** The broker answered, and has no such stream. */
 export function isStreamMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound;
 }
 
-/** Adding a stream that exists with the same configuration succeeds, so two processes may race here. */
+/** Adding a stream that exists with the same configuration succeeds, so two processes may run this concurrently. */
 export async function ensureStream(manager: JetStreamManager, spec: StreamSpec): Promise<void> {
   const config = streamConfig(spec);
   try {

@@ -5,89 +5,85 @@ import type { Bucket, BucketSpec } from './kv-types.ts';
 
 export interface NatsOptions {
   readonly servers: readonly string[];
-  /** Shown by the server's connection list. */
+  /** Shown in the server's connection list. */
   readonly name: string;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly clock?: Timer;
-  /** How long to try for the first connection before failing. After that it reconnects for ever. */
+  /** The maximum time for the first connection. After that the client reconnects indefinitely. */
   readonly firstConnectionMs?: number;
-  /** Ends the wait for the first connection. */
   readonly signal?: AbortSignal;
-  /** PEM texts. With a certificate of its own the client proves who it is. */
+  /** PEM texts. A client certificate authenticates the client. */
   readonly tls?: { readonly ca?: string; readonly cert?: string; readonly key?: string };
-  /** The text of a `.creds` file. */
+  /** The content of a `.creds` file. */
   readonly credentials?: string;
 }
 
 export interface StreamSpec {
   readonly name: string;
   readonly subjects: readonly string[];
-  /** How many servers keep each message: 1 or 3. */
+  /** The number of servers that store each message: 1 or 3. */
   readonly replicas: number;
-  /** Messages older than this are dropped. */
   readonly maxAgeMs: number;
   readonly maxBytes: number;
-  /** A full stream refuses new messages, or forgets the oldest. */
+  /** Whether a full stream refuses new messages or drops the oldest. */
   readonly whenFull: 'refuse new' | 'drop oldest';
   /** Within this time a second message with the same id is dropped. */
   readonly duplicateWindowMs: number;
-  /** Where a stream that has to be made begins to count; 1 unless said. */
+  /** The first sequence of a stream that has to be created; 1 by default. */
   readonly firstSequence?: number;
 }
 
 export interface ConsumerSpec {
   readonly stream: string;
-  /** The name under which the server remembers how far this consumer has come. */
+  /** The name under which the server stores the consumer's position. */
   readonly durable: string;
   readonly filterSubject?: string;
-  /** A message not acknowledged in this time is delivered again. */
+  /** A message that is not acknowledged within this time is delivered again. */
   readonly ackWaitMs: number;
   readonly maxInFlight: number;
-  /** Deliveries of one message before the server gives up on it; -1 never gives up. */
+  /** The maximum of deliveries of one message; -1 for no limit. */
   readonly maxDeliveries: number;
 }
 
 export interface PublishAck {
   readonly stream: string;
   readonly sequence: number;
-  /** The server had this message already. */
+  /** The stream already contains this message. */
   readonly duplicate: boolean;
 }
 
 export interface IncomingMessage {
   readonly subject: string;
-  /** Null when the sender was not one of our own processes. */
+  /** Null if the sender was not a Millrace process. */
   readonly envelope: Envelope | null;
-  /** The id it was published with, and the key for idempotent handling. */
+  /** The id it was published with, for idempotent handling. */
   readonly messageId: string | null;
-  /** Parses the payload; throws when it is not JSON. */
+  /** Parses the payload; throws if it is not JSON. */
   json(): unknown;
 }
 
 export interface FollowSpec {
   readonly stream: string;
-  /** The first message wanted. Where it is gone, the next one that is there. */
+  /** The first requested message. If it was purged, the next existing one. */
   readonly fromSequence: number;
-  /** How many messages may wait to be taken. */
+  /** The maximum of messages that wait for `take`. */
   readonly maxBuffered: number;
 }
 
 export interface StoredMessage extends IncomingMessage {
-  /** Its place in the stream. */
   readonly sequence: number;
-  /** The payload as it came. */
   text(): string;
 }
 
-/** Hands out the messages of a stream in order. After a failure it is closed and opened anew, from the last place. */
+/** Returns the messages of a stream in order. After a failure, close it and open a new one from the last position. */
 export interface StreamFollower {
-  /** What is there now, up to so many. Waits for the first, at most so long; then there may be none. */
+  /** Up to `limit` messages. Waits at most `waitMs` for the first; returns an empty list if none arrives. */
   take(limit: number, waitMs: number): Promise<StoredMessage[]>;
   close(): Promise<void>;
 }
 
 export interface StreamState {
-  /** When it was made. A stream that was lost and made again has another, and counts its messages anew. */
+  /** Creation time. A recreated stream has another one, and its sequences start again. */
   readonly createdAt: string;
   readonly firstSequence: number;
   readonly lastSequence: number;
@@ -96,20 +92,20 @@ export interface StreamState {
 }
 
 export interface NatsSubscription {
-  /** Stops new messages and waits for the ones being handled. */
+  /** Stops new messages and waits for running handlers. */
   close(): Promise<void>;
 }
 
 export interface NatsClient {
-  /** Creates the stream, or brings it to this configuration. Safe to call from several processes at once. */
+  /** Creates the stream or updates its configuration. Safe for several processes at once. */
   ensureStream(spec: StreamSpec): Promise<void>;
-  /** Creates the bucket, or brings it to this configuration. Safe to call from several processes at once. */
+  /** Creates the bucket or updates its configuration. Safe for several processes at once. */
   ensureBucket(spec: BucketSpec): Promise<void>;
-  /** A bucket by its name, whether or not it exists yet. */
+  /** A bucket by name, whether it exists or not. */
   bucket(name: string): Bucket;
   /**
-   * Publishes to a stream and resolves when the stream has stored the message. Tries again when the answer does
-   * not come; the message id makes that safe.
+   * Publishes to a stream and resolves when the stream has stored the message. Retries if no response arrives, which
+   * the message id makes safe.
    */
   publish(
     subject: string,
@@ -117,21 +113,21 @@ export interface NatsClient {
     options: {
       readonly messageId: string;
       readonly envelope: Envelope;
-      /** The longest it may take in all. */
+      /** The maximum total time. */
       readonly timeoutMs?: number;
     },
   ): Promise<PublishAck>;
-  /** Tells whoever listens now. Nothing is stored and nothing is confirmed: for wake-up calls only. */
+  /** Sends a notification to current subscribers. It is not stored and not confirmed. */
   notify(subject: string, payload: unknown, envelope: Envelope): void;
-  /** Asks and waits for one answer. */
+  /** Sends a request and waits for one response. */
   request(
     subject: string,
     payload: unknown,
     options: { readonly envelope: Envelope; readonly timeoutMs: number },
   ): Promise<IncomingMessage>;
   /**
-   * Listens to messages that are not stored. What the handler resolves with is the answer to a request. With a
-   * queue name only one of the listeners with that name gets each message.
+   * Handles messages that are not stored. The handler's result is the response to a request. With a queue name only one
+   * subscriber of that queue gets each message.
    */
   subscribe(
     subject: string,
@@ -139,23 +135,25 @@ export interface NatsClient {
     handler: (message: IncomingMessage) => Promise<unknown>,
   ): NatsSubscription;
   /**
-   * Works through a stream, one message at a time and at least once each. A handler that resolves acknowledges;
-   * one that rejects gets the message again later.
+   * Handles the messages of a stream one at a time, at least once each. A message is acknowledged if its handler
+   * resolves, and delivered again later if it rejects.
    */
   consume(
     spec: ConsumerSpec,
     handler: (message: IncomingMessage) => Promise<void>,
   ): Promise<NatsSubscription>;
-  /** Reads a stream in order from a place that the caller remembers; nothing is acknowledged. */
+  /** Reads a stream in order from a position that the caller stores, without acknowledgements. */
   follow(spec: FollowSpec): Promise<StreamFollower>;
-  /** Null when there is no such stream. */
+  /** Null if the stream does not exist. */
   streamState(stream: string): Promise<StreamState | null>;
-  /** Forgets the messages up to and with this one. */
+  /** Deletes the messages up to and including this sequence. */
   purgeMessages(stream: string, throughSequence: number): Promise<void>;
-  /** Whether the connection stands right now, as far as is known. Never a reason to lose anything: only to hurry. */
+  /**
+   * Whether the connection is up, as far as known. Use it only to skip work early, never to decide that a message is
+   * lost.
+   */
   connected(): boolean;
-  /** Resolves when the server answers. */
   ping(): Promise<void>;
-  /** Finishes what is under way, then disconnects. */
+  /** Completes pending work, then disconnects. */
   close(): Promise<void>;
 }
