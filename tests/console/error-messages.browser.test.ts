@@ -57,7 +57,7 @@ describe('an order', () => {
       async (tab) => {
         await order(tab, 'full', ['millrace.fault=no-capacity']);
         const alert = tab.page.getByRole('alert').first();
-        await alert.getByText('No host can take this right now.').waitFor();
+        await alert.getByText('There is not enough free capacity for this request right now.').waitFor();
         await alert.getByText(/^req_/).waitFor();
         await tab.page.getByText('Nothing was created and nothing is charged.').first().waitFor();
         // What was typed is still there, for another try.
@@ -72,7 +72,9 @@ describe('an order', () => {
       async (tab) => {
         await order(tab, 'poor', ['millrace.fault=no-balance']);
         const alert = tab.page.getByRole('alert').first();
-        await alert.getByText('The available balance does not cover what this request would hold.').waitFor();
+        await alert
+          .getByText('Your available balance does not cover the amount that this request would hold.')
+          .waitFor();
         await tab.page.getByRole('link', { name: 'Top up' }).first().click();
         await tab.page.getByRole('heading', { level: 1, name: 'Balance' }).waitFor();
       },

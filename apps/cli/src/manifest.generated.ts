@@ -19,12 +19,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin audit-report get',
-    summary: 'What one audit looked at and found',
+    summary: 'Read one audit with its findings',
     load: () => generated('adminGetAuditReport'),
   },
   {
     name: 'admin audit-report list',
-    summary: 'Audits of the books that were made, newest first',
+    summary: 'List ledger audits, newest first',
     load: () => generated('adminListAuditReports'),
   },
   {
@@ -39,7 +39,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin cluster remove',
-    summary: 'Forget a cluster on which nothing runs any more',
+    summary: 'Remove a cluster without running work',
     load: () => generated('adminRemoveCluster'),
   },
   {
@@ -49,7 +49,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin deployment delete',
-    summary: 'Forget a deployment; running streams finish',
+    summary: 'Delete a deployment; running streams finish',
     load: () => generated('adminDeleteDeployment'),
   },
   {
@@ -59,7 +59,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin deployment update',
-    summary: 'Change a deployment, switch it off or on',
+    summary: 'Change, disable or enable a deployment',
     load: () => generated('adminUpdateDeployment'),
   },
   {
@@ -69,12 +69,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin entitlement list',
-    summary: 'List the discounts an organisation is entitled to',
+    summary: 'List the discounts of an organisation',
     load: () => generated('adminListEntitlements'),
   },
   {
     name: 'admin entitlement revoke',
-    summary: 'Withdraw an entitlement; what runs keeps its frozen price',
+    summary: 'Withdraw an entitlement; running resources keep their frozen price',
     load: () => generated('adminRevokeEntitlement'),
   },
   {
@@ -94,17 +94,17 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin machine reject',
-    summary: 'Refuse a supplier’s machine, also one that was approved',
+    summary: 'Reject a supplier’s machine, including an approved one',
     load: () => generated('adminRejectMachine'),
   },
   {
     name: 'admin maintenance cancel',
-    summary: 'Call off announced maintenance, or end it early',
+    summary: 'Cancel announced maintenance, or end it early',
     load: () => generated('adminCancelMaintenanceWindow'),
   },
   {
     name: 'admin maintenance create',
-    summary: 'Announce maintenance; the time a machine is away is not billed',
+    summary: 'Announce maintenance; the time a machine is unavailable is not billed',
     load: () => generated('adminCreateMaintenanceWindow'),
   },
   {
@@ -119,12 +119,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin model list',
-    summary: 'List every model of the catalog, also those switched off',
+    summary: 'List all models of the catalog, including disabled ones',
     load: () => generated('adminListModels'),
   },
   {
     name: 'admin model update',
-    summary: 'Change a model, switch it off or on',
+    summary: 'Change, disable or enable a model',
     load: () => generated('adminUpdateModel'),
   },
   {
@@ -144,7 +144,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin node mark-gpu',
-    summary: 'Take a single GPU out of use, or put it back',
+    summary: 'Take a single GPU out of service, or return it',
     load: () => generated('adminMarkGpu'),
   },
   {
@@ -164,17 +164,17 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin node transitions',
-    summary: 'List what happened to a node, newest first',
+    summary: 'List the transitions of a node, newest first',
     load: () => generated('adminListNodeTransitions'),
   },
   {
     name: 'admin node write-off',
-    summary: 'Remove a node whose host never returns, and end what is on it',
+    summary: 'Write off a node whose host never returns, with everything on it',
     load: () => generated('adminWriteOffNode'),
   },
   {
     name: 'admin org add-member',
-    summary: 'Put a person into an organisation',
+    summary: 'Add a user to an organisation',
     load: () => generated('adminAddMember'),
   },
   {
@@ -209,12 +209,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin org members',
-    summary: 'List the people in any organisation',
+    summary: 'List the members of any organisation',
     load: () => generated('adminListMembers'),
   },
   {
     name: 'admin org refund',
-    summary: 'Give back part or all of a charge',
+    summary: 'Refund part or all of a charge',
     load: () => generated('adminRefund'),
   },
   {
@@ -224,7 +224,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin org set-overdraft',
-    summary: 'Say how far below zero a balance may go',
+    summary: 'Set how far below zero a balance can go',
     load: () => generated('adminSetOverdraft'),
   },
   {
@@ -234,7 +234,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin org unfreeze',
-    summary: 'Admit new work again after a disputed payment was settled',
+    summary: 'Allow new work again after a disputed payment was settled',
     load: () => generated('adminUnfreeze'),
   },
   {
@@ -254,7 +254,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin price end',
-    summary: 'End a price, so that nothing new is sold by it',
+    summary: 'End a price, so that nothing new is sold at it',
     load: () => generated('adminEndPrice'),
   },
   {
@@ -269,7 +269,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin provider update',
-    summary: 'Switch a provider or some of its regions on or off',
+    summary: 'Enable or disable a provider or some of its regions',
     load: () => generated('adminUpdateProvider'),
   },
   {
@@ -279,17 +279,17 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin rental list',
-    summary: 'List rentals and instances of every organisation, newest first',
+    summary: 'List rentals and instances of all organisations, newest first',
     load: () => generated('adminListRentals'),
   },
   {
     name: 'admin rental terminate',
-    summary: 'End any rental',
+    summary: 'Terminate any rental',
     load: () => generated('adminTerminateRental'),
   },
   {
     name: 'admin rental write-off',
-    summary: 'End a rental whose host never returns',
+    summary: 'Write off a rental whose host never returns',
     load: () => generated('adminWriteOffRental'),
   },
   {
@@ -304,7 +304,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin reserve-option list',
-    summary: 'List the reserve options on offer',
+    summary: 'List the available reserve options',
     load: () => generated('adminListReserveOptions'),
   },
   {
@@ -319,22 +319,22 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin supplier reject',
-    summary: 'Reject an application, or suspend a supplier that was approved',
+    summary: 'Reject an application, or suspend an approved supplier',
     load: () => generated('adminRejectSupplier'),
   },
   {
     name: 'admin transfer list',
-    summary: 'List transfers of every organisation, newest first',
+    summary: 'List transfers of all organisations, newest first',
     load: () => generated('adminListTransfers'),
   },
   {
     name: 'admin transfer reverse',
-    summary: 'Undo a transfer by its exact opposite',
+    summary: 'Reverse a transfer with its exact opposite',
     load: () => generated('adminReverse'),
   },
   {
     name: 'admin volume write-off',
-    summary: 'End a volume whose storage node never returns',
+    summary: 'Write off a volume whose storage node never returns',
     load: () => generated('adminWriteOffVolume'),
   },
   {
@@ -354,13 +354,13 @@ export const manifest: Manifest = [
   },
   {
     name: 'balance credits',
-    summary: 'The current balance',
+    summary: 'Read the current balance',
     hidden: true,
     load: () => generated('getCurrentBalance'),
   },
   {
     name: 'balance purchases',
-    summary: 'The deposits of the organisation, newest first',
+    summary: 'List the deposits of the organisation, newest first',
     load: () => generated('listPurchaseHistory'),
   },
   {
@@ -385,7 +385,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'catalog get',
-    summary: 'What can be rented and called now, without signing in',
+    summary: 'Read what can be rented and called now, without signing in',
     load: () => generated('getCatalog'),
   },
   {
@@ -415,12 +415,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'document get',
-    summary: 'One of the OpenAPI documents, without a key',
+    summary: 'Read one of the OpenAPI documents without a key',
     load: () => generated('getOpenDocument'),
   },
   {
     name: 'document openapi',
-    summary: 'The machine-readable description of the v2 interface',
+    summary: 'Read the OpenAPI document of v2',
     load: () => generated('getOpenapi'),
   },
   {
@@ -440,12 +440,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'installation get',
-    summary: 'What this installation offers to people who sign in',
+    summary: 'Read the sign-in options of this installation',
     load: () => generated('getInstallation'),
   },
   {
     name: 'invitation cancel',
-    summary: 'Take an invitation back',
+    summary: 'Withdraw an invitation',
     load: () => generated('cancelInvitation'),
   },
   {
@@ -455,7 +455,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'invitation list',
-    summary: 'List the invitations that nobody has answered',
+    summary: 'List open invitations',
     load: () => generated('listInvitations'),
   },
   {
@@ -536,7 +536,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'market instance get',
-    summary: 'One marketplace instance: how it came up, what it costs and has cost',
+    summary: 'Read one marketplace instance with its steps and cost',
     load: () => generated('getMarketplaceInstance'),
   },
   {
@@ -611,7 +611,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'org list',
-    summary: 'List the organisations the caller may act for',
+    summary: 'List the organisations that the caller can act for',
     load: () => generated('listOrganisations'),
   },
   {
@@ -746,7 +746,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'supplier account',
-    summary: 'How the application or account stands',
+    summary: 'Read the status of the application or account',
     load: () => generated('supplierGetAccount'),
   },
   {
@@ -756,37 +756,37 @@ export const manifest: Manifest = [
   },
   {
     name: 'supplier earnings',
-    summary: 'What the machines earned',
+    summary: 'Read the earnings of your machines',
     load: () => generated('supplierGetEarnings'),
   },
   {
     name: 'supplier enrolment get',
-    summary: 'How one machine that asked to join stands',
+    summary: 'Read an enrolment',
     load: () => generated('supplierGetEnrolment'),
   },
   {
     name: 'supplier enrolment list',
-    summary: 'How machines that asked to join stand, newest first',
+    summary: 'List enrolments, newest first',
     load: () => generated('supplierListEnrolments'),
   },
   {
     name: 'supplier join-token create',
-    summary: 'Make a token with which machines join',
+    summary: 'Create a join token for machines',
     load: () => generated('supplierCreateJoinToken'),
   },
   {
     name: 'supplier join-token list',
-    summary: 'List join tokens, never the tokens themselves',
+    summary: 'List join tokens, without their secrets',
     load: () => generated('supplierListJoinTokens'),
   },
   {
     name: 'supplier join-token revoke',
-    summary: 'Revoke a join token; machines that joined stay',
+    summary: 'Revoke a join token; machines that joined with it stay',
     load: () => generated('supplierRevokeJoinToken'),
   },
   {
     name: 'supplier machine drain',
-    summary: 'Take no new rentals on a machine',
+    summary: 'Drain a machine: it accepts no new rentals',
     load: () => generated('supplierDrainMachine'),
   },
   {
@@ -796,7 +796,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'supplier machine history',
-    summary: 'What became of a machine, and what went wrong on it',
+    summary: 'List the transitions and faults of a machine',
     load: () => generated('supplierGetMachineHistory'),
   },
   {
@@ -806,7 +806,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'supplier machine resume',
-    summary: 'Put a machine back into use that was drained by its supplier',
+    summary: 'Return a machine to service that its supplier drained',
     load: () => generated('supplierResumeMachine'),
   },
   {
@@ -826,7 +826,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'supplier payout request',
-    summary: 'Ask for a payout',
+    summary: 'Request a payout',
     load: () => generated('supplierRequestPayout'),
   },
   {
@@ -871,7 +871,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'usage request-costs',
-    summary: 'What inference requests cost, in nano-USD',
+    summary: 'Read the cost of inference requests, in nano-USD',
     load: () => generated('getRequestCost'),
   },
   {

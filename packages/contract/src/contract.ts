@@ -10,7 +10,7 @@ import type { ProviderConfig } from './records/provider-data.ts';
 import type { Scope } from './scopes.ts';
 
 export interface ContractOptions {
-  /** The configured providers; each names its id and the variant that shapes its provider data. */
+  /** Each provider has an id and the variant that shapes its provider data. */
   readonly providers: readonly ProviderConfig[];
   /** Widens the chat penalties from 0..1 to -2..2. */
   readonly widePenalties?: boolean;
@@ -24,31 +24,30 @@ export type OperationId = keyof Operations;
 export interface Contract {
   readonly providers: readonly ProviderConfig[];
   readonly schemas: ContractSchemas;
-  /** Every operation of the service by its id, with its literal and schema types. */
+  /** All operations by id, with literal and schema types. */
   readonly operations: Operations;
-  /** What is on its way out, by operation id. */
+  /** Deprecated operations by operation id. */
   readonly deprecations: Readonly<Partial<Record<OperationId, Deprecation>>>;
 }
 
-/** The contract of one installation. Everything that depends on its configuration is decided here. */
+/** Builds the contract of one installation from its configuration. */
 export function createContract({ providers, widePenalties = false }: ContractOptions): Contract {
   const schemas = createSchemas({ providers, widePenalties });
   const unnamed: Unnamed = { ...baselineOperations(schemas), ...extensionOperations(schemas) };
-  // Named in place: an operation that no configuration changes is the same object in every contract, and servers compare it.
+  // Assign ids in place: servers compare operations by identity, and a copy would differ in each contract.
   for (const [id, operation] of Object.entries(unnamed)) Object.assign(operation, { id });
   const operations = unnamed as Operations;
   return { providers, schemas, operations, deprecations };
 }
 
-/** The operations of a contract as a plain list, for whoever walks over all of them. */
 export function operationsOf(contract: Contract): readonly Operation[] {
   return Object.values(contract.operations);
 }
 
-/** The scope table: one row per operation. Null admits every key. */
+/** The required scope of each operation. Null admits every key. */
 export function scopeTableOf(contract: Contract): Readonly<Record<string, Scope | null>> {
   return Object.fromEntries(operationsOf(contract).map((operation) => [operation.id, operation.scope]));
 }
 
-/** The contract with every variant present once, under the default provider ids. */
+/** The contract with each variant once, under the default provider ids. */
 export const contract = createContract({ providers: defaultProviders });

@@ -3,8 +3,8 @@ import { contract, operationsOf } from './contract.ts';
 import { eventTypeNames } from './events.ts';
 
 /**
- * Everything that was decided beyond the interface, as a table of our own: section by section, one line per
- * method and path. An operation that is forgotten, renamed or dropped fails here, whatever else agrees.
+ * The method and path of every extension operation, by section. The test fails if an operation is missing or
+ * renamed.
  */
 const onDemand = '/v2/alpha/on-demand';
 
@@ -131,14 +131,14 @@ const reachable = new Set(
   ),
 );
 
-describe.each(Object.entries(decided))('decided: %s', (_section, lines) => {
+describe.each(Object.entries(decided))('decided %s', (_section, lines) => {
   it.each(lines)('%s is an operation of the contract', (line) => {
     expect(reachable).toContain(line);
   });
 });
 
-describe('decided: paths', () => {
-  it('every path under alpha answers the same without it', () => {
+describe('decided paths', () => {
+  it('serve every path under alpha also without alpha', () => {
     const alone = operations.filter(
       ({ path, aliases = [] }) =>
         path.includes('/alpha/') && !aliases.some((alias) => alias === path.replace('/alpha/', '/')),
@@ -146,7 +146,7 @@ describe('decided: paths', () => {
     expect(alone.map(({ id }) => id)).toEqual([]);
   });
 
-  it('operators and suppliers have documents and prefixes of their own', () => {
+  it('give operators and suppliers their own documents and prefixes', () => {
     for (const { document, path } of operations) {
       expect(path.startsWith('/v2/admin/')).toBe(document === 'admin');
       expect(path.startsWith('/v2/supplier/')).toBe(document === 'supplier');
@@ -154,8 +154,8 @@ describe('decided: paths', () => {
   });
 });
 
-describe('decided: event types', () => {
-  it.each(decidedEventTypes)('%s is a type of event', (type) => {
+describe('decided event types', () => {
+  it.each(decidedEventTypes)('%s is an event type', (type) => {
     expect(eventTypeNames).toContain(type);
   });
 });

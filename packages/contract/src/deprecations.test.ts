@@ -7,8 +7,8 @@ const paths: readonly string[] = operationsOf(contract).flatMap(({ path, aliases
   ...aliases,
 ]);
 
-describe('the table of deprecations', () => {
-  it('names operations of the contract, successors that exist, and a sunset after the deprecation', () => {
+describe('deprecations', () => {
+  it('name operations of the contract, existing successors, and a sunset after the deprecation', () => {
     for (const [id, { deprecatedAt, sunsetAt, successor }] of Object.entries(deprecations)) {
       expect(contract.operations).toHaveProperty(id);
       expect(paths).toContain(successor);
@@ -16,7 +16,7 @@ describe('the table of deprecations', () => {
     }
   });
 
-  it('is part of the contract, so that the servers answer by it', () => {
+  it('are part of the contract, from which servers read them', () => {
     expect(contract.deprecations).toBe(deprecations);
   });
 });

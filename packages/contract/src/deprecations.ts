@@ -1,18 +1,17 @@
 import type { OperationId } from './contract.ts';
 
 /**
- * What is on its way out. An operation is first deprecated, which changes nothing but headers; after its
- * sunset it answers 410 with its successor, never 404. Entries are never removed from the table, and neither
- * is the operation: it is how a retired path still answers.
+ * A deprecated operation. Only its headers change until its sunset; afterwards it responds with 410 and its
+ * successor, never 404. Entries and their operations are never removed, because a retired path must still
+ * respond.
  */
 export interface Deprecation {
   /** RFC 3339, UTC. */
   readonly deprecatedAt: string;
-  /** From this instant on the operation is retired. Left out while no date has been set. */
+  /** The operation is retired from this time. Absent if no date is set. */
   readonly sunsetAt?: string;
-  /** The path to use instead. */
   readonly successor: `/${string}`;
 }
 
-/** By operation id. Nothing is deprecated in this version. */
+/** By operation id. No operation is deprecated in this version. */
 export const deprecations: Readonly<Partial<Record<OperationId, Deprecation>>> = {};

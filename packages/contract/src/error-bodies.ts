@@ -3,22 +3,18 @@ import { errorCodes, reasons } from './errors.ts';
 import type { ErrorCode, ErrorStatus } from './errors.ts';
 import type { ErrorFamily } from './operation.ts';
 
-/**
- * The three error bodies. All are open objects: a field may be added to an error without breaking anyone, and
- * a client must not refuse an error because it says more than it used to.
- */
+/** The three error bodies. All are open objects, so that a field can be added without breaking clients. */
 
-/** Reasons are added with what the product learns to do; clients treat an unknown one as its status says. */
+/** Reasons may be added; clients treat an unknown reason by its status. */
 const reason = z.enum(reasons).meta({ id: 'Reason', 'x-extensible': true });
 
-/** One thing wrong with one field. */
 const issue = z.looseObject({
   message: z.string(),
   path: z.array(z.union([z.string(), z.int()])).optional(),
   code: z.string().optional(),
 });
 
-/** The limit that bit, on a 429: whose it is, how much it allows, and when it lets the next request pass. */
+/** On 429: the limit that was reached, its scope, its size and when it resets. */
 export const rateLimitDetail = z
   .looseObject({
     name: z.string(),
@@ -35,11 +31,10 @@ const v2Fields = {
   suggestion: z.string(),
   requestId: z.string(),
   docUrl: z.string(),
-  /** Named on a refused input: fields that no schema knows, as `X-Ignored-Fields` has them on an accepted one. */
+  /** Request fields that no schema knows; accepted requests have them in `X-Ignored-Fields`. */
   ignoredFields: z.array(z.string()).optional(),
-  /** Named on 403 for want of a scope. */
+  /** On 403: the scope that the caller lacks. */
   requiredScope: z.string().optional(),
-  /** Named on 429. */
   limit: rateLimitDetail.optional(),
 };
 
@@ -47,7 +42,7 @@ function v2Body<Code extends ErrorCode>(code: Code) {
   return z.looseObject({ ...v2Fields, code: z.literal(code) }).meta({ id: code });
 }
 
-/** The v2 error schemas, each named as its status: the interface names the first five exactly so. */
+/** The v2 error schemas, named by status. docs/interface.md defines the first five names. */
 export const v2ErrorBodies = {
   BAD_REQUEST: v2Body('BAD_REQUEST'),
   UNAUTHORIZED: v2Body('UNAUTHORIZED'),
@@ -69,8 +64,8 @@ export const v2ErrorBodies = {
 } as const satisfies Record<ErrorCode, z.ZodType>;
 
 /**
- * The `type` of an inference error by status, in the words that clients of chat services already switch on.
- * The nested `error.code` carries the reason in lower case, or this type where there is nothing finer to say.
+ * The `type` of an inference error by status, with the values of common chat APIs. The nested `error.code` has
+ * the reason in lower case, or this type if there is no reason.
  */
 export const inferenceErrorTypes = {
   400: 'invalid_request_error',
@@ -99,7 +94,7 @@ const inferenceErrorObject = z.looseObject({
   code: z.string(),
 });
 
-/** One body that both kinds of chat client read: the flat one and the nested one. */
+/** Has the fields at the top level and under `error`, because chat clients read one or the other. */
 export const inferenceErrorBody = z
   .looseObject({
     object: z.literal('error'),
@@ -109,7 +104,7 @@ export const inferenceErrorBody = z
     code: z.int(),
     error: inferenceErrorObject,
     request_id: z.string(),
-    /** Present on 422: what is wrong with which field. */
+    /** On 422: the invalid fields. */
     detail: z
       .array(
         z.looseObject({
@@ -122,7 +117,7 @@ export const inferenceErrorBody = z
   })
   .meta({ id: 'InferenceError' });
 
-/** The one event that ends a stream that failed after its first byte. No `[DONE]` follows it. */
+/** The last event of a stream that failed after its first byte. No `[DONE]` follows. */
 const inferenceStreamError = z
   .looseObject({ object: z.literal('error'), error: inferenceErrorObject })
   .meta({ id: 'InferenceStreamError' });
@@ -139,12 +134,11 @@ export const marketplaceErrorBody = z
   })
   .meta({ id: 'MarketplaceError' });
 
-/** What ends a stream of a family that failed half way; null where the stream just ends and is taken up again. */
+/** The event that ends a failed stream of a family; null if clients resume the stream instead. */
 export function streamErrorFor(family: ErrorFamily): z.ZodType | null {
   return family === 'inference' ? inferenceStreamError : null;
 }
 
-/** The body an operation of a family answers a status with. */
 export function errorBodyFor(family: ErrorFamily, status: ErrorStatus): z.ZodType {
   switch (family) {
     case 'v2':

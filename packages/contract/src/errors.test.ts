@@ -10,8 +10,8 @@ const page = readFileSync(new URL('../../../docs/errors.md', import.meta.url), '
 const sections = page.split(/^## /m).slice(1);
 const documented = new Map(sections.map((section) => [section.slice(0, section.indexOf('\n')), section]));
 
-describe('the registry', () => {
-  it('names each reason as clients will switch on it, and says what happened and what to do', () => {
+describe('errorRegistry', () => {
+  it('has a code, a message and a suggestion for each reason', () => {
     for (const [reason, entry] of Object.entries(errorRegistry)) {
       expect(reason).toMatch(/^[A-Z][A-Z0-9_]+$/);
       expect(entry.code).toBe(errorCodes[entry.status]);
@@ -20,7 +20,7 @@ describe('the registry', () => {
     }
   });
 
-  it('holds every reason that the service promises by name', () => {
+  it('has every reason and status that docs/interface.md promises', () => {
     const promised = [
       ['INSUFFICIENT_BALANCE', 400],
       ['INSUFFICIENT_CAPACITY', 400],
@@ -44,7 +44,7 @@ describe('the registry', () => {
     }
   });
 
-  it('answers in the words of each family', () => {
+  it('maps a reason to the status of each error family', () => {
     const { createChatCompletion, terminateMarketplaceInstance } = contract.operations;
     expect(statusFor('INSUFFICIENT_BALANCE', createChatCompletion)).toBe(402);
     expect(statusFor('VALIDATION_FAILED', createChatCompletion)).toBe(422);
@@ -61,16 +61,16 @@ describe('the registry', () => {
     expect(statusFor('ROUTE_NOT_FOUND', null)).toBe(404);
   });
 
-  it('never makes an operation answer a status it does not declare', () => {
+  it('never maps a reason to a status that the operation does not declare', () => {
     for (const operation of operationsOf(contract)) {
-      // What is retired has left its list of statuses behind.
+      // A retired operation responds with 410, which its list does not contain.
       for (const reason of reasons.filter((known) => known !== 'GONE')) {
         expect(operation.errors, `${operation.id} ${reason}`).toContain(statusFor(reason, operation));
       }
     }
   });
 
-  it('calls what may pass by itself retryable, and a refusal for lack of money never', () => {
+  it('marks 429 and 5xx as retryable, and 401, 402 and 403 as not retryable', () => {
     for (const reason of reasons) {
       const { status, retryable } = errorRegistry[reason];
       if (status === 429 || status >= 500) expect(retryable, reason).toBe(true);
@@ -78,7 +78,7 @@ describe('the registry', () => {
     }
   });
 
-  it('holds every reason that a state table refuses with', () => {
+  it('has every reason that a state table refuses an action with', () => {
     for (const table of Object.values(stateTables)) {
       for (const byState of Object.values<Record<string, string>>(table.actions)) {
         for (const result of Object.values(byState)) {
@@ -90,12 +90,12 @@ describe('the registry', () => {
 });
 
 describe('docs/errors.md', () => {
-  it('has exactly one section per reason, in both directions', () => {
+  it('has exactly one section per reason, and no other section', () => {
     expect(sections).toHaveLength(documented.size);
     expect([...documented.keys()].toSorted()).toEqual([...reasons].toSorted());
   });
 
-  it('says what happened, why and what to do, with the statuses of the registry', () => {
+  it('has statuses, what happened, why and what to do for each reason', () => {
     for (const reason of reasons) {
       const { status, interfaceStatus, inferenceStatus, marketplaceStatus, retryable } =
         errorRegistry[reason];
@@ -113,13 +113,13 @@ describe('docs/errors.md', () => {
     }
   });
 
-  it('is where docUrl points', () => {
+  it('has the URL that docUrlFor returns', () => {
     expect(docUrlFor('VALIDATION_FAILED')).toBe('/docs/errors#VALIDATION_FAILED');
   });
 });
 
 describe('error bodies', () => {
-  it('accept the three examples that clients were promised', () => {
+  it('accept the example body of each family', () => {
     const v2 = {
       message: 'Input validation failed',
       code: 'BAD_REQUEST',

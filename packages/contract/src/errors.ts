@@ -22,8 +22,8 @@ function withCodes<Name extends string>(
 }
 
 /**
- * Every reason the product answers with, in one place. Each has a section in docs/errors.md; a test compares
- * the two both ways. A reason is never renamed or reused: clients switch on it.
+ * Every error reason. Clients switch on reasons, so a reason is never renamed or reused. A test compares the
+ * registry with docs/errors.md.
  */
 export const errorRegistry = withCodes({
   ...requestErrors,
@@ -42,11 +42,10 @@ export function isReason(value: string): value is Reason {
   return Object.hasOwn(errorRegistry, value);
 }
 
-/** An operation, as far as the status of a refusal depends on it. */
+/** The properties of an operation that decide the status of an error. */
 export interface ErrorContext {
   readonly source: 'interface' | 'own';
   readonly errorFamily: ErrorFamily;
-  /** The statuses it declares. */
   readonly errors?: readonly number[];
 }
 
@@ -58,26 +57,26 @@ function chosenStatus(entry: ErrorEntry, { source, errorFamily, errors }: ErrorC
       return entry.marketplaceStatus ?? entry.status;
     case 'v2':
       if (source === 'own') return entry.status;
-      // The interface lets some of its reads say that a thing is not there; its writes all say 400.
+      // Some baseline reads declare 404; baseline writes respond with 400 for an absent resource.
       if (entry.status === 404 && errors?.includes(404)) return 404;
       return entry.interfaceStatus ?? entry.status;
   }
 }
 
 /**
- * The status a reason answers with on a given operation; null stands for a path that is no operation at all.
- * An operation never answers a status it does not declare: what it did not foresee becomes a plain 400 or 500.
+ * The status of a reason on an operation, or on a path without an operation (null). A status that the operation
+ * does not declare becomes 400 or 500.
  */
 export function statusFor(reason: Reason, operation: ErrorContext | null): ErrorStatus {
   const entry = errorRegistry[reason];
-  // A retired operation is bound by its list no more: all it ever answers is that it is gone.
+  // A retired operation always responds with 410, which its list does not contain.
   if (operation === null || reason === 'GONE') return entry.status;
   const status = chosenStatus(entry, operation);
   if (operation.errors === undefined || operation.errors.includes(status)) return status;
   return status >= 500 ? 500 : 400;
 }
 
-/** Where a reason is explained, relative to the installation. */
+/** The path of the documentation of a reason, relative to the installation. */
 export function docUrlFor(reason: Reason): string {
   return `/docs/errors#${reason}`;
 }

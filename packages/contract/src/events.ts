@@ -19,11 +19,11 @@ import {
 import { rentalType } from './records/vocabulary.ts';
 
 /**
- * The event feed: one envelope, one table of types. The same events are read at `GET /v2/events` and pushed to
- * webhooks. Data schemas are open: fields may be added to a type, none is ever removed or changed in meaning.
+ * The event feed: one envelope, one table of types, for `GET /v2/events` and webhooks. Data schemas are open:
+ * fields may be added to a type, but are never removed or changed in meaning.
  */
 
-/** The version of the interface that the data of an event follows. */
+/** The API version that the data of an event follows. */
 export const eventApiVersion = '2.0.0';
 
 const rentalId = z.int32().positive();
@@ -80,13 +80,11 @@ const budget = z.object({
 
 const maintenance = z.object({
   maintenanceId: z.string(),
-  nodeIds: z
-    .array(z.string())
-    .meta({ description: 'The nodes of the window that carry something of this organisation.' }),
-  rentalIds: z.array(rentalId).meta({ description: 'The rentals of this organisation that are touched.' }),
+  nodeIds: z.array(z.string()).meta({ description: 'The nodes of the window that this organisation uses.' }),
+  rentalIds: z.array(rentalId).meta({ description: 'The affected rentals of this organisation.' }),
   externalIds: z
     .array(z.string())
-    .meta({ description: 'The rentals and instances of this organisation that are touched.' }),
+    .meta({ description: 'The affected rentals and instances of this organisation.' }),
   startsAt: timestamp,
   endsAt: timestamp,
   summary: z.string(),
@@ -99,9 +97,8 @@ const key = z.object({
   mode,
 });
 
-/** What is known of one type of event. */
 interface EventTypeDefinition {
-  /** The kind of thing it is about: `resource.kind` of the envelope. */
+  /** `resource.kind` of the envelope. */
   readonly resource: string;
   readonly description: string;
   readonly data: z.ZodObject;
@@ -144,7 +141,7 @@ export const eventTypes = {
     data: rental.extend({
       expiresAt: timestamp,
       cause: z.enum(['term', 'ttl', 'balance', 'budget']),
-      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens then.' }),
+      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens at that time.' }),
     }),
   },
   'rental.converted': {
@@ -221,7 +218,7 @@ export const eventTypes = {
     data: instance.extend({
       expiresAt: timestamp,
       cause: z.enum(['term', 'ttl', 'balance', 'budget']),
-      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens then.' }),
+      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens at that time.' }),
     }),
   },
   'machine.ready': { resource: 'machine', description: described['machine.ready'], data: machine },
@@ -305,7 +302,7 @@ export const eventTypes = {
 
 export { eventTypeNames, isEventType, type EventType };
 
-/** The data of one type of event as its writer gives it. */
+/** The data of an event before parsing, as the code that emits it passes it. */
 export type EventData<Type extends EventType> = z.input<(typeof eventTypes)[Type]['data']>;
 
 function envelopeOf<Type extends EventType>(type: Type) {
@@ -313,7 +310,7 @@ function envelopeOf<Type extends EventType>(type: Type) {
     id: eventId,
     type: z.literal(type),
     seq: z.int().positive().meta({
-      description: 'Gapless and increasing within the organisation; pass the last one seen as `after`.',
+      description: 'Increases without gaps within the organisation. Pass the last one seen as `after`.',
     }),
     occurredAt: timestamp,
     apiVersion: z.literal(eventApiVersion),
@@ -321,7 +318,7 @@ function envelopeOf<Type extends EventType>(type: Type) {
     mode,
     resource: resourceRef,
     actor,
-    // Without it the data of every type would be that of any: a reader who knows the type knows the data.
+    // The cast keeps the data type of this event type; without it, every type would have the union of all data.
     data: eventTypes[type].data as (typeof eventTypes)[Type]['data'],
   });
 }
@@ -330,9 +327,7 @@ type EnvelopeOf<Type extends EventType> = Type extends EventType
   ? ReturnType<typeof envelopeOf<Type>>
   : never;
 
-/**
- * One event, told apart by `type`. Readers must skip types they do not know: new ones appear within a version.
- */
+/** One event, discriminated by `type`. Readers must skip unknown types: new ones appear within a version. */
 export const eventEnvelope = z
   .discriminatedUnion('type', eventTypeNames.map(envelopeOf) as unknown as [EnvelopeOf<EventType>])
   .meta({ id: 'Event', 'x-extensible': true });

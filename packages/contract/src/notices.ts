@@ -1,11 +1,9 @@
-/** What people are told by mail. */
-
-/** What can be switched on and off, each with what it is about. */
+/** The email notices that a user can switch on and off, with their descriptions. */
 export const noticeCategories = {
   balance: 'The balance ends soon, or has ended.',
   budgets: 'A budget passed a threshold, or is used up.',
-  expiring: 'A term, a time to live or the money for a rental or an instance is about to end.',
-  maintenance: 'Machines in use will be away for a stated time, or will not be after all.',
+  expiring: 'A term, a TTL or the money for a rental or an instance is about to end.',
+  maintenance: 'Machines in use will be unavailable for a stated time, or the maintenance was cancelled.',
   invoices: 'An invoice is final.',
   webhooks: 'A webhook was disabled because its receiver failed for too long.',
   keys: 'An API key was created.',

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import type { DocumentName, ErrorFamily, Method, Operation } from './operation.ts';
 
 /**
- * What every operation of our own shares: identifiers, times, money on the wire, pages, and the statuses that
- * any of them may answer. An operation file states only what is particular to it.
+ * Schemas and defaults that extension operations share, so that an operation file states only what is specific
+ * to it.
  */
 
-/** Crockford's base32: 128 bits in 26 characters, so the first one holds three bits only. */
+/** Crockford's base32: 128 bits in 26 characters, so the first character has only three bits. */
 const idBody = '[0-7][0-9A-HJKMNP-TV-Z]{25}';
 
-/** A prefixed identifier, such as `key_01JD…`. A malformed one is a validation error, not an absent thing. */
+/** A prefixed identifier, such as `key_01JD…`. A malformed id is a validation error, not a missing resource. */
 export function prefixedId(prefix: string, what: string) {
   // oxlint-disable-next-line house/linear-regexp -- a prefix of letters and a body of fixed length
   const pattern = new RegExp(`^${prefix}_${idBody}$`);
@@ -30,19 +30,19 @@ export const requestId = prefixedId('req', 'a request');
 export const batchId = prefixedId('bat', 'a batch of requests');
 export const operationRecordId = prefixedId('op', 'an operation record');
 
-/** RFC 3339 in UTC. Answers always end in `Z`; offsets are refused on the way in. */
+/** RFC 3339 in UTC. Responses always end in `Z`; requests with an offset are refused. */
 export const timestamp = z.iso
   .datetime()
   .max(64)
   .meta({ examples: ['2026-08-01T12:00:00.000Z'] });
 
-/** A total in nano-USD as a decimal string: a JSON number is exact only up to nine million dollars. */
+/** Nano-USD as a decimal string, because a JSON number is exact only up to nine million dollars. */
 export const nanoUsd = z
   .string()
   .regex(/^-?(0|[1-9][0-9]{0,18})$/)
   .meta({ description: 'Nano-USD (1e-9 USD) as a decimal string.', examples: ['25341234567'] });
 
-/** As `nanoUsd`, for amounts that have no sign: what a caller asks to move. */
+/** Like `nanoUsd`, for amounts above zero that a caller transfers. */
 export const positiveNanoUsd = z
   .string()
   .regex(/^[1-9][0-9]{0,17}$/, 'must be a whole number of nano-USD above zero, as a string')
@@ -67,28 +67,27 @@ export const resourceRef = z
   })
   .meta({ id: 'ResourceRef' });
 
-/** Free labels a caller keeps on things. */
 export const tags = z
   .record(z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,62}$/), z.string().max(255))
   .refine((value) => Object.keys(value).length <= 50, 'at most 50 tags')
   .meta({ maxProperties: 50 });
 
-/** Why somebody did something, for the audit log. */
+/** The reason of a change, for the audit log. */
 export const auditReason = z.string().trim().min(3).max(500);
 
-/** The same, where there is no body to say it in. */
+/** The audit reason of requests without a body. */
 export const reasonQuery = z.object({ reason: auditReason.optional() });
 
 export const pageSizeDefault = 50;
 export const pageSizeMax = 200;
 
-/** The query of every list of our own. Cursors are opaque and belong to the list that gave them. */
+/** The query of every extension list. Cursors are opaque and belong to the list that issued them. */
 export const pageQuery = z.object({
   limit: z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault),
   cursor: z.string().min(1).max(512).optional(),
 });
 
-/** The answer of every list of our own: `nextCursor` is null on the last page. */
+/** The response of every extension list. `nextCursor` is null on the last page. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({
     items: z.array(item).max(pageSizeMax),
@@ -96,12 +95,11 @@ export function pageOf<Item extends z.ZodType>(item: Item) {
   });
 }
 
-/** The answer with nothing in it. */
 export const noContent = { status: 204, schema: z.void() } as const;
 
 type Route = `${Method} /${string}`;
 
-/** `GET /v2/events` in its two parts. */
+/** Splits `GET /v2/events` into method and path. */
 function splitRoute<const R extends Route>(route: R) {
   const [method, path] = route.split(' ');
   return { method, path } as R extends `${infer M extends Method} ${infer Path extends `/${string}`}`
@@ -109,14 +107,14 @@ function splitRoute<const R extends Route>(route: R) {
     : never;
 }
 
-/** What may be refused for reasons that have nothing to do with the particular operation. */
+/** The error statuses that every operation of a family may respond with. */
 const commonErrors: Readonly<Record<ErrorFamily, readonly number[]>> = {
   v2: [400, 401, 403, 429, 500, 503],
   marketplace: [400, 401, 403, 429, 500, 503],
   inference: [400, 401, 403, 413, 422, 429, 500, 503],
 };
 
-/** An operation is named by its key in the contract, and its route is an argument of its own. */
+/** An operation without its id, which is its key in the contract, and its route, which is a separate argument. */
 type Unrouted = Omit<Operation, 'id' | 'method' | 'path' | 'idempotency'> & {
   readonly idempotency?: Operation['idempotency'];
 };
@@ -126,7 +124,7 @@ type ExtensionOperation = Omit<Unrouted, 'document' | 'source' | 'errorFamily' |
   readonly refuses?: readonly number[];
 };
 
-/** Fills in what all operations of one document have in common and keeps each one's literal types. */
+/** Fills in the fields that all operations of a document share and keeps the literal types of each operation. */
 function operationBuilder<const Name extends DocumentName, const Family extends ErrorFamily>(
   document: Name,
   errorFamily: Family,
@@ -150,7 +148,7 @@ function operationBuilder<const Name extends DocumentName, const Family extends 
   };
 }
 
-/** An operation that states its document, its callers and all its statuses itself. */
+/** An operation that states its document, callers and all statuses itself. */
 export function explicitOperation<const R extends Route, const Op extends Unrouted>(route: R, operation: Op) {
   const { idempotency = 'none', ...rest } = operation;
   return { ...rest, ...splitRoute(route), idempotency } as const;
@@ -158,7 +156,7 @@ export function explicitOperation<const R extends Route, const Op extends Unrout
 
 export const v2Operation = operationBuilder('v2', 'v2');
 
-/** An operation under `alpha` and its stable path, which answers the same, so existing and new clients meet. */
+/** An operation with two equivalent paths, under `alpha` for existing clients and without it for new ones. */
 export function alphaOperation<
   const R extends `${Method} /v2/alpha/on-demand/${string}`,
   const Op extends ExtensionOperation,
@@ -170,7 +168,7 @@ export function alphaOperation<
 
 type SessionOperation = Omit<ExtensionOperation, 'scope'>;
 
-/** An operation of a person who is signed in, in no organisation. */
+/** An operation of a signed-in user, independent of any organisation. */
 export function sessionOperation<const R extends Route, const Op extends SessionOperation>(
   route: R,
   operation: Op,
@@ -178,7 +176,7 @@ export function sessionOperation<const R extends Route, const Op extends Session
   return { ...v2Operation(route, { ...operation, scope: null }), auth: 'person' } as const;
 }
 
-/** An operation that anyone may call, signed in or not. */
+/** An operation that needs no authentication. */
 export function publicOperation<const R extends Route, const Op extends SessionOperation>(
   route: R,
   operation: Op,

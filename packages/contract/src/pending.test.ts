@@ -8,64 +8,63 @@ const contractIds = Object.keys(contract.operations);
 const pendingIds = Object.keys(pendingOperations);
 
 /**
- * The SHA-256 of the list as it first stood, one id a line. It is the one thing here that never changes: with it
- * nothing can become pending that was not pending on the first day, and an operation that is new is served at once.
+ * SHA-256 of the first list, one id per line. It must never change: it ensures that no new operation becomes
+ * pending.
  */
 const firstDigest = '41521ad41f51b59a0a7bae8d3fd6d7ae47a34232666019ac5ae11f82514256b5';
 
-describe('the list of operations not yet implemented', () => {
-  it('begins with a first list that is never edited', () => {
+describe('pendingOperations', () => {
+  it('starts from a first list that is never edited', () => {
     const digest = createHash('sha256').update(baseline.first.join('\n')).digest('hex');
     const advice =
-      '`first` in pending.baseline.json is history and is not edited. A new operation is served by the change that ' +
-      'adds it. An operation that was delivered leaves pending.ts and joins `delivered`.';
+      'Do not edit `first` in pending.baseline.json. Serve a new operation in the change that adds it. Move a delivered operation from pending.ts to `delivered`.';
     expect(digest, advice).toBe(firstDigest);
   });
 
-  it('only shrinks: it is the first list without what was delivered, and nothing is delivered back', () => {
+  it('equals the first list without the delivered operations, which are never pending again', () => {
     const { first, delivered } = baseline as { first: string[]; delivered: string[] };
     expect(delivered.filter((id) => !first.includes(id))).toEqual([]);
     expect(new Set(delivered).size).toBe(delivered.length);
     const left = first.filter((id) => !delivered.includes(id));
     const advice =
-      'Delivered: take the id out of pending.ts and add it to `delivered` in pending.baseline.json, which only grows.';
+      'Delivered: remove the id from pending.ts and add it to `delivered` in pending.baseline.json, which only grows.';
     expect(pendingIds.toSorted(), advice).toEqual(left.toSorted());
   });
 
-  it('names only operations of the contract, each with a capability of the plan', () => {
+  it('names only operations of the contract, each with a planned capability', () => {
     expect(pendingIds.filter((id) => !contractIds.includes(id))).toEqual([]);
     for (const capability of Object.values(pendingOperations)) expect(capabilities).toContain(capability);
   });
 
-  it('and what must be served make up the whole contract without overlap', () => {
+  it('is, with the served operations, the whole contract without overlap', () => {
     const served = servedOperationIds(contract);
     expect([...served, ...pendingIds].toSorted()).toEqual(contractIds.toSorted());
     expect(served.filter((id) => isPending(id))).toEqual([]);
   });
 });
 
-describe.each(['api', 'gateway'] as const)('the comparison with what the %s really serves', (by) => {
+describe.each(['api', 'gateway'] as const)('compareServed for the %s', (by) => {
   const promised = servedOperationIds(contract, by);
 
-  it('finds no difference when exactly the promised operations are served', () => {
+  it('finds no difference if exactly the promised operations are served', () => {
     expect(compareServed(contract, by, promised)).toEqual({ missing: [], stillPending: [], unknown: [] });
   });
 
-  it('finds a promised operation that nobody serves', () => {
+  it('finds a promised operation that is not served', () => {
     expect(compareServed(contract, by, promised.slice(1)).missing).toEqual([promised[0]]);
   });
 
-  it('finds an operation that is served while still listed as pending', () => {
+  it('finds an operation that is served while listed as pending', () => {
     const [first = 'none'] = promised;
     const { stillPending } = compareServed(contract, by, promised, (id) => id === first);
     expect(stillPending).toEqual([first]);
   });
 
-  it('finds a served operation that the contract does not know', () => {
+  it('finds a served operation that the contract does not have', () => {
     expect(compareServed(contract, by, [...promised, 'getWeather']).unknown).toEqual(['getWeather']);
   });
 
-  it("finds an operation that is another process's to serve", () => {
+  it('finds an operation that another process must serve', () => {
     const [other = 'none'] = servedOperationIds(contract, by === 'api' ? 'gateway' : 'api');
     expect(compareServed(contract, by, [...promised, other]).unknown).toEqual([other]);
   });

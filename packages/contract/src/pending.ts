@@ -1,7 +1,7 @@
 import type { Contract, OperationId } from './contract.ts';
 import type { Operation } from './operation.ts';
 
-/** The pieces of work that are still to come, in the words of the plan. */
+/** The planned capabilities that deliver pending operations. */
 export const capabilities = [
   'money',
   'fleet',
@@ -30,9 +30,8 @@ export type PendingOperationId = (typeof pendingByCapability)[Capability][number
 export type ServedOperationId = Exclude<OperationId, PendingOperationId>;
 
 /**
- * Operations the contract promises and nobody serves yet, each with the capability that will deliver it.
- * The list may only shrink: pending.baseline.json holds it as it first stood and what was delivered since, and a test
- * compares the two.
+ * Operations of the contract that are not served yet, with the capability that will deliver each. The list must
+ * only shrink: a test compares it with pending.baseline.json.
  */
 export const pendingOperations = Object.fromEntries(
   capabilities.flatMap((capability) => pendingByCapability[capability].map((id) => [id, capability])),
@@ -42,15 +41,14 @@ export function isPending(operationId: string): operationId is PendingOperationI
   return Object.hasOwn(pendingOperations, operationId);
 }
 
-/** The processes that serve operations. */
 export type ServingProcess = 'api' | 'gateway';
 
-/** Gateways serve inference, and only they do; the api serves everything else. */
+/** Only gateways serve inference; the API serves everything else. */
 export function processOf(operation: Pick<Operation, 'errorFamily'>): ServingProcess {
   return operation.errorFamily === 'inference' ? 'gateway' : 'api';
 }
 
-/** The operations that must be served: those of the contract that are not pending; with `by`, those of one process. */
+/** The operations that must be served: all that are not pending; with `by`, those of one process. */
 export function servedOperationIds(contract: Contract, by?: ServingProcess): readonly ServedOperationId[] {
   const ids = Object.keys(contract.operations) as OperationId[];
   return ids.filter(
@@ -60,15 +58,15 @@ export function servedOperationIds(contract: Contract, by?: ServingProcess): rea
 }
 
 export interface ServedDifference {
-  /** Neither pending nor served: promised to callers who will find nothing there. */
+  /** Neither pending nor served, although the contract promises them. */
   readonly missing: readonly string[];
-  /** Served although still listed as pending: the list must shrink. */
+  /** Served although listed as pending: remove them from the list. */
   readonly stillPending: readonly string[];
-  /** Served and not in the contract at all, or another process's to serve. */
+  /** Served, but not in the contract or assigned to another process. */
   readonly unknown: readonly string[];
 }
 
-/** Compares the contract and the pending list with the operations that a process really serves. */
+/** Compares the contract and the pending list with the operations that a process serves. */
 export function compareServed(
   contract: Contract,
   by: ServingProcess,

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { contract, operationsOf, scopeTableOf } from './contract.ts';
 import { isScope, platformRoleScopes, roleNames, roles, scopeNames, scopesOf } from './scopes.ts';
 
-describe('the scope table', () => {
-  it('has a row per operation, and every scope in it is known', () => {
+describe('scope table', () => {
+  it('has a known scope for every operation', () => {
     const table = scopeTableOf(contract);
     expect(Object.keys(table).toSorted()).toEqual(Object.keys(contract.operations).toSorted());
     for (const scope of Object.values(table)) expect(scope === null || isScope(scope)).toBe(true);
   });
 
-  it('keeps operator and supplier operations behind platform scopes, and no others', () => {
+  it('requires platform scopes for operator and supplier operations, and for no others', () => {
     for (const { id, document, scope } of operationsOf(contract)) {
       const prefix = scope?.split(':')[0];
       expect(prefix === 'admin', id).toBe(document === 'admin');
@@ -17,7 +17,7 @@ describe('the scope table', () => {
     }
   });
 
-  it('asks for a write scope wherever something is changed for an organisation', () => {
+  it('requires a write scope for every operation that changes an organisation', () => {
     const changing = operationsOf(contract).filter(({ idempotency }) => idempotency === 'key');
     for (const { id, scope } of changing) {
       if (scope !== null) expect(scope, id).toMatch(/:(write|money)$/);
@@ -26,7 +26,7 @@ describe('the scope table', () => {
 });
 
 describe('roles', () => {
-  it('are sets of scopes that never reach into the platform', () => {
+  it('never contain platform scopes', () => {
     const platform = new Set(Object.values(platformRoleScopes).flat());
     for (const role of roleNames) {
       expect(new Set(roles[role]).size, role).toBe(roles[role].length);
@@ -38,7 +38,7 @@ describe('roles', () => {
     expect(new Set([...roles.owner, ...platform])).toEqual(new Set(scopeNames));
   });
 
-  it('shrink from owner to viewer, and a viewer changes nothing but what mail it gets', () => {
+  it('shrink from owner to viewer, and a viewer can write only its notice settings', () => {
     for (const role of roleNames) expect(roles.owner).toEqual(expect.arrayContaining([...roles[role]]));
     expect(roles.admin).toEqual(expect.arrayContaining([...roles.member]));
     expect(roles.member).toEqual(expect.arrayContaining([...roles.viewer]));
@@ -51,7 +51,7 @@ describe('roles', () => {
     ]);
   });
 
-  it('add up with platform roles', () => {
+  it('combine with platform roles', () => {
     expect(scopesOf('viewer', ['operator'])).toEqual(expect.arrayContaining(['admin:money', 'rentals:read']));
     expect(scopesOf('viewer')).not.toContain('admin:read');
   });

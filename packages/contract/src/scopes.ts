@@ -1,11 +1,11 @@
 /**
- * The one scope table. Every operation names the scope it needs (`Operation.scope`), and `scopeTable` of the
- * contract is the row per operation; roles are nothing but sets of these scopes.
+ * All scopes with their descriptions. Every operation names the scope it needs (`Operation.scope`); roles are
+ * sets of scopes.
  */
 export const scopes = {
   'organisation:read': 'See the organisation and its settings.',
   'organisation:write': 'Change the organisation and its settings.',
-  'members:read': 'See who belongs to the organisation.',
+  'members:read': 'See the members of the organisation.',
   'members:write': 'Invite people, change roles, remove members.',
   'api-keys:read': 'See API keys, never their secrets.',
   'api-keys:write': 'Create, rotate and revoke API keys.',
@@ -13,11 +13,11 @@ export const scopes = {
   'ssh-keys:write': 'Add and remove SSH public keys.',
   'audit:read': 'Read the audit log.',
   'events:read': 'Read the event feed.',
-  'notices:write': 'Choose which notices the own person gets by mail.',
-  'operations:read': 'See what became of a request.',
+  'notices:write': 'Choose which notices you get by email.',
+  'operations:read': 'See the result of a request.',
   'webhooks:read': 'See webhooks and their deliveries.',
   'webhooks:write': 'Create, change, replay and delete webhooks.',
-  'catalog:read': 'See what can be rented, quotes and placement.',
+  'catalog:read': 'See offers, quotes and placement.',
   'rentals:read': 'See rentals, their metrics, console and cost.',
   'rentals:write': 'Create, change and terminate rentals.',
   'volumes:read': 'See storage volumes.',
@@ -32,8 +32,8 @@ export const scopes = {
   'admin:read': 'Operators: see every organisation, node, price and job.',
   'admin:write': 'Operators: change organisations, fleet, catalog and settings.',
   'admin:money': 'Operators: grant, adjust, refund and reverse.',
-  'supplier:read': 'Suppliers: see own machines, their use and payouts.',
-  'supplier:write': 'Suppliers: list, price, drain and withdraw own machines.',
+  'supplier:read': 'Suppliers: see your machines, their use and payouts.',
+  'supplier:write': 'Suppliers: list, price, drain and withdraw your machines.',
 } as const satisfies Record<string, string>;
 
 export type Scope = keyof typeof scopes;
@@ -73,9 +73,8 @@ const viewerScopes = [
 ] as const satisfies readonly Scope[];
 
 /**
- * What each role in an organisation may do. An admin does everything but settle the organisation itself; the
- * owner alone may change it. A member works with machines and models, and manages own keys; billing sees and
- * moves money and nothing that runs.
+ * The scopes of each role in an organisation. Only owners can change the organisation itself. Members use
+ * machines and models and manage their own keys. Billing members see and move money only.
  */
 export const roles: Readonly<Record<Role, readonly Scope[]>> = {
   owner: everyTenantScope,
@@ -106,7 +105,7 @@ export const roles: Readonly<Record<Role, readonly Scope[]>> = {
   viewer: viewerScopes,
 };
 
-/** Roles a person holds on the installation, apart from any organisation. */
+/** Roles of a user in the installation, independent of any organisation. */
 export type PlatformRole = 'operator' | 'supplier';
 
 export const platformRoleNames = ['operator', 'supplier'] as const satisfies readonly PlatformRole[];
@@ -116,7 +115,10 @@ export const platformRoleScopes: Readonly<Record<PlatformRole, readonly Scope[]>
   supplier: supplierScopes,
 };
 
-/** Every scope a person may put on a key: those of the role in the organisation and of any platform roles. */
+/**
+ * Every scope that a user may give to a key: the scopes of the role in the organisation and of all platform
+ * roles.
+ */
 export function scopesOf(role: Role, platformRoles: readonly PlatformRole[] = []): readonly Scope[] {
   const granted = new Set<Scope>(roles[role]);
   for (const platformRole of platformRoles) {

@@ -13,7 +13,7 @@ import {
   volumeStates,
 } from './states.ts';
 
-/** Every legal step, as `from>to`; `-` stands for not being there. All other pairs are illegal. */
+/** Every legal transition as `from>to`; `-` means that the resource does not exist. All other pairs are illegal. */
 const legal = {
   rental: [
     '->Pending',
@@ -78,19 +78,19 @@ const legal = {
   ],
 } as const;
 
-describe.each(Object.keys(stateTables) as (keyof typeof stateTables)[])('states of a %s', (name) => {
+describe.each(Object.keys(stateTables) as (keyof typeof stateTables)[])('state table of a %s', (name) => {
   const table = stateTables[name];
   const states: readonly string[] = Object.keys(table.states);
   const info: Readonly<Record<string, { terminal: boolean; deadline: string | null }>> = table.states;
   const steps: readonly { from: string | null; to: string | null }[] = table.transitions;
 
-  it('knows every legal step and no other', () => {
+  it('has every legal transition and no other', () => {
     const known = steps.map(({ from, to }) => `${from ?? '-'}>${to ?? '-'}`);
     expect(known).toHaveLength(new Set(known).size);
     expect(known.toSorted()).toEqual([...legal[name]].toSorted());
   });
 
-  it('has a way into every state, and out of every one that is not terminal', () => {
+  it('has a transition into every state and out of every non-terminal state', () => {
     for (const state of states) {
       expect(
         steps.some(({ to }) => to === state),
@@ -103,11 +103,11 @@ describe.each(Object.keys(stateTables) as (keyof typeof stateTables)[])('states 
     }
   });
 
-  it('gives every state that is not terminal a deadline', () => {
+  it('has a deadline for every non-terminal state', () => {
     for (const state of states) expect(info[state]?.deadline !== null, state).toBe(!info[state]?.terminal);
   });
 
-  it('reaches every state from the first one', () => {
+  it('can reach every state from the first one', () => {
     const reached = new Set<string | null>([null]);
     for (let round = 0; round <= states.length; round += 1) {
       for (const { from, to } of steps) if (reached.has(from)) reached.add(to);
@@ -116,14 +116,14 @@ describe.each(Object.keys(stateTables) as (keyof typeof stateTables)[])('states 
   });
 });
 
-describe('state tables and records', () => {
-  it('name the same states', () => {
+describe('state tables', () => {
+  it('have the same states as the records', () => {
     expect(Object.keys(rentalStates.states).toSorted()).toEqual([...rentalStatuses].toSorted());
     expect(Object.keys(volumeStates.states).toSorted()).toEqual([...volumeStatuses].toSorted());
     expect(Object.keys(machineStates.states)).toContain(machineReadyState);
   });
 
-  it('bill from the proof to the accepted request to terminate', () => {
+  it('bill from the readiness check to the accepted terminate request', () => {
     expect(findTransition(rentalStates, 'Pending', 'Running')?.billing).toMatch(/^starts/);
     expect(findTransition(rentalStates, 'Pending', 'Failed')?.billing).toBe('hold released, cost 0');
     expect(findTransition(rentalStates, 'Running', 'Terminating')?.billing).toBe(
@@ -134,7 +134,7 @@ describe('state tables and records', () => {
     expect(findTransition(volumeStates, 'active', 'inactive')?.billing).toBe('until purge');
   });
 
-  it('bill an instance as a rental at every step they share', () => {
+  it('bill an instance like a rental at every shared transition', () => {
     for (const [[from, to], [begin, end]] of [
       [
         ['Pending', 'Failed'],
@@ -170,11 +170,11 @@ describe('state tables and records', () => {
     }
   });
 
-  it('let a volume be deleted that never became active or is frozen', () => {
+  it('allow deleting a volume that never became active or is frozen', () => {
     expect(actionDecision(volumeStates, 'delete', 'inactive')).toBe('allowed');
   });
 
-  it('answer terminating again with the first result, and other actions on what has ended with its reason', () => {
+  it('repeat the first result of terminate and refuse other actions on an ended resource with its reason', () => {
     for (const state of ['Terminating', 'Terminated'] as const) {
       expect(actionDecision(rentalStates, 'terminate', state)).toBe('repeat');
     }
@@ -185,7 +185,7 @@ describe('state tables and records', () => {
     expect(actionDecision(machineStates, 'rent', 'node_draining')).toBe('MACHINE_NOT_READY');
   });
 
-  it('let a machine be quarantined from every state that it can still be in', () => {
+  it('allow quarantine of a machine from every non-terminal state', () => {
     for (const state of ['node_registering', 'node_ready', 'node_draining', 'node_offline'] as const) {
       expect(actionDecision(machineStates, 'quarantine', state), state).toBe('allowed');
       expect(canTransition(machineStates, state, 'node_quarantined'), state).toBe(true);
@@ -194,7 +194,7 @@ describe('state tables and records', () => {
     expect(canTransition(machineStates, 'node_removed', 'node_ready')).toBe(false);
   });
 
-  it('refuse a rental action with no reason but the two that were promised', () => {
+  it('refuse rental actions only with the two documented reasons', () => {
     const reasons = new Set(Object.values(rentalStates.actions).flatMap((byState) => Object.values(byState)));
     expect(reasons).toEqual(new Set(['allowed', 'repeat', 'ALREADY_TERMINATED', 'ACTION_IN_PROGRESS']));
   });

@@ -11,8 +11,8 @@ export type { StateInfo, StateTable, Transition, ActionDecision } from './states
 export * from './states/volume.ts';
 
 /**
- * The states of everything that lives, as one table each. Server guards, disabled buttons with their reasons,
- * command-line errors and the docs read these tables and hold no rule of their own.
+ * The state tables of all resources with a lifecycle. Server guards, disabled controls, CLI errors and docs
+ * read these tables and have no rules of their own.
  */
 export const stateTables = {
   rental: rentalStates,
@@ -21,7 +21,6 @@ export const stateTables = {
   instance: instanceStates,
 } as const;
 
-/** The transition between two states, or undefined where the table knows none. */
 export function findTransition<State extends string, Action extends string>(
   table: StateTable<State, Action>,
   from: State | null,
@@ -30,7 +29,7 @@ export function findTransition<State extends string, Action extends string>(
   return table.transitions.find((transition) => transition.from === from && transition.to === to);
 }
 
-/** Whether the table knows a way from one state to the other. Staying is no move. */
+/** Whether the table has a transition between the two states. A state has no transition to itself. */
 export function canTransition<State extends string, Action extends string>(
   table: StateTable<State, Action>,
   from: State | null,
@@ -39,7 +38,6 @@ export function canTransition<State extends string, Action extends string>(
   return findTransition(table, from, to) !== undefined;
 }
 
-/** Whether an action may be taken in a state, and if not, why not. */
 export function actionDecision<State extends string, Action extends string>(
   table: StateTable<State, Action>,
   action: Action,

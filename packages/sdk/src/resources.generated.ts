@@ -8,38 +8,38 @@ import type { Output, Input, Item, StreamItem } from './types.ts';
 import type { InstanceWaiters, RentalWaiters, VolumeWaiters } from './wait.ts';
 
 export interface MeResource {
-  /** Who the caller is and what it may do. */
+  /** Read who you are and what you can do. */
   get(input?: Input<'getMe'>, options?: RequestOptions): ApiPromise<Output<'getMe'>>;
   /**
-   * What the person of this key is told by mail.
+   * Read your email notice preferences.
    *
-   * Of this person in this organisation. Live and test keys have preferences of their own: of what happens in test mode nothing is sent unless it was chosen.
+   * The preferences of this user in this organisation. Live and test mode have separate preferences; in test mode, notices are off unless enabled.
    */
   getNoticePreferences(input?: Input<'getNoticePreferences'>, options?: RequestOptions): ApiPromise<Output<'getNoticePreferences'>>;
-  /** Choose what the person of this key is told by mail. */
+  /** Choose your email notices. */
   updateNoticePreferences(input: Input<'updateNoticePreferences'>, options?: RequestOptions): ApiPromise<Output<'updateNoticePreferences'>>;
-  /** List the organisations that you belong to. */
+  /** List your organisations. */
   listOrganisations(input?: Input<'listMyOrganisations'>, options?: RequestOptions): PagePromise<Item<'listMyOrganisations'>, Output<'listMyOrganisations'>>;
-  /** List the invitations to your mailbox that are open. */
+  /** List open invitations to your email address. */
   listInvitations(input?: Input<'listMyInvitations'>, options?: RequestOptions): PagePromise<Item<'listMyInvitations'>, Output<'listMyInvitations'>>;
   /**
    * Accept an invitation.
    *
-   * Accepting twice answers the same. In an installation without mail it needs the secret of the link that the inviter was shown.
+   * Accepting twice returns the same result. If the installation sends no email, it needs the secret of the invitation link.
    */
   acceptInvitation(input: Input<'acceptInvitation'>, options?: RequestOptions): ApiPromise<Output<'acceptInvitation'>>;
   /**
    * Decline an invitation.
    *
-   * In an installation without mail it needs the secret of the link, as accepting does.
+   * If the installation sends no email, it needs the secret of the invitation link.
    */
   declineInvitation(input: Input<'declineInvitation'>, options?: RequestOptions): ApiPromise<Output<'declineInvitation'>>;
-  /** Where this person is signed in. */
+  /** List your sessions. */
   listSessions(input?: Input<'listMySessions'>, options?: RequestOptions): PagePromise<Item<'listMySessions'>, Output<'listMySessions'>>;
   /**
-   * Sign this person out somewhere.
+   * End one of your sessions.
    *
-   * It is refused everywhere within a second. Ending the session that asks signs it out.
+   * The session is refused everywhere within a second. You can also end the session of this request.
    */
   endSession(input: Input<'endMySession'>, options?: RequestOptions): ApiPromise<Output<'endMySession'>>;
 }
@@ -48,10 +48,10 @@ export interface OrganisationsResource {
   /**
    * Create an organisation and own it.
    *
-   * Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.
+   * If you send the same name twice within ten minutes, the second response returns the first organisation. A user can own at most ten.
    */
   create(input: Input<'createOrganisation'>, options?: RequestOptions): ApiPromise<Output<'createOrganisation'>>;
-  /** List the organisations the caller may act for. */
+  /** List the organisations that the caller can act for. */
   list(input?: Input<'listOrganisations'>, options?: RequestOptions): PagePromise<Item<'listOrganisations'>, Output<'listOrganisations'>>;
   /** Read an organisation. */
   get(input: Input<'getOrganisation'>, options?: RequestOptions): ApiPromise<Output<'getOrganisation'>>;
@@ -60,15 +60,15 @@ export interface OrganisationsResource {
 }
 
 export interface InvitationsResource {
-  /** List the invitations that nobody has answered. */
+  /** List open invitations. */
   list(input: Input<'listInvitations'>, options?: RequestOptions): PagePromise<Item<'listInvitations'>, Output<'listInvitations'>>;
   /**
    * Invite a person to the organisation.
    *
-   * Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. The role must not hold more than the inviter may give. In an installation without mail the answer has a link, shown once: give it to the person.
+   * Open for seven days. Inviting the same email address again renews the invitation with the new role. The role must not have more rights than the inviter. If the installation sends no email, the response has a link, shown only once: give it to the person.
    */
   create(input: Input<'inviteMember'>, options?: RequestOptions): ApiPromise<Output<'inviteMember'>>;
-  /** Take an invitation back. */
+  /** Withdraw an invitation. */
   cancel(input: Input<'cancelInvitation'>, options?: RequestOptions): ApiPromise<Output<'cancelInvitation'>>;
 }
 
@@ -78,10 +78,10 @@ export interface MembersResource {
   /**
    * Change the role of a member.
    *
-   * Nobody gives a role with more scopes than their own, and an organisation always keeps an owner: taking away the last one answers 409.
+   * You cannot give a role with more scopes than yours. Removing the last owner is refused with 409.
    */
   update(input: Input<'updateMember'>, options?: RequestOptions): ApiPromise<Output<'updateMember'>>;
-  /** Remove a member and revoke the keys that person made here. */
+  /** Remove a member and revoke the keys they created here. */
   remove(input: Input<'removeMember'>, options?: RequestOptions): ApiPromise<Output<'removeMember'>>;
 }
 
@@ -89,23 +89,23 @@ export interface KeysResource {
   /**
    * Create an API key.
    *
-   * The key is in the answer and nowhere else, ever after. Nobody creates a key stronger than itself.
+   * Only this response contains the key. A key cannot have more rights than its creator.
    */
   create(input: Input<'createApiKey'>, options?: RequestOptions): ApiPromise<Output<'createApiKey'>>;
   /** List API keys, newest first. */
   list(input?: Input<'listApiKeys'>, options?: RequestOptions): PagePromise<Item<'listApiKeys'>, Output<'listApiKeys'>>;
-  /** Read an API key, never its secret. */
+  /** Read an API key, without its secret. */
   get(input: Input<'getApiKey'>, options?: RequestOptions): ApiPromise<Output<'getApiKey'>>;
   /**
-   * Replace an API key by a new one with the same rights.
+   * Replace an API key with a new one with the same rights.
    *
-   * The replaced key keeps working for `overlapSeconds`, so that callers can be moved over.
+   * The replaced key keeps working for `overlapSeconds`, so that you can update callers.
    */
   rotate(input: Input<'rotateApiKey'>, options?: RequestOptions): ApiPromise<Output<'rotateApiKey'>>;
   /**
    * Revoke an API key.
    *
-   * Refused everywhere within a second. Revoking twice answers the same.
+   * The key is refused everywhere within a second. Revoking twice returns the same result.
    */
   revoke(input: Input<'revokeApiKey'>, options?: RequestOptions): ApiPromise<Output<'revokeApiKey'>>;
 }
@@ -114,15 +114,15 @@ export interface SshKeysResource {
   /**
    * Add an SSH public key.
    *
-   * OpenSSH, PEM and PuTTY (PPK) forms are read. A private key is refused and not kept; so is a weak or damaged key, with the reason.
+   * Accepts OpenSSH, PEM and PuTTY (PPK) formats. Private, weak or damaged keys are refused with the reason, and private keys are not stored.
    */
   create(input: Input<'createSshPublicKey'>, options?: RequestOptions): ApiPromise<Output<'createSshPublicKey'>>;
-  /** List the caller's SSH public keys. */
+  /** List your SSH public keys. */
   list(input?: Input<'listSshPublicKeys'>, options?: RequestOptions): PagePromise<Item<'listSshPublicKeys'>, Output<'listSshPublicKeys'>>;
   /**
    * Remove an SSH public key.
    *
-   * Machines that run already keep it; new ones no longer get it.
+   * Running machines keep it; new ones do not get it.
    */
   delete(input: Input<'deleteSshPublicKey'>, options?: RequestOptions): ApiPromise<Output<'deleteSshPublicKey'>>;
 }
@@ -133,12 +133,12 @@ export interface AuditLogResource {
 }
 
 export interface OperationsResource {
-  /** What became of a request, by its record. */
+  /** Read the result of a request by its record. */
   get(input: Input<'getOperation'>, options?: RequestOptions): ApiPromise<Output<'getOperation'>>;
   /**
-   * What became of a request, by its idempotency key.
+   * Find the result of a request by its idempotency key.
    *
-   * Nothing known of a key answers 404: the request never arrived, was refused, or is older than 30 days.
+   * An unknown key gets 404: the request never arrived, was refused, or is older than 30 days.
    */
   find(input: Input<'findOperation'>, options?: RequestOptions): ApiPromise<Output<'findOperation'>>;
 }
@@ -147,7 +147,7 @@ export interface EventsResource {
   /**
    * Read the event feed, oldest first.
    *
-   * Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat. With `after=latest` only what happens from now on: the page is empty and tells the present position in `nextAfter`; the stream sends that position first, as an `id` without data, so that nothing is skipped if it breaks before the first event.
+   * Returns a page. With `Accept: text/event-stream` the response stays open and sends every later event: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without gaps or repeats. `after=latest` skips past events: the page is empty and has the current position in `nextAfter`; the stream sends that position first, as an `id` without data, so that no event is skipped if it breaks before the first one.
    */
   list(input?: Input<'listEvents'>, options?: RequestOptions): PagePromise<Item<'listEvents'>, Output<'listEvents'>>;
   /** Read the event feed, oldest first, and go on with what happens next. */
@@ -158,21 +158,21 @@ export interface WebhooksResource {
   /**
    * Create a webhook.
    *
-   * Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the answer. A webhook made with a test key gets test events, one made with a live key gets live events.
+   * Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the response. A webhook created with a test key gets test events, one created with a live key gets live events.
    */
   create(input: Input<'createWebhook'>, options?: RequestOptions): ApiPromise<Output<'createWebhook'>>;
   /** List webhooks. */
   list(input?: Input<'listWebhooks'>, options?: RequestOptions): PagePromise<Item<'listWebhooks'>, Output<'listWebhooks'>>;
   /** Read a webhook. */
   get(input: Input<'getWebhook'>, options?: RequestOptions): ApiPromise<Output<'getWebhook'>>;
-  /** Change a webhook, switch it off or on again. */
+  /** Change, disable or enable a webhook. */
   update(input: Input<'updateWebhook'>, options?: RequestOptions): ApiPromise<Output<'updateWebhook'>>;
   /** Delete a webhook. */
   delete(input: Input<'deleteWebhook'>, options?: RequestOptions): ApiPromise<Output<'deleteWebhook'>>;
   /**
-   * Give a webhook a new signing secret.
+   * Rotate the signing secret of a webhook.
    *
-   * For `overlapSeconds` every delivery carries a signature by each of the two secrets.
+   * For `overlapSeconds`, every delivery has a signature of each of the two secrets.
    */
   rotateSecret(input: Input<'rotateWebhookSecret'>, options?: RequestOptions): ApiPromise<Output<'rotateWebhookSecret'>>;
   /** List deliveries and their attempts, newest first. */
@@ -180,35 +180,35 @@ export interface WebhooksResource {
   /** Send one delivery again. */
   replayDelivery(input: Input<'replayWebhookDelivery'>, options?: RequestOptions): ApiPromise<Output<'replayWebhookDelivery'>>;
   /**
-   * Send every event of a range again, in order.
+   * Send all events of a range again, in order.
    *
-   * Those that the webhook wants and the feed still keeps, whether they were sent before or not. Events about one thing are sent in order, one after the other.
+   * Sends the events in the feed that the webhook subscribes to, whether they were sent before or not. Events of one resource are sent in order, one after the other.
    */
   replay(input: Input<'replayWebhook'>, options?: RequestOptions): ApiPromise<Output<'replayWebhook'>>;
 }
 
 export interface InstallationResource {
-  /** What this installation offers to people who sign in. */
+  /** Read the sign-in options of this installation. */
   get(input?: Input<'getInstallation'>, options?: RequestOptions): ApiPromise<Output<'getInstallation'>>;
 }
 
 export interface CatalogResource {
   /**
-   * What can be rented and called now, without signing in.
+   * Read what can be rented and called now, without signing in.
    *
-   * Offers, terms, models and machines of the live mode at list prices. Served unless the operator has closed it; then 404.
+   * Offers, terms, models and machines of live mode at list prices. Responds with 404 if the operator has disabled it.
    */
   get(input?: Input<'getCatalog'>, options?: RequestOptions): ApiPromise<Output<'getCatalog'>>;
 }
 
 export interface OptionsResource {
-  /** What can be rented now, and for how much. */
+  /** List what can be rented now, with prices. */
   list(input?: Input<'listRentalOptions'>, options?: RequestOptions): PagePromise<Item<'listRentalOptions'>, Output<'listRentalOptions'>>;
-  /** The terms a rental can be reserved for. */
+  /** List the reserved terms on offer. */
   listReserve(input?: Input<'listReserveOptions'>, options?: RequestOptions): PagePromise<Item<'listReserveOptions'>, Output<'listReserveOptions'>>;
-  /** What a rental would cost and hold. */
+  /** Quote the cost and the hold of a rental. */
   quote(input: Input<'quoteRental'>, options?: RequestOptions): ApiPromise<Output<'quoteRental'>>;
-  /** Why a rental can or cannot be placed, and what could be had instead. */
+  /** Explain why a rental can or cannot be placed, with alternatives. */
   explain(input: Input<'explainPlacement'>, options?: RequestOptions): ApiPromise<Output<'explainPlacement'>>;
 }
 
@@ -217,69 +217,69 @@ export interface RentalsResource extends RentalWaiters {
   createVirtualMachine(input: Input<'createVirtualMachineRental'>, options?: RequestOptions): ApiPromise<Output<'createVirtualMachineRental'>>;
   /** Create a bare-metal rental. */
   createBareMetal(input: Input<'createBareMetalRental'>, options?: RequestOptions): ApiPromise<Output<'createBareMetalRental'>>;
-  /** List rentals of both types that have not ended, newest first. */
+  /** List live rentals of both types, newest first. */
   list(input?: Input<'listRentals'>, options?: RequestOptions): PagePromise<Item<'listRentals'>, Output<'listRentals'>>;
-  /** List virtual-machine rentals that have not ended. */
+  /** List live virtual-machine rentals. */
   listVirtualMachines(input?: Input<'listVirtualMachineRentals'>, options?: RequestOptions): PagePromise<Item<'listVirtualMachineRentals'>, Output<'listVirtualMachineRentals'>>;
   /**
    * List active bare-metal rentals.
    *
-   * Without a limit everything live is answered.
+   * Without a limit, all live rentals are listed.
    */
   listBareMetal(input?: Input<'listBareMetalRentals'>, options?: RequestOptions): PagePromise<Item<'listBareMetalRentals'>, Output<'listBareMetalRentals'>>;
   /**
-   * Rentals that have ended, newest first.
+   * List ended rentals, newest first.
    *
-   * `from` and `until` are about when they ended.
+   * `from` and `until` filter by end time.
    */
   listHistory(input?: Input<'listRentalHistory'>, options?: RequestOptions): PagePromise<Item<'listRentalHistory'>, Output<'listRentalHistory'>>;
   /** Read a rental of either type. */
   get(input: Input<'getRental'>, options?: RequestOptions): ApiPromise<Output<'getRental'>>;
   /**
-   * Change what may be changed about a rental.
+   * Change the settings of a rental.
    *
-   * What is left out stays as it is; `tags` are replaced whole.
+   * Omitted fields stay unchanged; `tags` are replaced as a whole.
    */
   update(input: Input<'updateRental'>, options?: RequestOptions): ApiPromise<Output<'updateRental'>>;
   /**
-   * Switch a stopped rental on.
+   * Start a stopped rental.
    *
-   * After a stop that released its GPUs it is placed anew, or stays off for want of capacity.
+   * After a stop that released its GPUs, it is placed again, or stays off if there is not enough capacity.
    */
   start(input: Input<'startRental'>, options?: RequestOptions): ApiPromise<Output<'startRental'>>;
-  /** Switch a rental off, keeping its disk. */
+  /** Stop a rental and keep its disk. */
   stop(input: Input<'stopRental'>, options?: RequestOptions): ApiPromise<Output<'stopRental'>>;
   /** Reboot a rental. */
   reboot(input: Input<'rebootRental'>, options?: RequestOptions): ApiPromise<Output<'rebootRental'>>;
-  /** Extend a reserved term from its old end, or a time to live. */
+  /** Extend a reserved term from its current end, or a TTL. */
   extend(input: Input<'extendRental'>, options?: RequestOptions): ApiPromise<Output<'extendRental'>>;
   /**
-   * End a virtual-machine rental; the answer is its receipt.
+   * Terminate a virtual-machine rental and get its receipt.
    *
-   * Billing stops at the accepted request. Terminating twice answers the same.
+   * Billing stops at the accepted request. Terminating twice returns the same result.
    */
   terminateVirtualMachine(input: Input<'terminateVirtualMachineRental'>, options?: RequestOptions): ApiPromise<Output<'terminateVirtualMachineRental'>>;
   /**
-   * End a bare-metal rental; the answer is its receipt.
+   * Terminate a bare-metal rental and get its receipt.
    *
-   * Billing stops at the accepted request. Terminating twice answers the same.
+   * Billing stops at the accepted request. Terminating twice returns the same result.
    */
   terminateBareMetal(input: Input<'terminateBareMetalRental'>, options?: RequestOptions): ApiPromise<Output<'terminateBareMetalRental'>>;
   /**
-   * What happened to a rental, oldest first.
+   * List the events of a rental, oldest first.
    *
-   * With `Accept: text/event-stream` it stays open and sends what happens next: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues where it was.
+   * With `Accept: text/event-stream` the response stays open and sends later events: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues where it stopped.
    */
   listEvents(input: Input<'listRentalEvents'>, options?: RequestOptions): PagePromise<Item<'listRentalEvents'>, Output<'listRentalEvents'>>;
-  /** Utilisation over time. */
+  /** Read the utilisation over time. */
   getMetrics(input: Input<'getRentalMetrics'>, options?: RequestOptions): ApiPromise<Output<'getRentalMetrics'>>;
-  /** The end of the serial console. */
+  /** Read the end of the serial console. */
   getConsole(input: Input<'getRentalConsole'>, options?: RequestOptions): ApiPromise<Output<'getRentalConsole'>>;
-  /** What a rental has cost, to the meter and the transfer. */
+  /** Read the cost of a rental, by meter and transfer. */
   getCost(input: Input<'getRentalCost'>, options?: RequestOptions): ApiPromise<Output<'getRentalCost'>>;
   /** Request a reservation for a large instance. */
   requestReservation(input: Input<'requestReservation'>, options?: RequestOptions): ApiPromise<Output<'requestReservation'>>;
-  /** What happened to a rental, oldest first, and go on with what happens next. */
+  /** List the events of a rental, oldest first, and go on with what happens next. */
   streamEvents(input: Input<'listRentalEvents'>, options?: RequestOptions): StreamPromise<StreamItem<'listRentalEvents'>>;
 }
 
@@ -289,27 +289,27 @@ export interface VolumesResource extends VolumeWaiters {
   /**
    * List storage volumes.
    *
-   * Without a limit everything live is answered.
+   * Without a limit, all live volumes are listed.
    */
   list(input?: Input<'listStorageVolumes'>, options?: RequestOptions): PagePromise<Item<'listStorageVolumes'>, Output<'listStorageVolumes'>>;
   /**
    * Read a volume.
    *
-   * Also one that was deleted, for as long as its data is kept.
+   * Also works for a deleted volume while its data is kept.
    */
   get(input: Input<'getStorageVolume'>, options?: RequestOptions): ApiPromise<Output<'getStorageVolume'>>;
   /**
-   * What a volume of a size costs.
+   * Quote the price of a volume.
    *
-   * As the price book stands now. Nothing is reserved by asking.
+   * At current prices. It reserves nothing.
    */
   quote(input: Input<'quoteStorageVolume'>, options?: RequestOptions): ApiPromise<Output<'quoteStorageVolume'>>;
-  /** Relabel a volume or let it grow. */
+  /** Change the label of a volume or grow it. */
   update(input: Input<'updateStorageVolume'>, options?: RequestOptions): ApiPromise<Output<'updateStorageVolume'>>;
   /**
-   * Delete a volume; its data is kept for the retention window.
+   * Delete a volume; its data is kept for the retention period.
    *
-   * Deleting twice answers the same. A volume that is attached answers 409.
+   * Deleting twice returns the same result. Deleting an attached volume is refused with 409.
    */
   delete(input: Input<'deleteStorageVolume'>, options?: RequestOptions): ApiPromise<Output<'deleteStorageVolume'>>;
   /** Attach a storage volume to bare-metal rentals. */
@@ -323,9 +323,9 @@ export interface VolumesResource extends VolumeWaiters {
   /** Delete a snapshot. */
   deleteSnapshot(input: Input<'deleteStorageVolumeSnapshot'>, options?: RequestOptions): ApiPromise<Output<'deleteStorageVolumeSnapshot'>>;
   /**
-   * Restore a snapshot into a new volume, or into its own volume while nothing is attached.
+   * Restore a snapshot into a new volume, or into its own volume if it is not attached.
    *
-   * Into a new volume: it is made on the storage node of the snapshot, is `inactive` until it holds what the snapshot holds, and costs like any other volume from when it is `active`. Into the same volume: everything written since the snapshot is lost; the volume is `inactive` meanwhile, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.
+   * Into a new volume: it is created on the storage node of the snapshot, is `inactive` until it has the content of the snapshot, and is billed like any other volume once it is `active`. Into the same volume: everything written since the snapshot is lost. The volume is `inactive` during the restore, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.
    */
   restoreSnapshot(input: Input<'restoreStorageVolumeSnapshot'>, options?: RequestOptions): ApiPromise<Output<'restoreStorageVolumeSnapshot'>>;
 }
@@ -340,11 +340,11 @@ export interface MarketplaceInstancesResource extends InstanceWaiters {
   /**
    * List marketplace instances that have ended.
    *
-   * The last to end first, 1000 at a time unless fewer are asked for.
+   * Last ended first, at most 1000 per page.
    */
   listHistory(input?: Input<'listMarketplaceInstanceHistory'>, options?: RequestOptions): PagePromise<Item<'listMarketplaceInstanceHistory'>, Output<'listMarketplaceInstanceHistory'>>;
   /**
-   * One marketplace instance: how it came up, what it costs and has cost.
+   * Read one marketplace instance with its steps and cost.
    *
    * Also after it has ended.
    */
@@ -352,7 +352,7 @@ export interface MarketplaceInstancesResource extends InstanceWaiters {
   /**
    * Terminate a marketplace instance.
    *
-   * Terminating again answers success again.
+   * Terminating again returns success.
    */
   terminate(input: Input<'terminateMarketplaceInstance'>, options?: RequestOptions): ApiPromise<Output<'terminateMarketplaceInstance'>>;
 }
@@ -361,27 +361,27 @@ export interface MarketplaceResource {
   /**
    * List all available machines.
    *
-   * Without a limit the whole list is answered, compressed for those who take gzip. Unknown filters are named in `X-Ignored-Filters`. Machines in mock-region, where test keys work, are shown only to those who filter by that region.
+   * Without a limit, the response has the whole list, compressed if the client accepts gzip. Unknown filters are named in `X-Ignored-Filters`. Machines in mock-region, which test keys use, are listed only if you filter by that region.
    */
   list(input?: Input<'listMarketplaceMachines'>, options?: RequestOptions): PagePromise<Item<'listMarketplaceMachines'>, Output<'listMarketplaceMachines'>>;
   readonly instances: MarketplaceInstancesResource;
 }
 
 export interface BalanceResource {
-  /** The balance, what is held of it and how long it lasts. */
+  /** Read the balance, its holds and the runway. */
   get(input?: Input<'getBalance'>, options?: RequestOptions): ApiPromise<Output<'getBalance'>>;
-  /** The current balance. */
+  /** Read the current balance. */
   getCredits(input?: Input<'getCurrentBalance'>, options?: RequestOptions): ApiPromise<Output<'getCurrentBalance'>>;
   /**
-   * The deposits of the organisation, newest first.
+   * List the deposits of the organisation, newest first.
    *
-   * Payments and grants, the newest 1000 of them; `GET /v2/customer/ledger` lists all of them.
+   * The newest 1000 payments and grants; `GET /v2/customer/ledger` lists all of them.
    */
   listPurchases(input?: Input<'listPurchaseHistory'>, options?: RequestOptions): PagePromise<Item<'listPurchaseHistory'>, Output<'listPurchaseHistory'>>;
 }
 
 export interface LedgerResource {
-  /** Every change of the balance with its cause, newest first. */
+  /** List all changes of the balance with their causes, newest first. */
   list(input?: Input<'listLedgerEntries'>, options?: RequestOptions): PagePromise<Item<'listLedgerEntries'>, Output<'listLedgerEntries'>>;
 }
 
@@ -389,46 +389,46 @@ export interface InvoicesResource {
   /**
    * List invoices, newest first.
    *
-   * One for each calendar month (UTC) in which something was charged or given back, made some hours after its end. Test keys have none: test mode is free.
+   * One per calendar month (UTC) with charges or refunds, issued some hours after its end. Test mode is free and has no invoices.
    */
   list(input?: Input<'listInvoices'>, options?: RequestOptions): PagePromise<Item<'listInvoices'>, Output<'listInvoices'>>;
   /** Read an invoice with its lines. */
   get(input: Input<'getInvoice'>, options?: RequestOptions): ApiPromise<Output<'getInvoice'>>;
-  /** An invoice as a PDF file. */
+  /** Download an invoice as a PDF file. */
   getPdf(input: Input<'getInvoicePdf'>, options?: RequestOptions): ApiPromise<Output<'getInvoicePdf'>>;
 }
 
 export interface UsageResource {
   /**
-   * What was used and what it cost, summed up.
+   * Read usage and cost, grouped.
    *
-   * Days are days in UTC and come newest first; the other groups come in the order of their names. Without `from`, the 31 days before `until` are summed up, and never more than 366 days.
+   * Days are in UTC and listed newest first; other groups are listed by name. Without `from`, the period is the 31 days before `until`. A period is at most 366 days.
    */
   list(input?: Input<'getUsage'>, options?: RequestOptions): PagePromise<Item<'getUsage'>, Output<'getUsage'>>;
-  /** How one inference request ran and what it cost. */
+  /** Read the usage and cost of one inference request. */
   getRequest(input: Input<'getRequestUsage'>, options?: RequestOptions): ApiPromise<Output<'getRequestUsage'>>;
   /**
-   * What inference requests cost, in nano-USD.
+   * Read the cost of inference requests, in nano-USD.
    *
-   * Ids come from the `X-Inference-Request-Id` header. Unknown, foreign and still running ids are left out.
+   * Ids come from the `X-Inference-Request-Id` header. Unknown ids, ids of other organisations and ids of running requests are omitted.
    */
   getRequestCosts(input: Input<'getRequestCost'>, options?: RequestOptions): ApiPromise<Output<'getRequestCost'>>;
   /**
-   * The requests that one ledger line of inference sums.
+   * List the requests of one inference batch.
    *
-   * A ledger line of inference has the cause `inference` and the id of a batch. The costs of the requests of that batch sum to the amount of the line. Oldest first.
+   * A ledger line of inference has the cause `inference` and the id of a batch. The costs of the requests in the batch add up to the amount of the line. Oldest first.
    */
   listBatchRequests(input: Input<'listBatchRequests'>, options?: RequestOptions): PagePromise<Item<'listBatchRequests'>, Output<'listBatchRequests'>>;
   /**
-   * Every cost as CSV, in the columns of FOCUS 1.2.
+   * Export all costs as CSV, in the columns of FOCUS 1.2.
    *
-   * One row for each day (UTC), thing, unit and API key, oldest first; `BilledCost` comes to what the ledger charged less what was given back, to the nano-USD. Without `from`, the month of `until` so far; at most 366 days. An answer that breaks off is not complete: its connection ends without the last chunk.
+   * One row per day (UTC), resource, unit and API key, oldest first. `BilledCost` adds up to the charges of the ledger less refunds, to the nano-USD. Without `from`, the month of `until` so far; at most 366 days. A response without its last chunk is incomplete.
    */
   exportCosts(input?: Input<'exportCosts'>, options?: RequestOptions): ApiPromise<Output<'exportCosts'>>;
 }
 
 export interface LimitsResource {
-  /** Rate limits and quotas of the organisation, and how much of each is used. */
+  /** Read the rate limits and quotas of the organisation and their use. */
   get(input?: Input<'getLimits'>, options?: RequestOptions): ApiPromise<Output<'getLimits'>>;
 }
 
@@ -436,7 +436,7 @@ export interface BudgetsResource {
   /**
    * Create a budget.
    *
-   * An organisation has at most 50 budgets, and with the limits of its keys they come to at most 100000000 USD. Periods are those of UTC: whole hours, days, weeks from Monday and months.
+   * An organisation has at most 50 budgets. The total of all budgets and key limits is at most 100000000 USD. Periods are in UTC: whole hours, days, weeks from Monday and months.
    */
   create(input: Input<'createBudget'>, options?: RequestOptions): ApiPromise<Output<'createBudget'>>;
   /** List budgets. */
@@ -449,9 +449,9 @@ export interface BudgetsResource {
 
 export interface TopUpsResource {
   /**
-   * Start a top-up and get the page to pay on.
+   * Start a top-up and get its payment page.
    *
-   * The balance changes when the payment is confirmed, which `balance.topped_up` announces; coming back to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.
+   * The balance changes when the payment is confirmed and `balance.topped_up` is sent; a visit to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.
    */
   create(input: Input<'createTopUp'>, options?: RequestOptions): ApiPromise<Output<'createTopUp'>>;
   /** List top-ups, newest first. */
@@ -461,12 +461,12 @@ export interface TopUpsResource {
 }
 
 export interface ModelsResource {
-  /** List the models that can be called. */
+  /** List the models that you can call. */
   list(input?: Input<'listModels'>, options?: RequestOptions): PagePromise<Item<'listModels'>, Output<'listModels'>>;
   /**
-   * The price of a model.
+   * Read the price of a model.
    *
-   * A slash in the name is sent percent-encoded.
+   * Percent-encode a slash in the name.
    */
   getPrice(input: Input<'getModelPrice'>, options?: RequestOptions): ApiPromise<Output<'getModelPrice'>>;
 }
@@ -475,13 +475,13 @@ export interface ChatResource {
   /**
    * Complete a chat.
    *
-   * With `stream: true` the answer is a stream of chunks that ends with `data: [DONE]`.
+   * With `stream: true` the response is a stream of chunks that ends with `data: [DONE]`.
    */
   create(input: Input<'createChatCompletion'> & { readonly stream: true }, options?: RequestOptions): StreamPromise<StreamItem<'createChatCompletion'>>;
   /**
    * Complete a chat.
    *
-   * With `stream: true` the answer is a stream of chunks that ends with `data: [DONE]`.
+   * With `stream: true` the response is a stream of chunks that ends with `data: [DONE]`.
    */
   create(input: Input<'createChatCompletion'> & { readonly stream?: false | null | undefined }, options?: RequestOptions): ApiPromise<Output<'createChatCompletion'>>;
 }
@@ -501,30 +501,30 @@ export interface ImagesResource {
 }
 
 export interface AudioResource {
-  /** Speak a text. */
+  /** Convert text to speech. */
   createSpeech(input: Input<'createSpeech'>, options?: RequestOptions): ApiPromise<Output<'createSpeech'>>;
   /** Generate speech. */
   generate(input: Input<'generateAudio'>, options?: RequestOptions): ApiPromise<Output<'generateAudio'>>;
 }
 
 export interface DocumentsResource {
-  /** The machine-readable description of the v2 interface. */
+  /** Read the OpenAPI document of v2. */
   getOpenapi(input?: Input<'getOpenapi'>, options?: RequestOptions): ApiPromise<Output<'getOpenapi'>>;
   /**
-   * One of the OpenAPI documents, without a key.
+   * Read one of the OpenAPI documents without a key.
    *
-   * Served only where the operator has switched it on; elsewhere 404.
+   * Responds with 404 unless the operator has enabled it.
    */
   get(input: Input<'getOpenDocument'>, options?: RequestOptions): ApiPromise<Output<'getOpenDocument'>>;
 }
 
 export interface SupplierMachinesResource {
-  /** List own machines. */
+  /** List your machines. */
   list(input?: Input<'supplierListMachines'>, options?: RequestOptions): PagePromise<Item<'supplierListMachines'>, Output<'supplierListMachines'>>;
   /** Read a machine. */
   get(input: Input<'supplierGetMachine'>, options?: RequestOptions): ApiPromise<Output<'supplierGetMachine'>>;
   /**
-   * What became of a machine, and what went wrong on it.
+   * List the transitions and faults of a machine.
    *
    * The newest 100, newest first.
    */
@@ -532,38 +532,38 @@ export interface SupplierMachinesResource {
   /**
    * Price, list or unlist a machine.
    *
-   * What is rented keeps its frozen price.
+   * Existing rentals keep their frozen price.
    */
   update(input: Input<'supplierUpdateMachine'>, options?: RequestOptions): ApiPromise<Output<'supplierUpdateMachine'>>;
-  /** Take no new rentals on a machine. */
+  /** Drain a machine: it accepts no new rentals. */
   drain(input: Input<'supplierDrainMachine'>, options?: RequestOptions): ApiPromise<Output<'supplierDrainMachine'>>;
-  /** Put a machine back into use that was drained by its supplier. */
+  /** Return a machine to service that its supplier drained. */
   resume(input: Input<'supplierResumeMachine'>, options?: RequestOptions): ApiPromise<Output<'supplierResumeMachine'>>;
   /** Withdraw an empty machine. */
   withdraw(input: Input<'supplierWithdrawMachine'>, options?: RequestOptions): ApiPromise<Output<'supplierWithdrawMachine'>>;
 }
 
 export interface SupplierJoinTokensResource {
-  /** Make a token with which machines join. */
+  /** Create a join token for machines. */
   create(input: Input<'supplierCreateJoinToken'>, options?: RequestOptions): ApiPromise<Output<'supplierCreateJoinToken'>>;
-  /** List join tokens, never the tokens themselves. */
+  /** List join tokens, without their secrets. */
   list(input?: Input<'supplierListJoinTokens'>, options?: RequestOptions): PagePromise<Item<'supplierListJoinTokens'>, Output<'supplierListJoinTokens'>>;
-  /** Revoke a join token; machines that joined stay. */
+  /** Revoke a join token; machines that joined with it stay. */
   revoke(input: Input<'supplierRevokeJoinToken'>, options?: RequestOptions): ApiPromise<Output<'supplierRevokeJoinToken'>>;
 }
 
 export interface SupplierEnrolmentsResource {
-  /** How machines that asked to join stand, newest first. */
+  /** List enrolments, newest first. */
   list(input?: Input<'supplierListEnrolments'>, options?: RequestOptions): PagePromise<Item<'supplierListEnrolments'>, Output<'supplierListEnrolments'>>;
-  /** How one machine that asked to join stands. */
+  /** Read an enrolment. */
   get(input: Input<'supplierGetEnrolment'>, options?: RequestOptions): ApiPromise<Output<'supplierGetEnrolment'>>;
 }
 
 export interface SupplierEarningsResource {
   /**
-   * What the machines earned.
+   * Read the earnings of your machines.
    *
-   * Since the beginning of the month (UTC) unless a period is said; no period is longer than 366 days.
+   * Default: since the start of the month (UTC). A period is at most 366 days.
    */
   get(input?: Input<'supplierGetEarnings'>, options?: RequestOptions): ApiPromise<Output<'supplierGetEarnings'>>;
 }
@@ -574,7 +574,7 @@ export interface SupplierStatementsResource {
   /**
    * Read a statement with its lines.
    *
-   * What was posted in a month (UTC), by machine. Time of its last minutes may be in the next.
+   * The amounts posted in a month (UTC), by machine. Its last minutes may be in the next statement.
    */
   get(input: Input<'supplierGetStatement'>, options?: RequestOptions): ApiPromise<Output<'supplierGetStatement'>>;
 }
@@ -583,9 +583,9 @@ export interface SupplierPayoutsResource {
   /** List payouts, newest first. */
   list(input?: Input<'supplierListPayouts'>, options?: RequestOptions): PagePromise<Item<'supplierListPayouts'>, Output<'supplierListPayouts'>>;
   /**
-   * Ask for a payout.
+   * Request a payout.
    *
-   * It is set aside until the operator has paid or rejected it. More than is payable answers 409.
+   * The amount is set aside until the operator has paid or rejected it. A request above the payable amount is refused with 409.
    */
   request(input: Input<'supplierRequestPayout'>, options?: RequestOptions): ApiPromise<Output<'supplierRequestPayout'>>;
 }
@@ -593,7 +593,7 @@ export interface SupplierPayoutsResource {
 export interface SupplierResource {
   /** Apply to be a supplier. */
   apply(input: Input<'supplierApply'>, options?: RequestOptions): ApiPromise<Output<'supplierApply'>>;
-  /** How the application or account stands. */
+  /** Read the status of the application or account. */
   getAccount(input?: Input<'supplierGetAccount'>, options?: RequestOptions): ApiPromise<Output<'supplierGetAccount'>>;
   readonly machines: SupplierMachinesResource;
   readonly joinTokens: SupplierJoinTokensResource;
@@ -604,26 +604,26 @@ export interface SupplierResource {
 }
 
 export interface AdminOrganisationsResource {
-  /** List every organisation. */
+  /** List all organisations. */
   list(input?: Input<'adminListOrganisations'>, options?: RequestOptions): PagePromise<Item<'adminListOrganisations'>, Output<'adminListOrganisations'>>;
   /**
    * Create an organisation with its first owner.
    *
-   * A person with that email address becomes the owner; one who is not known yet is created.
+   * The user with this email address becomes the owner; if there is none, one is created.
    */
   create(input: Input<'adminCreateOrganisation'>, options?: RequestOptions): ApiPromise<Output<'adminCreateOrganisation'>>;
   /** Read any organisation. */
   get(input: Input<'adminGetOrganisation'>, options?: RequestOptions): ApiPromise<Output<'adminGetOrganisation'>>;
-  /** List the people in any organisation. */
+  /** List the members of any organisation. */
   listMembers(input: Input<'adminListMembers'>, options?: RequestOptions): PagePromise<Item<'adminListMembers'>, Output<'adminListMembers'>>;
-  /** Put a person into an organisation. */
+  /** Add a user to an organisation. */
   addMember(input: Input<'adminAddMember'>, options?: RequestOptions): ApiPromise<Output<'adminAddMember'>>;
   /** Read the balance of any organisation. */
   getBalance(input: Input<'adminGetBalance'>, options?: RequestOptions): ApiPromise<Output<'adminGetBalance'>>;
   /**
    * Suspend an organisation: its keys are refused within a second.
    *
-   * Suspending twice answers the same. `runningWork: stop` ends its rentals and instances, within seconds and without any rest of a term being owed; volumes are kept. What `keep` left running is ended by suspending again with `stop`.
+   * Suspending twice returns the same result. `runningWork: stop` terminates its rentals and instances within seconds, without charging the rest of a term; volumes are kept. To terminate what `keep` left running, suspend again with `stop`.
    */
   suspend(input: Input<'adminSuspendOrganisation'>, options?: RequestOptions): ApiPromise<Output<'adminSuspendOrganisation'>>;
   /** Lift the suspension of an organisation. */
@@ -631,87 +631,87 @@ export interface AdminOrganisationsResource {
   /**
    * Give an organisation credit.
    *
-   * At most 10000000 USD at once.
+   * At most 10000000 USD per request.
    */
   grant(input: Input<'adminGrant'>, options?: RequestOptions): ApiPromise<Output<'adminGrant'>>;
   /**
    * Correct a balance, up or down.
    *
-   * A correction never takes a balance below its floor: 402. At most 10000000 USD at once.
+   * An adjustment that would take the balance below its floor is refused with 402. At most 10000000 USD per request.
    */
   adjust(input: Input<'adminAdjust'>, options?: RequestOptions): ApiPromise<Output<'adminAdjust'>>;
   /**
-   * Give back part or all of a charge.
+   * Refund part or all of a charge.
    *
-   * The refunds of a charge together never exceed it: 409.
+   * Refunds of a charge that exceed it in total are refused with 409.
    */
   refund(input: Input<'adminRefund'>, options?: RequestOptions): ApiPromise<Output<'adminRefund'>>;
   /**
-   * Say how far below zero a balance may go.
+   * Set how far below zero a balance can go.
    *
-   * An overdraft that is in use cannot be taken away: 409. At most 10000000 USD.
+   * Removing an overdraft that is in use is refused with 409. At most 10000000 USD.
    */
   setOverdraft(input: Input<'adminSetOverdraft'>, options?: RequestOptions): ApiPromise<Output<'adminSetOverdraft'>>;
-  /** Admit new work again after a disputed payment was settled. */
+  /** Allow new work again after a disputed payment was settled. */
   unfreeze(input: Input<'adminUnfreeze'>, options?: RequestOptions): ApiPromise<Output<'adminUnfreeze'>>;
 }
 
 export interface AdminEntitlementsResource {
-  /** List the discounts an organisation is entitled to. */
+  /** List the discounts of an organisation. */
   list(input: Input<'adminListEntitlements'>, options?: RequestOptions): PagePromise<Item<'adminListEntitlements'>, Output<'adminListEntitlements'>>;
   /** Entitle an organisation to a discount. */
   create(input: Input<'adminCreateEntitlement'>, options?: RequestOptions): ApiPromise<Output<'adminCreateEntitlement'>>;
-  /** Withdraw an entitlement; what runs keeps its frozen price. */
+  /** Withdraw an entitlement; running resources keep their frozen price. */
   revoke(input: Input<'adminRevokeEntitlement'>, options?: RequestOptions): ApiPromise<Output<'adminRevokeEntitlement'>>;
 }
 
 export interface AdminAuditLogResource {
-  /** Read the audit log of every organisation, newest first. */
+  /** Read the audit log of all organisations, newest first. */
   list(input?: Input<'adminListAuditLog'>, options?: RequestOptions): PagePromise<Item<'adminListAuditLog'>, Output<'adminListAuditLog'>>;
 }
 
 export interface AdminAuditReportsResource {
   /**
-   * Audits of the books that were made, newest first.
+   * List ledger audits, newest first.
    *
    * Kept for 90 days.
    */
   list(input?: Input<'adminListAuditReports'>, options?: RequestOptions): PagePromise<Item<'adminListAuditReports'>, Output<'adminListAuditReports'>>;
-  /** What one audit looked at and found. */
+  /** Read one audit with its findings. */
   get(input: Input<'adminGetAuditReport'>, options?: RequestOptions): ApiPromise<Output<'adminGetAuditReport'>>;
 }
 
 export interface AdminTransfersResource {
-  /** List transfers of every organisation, newest first. */
+  /** List transfers of all organisations, newest first. */
   list(input?: Input<'adminListTransfers'>, options?: RequestOptions): PagePromise<Item<'adminListTransfers'>, Output<'adminListTransfers'>>;
-  /** Undo a transfer by its exact opposite. */
+  /** Reverse a transfer with its exact opposite. */
   reverse(input: Input<'adminReverse'>, options?: RequestOptions): ApiPromise<Output<'adminReverse'>>;
 }
 
 export interface AdminPricesResource {
-  /** List the price book, newest first. */
+  /** List the prices, newest first. */
   list(input?: Input<'adminListPrices'>, options?: RequestOptions): PagePromise<Item<'adminListPrices'>, Output<'adminListPrices'>>;
   /**
-   * Set a price from a moment on.
+   * Set a price from a given time.
    *
-   * The price book only grows: what runs keeps the price frozen when it began.
+   * The price list only grows: running resources keep the price frozen at their start.
    */
   create(input: Input<'adminCreatePrice'>, options?: RequestOptions): ApiPromise<Output<'adminCreatePrice'>>;
   /**
-   * End a price, so that nothing new is sold by it.
+   * End a price, so that nothing new is sold at it.
    *
-   * The price that it covered counts again: an older one for the same subject, or one that is less specific.
+   * The price that it replaced applies again: an older price for the same subject, or a less specific one.
    */
   end(input: Input<'adminEndPrice'>, options?: RequestOptions): ApiPromise<Output<'adminEndPrice'>>;
 }
 
 export interface AdminReserveOptionsResource {
-  /** List the reserve options on offer. */
+  /** List the available reserve options. */
   list(input?: Input<'adminListReserveOptions'>, options?: RequestOptions): PagePromise<Item<'adminListReserveOptions'>, Output<'adminListReserveOptions'>>;
   /**
    * Offer a reserved term.
    *
-   * It replaces the option on offer for the same machine type, GPU type, region and term.
+   * It replaces the existing option for the same machine type, GPU type, region and term.
    */
   create(input: Input<'adminCreateReserveOption'>, options?: RequestOptions): ApiPromise<Output<'adminCreateReserveOption'>>;
 }
@@ -720,9 +720,9 @@ export interface AdminProvidersResource {
   /** List the configured providers and their regions. */
   list(input?: Input<'adminListProviders'>, options?: RequestOptions): PagePromise<Item<'adminListProviders'>, Output<'adminListProviders'>>;
   /**
-   * Switch a provider or some of its regions on or off.
+   * Enable or disable a provider or some of its regions.
    *
-   * Switching off stops new rentals only.
+   * Disabling stops new rentals only.
    */
   update(input: Input<'adminUpdateProvider'>, options?: RequestOptions): ApiPromise<Output<'adminUpdateProvider'>>;
 }
@@ -731,7 +731,7 @@ export interface AdminClustersResource {
   /**
    * List clusters.
    *
-   * Removed ones are listed only when asked for by their status.
+   * Removed clusters are listed only if you filter by their status.
    */
   list(input?: Input<'adminListClusters'>, options?: RequestOptions): PagePromise<Item<'adminListClusters'>, Output<'adminListClusters'>>;
   /**
@@ -740,7 +740,7 @@ export interface AdminClustersResource {
    * Its nodes and GPUs are read from the engine as soon as a worker reaches it.
    */
   create(input: Input<'adminCreateCluster'>, options?: RequestOptions): ApiPromise<Output<'adminCreateCluster'>>;
-  /** Forget a cluster on which nothing runs any more. */
+  /** Remove a cluster without running work. */
   remove(input: Input<'adminRemoveCluster'>, options?: RequestOptions): ApiPromise<Output<'adminRemoveCluster'>>;
 }
 
@@ -748,35 +748,35 @@ export interface AdminNodesResource {
   /**
    * List nodes with their GPUs.
    *
-   * Removed ones are listed only when asked for by their status.
+   * Removed nodes are listed only if you filter by their status.
    */
   list(input?: Input<'adminListNodes'>, options?: RequestOptions): PagePromise<Item<'adminListNodes'>, Output<'adminListNodes'>>;
   /** Read a node. */
   get(input: Input<'adminGetNode'>, options?: RequestOptions): ApiPromise<Output<'adminGetNode'>>;
-  /** Place nothing new on a node; what runs stays. */
+  /** Drain a node: running work continues, new work is placed elsewhere. */
   drain(input: Input<'adminDrainNode'>, options?: RequestOptions): ApiPromise<Output<'adminDrainNode'>>;
-  /** Put a drained or quarantined node back into use. */
+  /** Return a drained or quarantined node to service. */
   resume(input: Input<'adminResumeNode'>, options?: RequestOptions): ApiPromise<Output<'adminResumeNode'>>;
-  /** Take a node out of use until somebody has looked at it. */
+  /** Quarantine a node until an operator has checked it. */
   quarantine(input: Input<'adminQuarantineNode'>, options?: RequestOptions): ApiPromise<Output<'adminQuarantineNode'>>;
   /**
    * Remove an empty node from the fleet.
    *
-   * Drain it first. Its name is free for a new node once the engine has stopped listing it.
+   * Drain it first. Its name is free for a new node when the engine no longer lists the old one.
    */
   remove(input: Input<'adminRemoveNode'>, options?: RequestOptions): ApiPromise<Output<'adminRemoveNode'>>;
   /**
-   * Remove a node whose host never returns, and end what is on it.
+   * Write off a node whose host never returns, with everything on it.
    *
-   * Refused with `HOST_ANSWERS` while its host answers. Every machine on the node is written off, then the node is removed. The node stays quarantined while a rental that also has machines on other hosts holds its GPUs: repeat the call when those machines are gone.
+   * Refused with `HOST_ANSWERS` while its host responds. Every machine on the node is written off, then the node is removed. The node stays quarantined while a rental with machines on other hosts uses its GPUs: repeat the request when those machines are removed.
    */
   writeOff(input: Input<'adminWriteOffNode'>, options?: RequestOptions): ApiPromise<Output<'adminWriteOffNode'>>;
-  /** List what happened to a node, newest first. */
+  /** List the transitions of a node, newest first. */
   listTransitions(input: Input<'adminListNodeTransitions'>, options?: RequestOptions): PagePromise<Item<'adminListNodeTransitions'>, Output<'adminListNodeTransitions'>>;
   /**
-   * Take a single GPU out of use, or put it back.
+   * Take a single GPU out of service, or return it.
    *
-   * Whoever rents it keeps it; it is not sold again until it is put back.
+   * A tenant who rents the GPU keeps it; it is not rented again until it returns to service.
    */
   markGpu(input: Input<'adminMarkGpu'>, options?: RequestOptions): ApiPromise<Output<'adminMarkGpu'>>;
 }
@@ -785,12 +785,12 @@ export interface AdminMaintenanceWindowsResource {
   /** List maintenance windows, newest first. */
   list(input?: Input<'adminListMaintenanceWindows'>, options?: RequestOptions): PagePromise<Item<'adminListMaintenanceWindows'>, Output<'adminListMaintenanceWindows'>>;
   /**
-   * Announce maintenance; the time a machine is away is not billed.
+   * Announce maintenance; the time a machine is unavailable is not billed.
    *
-   * The organisations that have something on the nodes are told at once, and again when it begins and ends. The nodes take nothing new from `drainBeforeSeconds` before the start until the end, and are then put back into use, unless somebody drained or quarantined them meanwhile.
+   * Organisations with resources on the nodes are notified at once, and again when the window starts and ends. The nodes accept no new work from `drainBeforeSeconds` before the start until the end. They then return to service, unless they were drained or quarantined in the meantime.
    */
   create(input: Input<'adminCreateMaintenanceWindow'>, options?: RequestOptions): ApiPromise<Output<'adminCreateMaintenanceWindow'>>;
-  /** Call off announced maintenance, or end it early. */
+  /** Cancel announced maintenance, or end it early. */
   cancel(input: Input<'adminCancelMaintenanceWindow'>, options?: RequestOptions): ApiPromise<Output<'adminCancelMaintenanceWindow'>>;
 }
 
@@ -801,41 +801,41 @@ export interface AdminReservationRequestsResource {
 
 export interface AdminRentalsResource {
   /**
-   * List rentals and instances of every organisation, newest first.
+   * List rentals and instances of all organisations, newest first.
    *
-   * Ended ones are listed only when asked for by their status.
+   * Ended rentals are listed only if you filter by their status.
    */
   list(input?: Input<'adminListRentals'>, options?: RequestOptions): PagePromise<Item<'adminListRentals'>, Output<'adminListRentals'>>;
   /** Hand over a private cloud under contract; it is never metered by GPU. */
   createPrivateCloud(input: Input<'adminCreatePrivateCloudRental'>, options?: RequestOptions): ApiPromise<Output<'adminCreatePrivateCloudRental'>>;
-  /** End any rental. */
+  /** Terminate any rental. */
   terminate(input: Input<'adminTerminateRental'>, options?: RequestOptions): ApiPromise<Output<'adminTerminateRental'>>;
   /**
-   * End a rental whose host never returns.
+   * Write off a rental whose host never returns.
    *
-   * Refused with `HOST_ANSWERS` while the host of each of its machines answers. The machines and their data are declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are removed as orphans before the node can be resumed. Repeating the call changes nothing.
+   * Refused with `HOST_ANSWERS` while the hosts of all its machines respond. The machines and their data are declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are removed as orphans before the node can be resumed. The request is idempotent.
    */
   writeOff(input: Input<'adminWriteOffRental'>, options?: RequestOptions): ApiPromise<Output<'adminWriteOffRental'>>;
 }
 
 export interface AdminVolumesResource {
   /**
-   * End a volume whose storage node never returns.
+   * Write off a volume whose storage node never returns.
    *
-   * Refused with `HOST_ANSWERS` while its storage node answers. The data and snapshots are declared lost without retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes what it still has of the volume as soon as a worker has reached it.
+   * Refused with `HOST_ANSWERS` while its storage node responds. The data and snapshots are declared lost without retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes its copy of the volume when a worker reaches it.
    */
   writeOff(input: Input<'adminWriteOffVolume'>, options?: RequestOptions): ApiPromise<Output<'adminWriteOffVolume'>>;
 }
 
 export interface AdminModelsResource {
-  /** List every model of the catalog, also those switched off. */
+  /** List all models of the catalog, including disabled ones. */
   list(input?: Input<'adminListModels'>, options?: RequestOptions): PagePromise<Item<'adminListModels'>, Output<'adminListModels'>>;
   /** Add a model to the catalog. */
   create(input: Input<'adminCreateModel'>, options?: RequestOptions): ApiPromise<Output<'adminCreateModel'>>;
   /**
-   * Change a model, switch it off or on.
+   * Change, disable or enable a model.
    *
-   * A slash in the name is sent percent-encoded.
+   * Percent-encode a slash in the name.
    */
   update(input: Input<'adminUpdateModel'>, options?: RequestOptions): ApiPromise<Output<'adminUpdateModel'>>;
 }
@@ -845,9 +845,9 @@ export interface AdminDeploymentsResource {
   list(input?: Input<'adminListDeployments'>, options?: RequestOptions): PagePromise<Item<'adminListDeployments'>, Output<'adminListDeployments'>>;
   /** Register an engine that serves a model. */
   create(input: Input<'adminCreateDeployment'>, options?: RequestOptions): ApiPromise<Output<'adminCreateDeployment'>>;
-  /** Change a deployment, switch it off or on. */
+  /** Change, disable or enable a deployment. */
   update(input: Input<'adminUpdateDeployment'>, options?: RequestOptions): ApiPromise<Output<'adminUpdateDeployment'>>;
-  /** Forget a deployment; running streams finish. */
+  /** Delete a deployment; running streams finish. */
   delete(input: Input<'adminDeleteDeployment'>, options?: RequestOptions): ApiPromise<Output<'adminDeleteDeployment'>>;
 }
 
@@ -857,13 +857,13 @@ export interface AdminSuppliersResource {
   /**
    * Approve a supplier.
    *
-   * The fee counts for what is rented from now on. Approving again changes the fee, and ends a suspension.
+   * The fee applies to new rentals. Approving again changes the fee and lifts a suspension.
    */
   approve(input: Input<'adminApproveSupplier'>, options?: RequestOptions): ApiPromise<Output<'adminApproveSupplier'>>;
   /**
-   * Reject an application, or suspend a supplier that was approved.
+   * Reject an application, or suspend an approved supplier.
    *
-   * Nothing of a suspended supplier is shown or rented anew; what is rented goes on.
+   * Machines of a suspended supplier are not listed or rented anymore; existing rentals continue.
    */
   reject(input: Input<'adminRejectSupplier'>, options?: RequestOptions): ApiPromise<Output<'adminRejectSupplier'>>;
 }
@@ -874,9 +874,9 @@ export interface AdminMachinesResource {
   /** Approve a supplier’s machine for the marketplace. */
   approve(input: Input<'adminApproveMachine'>, options?: RequestOptions): ApiPromise<Output<'adminApproveMachine'>>;
   /**
-   * Refuse a supplier’s machine, also one that was approved.
+   * Reject a supplier’s machine, including an approved one.
    *
-   * It is no longer shown or rented; what is rented on it goes on.
+   * It is not listed or rented anymore; existing rentals continue.
    */
   reject(input: Input<'adminRejectMachine'>, options?: RequestOptions): ApiPromise<Output<'adminRejectMachine'>>;
 }
@@ -887,7 +887,7 @@ export interface AdminPayoutsResource {
   /**
    * Record a payout as paid, or reject it.
    *
-   * Once: the same outcome again answers the payout as it is, the other one 409. The reason of a rejection is shown to the supplier.
+   * A payout is settled once: repeating the same outcome returns the payout, and the other outcome is refused with 409. The supplier sees the reason of a rejection.
    */
   settle(input: Input<'adminSettlePayout'>, options?: RequestOptions): ApiPromise<Output<'adminSettlePayout'>>;
 }

@@ -4,7 +4,7 @@ import type { GeneratedOperation } from './table.ts';
 export const generatedOperations: Readonly<Record<string, GeneratedOperation>> = {
   "adminGetAuditReport": {
     "name": "admin audit-report get",
-    "summary": "What one audit looked at and found",
+    "summary": "Read one audit with its findings",
     "params": [
       {
         "key": "reportId",
@@ -37,7 +37,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListAuditReports": {
     "name": "admin audit-report list",
-    "summary": "Audits of the books that were made, newest first",
+    "summary": "List ledger audits, newest first",
     "description": "Kept for 90 days.",
     "params": [],
     "fields": [
@@ -45,7 +45,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "kind",
         "flag": "kind",
         "type": "text",
-        "describe": "`full` looks at everything, `incremental` at what was written since the last clean audit",
+        "describe": "`full` checks everything, `incremental` only rows written since the last clean audit",
         "choices": [
           "full",
           "incremental"
@@ -55,7 +55,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "clean",
         "flag": "clean",
         "type": "text",
-        "describe": "only those without errors, or only those with some",
+        "describe": "only audits without errors, or only audits with errors",
         "choices": [
           "true",
           "false"
@@ -133,7 +133,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "credentialRef",
         "flag": "credential-ref",
         "type": "text",
-        "describe": "the name of a secret known to the installation, never the secret"
+        "describe": "the name of a secret that the installation has, never the secret"
       },
       {
         "key": "offer",
@@ -150,7 +150,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "connectionType",
         "flag": "connection-type",
         "type": "text",
-        "describe": "how its nodes are connected, unless the engine says otherwise of a node",
+        "describe": "how its nodes are connected, unless the engine reports another connection for a node",
         "choices": [
           "ethernet",
           "infiniband"
@@ -160,7 +160,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "settings",
         "flag": "settings",
         "type": "json",
-        "describe": "what the driver needs to know beyond the endpoint"
+        "describe": "settings of the driver beyond the endpoint"
       },
       {
         "key": "reason",
@@ -204,7 +204,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "adminListClusters": {
     "name": "admin cluster list",
     "summary": "List clusters",
-    "description": "Removed ones are listed only when asked for by their status.",
+    "description": "Removed clusters are listed only if you filter by their status.",
     "params": [],
     "fields": [
       {
@@ -259,7 +259,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminRemoveCluster": {
     "name": "admin cluster remove",
-    "summary": "Forget a cluster on which nothing runs any more",
+    "summary": "Remove a cluster without running work",
     "params": [
       {
         "key": "clusterId",
@@ -313,7 +313,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "address",
         "flag": "address",
         "type": "text",
-        "describe": "where the engine listens, without /v1 or the path of an operation",
+        "describe": "the address of the engine, without /v1 or the path of an operation",
         "required": true
       },
       {
@@ -327,7 +327,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "upstreamModel",
         "flag": "upstream-model",
         "type": "text",
-        "describe": "the name by which the engine knows the model; null is its own name"
+        "describe": "the name of the model at the engine; null means the name of the model"
       },
       {
         "key": "apiKey",
@@ -390,7 +390,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminDeleteDeployment": {
     "name": "admin deployment delete",
-    "summary": "Forget a deployment; running streams finish",
+    "summary": "Delete a deployment; running streams finish",
     "params": [
       {
         "key": "deploymentId",
@@ -451,7 +451,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminUpdateDeployment": {
     "name": "admin deployment update",
-    "summary": "Change a deployment, switch it off or on",
+    "summary": "Change, disable or enable a deployment",
     "params": [
       {
         "key": "deploymentId",
@@ -463,13 +463,13 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "address",
         "flag": "address",
         "type": "text",
-        "describe": "where the engine listens, without /v1 or the path of an operation"
+        "describe": "the address of the engine, without /v1 or the path of an operation"
       },
       {
         "key": "upstreamModel",
         "flag": "upstream-model",
         "type": "text",
-        "describe": "the name by which the engine knows the model"
+        "describe": "the name of the model at the engine"
       },
       {
         "key": "apiKey",
@@ -609,7 +609,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListEntitlements": {
     "name": "admin entitlement list",
-    "summary": "List the discounts an organisation is entitled to",
+    "summary": "List the discounts of an organisation",
     "params": [
       {
         "key": "organisationId",
@@ -639,7 +639,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminRevokeEntitlement": {
     "name": "admin entitlement revoke",
-    "summary": "Withdraw an entitlement; what runs keeps its frozen price",
+    "summary": "Withdraw an entitlement; running resources keep their frozen price",
     "params": [
       {
         "key": "organisationId",
@@ -771,8 +771,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminRejectMachine": {
     "name": "admin machine reject",
-    "summary": "Refuse a supplier’s machine, also one that was approved",
-    "description": "It is no longer shown or rented; what is rented on it goes on.",
+    "summary": "Reject a supplier’s machine, including an approved one",
+    "description": "It is not listed or rented anymore; existing rentals continue.",
     "params": [
       {
         "key": "machineId",
@@ -823,7 +823,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminCancelMaintenanceWindow": {
     "name": "admin maintenance cancel",
-    "summary": "Call off announced maintenance, or end it early",
+    "summary": "Cancel announced maintenance, or end it early",
     "params": [
       {
         "key": "maintenanceId",
@@ -864,8 +864,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminCreateMaintenanceWindow": {
     "name": "admin maintenance create",
-    "summary": "Announce maintenance; the time a machine is away is not billed",
-    "description": "The organisations that have something on the nodes are told at once, and again when it begins and ends. The nodes take nothing new from --drain-before-seconds before the start until the end, and are then put back into use, unless somebody drained or quarantined them meanwhile.",
+    "summary": "Announce maintenance; the time a machine is unavailable is not billed",
+    "description": "Organisations with resources on the nodes are notified at once, and again when the window starts and ends. The nodes accept no new work from --drain-before-seconds before the start until the end. They then return to service, unless they were drained or quarantined in the meantime.",
     "params": [],
     "fields": [
       {
@@ -879,7 +879,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "startsAt",
         "flag": "starts-at",
         "type": "moment",
-        "describe": "a start that has just passed, by at most five minutes, means now",
+        "describe": "a start at most five minutes in the past means now",
         "required": true
       },
       {
@@ -900,7 +900,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "drainBeforeSeconds",
         "flag": "drain-before-seconds",
         "type": "integer",
-        "describe": "how long before the start nothing new is placed on the nodes; as the installation says"
+        "describe": "how long before the start the nodes stop accepting new work"
       }
     ],
     "hasBody": true,
@@ -1010,7 +1010,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "mode",
         "flag": "mode",
         "type": "text",
-        "describe": "live: sold, and answered by a mock for test keys",
+        "describe": "live: for sale; test keys get responses from a mock",
         "choices": [
           "live",
           "test"
@@ -1049,25 +1049,25 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "aliases",
         "flag": "aliases",
         "type": "list",
-        "describe": "other names that mean this model"
+        "describe": "other names of this model"
       },
       {
         "key": "fallbacks",
         "flag": "fallbacks",
         "type": "list",
-        "describe": "models of the same modality to take instead, in this order, when no deployment of this one can"
+        "describe": "models of the same modality to use, in this order, if no deployment of this model is available"
       },
       {
         "key": "visibleTo",
         "flag": "visible-to",
         "type": "list",
-        "describe": "the organisations for which it exists; null is everyone"
+        "describe": "the organisations that can use it; null means all"
       },
       {
         "key": "requestsPerMinute",
         "flag": "requests-per-minute",
         "type": "integer",
-        "describe": "of each organisation, on top of its own limits"
+        "describe": "per organisation, in addition to its own limits"
       },
       {
         "key": "reason",
@@ -1106,7 +1106,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListModels": {
     "name": "admin model list",
-    "summary": "List every model of the catalog, also those switched off",
+    "summary": "List all models of the catalog, including disabled ones",
     "params": [],
     "fields": [],
     "responseKind": "list",
@@ -1138,8 +1138,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminUpdateModel": {
     "name": "admin model update",
-    "summary": "Change a model, switch it off or on",
-    "description": "A slash in the name is sent percent-encoded.",
+    "summary": "Change, disable or enable a model",
+    "description": "Percent-encode a slash in the name.",
     "params": [
       {
         "key": "name",
@@ -1205,25 +1205,25 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "aliases",
         "flag": "aliases",
         "type": "list",
-        "describe": "other names that mean this model"
+        "describe": "other names of this model"
       },
       {
         "key": "fallbacks",
         "flag": "fallbacks",
         "type": "list",
-        "describe": "models of the same modality to take instead, in this order, when no deployment of this one can"
+        "describe": "models of the same modality to use, in this order, if no deployment of this model is available"
       },
       {
         "key": "visibleTo",
         "flag": "visible-to",
         "type": "list",
-        "describe": "the organisations for which it exists; null is everyone"
+        "describe": "the organisations that can use it; null means all"
       },
       {
         "key": "requestsPerMinute",
         "flag": "requests-per-minute",
         "type": "integer",
-        "describe": "of each organisation, on top of its own limits"
+        "describe": "per organisation, in addition to its own limits"
       }
     ],
     "hasBody": true,
@@ -1301,8 +1301,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminMarkGpu": {
     "name": "admin node mark-gpu",
-    "summary": "Take a single GPU out of use, or put it back",
-    "description": "Whoever rents it keeps it; it is not sold again until it is put back.",
+    "summary": "Take a single GPU out of service, or return it",
+    "description": "A tenant who rents the GPU keeps it; it is not rented again until it returns to service.",
     "params": [
       {
         "key": "nodeId",
@@ -1368,7 +1368,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "adminRemoveNode": {
     "name": "admin node remove",
     "summary": "Remove an empty node from the fleet",
-    "description": "Drain it first. Its name is free for a new node once the engine has stopped listing it.",
+    "description": "Drain it first. Its name is free for a new node when the engine no longer lists the old one.",
     "params": [
       {
         "key": "nodeId",
@@ -1390,7 +1390,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListNodeTransitions": {
     "name": "admin node transitions",
-    "summary": "List what happened to a node, newest first",
+    "summary": "List the transitions of a node, newest first",
     "params": [
       {
         "key": "nodeId",
@@ -1418,8 +1418,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminWriteOffNode": {
     "name": "admin node write-off",
-    "summary": "Remove a node whose host never returns, and end what is on it",
-    "description": "Refused with `HOST_ANSWERS` while its host answers. Every machine on the node is written off, then the node is removed. The node stays quarantined while a rental that also has machines on other hosts holds its GPUs: repeat the call when those machines are gone.",
+    "summary": "Write off a node whose host never returns, with everything on it",
+    "description": "Refused with `HOST_ANSWERS` while its host responds. Every machine on the node is written off, then the node is removed. The node stays quarantined while a rental with machines on other hosts uses its GPUs: repeat the request when those machines are removed.",
     "params": [
       {
         "key": "nodeId",
@@ -1438,7 +1438,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "hostIsOff",
         "flag": "host-is-off",
         "type": "boolean",
-        "describe": "you confirm that the host is switched off or disconnected for good",
+        "describe": "you confirm that the host is switched off or disconnected permanently",
         "required": true
       }
     ],
@@ -1452,7 +1452,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminAddMember": {
     "name": "admin org add-member",
-    "summary": "Put a person into an organisation",
+    "summary": "Add a user to an organisation",
     "params": [
       {
         "key": "organisationId",
@@ -1519,7 +1519,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "adminAdjust": {
     "name": "admin org adjust",
     "summary": "Correct a balance, up or down",
-    "description": "A correction never takes a balance below its floor: 402. At most 10000000 USD at once.",
+    "description": "An adjustment that would take the balance below its floor is refused with 402. At most 10000000 USD per request.",
     "params": [
       {
         "key": "organisationId",
@@ -1598,7 +1598,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "adminCreateOrganisation": {
     "name": "admin org create",
     "summary": "Create an organisation with its first owner",
-    "description": "A person with that email address becomes the owner; one who is not known yet is created.",
+    "description": "The user with this email address becomes the owner; if there is none, one is created.",
     "params": [],
     "fields": [
       {
@@ -1619,7 +1619,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "slug",
         "flag": "slug",
         "type": "text",
-        "describe": "left out: made from the name"
+        "describe": "default: derived from the name"
       },
       {
         "key": "reason",
@@ -1685,7 +1685,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListMembers": {
     "name": "admin org members",
-    "summary": "List the people in any organisation",
+    "summary": "List the members of any organisation",
     "params": [
       {
         "key": "organisationId",
@@ -1716,8 +1716,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminRefund": {
     "name": "admin org refund",
-    "summary": "Give back part or all of a charge",
-    "description": "The refunds of a charge together never exceed it: 409.",
+    "summary": "Refund part or all of a charge",
+    "description": "Refunds of a charge that exceed it in total are refused with 409.",
     "params": [
       {
         "key": "organisationId",
@@ -1773,8 +1773,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminSetOverdraft": {
     "name": "admin org set-overdraft",
-    "summary": "Say how far below zero a balance may go",
-    "description": "An overdraft that is in use cannot be taken away: 409. At most 10000000 USD.",
+    "summary": "Set how far below zero a balance can go",
+    "description": "Removing an overdraft that is in use is refused with 409. At most 10000000 USD.",
     "params": [
       {
         "key": "organisationId",
@@ -1819,7 +1819,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminUnfreeze": {
     "name": "admin org unfreeze",
-    "summary": "Admit new work again after a disputed payment was settled",
+    "summary": "Allow new work again after a disputed payment was settled",
     "params": [
       {
         "key": "organisationId",
@@ -1898,7 +1898,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "adminSettlePayout": {
     "name": "admin payout settle",
     "summary": "Record a payout as paid, or reject it",
-    "description": "Once: the same outcome again answers the payout as it is, the other one 409. The reason of a rejection is shown to the supplier.",
+    "description": "A payout is settled once: repeating the same outcome returns the payout, and the other outcome is refused with 409. The supplier sees the reason of a rejection.",
     "params": [
       {
         "key": "payoutId",
@@ -1958,12 +1958,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminEndPrice": {
     "name": "admin price end",
-    "summary": "End a price, so that nothing new is sold by it",
-    "description": "The price that it covered counts again: an older one for the same subject, or one that is less specific.",
+    "summary": "End a price, so that nothing new is sold at it",
+    "description": "The price that it replaced applies again: an older price for the same subject, or a less specific one.",
     "params": [
       {
         "key": "priceId",
-        "describe": "the id of an entry of the price book"
+        "describe": "the id of an entry of the price list"
       }
     ],
     "fields": [
@@ -2023,8 +2023,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminUpdateProvider": {
     "name": "admin provider update",
-    "summary": "Switch a provider or some of its regions on or off",
-    "description": "Switching off stops new rentals only.",
+    "summary": "Enable or disable a provider or some of its regions",
+    "description": "Disabling stops new rentals only.",
     "params": [
       {
         "key": "providerId",
@@ -2226,8 +2226,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListRentals": {
     "name": "admin rental list",
-    "summary": "List rentals and instances of every organisation, newest first",
-    "description": "Ended ones are listed only when asked for by their status.",
+    "summary": "List rentals and instances of all organisations, newest first",
+    "description": "Ended rentals are listed only if you filter by their status.",
     "params": [],
     "fields": [
       {
@@ -2240,7 +2240,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "nodeId",
         "flag": "node-id",
         "type": "text",
-        "describe": "only those with a machine on this node"
+        "describe": "only rentals with a machine on this node"
       },
       {
         "key": "status",
@@ -2299,7 +2299,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminTerminateRental": {
     "name": "admin rental terminate",
-    "summary": "End any rental",
+    "summary": "Terminate any rental",
     "params": [
       {
         "key": "rentalId",
@@ -2339,8 +2339,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminWriteOffRental": {
     "name": "admin rental write-off",
-    "summary": "End a rental whose host never returns",
-    "description": "Refused with `HOST_ANSWERS` while the host of each of its machines answers. The machines and their data are declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are removed as orphans before the node can be resumed. Repeating the call changes nothing.",
+    "summary": "Write off a rental whose host never returns",
+    "description": "Refused with `HOST_ANSWERS` while the hosts of all its machines respond. The machines and their data are declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are removed as orphans before the node can be resumed. The request is idempotent.",
     "params": [
       {
         "key": "rentalId",
@@ -2360,7 +2360,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "hostIsOff",
         "flag": "host-is-off",
         "type": "boolean",
-        "describe": "you confirm that the host is switched off or disconnected for good",
+        "describe": "you confirm that the host is switched off or disconnected permanently",
         "required": true
       }
     ],
@@ -2407,7 +2407,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "adminCreateReserveOption": {
     "name": "admin reserve-option create",
     "summary": "Offer a reserved term",
-    "description": "It replaces the option on offer for the same machine type, GPU type, region and term.",
+    "description": "It replaces the existing option for the same machine type, GPU type, region and term.",
     "params": [],
     "fields": [
       {
@@ -2487,7 +2487,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListReserveOptions": {
     "name": "admin reserve-option list",
-    "summary": "List the reserve options on offer",
+    "summary": "List the available reserve options",
     "params": [],
     "fields": [],
     "responseKind": "list",
@@ -2514,7 +2514,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "adminApproveSupplier": {
     "name": "admin supplier approve",
     "summary": "Approve a supplier",
-    "description": "The fee counts for what is rented from now on. Approving again changes the fee, and ends a suspension.",
+    "description": "The fee applies to new rentals. Approving again changes the fee and lifts a suspension.",
     "params": [
       {
         "key": "supplierId",
@@ -2533,7 +2533,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "feePercentage",
         "flag": "fee-percentage",
         "type": "number",
-        "describe": "what the operator keeps of each charge, with at most four decimals",
+        "describe": "the operator’s share of each charge, with at most four decimals",
         "required": true
       }
     ],
@@ -2569,7 +2569,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "status",
         "flag": "status",
         "type": "text",
-        "describe": "nothing of a suspended supplier is shown or rented anew; what is rented goes on",
+        "describe": "machines of a suspended supplier are not listed or rented anymore; existing rentals continue",
         "choices": [
           "applied",
           "approved",
@@ -2602,8 +2602,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminRejectSupplier": {
     "name": "admin supplier reject",
-    "summary": "Reject an application, or suspend a supplier that was approved",
-    "description": "Nothing of a suspended supplier is shown or rented anew; what is rented goes on.",
+    "summary": "Reject an application, or suspend an approved supplier",
+    "description": "Machines of a suspended supplier are not listed or rented anymore; existing rentals continue.",
     "params": [
       {
         "key": "supplierId",
@@ -2644,20 +2644,20 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminListTransfers": {
     "name": "admin transfer list",
-    "summary": "List transfers of every organisation, newest first",
+    "summary": "List transfers of all organisations, newest first",
     "params": [],
     "fields": [
       {
         "key": "from",
         "flag": "from",
         "type": "moment",
-        "describe": "from this moment on"
+        "describe": "from this time"
       },
       {
         "key": "until",
         "flag": "until",
         "type": "moment",
-        "describe": "before this moment"
+        "describe": "before this time"
       },
       {
         "key": "organisationId",
@@ -2709,7 +2709,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminReverse": {
     "name": "admin transfer reverse",
-    "summary": "Undo a transfer by its exact opposite",
+    "summary": "Reverse a transfer with its exact opposite",
     "params": [
       {
         "key": "transferId",
@@ -2752,8 +2752,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "adminWriteOffVolume": {
     "name": "admin volume write-off",
-    "summary": "End a volume whose storage node never returns",
-    "description": "Refused with `HOST_ANSWERS` while its storage node answers. The data and snapshots are declared lost without retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes what it still has of the volume as soon as a worker has reached it.",
+    "summary": "Write off a volume whose storage node never returns",
+    "description": "Refused with `HOST_ANSWERS` while its storage node responds. The data and snapshots are declared lost without retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes its copy of the volume when a worker reaches it.",
     "params": [
       {
         "key": "storageVolumeId",
@@ -2773,7 +2773,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "hostIsOff",
         "flag": "host-is-off",
         "type": "boolean",
-        "describe": "you confirm that the host is switched off or disconnected for good",
+        "describe": "you confirm that the host is switched off or disconnected permanently",
         "required": true
       }
     ],
@@ -2792,7 +2792,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "getCurrentBalance": {
     "name": "balance credits",
-    "summary": "The current balance",
+    "summary": "Read the current balance",
     "params": [],
     "fields": [],
     "responseKind": "record",
@@ -2814,8 +2814,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "listPurchaseHistory": {
     "name": "balance purchases",
-    "summary": "The deposits of the organisation, newest first",
-    "description": "Payments and grants, the newest 1000 of them; `GET /v2/customer/ledger` lists all of them.",
+    "summary": "List the deposits of the organisation, newest first",
+    "description": "The newest 1000 payments and grants; `GET /v2/customer/ledger` lists all of them.",
     "params": [],
     "fields": [],
     "responseKind": "list",
@@ -2834,8 +2834,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "getCatalog": {
     "name": "catalog get",
-    "summary": "What can be rented and called now, without signing in",
-    "description": "Offers, terms, models and machines of the live mode at list prices. Served unless the operator has closed it; then 404.",
+    "summary": "Read what can be rented and called now, without signing in",
+    "description": "Offers, terms, models and machines of live mode at list prices. Responds with 404 if the operator has disabled it.",
     "params": [],
     "fields": [],
     "responseKind": "record",
@@ -2852,8 +2852,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "getOpenDocument": {
     "name": "document get",
-    "summary": "One of the OpenAPI documents, without a key",
-    "description": "Served only where the operator has switched it on; elsewhere 404.",
+    "summary": "Read one of the OpenAPI documents without a key",
+    "description": "Responds with 404 unless the operator has enabled it.",
     "params": [
       {
         "key": "file",
@@ -2867,7 +2867,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "getOpenapi": {
     "name": "document openapi",
-    "summary": "The machine-readable description of the v2 interface",
+    "summary": "Read the OpenAPI document of v2",
     "params": [],
     "fields": [],
     "responseKind": "record",
@@ -3010,7 +3010,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "getInstallation": {
     "name": "installation get",
-    "summary": "What this installation offers to people who sign in",
+    "summary": "Read the sign-in options of this installation",
     "params": [],
     "fields": [],
     "responseKind": "record",
@@ -3037,7 +3037,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "cancelInvitation": {
     "name": "invitation cancel",
-    "summary": "Take an invitation back",
+    "summary": "Withdraw an invitation",
     "params": [
       {
         "key": "organisationId",
@@ -3057,7 +3057,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "inviteMember": {
     "name": "invitation create",
     "summary": "Invite a person to the organisation",
-    "description": "Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. The role must not hold more than the inviter may give. In an installation without mail the answer has a link, shown once: give it to the person.",
+    "description": "Open for seven days. Inviting the same email address again renews the invitation with the new role. The role must not have more rights than the inviter. If the installation sends no email, the response has a link, shown only once: give it to the person.",
     "params": [
       {
         "key": "organisationId",
@@ -3112,7 +3112,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "listInvitations": {
     "name": "invitation list",
-    "summary": "List the invitations that nobody has answered",
+    "summary": "List open invitations",
     "params": [
       {
         "key": "organisationId",
@@ -3167,12 +3167,12 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "getMarketplaceInstance": {
     "name": "market instance get",
-    "summary": "One marketplace instance: how it came up, what it costs and has cost",
+    "summary": "Read one marketplace instance with its steps and cost",
     "description": "Also after it has ended.",
     "params": [
       {
         "key": "name",
-        "describe": "its name, or the number that the ledger and invoices have it under"
+        "describe": "its name, or its number in the ledger and on invoices"
       }
     ],
     "fields": [],
@@ -3243,7 +3243,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "listOrganisations": {
     "name": "org list",
-    "summary": "List the organisations the caller may act for",
+    "summary": "List the organisations that the caller can act for",
     "params": [],
     "fields": [],
     "responseKind": "list",
@@ -3372,7 +3372,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierGetAccount": {
     "name": "supplier account",
-    "summary": "How the application or account stands",
+    "summary": "Read the status of the application or account",
     "params": [],
     "fields": [],
     "responseKind": "record",
@@ -3441,21 +3441,21 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierGetEarnings": {
     "name": "supplier earnings",
-    "summary": "What the machines earned",
-    "description": "Since the beginning of the month (UTC) unless a period is said; no period is longer than 366 days.",
+    "summary": "Read the earnings of your machines",
+    "description": "Default: since the start of the month (UTC). A period is at most 366 days.",
     "params": [],
     "fields": [
       {
         "key": "from",
         "flag": "from",
         "type": "moment",
-        "describe": "from this moment on"
+        "describe": "from this time"
       },
       {
         "key": "until",
         "flag": "until",
         "type": "moment",
-        "describe": "before this moment"
+        "describe": "before this time"
       }
     ],
     "responseKind": "record",
@@ -3482,7 +3482,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierGetEnrolment": {
     "name": "supplier enrolment get",
-    "summary": "How one machine that asked to join stands",
+    "summary": "Read an enrolment",
     "params": [
       {
         "key": "enrolmentId",
@@ -3518,7 +3518,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierListEnrolments": {
     "name": "supplier enrolment list",
-    "summary": "How machines that asked to join stand, newest first",
+    "summary": "List enrolments, newest first",
     "params": [],
     "fields": [],
     "responseKind": "list",
@@ -3549,21 +3549,21 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierCreateJoinToken": {
     "name": "supplier join-token create",
-    "summary": "Make a token with which machines join",
+    "summary": "Create a join token for machines",
     "params": [],
     "fields": [
       {
         "key": "clusterName",
         "flag": "cluster-name",
         "type": "text",
-        "describe": "what the marketplace shows as the cluster of the machines that join",
+        "describe": "the cluster name that the marketplace shows for machines that join with this token",
         "required": true
       },
       {
         "key": "region",
         "flag": "region",
         "type": "text",
-        "describe": "where the machines are: one of the regions that the operator opened",
+        "describe": "the region of the machines: one that the operator has opened",
         "required": true
       },
       {
@@ -3611,7 +3611,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierListJoinTokens": {
     "name": "supplier join-token list",
-    "summary": "List join tokens, never the tokens themselves",
+    "summary": "List join tokens, without their secrets",
     "params": [],
     "fields": [],
     "responseKind": "list",
@@ -3638,7 +3638,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierRevokeJoinToken": {
     "name": "supplier join-token revoke",
-    "summary": "Revoke a join token; machines that joined stay",
+    "summary": "Revoke a join token; machines that joined with it stay",
     "params": [
       {
         "key": "joinTokenId",
@@ -3653,7 +3653,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierDrainMachine": {
     "name": "supplier machine drain",
-    "summary": "Take no new rentals on a machine",
+    "summary": "Drain a machine: it accepts no new rentals",
     "params": [
       {
         "key": "machineId",
@@ -3737,7 +3737,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierGetMachineHistory": {
     "name": "supplier machine history",
-    "summary": "What became of a machine, and what went wrong on it",
+    "summary": "List the transitions and faults of a machine",
     "description": "The newest 100, newest first.",
     "params": [
       {
@@ -3762,7 +3762,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierResumeMachine": {
     "name": "supplier machine resume",
-    "summary": "Put a machine back into use that was drained by its supplier",
+    "summary": "Return a machine to service that its supplier drained",
     "params": [
       {
         "key": "machineId",
@@ -3805,7 +3805,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "supplierUpdateMachine": {
     "name": "supplier machine update",
     "summary": "Price, list or unlist a machine",
-    "description": "What is rented keeps its frozen price.",
+    "description": "Existing rentals keep their frozen price.",
     "params": [
       {
         "key": "machineId",
@@ -3901,8 +3901,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "supplierRequestPayout": {
     "name": "supplier payout request",
-    "summary": "Ask for a payout",
-    "description": "It is set aside until the operator has paid or rejected it. More than is payable answers 409.",
+    "summary": "Request a payout",
+    "description": "The amount is set aside until the operator has paid or rejected it. A request above the payable amount is refused with 409.",
     "params": [],
     "fields": [
       {
@@ -3938,7 +3938,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "supplierGetStatement": {
     "name": "supplier statement get",
     "summary": "Read a statement with its lines",
-    "description": "What was posted in a month (UTC), by machine. Time of its last minutes may be in the next.",
+    "description": "The amounts posted in a month (UTC), by machine. Its last minutes may be in the next statement.",
     "params": [
       {
         "key": "statementId",
@@ -3990,8 +3990,8 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "getRequestCost": {
     "name": "usage request-costs",
-    "summary": "What inference requests cost, in nano-USD",
-    "description": "Ids come from the `X-Inference-Request-Id` header. Unknown, foreign and still running ids are left out.",
+    "summary": "Read the cost of inference requests, in nano-USD",
+    "description": "Ids come from the `X-Inference-Request-Id` header. Unknown ids, ids of other organisations and ids of running requests are omitted.",
     "params": [],
     "fields": [
       {

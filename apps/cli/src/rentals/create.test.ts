@@ -191,7 +191,12 @@ describe('an order', () => {
   });
 
   it('that somebody else was faster with says why, until when, and what can be had instead', async () => {
-    const full = () => errorResponse(400, 'INSUFFICIENT_CAPACITY', 'No host can take this right now.');
+    const full = () =>
+      errorResponse(
+        400,
+        'INSUFFICIENT_CAPACITY',
+        'There is not enough free capacity for this request right now.',
+      );
     for (const routes of [
       { [`POST ${base}/virtual-machine-rentals`]: full },
       { [`POST ${base}/quote`]: { ...quote, available: false } },

@@ -1,19 +1,22 @@
 /**
- * Where the contract says more than docs/interface.md, and why that is right. The comparison refuses any other
- * difference, and refuses an entry here that no longer makes one.
+ * The accepted differences between the contract and docs/interface.md. The comparison refuses any other
+ * difference, and any entry here that makes no difference.
  */
 export interface AcceptedDifference {
-  /** Fields of our own beside those of the text. */
+  /** Fields that the text does not have. */
   readonly additions?: readonly string[];
-  /** Facts the text leaves open or wider: what it says, null for nothing, and what the contract holds instead. */
+  /**
+   * Facts that the text leaves open or wider: the value in the text, null for none, and the value in the
+   * contract.
+   */
   readonly facts?: Readonly<Record<string, readonly [text: string | null, contract: string]>>;
-  /** Facts of the text that hold for one of several accepted types, and so are probed rather than compared. */
+  /** Facts of the text that apply to one of several accepted types; they are probed instead of compared. */
   readonly open?: readonly string[];
 }
 
 const maxSafeInteger = String(Number.MAX_SAFE_INTEGER);
 
-/** Every GPU count is whole; the records carry it in 32 bits. */
+/** GPU counts are integers; the records store them in 32 bits. */
 const wholeGpus: NonNullable<AcceptedDifference['facts']> = {
   'gpuCount type': ['number', 'integer'],
   'gpuCount max': [null, '2147483647'],
@@ -25,7 +28,7 @@ const instanceAdditions = ['name', 'ssh_key_ids', 'user_data', 'ttl_seconds', 'm
 
 const measuredInference = ['inference_time'];
 
-/** What the text leaves wholly open ("not shown", "free schema"), so that only our own decisions shape it. */
+/** Subjects whose schema the text does not specify ("not shown", "free schema"). */
 export const unspecifiedSubjects: readonly string[] = [
   'GET /v2/openapi.json response',
   'POST /v1/marketplace/instances/create response',
@@ -37,7 +40,7 @@ export const unspecifiedSubjects: readonly string[] = [
 ];
 
 export const acceptedDifferences: Readonly<Record<string, AcceptedDifference>> = {
-  // The text promises an object; these are the keys we fill in.
+  // The text promises an object; these are its keys.
   'Marketplace machine': {
     additions: [
       'network.public_ip',
@@ -47,7 +50,7 @@ export const acceptedDifferences: Readonly<Record<string, AcceptedDifference>> =
       'network.ports_available',
     ],
   },
-  // Model hubs bill by this figure: an integer, always.
+  // Model hubs bill by this value, so it is always an integer.
   'POST /v2/usage/request-cost response': {
     facts: {
       'requests[].costNanoUsd type': ['number', 'integer'],
@@ -97,7 +100,7 @@ export const acceptedDifferences: Readonly<Record<string, AcceptedDifference>> =
     facts: {
       'messages minItems': [null, '1'],
       'model minLength': [null, '1'],
-      // An assistant turn that calls tools needs no words; a refinement asks for them otherwise.
+      // An assistant message with tool calls needs no content; a refinement requires it otherwise.
       'messages[]<role=assistant>.content required': ['true', 'false'],
       'logprobs type': ['integer', 'boolean|integer'],
       'stop type': ['array', 'array|string'],
@@ -124,7 +127,7 @@ export const acceptedDifferences: Readonly<Record<string, AcceptedDifference>> =
       'usage.prompt_tokens_details',
       'usage.cost_nano_usd',
     ],
-    // Null only beside tool calls, which the text does not know.
+    // Null only with tool calls, which the text does not have.
     facts: { 'choices[].message.content nullable': [null, 'true'] },
   },
   'POST /v1/image/generation request': {

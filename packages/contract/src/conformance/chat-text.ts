@@ -3,9 +3,9 @@ import type { Vocabulary } from './grammar.ts';
 import type { Table } from './markdown.ts';
 import type { Field, Shape } from './shape.ts';
 
-/** What is particular to the prose on chat completions. */
+/** Reads the prose about chat completions. */
 
-/** "list of objects {role, content}", with the roles in the notes: one shape of message per role. */
+/** Reads "list of objects {role, content}" and the roles in the notes as one message shape per role. */
 export function withRoles(table: Table, fields: readonly Field[]): readonly Field[] {
   const notes = table.rows.find((row) => row[0] === 'messages')?.[2];
   if (notes === undefined) return fields;
@@ -24,7 +24,7 @@ export function withRoles(table: Table, fields: readonly Field[]): readonly Fiel
   });
 }
 
-/** "usage {a, b, c} (integers)" says the type once for all three. */
+/** Expands "usage {a, b, c} (integers)", which states the type once for all fields. */
 export function expandUsage(text: string): string {
   return text.replace(/\{([\w, ]+)\} \(integers\)/, (_, names: string) => {
     const fields = names.split(', ').map((name) => `${name} integer`);
@@ -33,8 +33,8 @@ export function expandUsage(text: string): string {
 }
 
 /**
- * The stream: what every chunk has, and what the last one before the end has. A content that the last delta
- * lacks is optional; a finish reason that is null before the end is nullable.
+ * Reads the fields of all stream chunks and of the last one. A field that the last delta lacks is optional; a
+ * finish reason that is null before the end is nullable.
  */
 export function chunkShape(line: string, vocabulary: Vocabulary): Shape | undefined {
   const every =
@@ -50,7 +50,8 @@ export function chunkShape(line: string, vocabulary: Vocabulary): Shape | undefi
   const [, first = '', second = '', choices = '', index = '', delta = '', deltaFields = '', finish = ''] =
     every;
   const [, object = '', literal = '', created = '', emptied = '', finished = ''] = last;
-  if (emptied !== delta || finished !== finish) throw new Error('The last chunk is not like the others.');
+  if (emptied !== delta || finished !== finish)
+    throw new Error('The fields of the last chunk differ from those of the other chunks.');
   const untyped = (name: string): Field => ({ name, shape: { kind: 'untyped' }, required: true });
   const content = parseFields(deltaFields, vocabulary, { required: false });
   const choice: readonly Field[] = [

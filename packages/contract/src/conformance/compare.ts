@@ -16,7 +16,7 @@ import { differences, factsOfShape } from './shape.ts';
 import type { Facts } from './shape.ts';
 import { statementProblems } from './statements.ts';
 
-/** Holds the contract to docs/interface.md and reports every disagreement, one line each. */
+/** Compares the contract with docs/interface.md and reports every difference in one line. */
 
 /** Contract components that the text names. */
 const named: ReadonlyMap<string, string> = new Map([
@@ -35,7 +35,7 @@ export interface Subject {
   readonly io: 'input' | 'output';
 }
 
-/** The schemas the text has something to say about, by the names the text gives them. */
+/** The schemas that the text specifies, by their names in the text. */
 export function subjectsOf(contract: Contract): ReadonlyMap<string, Subject> {
   const { schemas } = contract;
   const records: [string, z.ZodType][] = [
@@ -66,12 +66,12 @@ export function baselineOnly(contract: Contract): readonly Operation[] {
   return operationsOf(contract).filter((operation) => operation.source === 'interface');
 }
 
-/** The JSON Schema of each subject: plain data, so a test can take something out and see it missed. */
+/** The JSON Schema of each subject, as plain data so that a test can remove parts of it. */
 export function jsonSchemasOf(contract: Contract): Map<string, JsonSchemaNode> {
   const schemas = new Map<string, JsonSchemaNode>();
   for (const [name, { schema, io }] of subjectsOf(contract)) {
     const json = toJsonSchema(schema, io);
-    // A named record compared as itself is read as itself, not as a reference to itself.
+    // Resolve a named record at the top level, where a reference to itself would compare nothing.
     const itself = [...named.values()].includes(name) && json.$ref !== undefined;
     const definition = itself ? json.$defs?.[json.$ref?.replace('#/$defs/', '') ?? ''] : undefined;
     schemas.set(name, definition === undefined ? json : { ...definition, $defs: json.$defs ?? {} });
@@ -91,40 +91,42 @@ function isUnder(key: string, prefix: string): boolean {
   return key.startsWith(prefix) && (prefix.endsWith('.') || /^[ .[<]/.test(key.slice(prefix.length)));
 }
 
-/** The smallest bound on a size that the text leaves open. */
+/** Bounds at least this large are accepted where the text has none. */
 const minOpenBound = 100;
 
-/** Takes out of both sides what was settled beyond the text, and reports entries that settle nothing. */
+/** Removes the accepted differences from both sides and reports entries without an effect. */
 function applyAcceptedDifferences(name: string, text: Facts, contract: Facts): string[] {
   const problems: string[] = [];
   for (const prefix of acceptedDifferences[name]?.additions ?? []) {
     const keys = [...contract.keys()].filter((key) => isUnder(key, prefix));
     if (keys.length === 0)
-      problems.push(`${prefix}: settled as an addition, but the contract has no such field`);
+      problems.push(`${prefix}: accepted as an addition, but the contract has no such field`);
     for (const key of keys) {
-      if (text.has(key)) problems.push(`${key}: settled as an addition, but the text has it`);
+      if (text.has(key)) problems.push(`${key}: accepted as an addition, but the text has it`);
       contract.delete(key);
     }
   }
   for (const [key, [stated, held]] of Object.entries(acceptedDifferences[name]?.facts ?? {})) {
     const [theirs, own] = [text.get(key) ?? null, contract.get(key)];
-    if (theirs !== stated) problems.push(`${key}: settled against ${stated}, text ${theirs}`);
-    if (own !== held) problems.push(`${key}: settled as ${held}, contract ${own ?? 'nothing'}`);
+    if (theirs !== stated) problems.push(`${key}: accepted with text ${stated}, but the text has ${theirs}`);
+    if (own !== held)
+      problems.push(`${key}: accepted with contract ${held}, but the contract has ${own ?? 'nothing'}`);
     contract.delete(key);
     text.delete(key);
   }
-  // Every size has a bound, also where the text leaves it open (docs/decisions/145-untrusted-input.md). Those are generous.
+  // Every size has a bound, also where the text has none (docs/decisions/145-untrusted-input.md). Those
+  // bounds are large.
   for (const [key, bound] of contract) {
     if (/ max(?:Length|Items)$/.test(key) && !text.has(key) && Number(bound) >= minOpenBound)
       contract.delete(key);
   }
   for (const key of acceptedDifferences[name]?.open ?? []) {
-    if (!text.delete(key)) problems.push(`${key}: settled as open, but the text does not say it`);
+    if (!text.delete(key)) problems.push(`${key}: accepted as open, but the text does not have it`);
   }
   return problems;
 }
 
-/** Where the text names a field and says nothing more, the contract is free to. */
+/** Where the text names only a field, the contract may say more. */
 function dropUnstated(text: Facts, contract: Facts): void {
   for (const [key, value] of [...text]) {
     if (!key.endsWith(' type')) continue;
@@ -138,7 +140,7 @@ function dropUnstated(text: Facts, contract: Facts): void {
   }
 }
 
-/** What the text and the contract say differently about one record, request or answer. */
+/** The differences between text and contract for one record, request or response. */
 export function subjectDisagreements(name: string, stated: Facts, held: Facts): string[] {
   const [text, contract] = [new Map(stated), new Map(held)];
   dropUnstated(text, contract);
@@ -150,20 +152,20 @@ function subjectProblems(text: SpecText, facts: ReadonlyMap<string, Facts>): str
   const problems: string[] = [];
   for (const [name, shape] of text.subjects) {
     const held = facts.get(name);
-    if (held === undefined) problems.push(`${name}: the contract has nothing of this name`);
+    if (held === undefined) problems.push(`${name}: the contract has no such subject`);
     else problems.push(...subjectDisagreements(name, factsOfShape(shape, ''), held));
   }
   for (const name of facts.keys()) {
     if (text.subjects.has(name) === unspecifiedSubjects.includes(name))
-      problems.push(`${name}: the text must speak of it`);
+      problems.push(`${name}: the text must specify it`);
   }
   for (const name of Object.keys(acceptedDifferences)) {
-    if (!text.subjects.has(name)) problems.push(`${name}: settled, but the text does not speak of it`);
+    if (!text.subjects.has(name)) problems.push(`${name}: accepted, but the text does not have it`);
   }
   return problems;
 }
 
-/** Statuses we declare on top of those of the text. */
+/** Statuses that every baseline operation declares beyond those of the text. */
 const additionalStatuses = new Set([429, 503]);
 
 function operationProblems(
@@ -223,7 +225,6 @@ function errorNameProblems(text: SpecText): string[] {
   return problems;
 }
 
-/** Every disagreement between the contract and a text that could be read. */
 function disagreements(
   text: SpecText,
   operations: readonly Operation[],
@@ -238,7 +239,7 @@ function disagreements(
   ];
 }
 
-/** The same from the text itself. One that can no longer be read disagrees. */
+/** The same, from the text. A text that cannot be parsed is a difference. */
 export function conformanceProblems(
   interfaceText: string,
   operations: readonly Operation[],

@@ -24,19 +24,19 @@ const schemas = jsonSchemasOf(contract);
 const facts = contractFacts(schemas);
 const stated = parseSpec(text);
 
-describe('the contract and docs/interface.md', () => {
+describe('contract and docs/interface.md', () => {
   it('agree on every operation, field, type, requirement, default, enum, region set and limit', () => {
     expect(conformanceProblems(text, operations, facts)).toEqual([]);
   });
 
-  it('agree on as much as there is to agree on', () => {
+  it('have at least the expected number of common facts', () => {
     const compared = [...stated.subjects.keys()].reduce((sum, name) => sum + (facts.get(name)?.size ?? 0), 0);
     expect(stated.operations).toHaveLength(18);
     expect(stated.subjects.size).toBeGreaterThanOrEqual(33);
     expect(compared).toBeGreaterThan(1000);
   });
 
-  it('knows the region sets in the sizes the text gives them', () => {
+  it('have region sets of the expected sizes', () => {
     expect(Object.fromEntries([...stated.regionSets].map(([name, values]) => [name, values.length]))).toEqual(
       {
         'Region values': 29,
@@ -49,7 +49,7 @@ describe('the contract and docs/interface.md', () => {
   });
 });
 
-/** Words of the text that say nothing a contract could break: prose, examples, and "any value or null". */
+/** Tokens of the text that a contract cannot break: prose, examples, and "any value or null". */
 const immaterial = new Set([
   'or null in "…| orgId | any value "',
   'or null in "…Id string (max 50); orgId any "',
@@ -71,12 +71,12 @@ const immaterial = new Set([
   '2 in "…- The v"',
 ]);
 
-/** A few seconds on an idle machine; the bound is for one whose cores are busy with something else. */
+/** The comparison takes seconds on an idle machine; the timeout is for a busy one. */
 const sweepTimeoutMs = 120_000;
 
-describe('the comparison itself', () => {
+describe('conformanceProblems', () => {
   it(
-    'notices every number, literal, type, requirement and row of the text that is changed',
+    'reports every number, literal, type, requirement and row that changes in the text',
     () => {
       const mutations = mutationsOf(text);
       const missed = mutations.filter(
@@ -89,7 +89,7 @@ describe('the comparison itself', () => {
   );
 
   it(
-    'notices every field, enum value, limit, default and requirement taken out of the contract',
+    'reports every field, enum value, limit, default and requirement removed from the contract',
     () => {
       let taken = 0;
       const missed: string[] = [];
@@ -102,7 +102,7 @@ describe('the comparison itself', () => {
           const changed = structuredClone(schema);
           change(changed);
           const left = factsOfSubject(changed);
-          // What the text does not speak of, such as our own additions, is not for this comparison to defend.
+          // The comparison does not protect additions, which the text does not have.
           if ([...shapeFacts.keys()].every((key) => left.get(key) === held.get(key))) continue;
           taken += 1;
           if (subjectDisagreements(name, shapeFacts, left).length === 0) missed.push(`${name}: ${place}`);
@@ -114,7 +114,7 @@ describe('the comparison itself', () => {
     sweepTimeoutMs,
   );
 
-  it('notices an operation that is missing, and one that the text does not know', () => {
+  it('reports an operation that is missing and one that the text does not have', () => {
     for (const operation of operations) {
       const others = operations.filter(({ id }) => id !== operation.id);
       expect(conformanceProblems(text, others, facts), operation.id).not.toEqual([]);
@@ -141,7 +141,7 @@ const limitKeywords = [
   'default',
 ] as const;
 
-/** One change per thing that a JSON Schema says, each against a fresh copy of it. */
+/** One removal per keyword of a JSON Schema, each applied to a fresh copy. */
 function removalsOf(schema: JsonSchemaNode): Removal[] {
   const removals: Removal[] = [];
   const walk = (node: JsonSchemaNode, place: readonly (string | number)[]): void => {
@@ -182,7 +182,7 @@ function removalsOf(schema: JsonSchemaNode): Removal[] {
   return removals;
 }
 
-/** Paths where a decision accepts more or fewer values than the text: the decided tests below probe those. */
+/** Paths where a decision accepts more or fewer values than the text; the decided tests below probe them. */
 const decided: Readonly<Record<string, readonly string[]>> = {
   'POST /v1/chat/completions request': ['messages', 'logprobs', 'top_logprobs', 'stop', 'max_tokens', 'n'],
   'POST /v1/chat/completions response': ['choices[].message.content'],
@@ -200,7 +200,7 @@ function contextFor(name: string): ProbeContext {
   };
 }
 
-/** What the contract asks for beyond the text, so that a probe of one field fails for no other reason. */
+/** Required fields beyond the text, so that a probe of one field fails for no other reason. */
 const completions: Readonly<Record<string, object>> = {
   'POST /v1/chat/completions request': {
     messages: [{ role: 'user', content: 'Hello' }],
@@ -229,7 +229,7 @@ function completed(name: string, value: unknown): unknown {
   const whole: Record<string, unknown> = { ...value };
   const fields = stated.subjects.get(name)?.fields ?? [];
   for (const [key, completion] of Object.entries(completions[name] ?? {})) {
-    // A field that the text knows and the probe left out stays out: that is what is being probed.
+    // Keep a field of the text absent if the probe left it out.
     if (Object.hasOwn(whole, key) || !fields.some((field) => field.name === key)) whole[key] = completion;
   }
   const item = itemCompletions[name];
@@ -241,11 +241,11 @@ function completed(name: string, value: unknown): unknown {
   return whole;
 }
 
-describe('both sides of every edge', () => {
+describe('limits and types of docs/interface.md', () => {
   const subjects = subjectsOf(contract);
   for (const [name, shape] of stated.subjects) {
     if (name.endsWith(' event')) continue;
-    it(`${name}: accepts what the text allows and refuses what it does not`, () => {
+    it(`${name} accepts values that the text allows and refuses others`, () => {
       const schema: z.ZodType | undefined = subjects.get(name)?.schema;
       if (schema === undefined) throw new Error(`The contract has no ${name}.`);
       const { accept, reject } = probesOf(shape, contextFor(name));
@@ -257,7 +257,7 @@ describe('both sides of every edge', () => {
     });
   }
 
-  it('fills in the defaults of the text', () => {
+  it('have the defaults of the text', () => {
     for (const [name, shape] of stated.subjects) {
       const schema = subjects.get(name)?.schema;
       const whole = completed(name, sample(shape, contextFor(name))) as object;

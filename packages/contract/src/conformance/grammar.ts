@@ -1,11 +1,11 @@
 import type { Field, Shape } from './shape.ts';
 
-/** Reads the type phrases of docs/interface.md: "integer > 0 (max 10)", "array of {host string, port number}". */
+/** Parses the type phrases of docs/interface.md: "integer > 0 (max 10)", "array of {host string, port number}". */
 
 export interface Vocabulary {
-  /** Sets the text names instead of listing: regions. */
+  /** Sets that the text refers to by name: regions. */
   readonly sets: ReadonlyMap<string, readonly string[]>;
-  /** Records the text names instead of repeating. */
+  /** Records that the text refers to by name. */
   readonly records: readonly string[];
 }
 
@@ -36,13 +36,13 @@ const fieldStart = new RegExp(`^\`?([A-Za-z_][A-Za-z0-9_]*)\`?(\\[\\])?:? (?=\\(
 const bareName = /^([A-Za-z_][A-Za-z0-9_]*)$/;
 
 export interface FieldListOptions {
-  /** What a field is when the text does not say. */
+  /** Whether a field is required if the text does not say. */
   readonly required: boolean | undefined;
-  /** Whether a name on its own is a field whose type the text leaves out. */
+  /** Whether a name without a type is a field. */
   readonly bare?: boolean;
 }
 
-/** Reads `name type, name type; …`. A part that starts no field belongs to the field before it. */
+/** Parses `name type, name type; …`. A part that does not start a field belongs to the previous field. */
 export function parseFields(text: string, vocabulary: Vocabulary, options: FieldListOptions): Field[] {
   const drafts: { name: string; list: boolean; phrase: string }[] = [];
   let everyRequired = options.required;
@@ -73,7 +73,7 @@ export function parseFields(text: string, vocabulary: Vocabulary, options: Field
   });
 }
 
-/** "required" or "optional" said of the field itself, not of all the fields inside it. */
+/** Whether "required" or "optional" applies to the field itself, not to the fields inside it. */
 function statedRequirement(phrase: string): boolean | undefined {
   const outside = outsideBraces(phrase).replace(/(?:all|both) (?:required|optional)|with optional/g, '');
   const word = /(?:^|[\s(,])(required|optional)\b/.exec(outside)?.[1];
@@ -100,7 +100,7 @@ export function backticked(text: string): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
 }
 
-/** A default or a literal as the value it stands for. */
+/** Parses a default or a literal into its value. */
 export function literal(text: string): unknown {
   if (text === 'true') return true;
   if (text === 'false') return false;
@@ -112,7 +112,7 @@ function parseArray(phrase: string, vocabulary: Vocabulary): Shape {
   const max = /max (\d+)(?: items|\) of)/.exec(outside) ?? /^array \(max (\d+)\)/.exec(outside);
   const min = /min (\d+) items?/.exec(outside);
   const item = /\bof (.*)$/s.exec(phrase)?.[1]?.replace(/,? ?(?:max|min) \d+ items?/g, '');
-  if (item === undefined) throw new Error(`Cannot tell what "${phrase}" is an array of.`);
+  if (item === undefined) throw new Error(`"${phrase}" does not say what the array contains.`);
   return {
     kind: 'array',
     items: parseType(item.replace(/^objects: /, 'object: ').replace(/^objects /, ''), vocabulary),
@@ -121,7 +121,7 @@ function parseArray(phrase: string, vocabulary: Vocabulary): Shape {
   };
 }
 
-/** Whether the fields inside an object are stated to be required, optional, or not stated at all. */
+/** Whether the fields inside an object are stated as required or optional; undefined if not stated. */
 function requiredInside(phrase: string): boolean | undefined {
   const word = /(?:all|both) (required|optional)|\((required|optional)\)$|with (optional) /.exec(phrase);
   if (word === null) return undefined;
@@ -174,7 +174,7 @@ const scalarKinds: Readonly<Record<string, Shape['kind']>> = {
   null: 'null',
 };
 
-/** The limits stated in a phrase, for a value of a kind. */
+/** The limits in a phrase for a value of the given kind. */
 export function limitsOf(kind: Shape['kind'], phrase: string): Partial<Shape> {
   const numeric = kind === 'integer' || kind === 'number';
   const range = /(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)( chars)?/.exec(phrase);
@@ -213,7 +213,7 @@ function parseScalar(phrase: string): Shape {
   return { kind, ...limitsOf(kind, phrase), ...(/or null/.test(phrase) ? { nullable: true } : {}) };
 }
 
-/** "one of: existing {isNew `false`, …}; new {isNew `true`, …}": told apart by their first, literal field. */
+/** Parses "one of: existing {isNew `false`, …}; new {isNew `true`, …}", discriminated by the first, literal field. */
 function parseOneOf(phrase: string, vocabulary: Vocabulary): Shape {
   const branches = new Map<string, Shape>();
   for (const group of phrase.match(/\{[^}]*\}/g) ?? []) {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { labelPattern } from './shape.ts';
 import type { Facts } from './shape.ts';
 
-/** Reads a contract schema, through its JSON Schema, as the same flat facts that the text is read as. */
+/** Converts a contract schema, through its JSON Schema, to the same flat facts as the text. */
 
 export interface JsonSchemaNode {
   $ref?: string;
@@ -34,7 +34,7 @@ export function toJsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSch
 
 interface Reading {
   readonly definitions: Readonly<Record<string, JsonSchemaNode>>;
-  /** Contract components that the text refers to by name, so they are compared once and not at every use. */
+  /** Contract components that the text names; they are compared once and not at every use. */
   readonly named: ReadonlyMap<string, string>;
   readonly facts: Facts;
 }
@@ -101,7 +101,7 @@ function read(reading: Reading, schema: JsonSchemaNode, path: string): void {
     else readBranches(reading, others, path);
     return;
   }
-  // A nullable scalar comes as a list of two types.
+  // A nullable scalar has a list of two types.
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter((type) => type !== 'null');
     if (types.length < schema.type.length) facts.set(`${path} nullable`, 'true');

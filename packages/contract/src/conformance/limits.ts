@@ -2,7 +2,7 @@ import { sectionNamed, tableOf } from './markdown.ts';
 import type { SpecText } from './spec-text.ts';
 import type { Facts } from './shape.ts';
 
-/** The section Limits repeats what the endpoints say; this holds the repetition to the contract as well. */
+/** Compares the section Limits, which repeats limits of the endpoints, with the contract. */
 
 type Expectation = readonly [subject: string, fact: string, value: string];
 
@@ -26,7 +26,7 @@ interface Rule {
   readonly expect: (numbers: readonly string[]) => readonly Expectation[];
 }
 
-/** One rule per row. A row that matches none is a limit nobody checks, which is a problem of its own. */
+/** One rule per row. A row without a rule is reported, because nothing would check it. */
 const rules: readonly Rule[] = [
   {
     pattern: /^requestIds: max (\d+) items; requests: max (\d+) items \| request-cost$/,
@@ -80,7 +80,7 @@ const rules: readonly Rule[] = [
     expect: ([min = '']) => [[attach, 'rentalIds minItems', min]],
   },
   {
-    // Only the allocator knows what is available; the reason for refusing is in the registry.
+    // Only the allocator knows what is available; the registry has the error reason.
     pattern: /^gpu_count not above GPUs available on the node \| marketplace instance create$/,
     expect: () => [],
   },

@@ -1,4 +1,4 @@
-/** Just enough Markdown to read docs/interface.md: headings, tables and the prose between them. */
+/** Parses the Markdown of docs/interface.md: headings, tables and prose. */
 
 export interface Table {
   readonly header: readonly string[];
@@ -7,7 +7,7 @@ export interface Table {
 
 export interface Section {
   readonly title: string;
-  /** Everything under the heading that is no table, one line per paragraph or list item. */
+  /** The text under the heading outside tables, one line per paragraph or list item. */
   readonly lines: readonly string[];
   readonly tables: readonly Table[];
 }
@@ -44,7 +44,7 @@ export function parseSections(text: string): readonly Section[] {
   return sections;
 }
 
-/** The section with exactly this title, or whose title starts with it. */
+/** The section whose title is or starts with `title`. */
 export function sectionNamed(sections: readonly Section[], title: string): Section {
   const found =
     sections.find((section) => section.title === title) ??
@@ -53,14 +53,13 @@ export function sectionNamed(sections: readonly Section[], title: string): Secti
   return found;
 }
 
-/** The only table of a section. */
 export function tableOf(section: Section): Table {
   const [table] = section.tables;
   if (table === undefined) throw new Error(`Section "${section.title}" of docs/interface.md has no table.`);
   return table;
 }
 
-/** The first line that matches, with its groups; every sentence the test relies on must be there. */
+/** The first line that matches, with its groups. Throws if there is none, because the comparison relies on it. */
 export function sentence(section: Section, pattern: RegExp): RegExpExecArray {
   for (const line of section.lines) {
     const match = pattern.exec(line);

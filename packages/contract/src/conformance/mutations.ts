@@ -1,4 +1,4 @@
-/** Small changes to docs/interface.md, each of which must be noticed by the comparison. */
+/** Small changes to docs/interface.md, each of which the comparison must report. */
 
 export interface Mutation {
   readonly line: number;
@@ -25,7 +25,7 @@ function replacementOf(found: string): string {
   return swapped[found] ?? String(BigInt(found) + 1n);
 }
 
-/** Every number one up, every literal misspelt, every requirement and type turned round, every row left out. */
+/** Increments every number, misspells every literal, swaps every requirement and type, and removes every row. */
 export function mutationsOf(text: string): readonly Mutation[] {
   const lines = text.split('\n');
   const first = lines.findIndex((line) => line.startsWith('## Resources'));

@@ -1,6 +1,6 @@
 import type { Field, Shape } from './shape.ts';
 
-/** Values on both sides of everything a shape says: what must be accepted, and what must be refused. */
+/** Values on both sides of every limit of a shape: `accept` must pass and `reject` must fail. */
 export interface Probes {
   readonly accept: readonly unknown[];
   readonly reject: readonly unknown[];
@@ -8,7 +8,7 @@ export interface Probes {
 
 export interface ProbeContext {
   readonly recordNamed: (name: string) => Shape;
-  /** Paths where the contract accepts more or less than the text, by decision. */
+  /** Paths where the contract accepts more or less than the text by decision. */
   readonly skip: (path: string) => boolean;
 }
 
@@ -46,7 +46,7 @@ export function sample(shape: Shape, context: ProbeContext): unknown {
   }
 }
 
-/** Only booleans are spelt as such in the text; all other literals are strings. */
+/** The text spells only booleans as literals; all other literals are strings. */
 function literalOf(text: string): unknown {
   return text === 'true' || text === 'false' ? text === 'true' : text;
 }
@@ -69,7 +69,7 @@ function numberProbes(shape: Shape): Probes {
   if (above !== undefined) reject.push(above);
   if (max !== undefined) {
     accept.push(max);
-    // Beyond the largest safe integer the next distinct double is two further.
+    // Above the largest safe integer, the next double is two larger.
     reject.push(max === Number.MAX_SAFE_INTEGER ? max + 1 : max + step);
   }
   if (multipleOf !== undefined) reject.push(multipleOf * 1.5);

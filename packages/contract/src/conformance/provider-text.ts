@@ -4,9 +4,9 @@ import { sentence, tableOf } from './markdown.ts';
 import type { Section } from './markdown.ts';
 import type { Field, Shape } from './shape.ts';
 
-/** Reads the section on provider data: a sentence of common fields, one on CPU counts, a table of extras. */
+/** Parses the section on provider data: common fields, CPU counts, and a table of extra fields. */
 
-/** "variants V1 to V8 in a fixed order, and two further variants have the ids …". */
+/** Parses "variants V1 to V8 in a fixed order, and two further variants have the ids …". */
 function variantNames(section: Section): string[] {
   const stated = sentence(
     section,
@@ -17,7 +17,7 @@ function variantNames(section: Section): string[] {
   return [...numbered, stated[3] ?? '', stated[4] ?? ''];
 }
 
-/** The id the default configuration gives the provider of a variant. */
+/** The provider id of a variant in the default configuration. */
 function providerIdOf(variant: string): string {
   return variant.startsWith('V') ? `provider-${variant.toLowerCase()}` : variant;
 }
@@ -26,7 +26,7 @@ function namesIn(text: string): string[] {
   return [...(text.match(/V\d/g) ?? []), ...backticked(text)];
 }
 
-/** Which variants count CPUs how, from the sentence on `resources`. */
+/** The CPU count fields of each variant, from the sentence on `resources`. */
 function cpuCounts(section: Section): (variant: string) => readonly string[] {
   const text = sentence(section, /plus a CPU count that is (`\w+` \(number\) in .*)$/)[1] ?? '';
   const clauses = text.split('; ').map((clause) => {
@@ -35,7 +35,7 @@ function cpuCounts(section: Section): (variant: string) => readonly string[] {
   });
   return (variant) => {
     const matching = clauses.filter((clause) => clause.variants.includes(variant));
-    if (matching.length !== 1) throw new Error(`The text gives ${variant} ${matching.length} CPU counts.`);
+    if (matching.length !== 1) throw new Error(`The text has ${matching.length} CPU counts for ${variant}.`);
     return matching[0]?.counts ?? [];
   };
 }
@@ -45,13 +45,13 @@ function resourcesShape(common: readonly Field[], counts: readonly string[]): Sh
     return { kind: 'object', fields: [...common, { name, shape: { kind: 'number' }, required: true }] };
   });
   const [first] = shapes;
-  if (first === undefined) throw new Error('A variant without a CPU count.');
+  if (first === undefined) throw new Error('A variant has no CPU count.');
   return shapes.length === 1
     ? first
     : { kind: 'oneOf', branches: new Map(shapes.map((s, index) => [String(index), s])) };
 }
 
-/** "privateIp string (required, with role)": said in one breath of two fields of the same item. */
+/** Parses "privateIp string (required, with role)", which describes two fields of the same item. */
 function withStatedPairs(text: string, fields: readonly Field[]): Field[] {
   const pair = /(\w+) string \(required, with (\w+)\)/.exec(text);
   if (pair === null) return [...fields];

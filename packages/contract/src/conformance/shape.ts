@@ -1,4 +1,4 @@
-/** What a type phrase of the interface text says about one value. */
+/** The type of one value, parsed from a type phrase of the text. */
 export interface Shape {
   readonly kind:
     | 'string'
@@ -14,20 +14,18 @@ export interface Shape {
     | 'ref'
     | 'oneOf'
     | 'untyped';
-  /** For `enum`: its values, as text. */
+  /** For `enum`. */
   readonly values?: readonly string[];
   /** For `ref`: the named record. */
   readonly ref?: string;
-  /** For `array` and `map`. */
   readonly items?: Shape;
-  /** For `object`; absent when its keys are free. */
+  /** For `object`; absent if the keys are free. */
   readonly fields?: readonly Field[];
-  /** For `oneOf`: alternatives, told apart by the key in front. */
+  /** For `oneOf`: alternatives by discriminator. */
   readonly branches?: ReadonlyMap<string, Shape>;
   readonly nullable?: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** An exclusive lower bound. */
   readonly above?: number;
   readonly multipleOf?: number;
   readonly minLength?: number;
@@ -41,11 +39,10 @@ export interface Shape {
 export interface Field {
   readonly name: string;
   readonly shape: Shape;
-  /** Undefined where the text does not say. */
+  /** Undefined if the text does not say. */
   readonly required: boolean | undefined;
 }
 
-/** Letters, digits, underscore and hyphen. */
 export const labelPattern = '^[A-Za-z0-9_-]+$';
 
 const limitKeys = [
@@ -60,10 +57,7 @@ const limitKeys = [
   'pattern',
 ] as const;
 
-/**
- * A shape as flat facts, `path` to what is said there: two descriptions agree when their facts do, and a
- * disagreement names its place.
- */
+/** A shape as flat facts by path, so that two descriptions can be compared and a difference names its path. */
 export type Facts = Map<string, string>;
 
 export function factsOfFields(fields: readonly Field[], path = ''): Facts {
@@ -96,7 +90,6 @@ export function factsOfShape(shape: Shape, path: string): Facts {
   return facts;
 }
 
-/** What two descriptions say differently, one line each. */
 export function differences(text: Facts, contract: Facts): string[] {
   const problems: string[] = [];
   for (const [key, value] of text) {

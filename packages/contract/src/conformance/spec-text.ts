@@ -6,27 +6,26 @@ import { chunkShape, expandUsage, withRoles } from './chat-text.ts';
 import { providerDataShape } from './provider-text.ts';
 import type { Field, Shape } from './shape.ts';
 
-/** Everything docs/interface.md states that a contract can be held to. */
+/** Parses everything in docs/interface.md that a contract can be compared with. */
 
 export interface TextOperation {
   readonly methods: readonly string[];
   readonly path: string;
-  /** Error statuses it lists; undefined where it lists none. */
+  /** Undefined if the text lists no error statuses. */
   readonly errors: readonly number[] | undefined;
   readonly bearer: boolean;
-  /** The status of its answer, where stated. */
   readonly status: number | undefined;
 }
 
 export interface SpecText {
   readonly sections: readonly Section[];
-  /** Regions in the order of the text, and the sets made of them. */
+  /** Regions in the order of the text, and the sets of regions. */
   readonly regionSets: ReadonlyMap<string, readonly string[]>;
-  /** Records by name, then requests and responses by `METHOD /path request`. */
+  /** Records by name; requests and responses by `METHOD /path request`. */
   readonly subjects: ReadonlyMap<string, Shape>;
   readonly operations: readonly TextOperation[];
   readonly errorNames: ReadonlyMap<number, string>;
-  /** Every error status that some operation lists. */
+  /** Every error status that any operation lists. */
   readonly statuses: ReadonlySet<number>;
 }
 
@@ -54,10 +53,10 @@ function readRegionSets(sections: readonly Section[]): Map<string, readonly stri
   );
   const virtualMachine = full.slice(0, Number(machine[1]));
   if (virtualMachine.at(-1) !== machine[2])
-    throw new Error('The virtual-machine set does not end where it says.');
+    throw new Error('The virtual-machine set does not end at the region that the text names.');
   const bareMetal = backticked(sentence(section, /^- Bare-metal create set: (.*)$/)[1] ?? '');
   const without = sentence(section, /^- Storage-volume record set: the full set without `(.*)`\.$/)[1] ?? '';
-  if (!full.includes(without)) throw new Error(`The full set has no ${without} to leave out.`);
+  if (!full.includes(without)) throw new Error(`The full set does not have the region ${without}.`);
   sentence(
     section,
     /^- Storage-volume create request: union of the virtual-machine set and the bare-metal create set\.$/,
@@ -81,7 +80,7 @@ function requiredBy(cell: string | undefined): boolean | undefined {
   return /^(?:no|optional)\b/.test(cell) ? false : undefined;
 }
 
-/** What the last column of a table adds to the type: limits, or a bare value that is the default. */
+/** Adds the last column of a table to the type: limits, or a value that is the default. */
 function constrain(shape: Shape, cell: string): Shape {
   const fallback = /^(?:`([^`]+)`|(\d+|true|false))$/.exec(cell) ?? /default (\d+(?:\.\d+)?)/.exec(cell);
   const value = fallback === null ? {} : { default: literal(fallback[1] ?? fallback[2] ?? '') };
@@ -95,18 +94,18 @@ function constrain(shape: Shape, cell: string): Shape {
   if (shape.kind === 'enum' || shape.kind === 'boolean') return { ...shape, ...value };
   const limits = limitsOf(shape.kind, cell);
   const stated = { ...shape, ...limits, ...value };
-  // An integer without limits in this column keeps those already read from its type.
+  // An integer without limits in this column keeps the limits of its type.
   const unlimited = shape.kind === 'integer' && limits.max === Number.MAX_SAFE_INTEGER;
   return unlimited ? { ...stated, ...boundsOf(shape) } : stated;
 }
 
-/** "-1 considers all", "0 disables", "-100/100 ban or force": values that must be the edges of the range. */
+/** Checks that "-1 considers all", "0 disables" or "-100/100 ban or force" name the bounds of the range. */
 function withCheckedBounds(cell: string, shape: Shape): Shape {
   const lowest = /(-?\d+) (?:considers all|disables)/.exec(cell)?.[1];
   const forcing = /(-?\d+)\/(\d+) ban or force/.exec(cell);
   const inner = shape.items;
   if (forcing !== null && (Number(forcing[1]) !== inner?.min || Number(forcing[2]) !== inner.max)) {
-    throw new Error(`"${cell}" names values that are not the edges of its range.`);
+    throw new Error(`"${cell}" names values that are not the bounds of its range.`);
   }
   if (lowest === undefined) return shape;
   const widest = shape.min === undefined || shape.min === -Number.MAX_SAFE_INTEGER;
@@ -144,7 +143,7 @@ function fieldsOfTable(table: Table, vocabulary: Vocabulary, unstated?: boolean)
   });
 }
 
-/** Puts rows such as `hardware.cpus[]` into the objects and arrays their names spell. */
+/** Puts rows such as `hardware.cpus[]` into nested objects and arrays. */
 function nest(fields: readonly Field[]): Field[] {
   const nested = new Map<string, Field>();
   for (const field of fields) {
@@ -221,7 +220,7 @@ function recordShapes(sections: readonly Section[], vocabulary: Vocabulary): Map
 
 const requestTitles = ['Request field', 'Parameter'];
 
-/** Reads what one endpoint section says about its request and its response, where it says anything. */
+/** Parses the request and the response of one endpoint section, where the section states them. */
 function endpointShapes(section: Section, name: string, vocabulary: Vocabulary): [string, Shape][] {
   const shapes: [string, Shape][] = [];
   const add = (side: string, shape: Shape): void => void shapes.push([`${name} ${side}`, shape]);

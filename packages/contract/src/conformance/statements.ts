@@ -5,7 +5,7 @@ import { backticked } from './grammar.ts';
 import type { SpecText } from './spec-text.ts';
 import { sectionNamed, sentence, tableOf } from './markdown.ts';
 
-/** Single statements of the text, outside its tables of fields, that the contract has an answer to. */
+/** Compares single statements of the text, outside its tables of fields, with the contract. */
 
 function stateProblems(text: SpecText): string[] {
   const { rows } = tableOf(sectionNamed(text.sections, 'States and transitions'));
@@ -35,7 +35,7 @@ function stateProblems(text: SpecText): string[] {
   return problems;
 }
 
-/** The header that carries a request's id must be promised by every inference operation. */
+/** Every inference operation must declare the header with the request id. */
 function requestIdProblems(text: SpecText, operations: readonly Operation[]): string[] {
   const section = sectionNamed(text.sections, 'POST /v2/usage/request-cost');
   const header =
@@ -43,7 +43,7 @@ function requestIdProblems(text: SpecText, operations: readonly Operation[]): st
   return operations
     .filter((operation) => operation.errorFamily === 'inference')
     .filter((operation) => !Object.hasOwn(operation.response.headers ?? {}, header))
-    .map((operation) => `${operation.id}: does not promise the header ${header}`);
+    .map((operation) => `${operation.id}: does not declare the header ${header}`);
 }
 
 function versionProblems(text: SpecText, operations: readonly Operation[]): string[] {
@@ -91,7 +91,7 @@ function versionProblems(text: SpecText, operations: readonly Operation[]): stri
   return problems;
 }
 
-/** Sentences whose whole meaning is carried out elsewhere: they may not change without a look at that place. */
+/** Sentences that other code implements. If one changes, that code must be checked. */
 function requireSentences(text: SpecText): void {
   const authentication = sectionNamed(text.sections, 'Authentication');
   sentence(

@@ -1,7 +1,7 @@
-/** Which of the three error bodies an operation answers with. See error-bodies.ts. */
+/** The error body of an operation. See error-bodies.ts. */
 export type ErrorFamily = 'v2' | 'inference' | 'marketplace';
 
-/** The v2 schema name of each status the service answers. `code` in an error body is always one of these. */
+/** The name of each status. `code` in a v2 error body is always one of these. */
 export const errorCodes = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
@@ -25,25 +25,21 @@ export const errorCodes = {
 export type ErrorStatus = keyof typeof errorCodes;
 export type ErrorCode = (typeof errorCodes)[ErrorStatus];
 
-/** What the registry knows of one reason. */
 export interface ErrorEntry {
-  /** On operations of our own. */
+  /** On extension operations. */
   readonly status: ErrorStatus;
-  /** On v2 operations the interface lists, which may only answer its statuses plus 429 and 503. */
+  /** On baseline v2 operations, which respond only with the statuses in docs/interface.md, plus 429 and 503. */
   readonly interfaceStatus?: ErrorStatus;
-  /** On inference operations. */
   readonly inferenceStatus?: ErrorStatus;
   /** On marketplace and billing operations. */
   readonly marketplaceStatus?: ErrorStatus;
-  /** The schema name of `status`. */
   readonly code: ErrorCode;
-  /** What happened and why, in words for the caller. A thrower may say it more exactly. */
+  /** What happened and why, for the caller. The code that throws the error may set a more exact message. */
   readonly message: string;
-  /** What to do about it. */
   readonly suggestion: string;
-  /** True when the same request, sent again unchanged, may succeed. */
+  /** True if the same request may succeed later. */
   readonly retryable: boolean;
 }
 
-/** A row of the registry before its `code`, which follows from the status. */
+/** A registry entry before `code` is derived from the status. */
 export type ErrorDefinition = Omit<ErrorEntry, 'code'>;

@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** Who is asking, what they may do, and the people and keys of an organisation. */
+/** Errors of authentication, authorization, members, keys and webhooks. */
 export const identityErrors = {
   MISSING_API_KEY: {
     status: 401,
@@ -10,13 +10,13 @@ export const identityErrors = {
   },
   MALFORMED_API_KEY: {
     status: 401,
-    message: 'The Authorization header does not hold a well-formed API key.',
+    message: 'The Authorization header does not contain a well-formed API key.',
     suggestion: 'Copy the whole key, mr_live_… or mr_test_…, and send it after the word Bearer.',
     retryable: false,
   },
   INVALID_API_KEY: {
     status: 401,
-    message: 'This API key is not known.',
+    message: 'This API key does not exist.',
     suggestion: 'Check that the key belongs to this installation, or create a new one.',
     retryable: false,
   },
@@ -29,7 +29,7 @@ export const identityErrors = {
   API_KEY_REVOKED: {
     status: 401,
     message: 'This API key was revoked.',
-    suggestion: 'Create a new key and replace the revoked one wherever it is in use.',
+    suggestion: 'Create a new key and replace the revoked one wherever it is used.',
     retryable: false,
   },
   SESSION_ENDED: {
@@ -41,7 +41,7 @@ export const identityErrors = {
   CROSS_SITE_REQUEST: {
     status: 403,
     message: 'This request came from another site.',
-    suggestion: 'Use the console itself, or call with an API key.',
+    suggestion: 'Use the console, or call the API with an API key.',
     retryable: false,
   },
   ORGANISATION_REQUIRED: {
@@ -60,32 +60,32 @@ export const identityErrors = {
   },
   PERSON_REQUIRED: {
     status: 403,
-    message: 'This is for people who are signed in; an API key cannot do it.',
+    message: 'Only a signed-in user can do this; an API key cannot.',
     suggestion: 'Sign in to the console, or run millrace login.',
     retryable: false,
   },
   SESSION_NOT_FOUND: {
     status: 404,
     message: 'No such session.',
-    suggestion: 'GET /v2/me/sessions lists yours.',
+    suggestion: 'GET /v2/me/sessions lists your sessions.',
     retryable: false,
   },
   IP_NOT_ALLOWED: {
     status: 403,
-    message: 'This API key may not be used from this address.',
-    suggestion: 'Call from an address in the allowedIps of the key, or change that list.',
+    message: 'This API key does not allow requests from this IP address.',
+    suggestion: 'Call from an address in allowedIps of the key, or change that list.',
     retryable: false,
   },
   INSUFFICIENT_SCOPE: {
     status: 403,
-    message: 'The caller does not hold the scope this operation needs.',
-    suggestion: 'Use a key with that scope, or ask an owner or admin for one or for another role.',
+    message: 'Your key or role does not have the scope that this operation needs.',
+    suggestion: 'Use a key with that scope, or ask an owner or admin for a key or role that has it.',
     retryable: false,
   },
   SCOPE_ESCALATION: {
     status: 403,
-    message: 'A key or role cannot grant more than its creator holds.',
-    suggestion: 'Ask only for scopes and limits within your own, or ask someone who holds them.',
+    message: 'You cannot give a key or role more rights than you have.',
+    suggestion: 'Request only scopes and limits within your own, or ask a member who has them.',
     retryable: false,
   },
   ORGANISATION_SUSPENDED: {
@@ -97,15 +97,15 @@ export const identityErrors = {
   TEST_MODE_ONLY: {
     status: 403,
     interfaceStatus: 400,
-    message: 'A test key reaches only the mock provider.',
-    suggestion: 'Use mock-region (for bare metal, a region that has it), or a live key.',
+    message: 'Test keys can use only the mock provider.',
+    suggestion: 'Use mock-region (for bare metal, a region that offers it), or a live key.',
     retryable: false,
   },
   ORGANISATION_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,
     message: 'No such organisation.',
-    suggestion: 'GET /v2/organisations lists those you belong to.',
+    suggestion: 'GET /v2/organisations lists your organisations.',
     retryable: false,
   },
   ORGANISATION_SLUG_TAKEN: {
@@ -132,7 +132,7 @@ export const identityErrors = {
   MEMBER_EXISTS: {
     status: 409,
     interfaceStatus: 400,
-    message: 'This person already belongs to the organisation.',
+    message: 'This user is already a member of the organisation.',
     suggestion: 'Change the role of the existing member instead.',
     retryable: false,
   },
@@ -152,7 +152,7 @@ export const identityErrors = {
   },
   INVITATION_NOT_VALID: {
     status: 409,
-    message: 'Whoever invited you may not give you this role any more.',
+    message: 'The person who invited you can no longer give you this role.',
     suggestion: 'Ask an owner or admin of the organisation for a new invitation.',
     retryable: false,
   },
@@ -165,47 +165,47 @@ export const identityErrors = {
   },
   INVITATION_LIMIT_REACHED: {
     status: 409,
-    message: 'This organisation has as many open invitations as it may, or made as many today as it may.',
-    suggestion: 'Take invitations back that are not needed, or come back tomorrow.',
+    message: 'This organisation has reached its limit of open invitations or of invitations per day.',
+    suggestion: 'Withdraw invitations that you do not need, or try again tomorrow.',
     retryable: false,
   },
   ORGANISATION_LIMIT_REACHED: {
     status: 409,
-    message: 'You own as many organisations as one person may.',
-    suggestion: 'Use one of yours, or have another owner take one over.',
+    message: 'You have reached the limit of organisations that one user can own.',
+    suggestion: 'Use one of your organisations, or hand one over to another owner.',
     retryable: false,
   },
   EMAIL_NOT_VERIFIED: {
     status: 403,
-    message: 'You have not shown yet that this mailbox is yours.',
-    suggestion: 'Open the link in the letter that was sent to you, then try again.',
+    message: 'Your email address is not verified yet.',
+    suggestion: 'Open the link in the verification email, then try again.',
     retryable: false,
   },
   API_KEY_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,
     message: 'No such API key.',
-    suggestion: 'GET /v2/api-keys lists the keys you may see.',
+    suggestion: 'GET /v2/api-keys lists the keys you can see.',
     retryable: false,
   },
   API_KEY_LIMIT_REACHED: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The organisation already holds as many live API keys as it may.',
-    suggestion: 'Revoke keys that are no longer used.',
+    message: 'The organisation has reached its limit of active API keys.',
+    suggestion: 'Revoke keys that you no longer use.',
     retryable: false,
   },
   API_KEY_NOT_REPLACEABLE: {
     status: 409,
     interfaceStatus: 400,
-    message: 'This API key was replaced before, has been revoked or has expired.',
+    message: 'This API key cannot be rotated: it was already replaced, was revoked or has expired.',
     suggestion: 'Rotate the key that replaced it, or create a new one.',
     retryable: false,
   },
   SSH_KEY_INVALID: {
     status: 422,
     interfaceStatus: 400,
-    message: 'This is not an SSH public key the service can use.',
+    message: 'This is not an SSH public key that the service can use.',
     suggestion: 'Paste an OpenSSH, PEM or PPK public key of type ed25519, ecdsa or rsa (2048 bits or more).',
     retryable: false,
   },
@@ -213,7 +213,7 @@ export const identityErrors = {
     status: 409,
     interfaceStatus: 400,
     message: 'This SSH public key is already registered.',
-    suggestion: 'Use the existing key; GET /v2/ssh-public-keys shows it by its fingerprint.',
+    suggestion: 'Use the existing key. GET /v2/ssh-public-keys lists your keys with their fingerprints.',
     retryable: false,
   },
   SSH_KEY_NOT_FOUND: {
@@ -226,8 +226,8 @@ export const identityErrors = {
   SSH_KEY_LIMIT_REACHED: {
     status: 409,
     interfaceStatus: 400,
-    message: 'You already hold as many SSH public keys as one person may.',
-    suggestion: 'Remove keys that are no longer used.',
+    message: 'You have reached the limit of SSH public keys.',
+    suggestion: 'Remove keys that you no longer use.',
     retryable: false,
   },
   WEBHOOK_NOT_FOUND: {
@@ -240,29 +240,29 @@ export const identityErrors = {
   WEBHOOK_URL_REFUSED: {
     status: 422,
     interfaceStatus: 400,
-    message: 'The webhook URL points to an address the service will not call.',
+    message: 'The webhook URL points to an address that the service does not call.',
     suggestion: 'Use an https URL that resolves to public addresses only.',
     retryable: false,
   },
   WEBHOOK_LIMIT_REACHED: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The organisation already has as many webhooks as it may.',
-    suggestion: 'Delete webhooks that are no longer used; one webhook can take several types of events.',
+    message: 'The organisation has reached its limit of webhooks.',
+    suggestion: 'Delete webhooks that you no longer use. One webhook can receive several types of events.',
     retryable: false,
   },
   WEBHOOK_DISABLED: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The webhook is switched off, so nothing is sent to it.',
-    suggestion: 'Switch it on with PATCH /v2/webhooks/{webhookId} and the status enabled, then try again.',
+    message: 'The webhook is disabled, so it receives no events.',
+    suggestion: 'Enable it with PATCH /v2/webhooks/{webhookId} and the status enabled, then try again.',
     retryable: false,
   },
   WEBHOOK_DELIVERY_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,
     message: 'No such webhook delivery.',
-    suggestion: 'List the deliveries of the webhook; they are kept for 30 days.',
+    suggestion: 'List the deliveries of the webhook. Deliveries are kept for 30 days.',
     retryable: false,
   },
 } as const satisfies Record<string, ErrorDefinition>;

@@ -1,24 +1,24 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** Balance, prices, budgets and the limits on a key. */
+/** Errors of balances, prices, budgets and key limits. */
 export const moneyErrors = {
   INSUFFICIENT_BALANCE: {
     status: 402,
     interfaceStatus: 400,
-    message: 'The available balance does not cover what this request would hold.',
-    suggestion: 'Top up, or ask for less. GET /v2/customer/balance shows what is available.',
+    message: 'Your available balance does not cover the amount that this request would hold.',
+    suggestion: 'Top up, or request less. GET /v2/customer/balance shows the available balance.',
     retryable: false,
   },
   BUDGET_EXCEEDED: {
     status: 402,
     interfaceStatus: 400,
     message: 'The remaining budget of this key or organisation does not cover this request.',
-    suggestion: 'Raise the budget, ask for less, or wait for the next period.',
+    suggestion: 'Raise the budget, request less, or wait for the next period.',
     retryable: false,
   },
   ACCOUNT_FROZEN: {
     status: 403,
-    message: 'The account of the organisation is frozen: no new work is admitted.',
+    message: 'The account of the organisation is frozen, so it cannot start new work.',
     suggestion: 'Settle the disputed payment, or ask the operator to lift the freeze.',
     retryable: false,
   },
@@ -26,19 +26,19 @@ export const moneyErrors = {
     status: 402,
     interfaceStatus: 400,
     message: 'The quoted price is above the maxUsd of the request.',
-    suggestion: 'Ask POST /v2/alpha/on-demand/quote for the price, then raise maxUsd or shorten the rental.',
+    suggestion: 'Get the price from POST /v2/alpha/on-demand/quote, then raise maxUsd or shorten the rental.',
     retryable: false,
   },
   KEY_LIMIT_EXCEEDED: {
     status: 403,
     message: 'A limit on this API key forbids this request.',
-    suggestion: 'Use a key with wider limits; GET /v2/me shows those of this one.',
+    suggestion: 'Use a key with wider limits. GET /v2/me shows the limits of this key.',
     retryable: false,
   },
   QUOTA_EXCEEDED: {
     status: 403,
     message: 'The organisation has reached a quota of this installation.',
-    suggestion: 'Release what is no longer used, or ask the operator for a higher quota.',
+    suggestion: 'Delete resources that you no longer use, or ask the operator for a higher quota.',
     retryable: false,
   },
   DISCOUNT_NOT_ENTITLED: {
@@ -49,8 +49,8 @@ export const moneyErrors = {
   },
   PRICE_NOT_AVAILABLE: {
     status: 400,
-    message: 'The price book holds no price for this combination.',
-    suggestion: 'GET /v2/alpha/on-demand/rental-options shows what is sold, and where.',
+    message: 'The price list has no price for this combination.',
+    suggestion: 'GET /v2/alpha/on-demand/rental-options lists what you can rent in each region.',
     retryable: false,
   },
   RESERVE_OPTION_NOT_FOUND: {
@@ -61,8 +61,8 @@ export const moneyErrors = {
   },
   LEDGER_UNAVAILABLE: {
     status: 503,
-    message: 'The ledger cannot be reached, so no new spending can be admitted.',
-    suggestion: 'Try again after Retry-After. Nothing was charged.',
+    message: 'The ledger is unreachable, so new spending is not possible.',
+    suggestion: 'Try again after the time in the Retry-After header. Nothing was charged.',
     retryable: true,
   },
   INVOICE_NOT_FOUND: {
@@ -89,23 +89,22 @@ export const moneyErrors = {
   BUDGET_LIMIT_REACHED: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The organisation has as many budgets as it may have.',
-    suggestion: 'Delete a budget that is no longer needed.',
+    message: 'The organisation has reached its limit of budgets.',
+    suggestion: 'Delete a budget that you no longer need.',
     retryable: false,
   },
   BUDGET_OF_KEY: {
     status: 409,
     interfaceStatus: 400,
-    message: 'This budget is a limit of an API key that is still in use, and lasts as long as the key.',
-    suggestion:
-      'Revoke the key, or create one with another limit. Budgets of your own may be added beside it.',
+    message: 'This budget is a limit of an active API key and lasts as long as the key.',
+    suggestion: 'Revoke the key, or create one with another limit. You can add budgets of your own.',
     retryable: false,
   },
   OVERDRAFT_IN_USE: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The balance is already further below zero than this overdraft would allow.',
-    suggestion: 'Grant or adjust the balance first, or allow at least what is used.',
+    message: 'The balance is already further below zero than this overdraft allows.',
+    suggestion: 'Grant or adjust the balance first, or allow at least the overdraft in use.',
     retryable: false,
   },
   TRANSFER_NOT_FOUND: {
@@ -118,14 +117,14 @@ export const moneyErrors = {
   TRANSFER_NOT_REVERSIBLE: {
     status: 409,
     interfaceStatus: 400,
-    message: 'This transfer was reversed already, or its money has moved on.',
-    suggestion: 'Make a new adjustment with its own reason instead.',
+    message: 'This transfer was already reversed, or its money is no longer available.',
+    suggestion: 'Create an adjustment with its own reason instead.',
     retryable: false,
   },
   TOP_UPS_NOT_AVAILABLE: {
     status: 404,
     interfaceStatus: 400,
-    message: 'This installation takes no payments by card.',
+    message: 'This installation does not accept card payments.',
     suggestion: 'Ask the operator of this installation for credit.',
     retryable: false,
   },
@@ -139,33 +138,33 @@ export const moneyErrors = {
   TOP_UP_LIMIT_REACHED: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The organisation already has as many unpaid top-ups as it may.',
+    message: 'The organisation has reached its limit of unpaid top-ups.',
     suggestion: 'Pay one of them, or wait until they expire within a day.',
     retryable: false,
   },
   PAYMENT_PROVIDER_UNAVAILABLE: {
     status: 503,
-    message: 'The payment provider cannot be reached. Nothing was charged.',
-    suggestion: 'Send the request again with the same Idempotency-Key; it leads to the same payment.',
+    message: 'The payment provider is unreachable. Nothing was charged.',
+    suggestion: 'Send the request again with the same Idempotency-Key. It continues the same payment.',
     retryable: true,
   },
   PAYMENT_PROVIDER_REFUSED: {
     status: 422,
     interfaceStatus: 400,
     message: 'The payment provider refused to open a payment page. Nothing was charged.',
-    suggestion: 'Start another top-up. If it is refused too, tell the operator the request id.',
+    suggestion: 'Start another top-up. If it is refused too, send the request id to the operator.',
     retryable: false,
   },
   WEBHOOK_SIGNATURE_INVALID: {
     status: 400,
     message: 'The signature of this event is missing, wrong or too old.',
-    suggestion: 'Check that the signing secret here is that of the endpoint that sends the events.',
+    suggestion: 'Check that the configured signing secret belongs to the endpoint that sends the events.',
     retryable: false,
   },
   WEBHOOK_EVENT_INVALID: {
     status: 400,
-    message: 'The event is signed, but lacks what an event of its type must hold.',
-    suggestion: 'Set the endpoint to the API version that this release names in its guide.',
+    message: 'The event is signed, but lacks a field that its type requires.',
+    suggestion: 'Set the endpoint to the API version that the guide of this release names.',
     retryable: false,
   },
 } as const satisfies Record<string, ErrorDefinition>;

@@ -1,22 +1,22 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** Rentals, volumes, the fleet and the marketplace. */
+/** Errors of rentals, volumes, the fleet and the marketplace. */
 export const rentalErrors = {
   INSUFFICIENT_CAPACITY: {
     status: 400,
-    message: 'No host can take this right now.',
-    suggestion: 'Try another region, GPU type or count; rental-options shows what could be reserved now.',
+    message: 'There is not enough free capacity for this request right now.',
+    suggestion: 'Try another region, GPU type or count. rental-options shows what is available now.',
     retryable: true,
   },
   NO_PUBLIC_KEY: {
     status: 400,
-    message: 'There is no SSH public key to install, so nobody could log in.',
-    suggestion: 'Add one with POST /v2/ssh-public-keys, or name some that you have.',
+    message: 'There is no SSH public key to install, so you could not log in.',
+    suggestion: 'Add a key with POST /v2/ssh-public-keys, or name existing keys in the request.',
     retryable: false,
   },
   REGION_DISABLED: {
     status: 400,
-    message: 'This region is not open for new work.',
+    message: 'This region is closed for new rentals and volumes.',
     suggestion: 'Choose a region that rental-options shows as enabled.',
     retryable: false,
   },
@@ -28,8 +28,8 @@ export const rentalErrors = {
   },
   IDLE_RULE_NOT_SUPPORTED: {
     status: 400,
-    message: 'Idle rules are not supported here: the machines do not report how busy their GPUs are.',
-    suggestion: 'Leave idle out. Set ttlSeconds or maxUsd to bound what the rental costs.',
+    message: 'Idle rules are not supported here, because the machines do not report GPU use.',
+    suggestion: 'Leave idle out. Set ttlSeconds or maxUsd to limit the cost of the rental.',
     retryable: false,
   },
   NETWORK_TYPE_NOT_SUPPORTED: {
@@ -41,67 +41,67 @@ export const rentalErrors = {
   IMAGE_NOT_FOUND: {
     status: 400,
     message: 'No such image for this kind of rental.',
-    suggestion: 'Leave image out for the default, or name one the catalog lists.',
+    suggestion: 'Leave image out for the default, or use an image from the catalog.',
     retryable: false,
   },
   RENTAL_NOT_FOUND: {
     status: 404,
     interfaceStatus: 400,
     message: 'No such rental.',
-    suggestion: 'Check the id; lists show the live rentals of the organisation.',
+    suggestion: 'Check the id. Lists show the live rentals of the organisation.',
     retryable: false,
   },
   ALREADY_TERMINATED: {
     status: 400,
-    message: 'This has ended, so nothing more can be done with it.',
+    message: 'This resource is already terminated.',
     suggestion: 'Create a new one.',
     retryable: false,
   },
   ACTION_IN_PROGRESS: {
     status: 400,
     message: 'Another action is still in progress.',
-    suggestion: 'Wait until it is done; events and status tell when.',
+    suggestion: 'Wait until it is complete. The events and the status show when.',
     retryable: true,
   },
   CONSOLE_NOT_SUPPORTED: {
     status: 400,
-    message: 'What runs this rental keeps no console that could be shown.',
-    suggestion: 'Log in over SSH; events and steps of the rental tell what happened to it.',
+    message: 'The engine of this rental does not keep console output.',
+    suggestion: 'Log in over SSH. The events and steps of the rental show what happened.',
     retryable: false,
   },
   TERM_NOT_EXTENDABLE: {
     status: 400,
     message: 'Only a reserved term can be extended, and only until it ends.',
-    suggestion: 'On-demand rentals run until they are terminated; there is nothing to extend.',
+    suggestion: 'On-demand rentals run until they are terminated and need no extension.',
     retryable: false,
   },
   RELEASE_NOT_SUPPORTED: {
     status: 400,
-    message: 'The GPUs of this rental cannot be given back while it lasts.',
+    message: 'The GPUs of this rental cannot be released before it ends.',
     suggestion: 'Stop it without release, which keeps its GPUs, or terminate it.',
     retryable: false,
   },
   PRIVATE_CLOUD_UNDER_CONTRACT: {
     status: 400,
-    message: 'A private cloud is run under its contract, so it is not switched or ended here.',
-    suggestion: 'Log in on its nodes to switch them; the operator ends it as the contract says.',
+    message: 'A private cloud runs under a contract, so you cannot start, stop or terminate it here.',
+    suggestion: 'Log in to its nodes to power them on or off. The operator ends it as the contract says.',
     retryable: false,
   },
   RENTAL_IS_OFF: {
     status: 400,
     message: 'The rental is switched off.',
-    suggestion: 'Start it; there is nothing to reboot.',
+    suggestion: 'Start the rental instead of rebooting it.',
     retryable: false,
   },
   REGION_MISMATCH: {
     status: 400,
     message: 'The volume and the rental are in different regions.',
-    suggestion: 'Attach to rentals in the region of the volume.',
+    suggestion: 'Attach the volume to a rental in its own region.',
     retryable: false,
   },
   ATTACH_NOT_SUPPORTED: {
     status: 400,
-    message: 'This rental cannot have storage attached.',
+    message: 'Storage cannot be attached to this rental.',
     suggestion: 'Attach to bare-metal rentals whose supportsFeature.attachedStorage is true.',
     retryable: false,
   },
@@ -115,7 +115,8 @@ export const rentalErrors = {
   VOLUME_NOT_ACTIVE: {
     status: 400,
     message: 'The volume is not active.',
-    suggestion: 'Wait until status is active; an inactive volume may be provisioning or on its way out.',
+    suggestion:
+      'Wait until its status is active. An inactive volume may be provisioning or about to be deleted.',
     retryable: true,
   },
   VOLUME_ATTACHED: {
@@ -128,7 +129,7 @@ export const rentalErrors = {
   VOLUME_NOT_ATTACHED: {
     status: 400,
     message: 'The volume is not attached to this rental.',
-    suggestion: 'Read attachedRentals of the volume; nothing needs to be detached.',
+    suggestion: 'You need not detach it. attachedRentals of the volume lists its rentals.',
     retryable: false,
   },
   VOLUME_SHRINK_NOT_SUPPORTED: {
@@ -149,21 +150,22 @@ export const rentalErrors = {
     status: 404,
     interfaceStatus: 400,
     message: 'No such snapshot.',
-    suggestion: 'List the snapshots of the volume.',
+    suggestion: 'List the snapshots of the volume and use an id from the list.',
     retryable: false,
   },
   SNAPSHOT_NOT_READY: {
     status: 409,
     interfaceStatus: 400,
     message: 'The snapshot is not ready.',
-    suggestion: 'Wait until its status is ready; one that failed or is being deleted cannot be restored.',
+    suggestion:
+      'Wait until its status is ready. A snapshot that failed or is being deleted cannot be restored.',
     retryable: true,
   },
   SNAPSHOT_IN_USE: {
     status: 409,
     interfaceStatus: 400,
     message: 'A restore from this snapshot is in progress.',
-    suggestion: 'Wait until the restore is done; volume.restored or volume.restore_failed tells when.',
+    suggestion: 'Wait for the event volume.restored or volume.restore_failed.',
     retryable: true,
   },
   MACHINE_NOT_FOUND: {
@@ -171,25 +173,25 @@ export const rentalErrors = {
     interfaceStatus: 400,
     message: 'No such machine in this cluster.',
     suggestion:
-      'Take cluster_name and id, which is the node_name, from one entry of POST /v1/marketplace. Test keys rent in mock-region, live keys elsewhere.',
+      'Use cluster_name and id, which is the node_name, from one entry of POST /v1/marketplace. Test keys rent in mock-region, live keys elsewhere.',
     retryable: false,
   },
   MACHINE_NOT_READY: {
     status: 400,
-    message: 'The machine does not take new instances now.',
+    message: 'The machine does not accept new instances now.',
     suggestion: 'Choose a machine whose status is node_ready.',
     retryable: true,
   },
   GPU_COUNT_EXCEEDS_AVAILABLE: {
     status: 400,
-    message: 'gpu_count is above the GPUs available on the machine.',
-    suggestion: 'Ask for at most gpus_total minus gpus_reserved.',
+    message: 'gpu_count is above the number of GPUs available on the machine.',
+    suggestion: 'Request at most gpus_total minus gpus_reserved.',
     retryable: false,
   },
   WRONG_MARKETPLACE_PATH: {
     status: 400,
-    message: 'This body holds just an id, which is how an instance is terminated, not created.',
-    suggestion: 'Send it to POST /v1/marketplace/instances/terminate.',
+    message: 'The body has only an id, which terminates an instance; this path creates one.',
+    suggestion: 'To terminate the instance, send the body to POST /v1/marketplace/instances/terminate.',
     retryable: false,
   },
   INSTANCE_NOT_FOUND: {
@@ -216,29 +218,29 @@ export const rentalErrors = {
   CLUSTER_EXISTS: {
     status: 409,
     interfaceStatus: 400,
-    message: 'Another cluster has this name.',
+    message: 'Another cluster already has this name.',
     suggestion: 'Choose another name, or remove the other cluster first.',
     retryable: false,
   },
   CLUSTER_HAS_WORK: {
     status: 409,
     interfaceStatus: 400,
-    message: 'Rentals or instances still hold GPUs of this cluster.',
+    message: 'Rentals or instances still use GPUs of this cluster.',
     suggestion: 'Drain its nodes and wait until they are empty.',
     retryable: true,
   },
   CLUSTER_CONFIGURED: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The cluster is named in the configuration, which would bring it back at the next start.',
-    suggestion: 'Take it out of the configuration, start the workers again, and then remove it.',
+    message: 'The cluster is defined in the configuration, so the next start would add it again.',
+    suggestion: 'Remove it from the configuration, restart the workers, and then remove it here.',
     retryable: false,
   },
   CREDENTIAL_UNKNOWN: {
     status: 400,
-    message: 'The installation knows no credential of this name.',
+    message: 'The installation has no credential with this name.',
     suggestion:
-      'Put the credential into the configuration of the workers under this name, then register again.',
+      'Add the credential to the configuration of the workers under this name, then register again.',
     retryable: false,
   },
   NODE_NOT_FOUND: {
@@ -251,7 +253,7 @@ export const rentalErrors = {
   NODE_HAS_WORK: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The node still carries rentals or instances.',
+    message: 'Rentals or instances still run on this node.',
     suggestion: 'Drain it and wait until it is empty.',
     retryable: true,
   },
@@ -265,8 +267,8 @@ export const rentalErrors = {
   INVALID_STATE_TRANSITION: {
     status: 409,
     interfaceStatus: 400,
-    message: 'The object is not in a state from which this can be done.',
-    suggestion: 'Read its status, and do first what leads to a state from which this is possible.',
+    message: 'The current state of this resource does not allow this action.',
+    suggestion: 'Read its status, and first bring it into a state that allows this action.',
     retryable: false,
   },
 } as const satisfies Record<string, ErrorDefinition>;

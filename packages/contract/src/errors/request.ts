@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from './definition.ts';
 
-/** What can be wrong with any request, whatever it asks for. */
+/** Errors that any operation can respond with. */
 export const requestErrors = {
   VALIDATION_FAILED: {
     status: 400,
@@ -24,8 +24,8 @@ export const requestErrors = {
   UNSUPPORTED_MEDIA_TYPE: {
     status: 415,
     interfaceStatus: 400,
-    message: 'The request body has a media type this operation does not read.',
-    suggestion: 'Send the body as JSON with the header Content-Type: application/json.',
+    message: 'This operation does not accept the media type of the request body.',
+    suggestion: 'Send the body uncompressed, as JSON, with the header Content-Type: application/json.',
     retryable: false,
   },
   BODY_TIMEOUT: {
@@ -56,14 +56,14 @@ export const requestErrors = {
   },
   METHOD_NOT_ALLOWED: {
     status: 405,
-    message: 'This path is served, but not with this method.',
-    suggestion: 'Use one of the methods named in the Allow header.',
+    message: 'This path does not support this HTTP method.',
+    suggestion: 'Use one of the methods in the Allow header.',
     retryable: false,
   },
   OPERATION_NOT_IMPLEMENTED: {
     status: 404,
-    message: 'This operation is part of the interface, but this installation does not serve it yet.',
-    suggestion: 'See the change log for the release that delivers it.',
+    message: 'This operation is part of the API, but this installation does not serve it yet.',
+    suggestion: 'See the changelog for the release that adds it.',
     retryable: false,
   },
   GONE: {
@@ -75,25 +75,25 @@ export const requestErrors = {
   INVALID_CURSOR: {
     status: 400,
     message: 'The cursor was not issued by this list, or is no longer valid.',
-    suggestion: 'Start again without a cursor, and follow the next cursor of each answer as it is given.',
+    suggestion: 'Start again without a cursor, then send the next cursor of each response unchanged.',
     retryable: false,
   },
   RATE_LIMITED: {
     status: 429,
     message: 'Too many requests: a rate limit was reached.',
-    suggestion: 'Wait as long as Retry-After says. The RateLimit headers show what remains.',
+    suggestion: 'Wait for the time in the Retry-After header. The RateLimit headers show what remains.',
     retryable: true,
   },
   TOO_MANY_UPLOADS: {
     status: 429,
     message: 'Too many request bodies of your organisation are arriving at once.',
-    suggestion: 'Wait as long as Retry-After says, and send fewer large requests at a time.',
+    suggestion: 'Wait for the time in the Retry-After header, and send fewer large requests at a time.',
     retryable: true,
   },
   IDEMPOTENCY_KEY_INVALID: {
     status: 400,
-    message: 'The Idempotency-Key header is not 1 to 255 printable ASCII characters.',
-    suggestion: 'Send 1 to 255 letters, digits and signs, for example a UUID.',
+    message: 'The Idempotency-Key header must have 1 to 255 printable ASCII characters.',
+    suggestion: 'Send 1 to 255 letters, digits and punctuation characters, for example a UUID.',
     retryable: false,
   },
   IDEMPOTENCY_KEY_REUSED: {
@@ -109,25 +109,27 @@ export const requestErrors = {
     interfaceStatus: 503,
     marketplaceStatus: 503,
     message: 'A request with the same Idempotency-Key is still running.',
-    suggestion: 'Send the same request again after Retry-After, or ask GET /v2/operations?idempotencyKey=.',
+    suggestion:
+      'Send the same request again after the time in the Retry-After header, or read GET /v2/operations?idempotencyKey=.',
     retryable: true,
   },
   OPERATION_NOT_FOUND: {
     status: 404,
     message: 'No such operation.',
-    suggestion: 'Check the operation id or idempotency key; records are kept for 30 days.',
+    suggestion: 'Check the operation id or idempotency key. Records are kept for 30 days.',
     retryable: false,
   },
   INTERNAL: {
     status: 500,
     message: 'Something went wrong on our side.',
-    suggestion: 'Try again with the same Idempotency-Key; if it persists, report the requestId.',
+    suggestion:
+      'Try again with the same Idempotency-Key. If the error persists, send the requestId to the operator.',
     retryable: true,
   },
   SERVICE_UNAVAILABLE: {
     status: 503,
     message: 'The service cannot answer this request right now.',
-    suggestion: 'Try again after Retry-After.',
+    suggestion: 'Try again after the time in the Retry-After header.',
     retryable: true,
   },
 } as const satisfies Record<string, ErrorDefinition>;

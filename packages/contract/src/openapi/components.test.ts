@@ -4,8 +4,8 @@ import { createComponents } from './components.ts';
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-describe('components', () => {
-  it('that look the same sent and read are published once', () => {
+describe('createComponents', () => {
+  it('publishes a component once if its request and response schemas are equal', () => {
     const components = createComponents();
     const colour = z.enum(['red', 'blue']).meta({ id: 'Colour' });
     components.use(z.object({ colour }), 'input');
@@ -13,7 +13,7 @@ describe('components', () => {
     expect(components.schemas()).toEqual({ Colour: { type: 'string', enum: ['red', 'blue'] } });
   });
 
-  it('that look different are published twice, with everything that refers to them', () => {
+  it('publishes a component twice if they differ, with everything that refers to it', () => {
     const components = createComponents();
     const size = z.object({ width: z.number().default(1) }).meta({ id: 'Size' });
     const box = z.object({ size }).meta({ id: 'Box' });
@@ -28,13 +28,13 @@ describe('components', () => {
     expect(components.schemas()['Box']).toMatchObject({ properties: { size: ref('Size') } });
   });
 
-  it('of the same name and different shape are refused', () => {
+  it('refuses components with the same name and different schemas', () => {
     const components = createComponents();
     components.use(z.string().meta({ id: 'Name' }), 'output');
     expect(() => components.use(z.number().meta({ id: 'Name' }), 'output')).toThrow(/"Name"/);
   });
 
-  it('told apart by a word have a component and a mapping each', () => {
+  it('publishes each branch of a union discriminated by a string, with a mapping', () => {
     const components = createComponents();
     const shape = z
       .discriminatedUnion('kind', [
@@ -54,7 +54,7 @@ describe('components', () => {
     });
   });
 
-  it('told apart by words that differ in punctuation alone keep a component each', () => {
+  it('publishes one component per branch if discriminator values differ only in punctuation', () => {
     const components = createComponents();
     const host = z
       .discriminatedUnion('provider', [
@@ -76,7 +76,7 @@ describe('components', () => {
     expect(schemas['HostGpu1_2']).toMatchObject({ properties: { provider: { const: 'gpu1' } } });
   });
 
-  it('told apart by something else than a word have no discriminator, which could not say it', () => {
+  it('publishes no discriminator for a union that is not discriminated by a string', () => {
     const components = createComponents();
     const choice = z
       .discriminatedUnion('isNew', [
@@ -88,7 +88,7 @@ describe('components', () => {
     expect(components.schemas()['Choice']).not.toHaveProperty('discriminator');
   });
 
-  it('refuse what JSON cannot say, instead of publishing a schema that admits anything', () => {
+  it('refuses types that JSON cannot express, instead of publishing a schema that admits anything', () => {
     expect(() => createComponents().use(z.object({ at: z.date() }), 'output')).toThrow();
   });
 });

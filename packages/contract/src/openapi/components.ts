@@ -2,20 +2,20 @@ import { z } from 'zod';
 import type { JsonSchema } from './types.ts';
 
 /**
- * Turns zod schemas into JSON Schema and gathers those that carry an id as components.
+ * Converts zod schemas to JSON Schema and collects those with an id as components.
  *
- * A schema has two faces: what a caller sends (a field with a default may be left out) and what a caller reads
- * (it is always there). A component used with both faces that differ is published twice, the sent one as
- * `NameInput`. Which ones differ is known only at the end, so until then references carry their face.
+ * A schema has two directions: input (a field with a default is optional) and output (it is always present). If
+ * they differ, the component is published twice, the input as `NameInput`. Which ones differ is known only at
+ * the end, so references are marked with their direction until then.
  */
 export type SchemaDirection = 'input' | 'output';
 
 export interface Components {
-  /** The schema of a value in a request or an answer, with references to components. */
+  /** The schema of a value in a request or response, with references to components. */
   use(schema: z.ZodType, face: SchemaDirection): JsonSchema;
   /** Every component used so far, in alphabetical order. */
   schemas(): Readonly<Record<string, JsonSchema>>;
-  /** Settles the references in anything built from `use`. */
+  /** Resolves the marked references in a value that was built with `use`. */
   settle<Value>(value: Value): Value;
 }
 
@@ -31,7 +31,7 @@ export function createComponents(): Components {
   function keep(face: SchemaDirection, name: string, schema: JsonSchema): void {
     const known = found[face].get(name);
     if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) {
-      throw new Error(`Two different schemas are both called "${name}". Give one of them another id.`);
+      throw new Error(`Two different schemas have the id "${name}". Give one of them another id.`);
     }
     found[face].set(name, schema);
   }
@@ -75,14 +75,14 @@ function convert(schema: z.ZodType, face: SchemaDirection): JsonSchema {
     unrepresentable: 'throw',
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod;
-      // Answers may gain fields within a version, so only shapes the contract closes are closed here.
+      // Responses may gain fields within a version, so only schemas that the contract closes are closed.
       if (face === 'output' && def.type === 'object' && def.catchall === undefined) {
         delete jsonSchema.additionalProperties;
       }
       if (def.type === 'union' && 'discriminator' in def && typeof def.discriminator === 'string') {
         jsonSchema['discriminator'] = { propertyName: def.discriminator };
       }
-      // Formats that every reader of OpenAPI knows need no pattern beside them, least of all one of 300 characters.
+      // OpenAPI readers know these formats, so a pattern of 300 characters is not needed.
       if (typeof jsonSchema.format === 'string' && wellKnownFormats.has(jsonSchema.format)) {
         delete jsonSchema.pattern;
       }
@@ -93,8 +93,8 @@ function convert(schema: z.ZodType, face: SchemaDirection): JsonSchema {
 const wellKnownFormats: ReadonlySet<string> = new Set(['date-time', 'email', 'uri', 'ipv4', 'ipv6']);
 
 /**
- * A discriminator can only point at components, so the branches of a named union that are told apart by a
- * string become components too: `ProviderData` by `providerId` gives `ProviderDataMock` and so on.
+ * A discriminator can refer only to components, so the branches of a named union that a string discriminates
+ * become components too: `ProviderData` by `providerId` gives `ProviderDataMock` and so on.
  */
 function extractBranches(
   name: string,
@@ -127,7 +127,7 @@ function extractBranches(
   return { union, branches: named.map((branch) => [branch.name, branch.branch] as const) };
 }
 
-/** Takes away every discriminator that has inline schemas to choose from, where it would mean nothing. */
+/** Removes discriminators of unions with inline branches, where they have no meaning. */
 function withoutLooseDiscriminators(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutLooseDiscriminators);
   if (typeof value !== 'object' || value === null) return value;
@@ -141,7 +141,10 @@ function withoutLooseDiscriminators(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutLooseDiscriminators(item)]));
 }
 
-/** Words that differ only in their punctuation, such as `gpu-1` and `gpu1`, give the same name: the later one is numbered. */
+/**
+ * Values that differ only in punctuation, such as `gpu-1` and `gpu1`, give the same name: the later one is
+ * numbered.
+ */
 function unusedName(wanted: string, taken: ReadonlySet<string>): string {
   let name = wanted;
   for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;
@@ -155,7 +158,7 @@ function pascalCase(text: string): string {
     .join('');
 }
 
-/** From zod's own place for definitions to ours, remembering the face. */
+/** Converts references to zod's definitions into references to components, marked with the direction. */
 function markReferences(value: unknown, face: SchemaDirection): unknown {
   return mapStrings(value, (text) =>
     text.startsWith('#/$defs/')
@@ -180,7 +183,7 @@ function mapStrings(value: unknown, map: (text: string) => string): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapStrings(item, map)]));
 }
 
-/** The names whose two faces differ, themselves or through something they refer to. */
+/** The names whose input and output differ, directly or through a reference. */
 function splitNames(
   found: Readonly<Record<SchemaDirection, ReadonlyMap<string, JsonSchema>>>,
 ): ReadonlySet<string> {

@@ -13,7 +13,6 @@ const operationsIn = (document: typeof v2) =>
     Object.entries(item).map(([method, operation]) => ({ path, method, operation })),
   );
 
-/** What a document's operation looks like, by its id. */
 function operation(id: string, document = v2): Json {
   const found = operationsIn(document).find((each) => each.operation.operationId === id);
   if (found === undefined) throw new Error(`${id} is not in the document.`);
@@ -26,7 +25,7 @@ const pointedAt = (document: typeof v2, reference: string): unknown =>
     .split('/')
     .reduce<unknown>((found, key) => (found as Json)[key], document);
 
-/** Follows keys, and references on the way. */
+/** Follows keys and references. */
 function at(document: typeof v2, value: unknown, ...keys: readonly string[]): unknown {
   const follow = (found: unknown) => {
     const reference = (found as Json | undefined)?.['$ref'];
@@ -35,8 +34,8 @@ function at(document: typeof v2, value: unknown, ...keys: readonly string[]): un
   return keys.reduce((found, key) => follow((found as Json)[key]), follow(value));
 }
 
-describe('the four documents', () => {
-  it('hold every operation of the contract, once', () => {
+describe('the four OpenAPI documents', () => {
+  it('contain every operation of the contract exactly once', () => {
     const published = documentNames.flatMap((name) =>
       operationsIn(buildDocument(contract, name)).map((each) => each.operation.operationId),
     );
@@ -47,7 +46,7 @@ describe('the four documents', () => {
     );
   });
 
-  it.each(documentNames)('%s refers to nothing that is missing and holds nothing unused', (name) => {
+  it.each(documentNames)('have no missing references and no unused components in %s', (name) => {
     const text = JSON.stringify(documents[name]);
     const referred = new Set([...text.matchAll(/"#\/components\/([^"]+)"/g)].map((match) => match[1] ?? ''));
     const { securitySchemes: _, ...components } = buildDocument(contract, name).components;
@@ -59,17 +58,17 @@ describe('the four documents', () => {
     expect(text).not.toContain('$defs');
   });
 
-  it('are the same bytes every time', () => {
+  it('are byte-identical in each build', () => {
     expect(JSON.stringify(buildDocument(contract, 'v2'))).toBe(JSON.stringify(v2));
   });
 });
 
-describe('the v2 document', () => {
-  it('is version 2.0.0', () => {
+describe('v2 document', () => {
+  it('has version 2.0.0', () => {
     expect(v2.info.version).toBe('2.0.0');
   });
 
-  it('has a security scheme for keys and one for people, on exactly the operations that need one', () => {
+  it('has security schemes for keys and sessions on exactly the operations that need them', () => {
     expect(Object.keys(v2.components.securitySchemes)).toEqual(['Authorization', 'Session']);
     const schemes = { key: [{ Authorization: [] }], person: [{ Session: [] }], none: [] };
     const auths = new Map(operationsOf(contract).map(({ id, auth }) => [id, auth] as const));
@@ -78,7 +77,7 @@ describe('the v2 document', () => {
     }
   });
 
-  it('lets nobody in unknown, except to what is open and to what is signed', () => {
+  it('allows anonymous access only to public and signed operations', () => {
     const open = operationsOf(contract).filter(({ auth, document }) => auth === 'none' && document === 'v2');
     expect(open.map(({ id }) => id).toSorted()).toEqual([
       'getCatalog',
@@ -102,7 +101,7 @@ describe('the v2 document', () => {
     });
   });
 
-  it('lists the configured provider ids, whatever they are', () => {
+  it('lists the configured provider ids', () => {
     const providers = [
       { id: 'north-one', variant: 'V3' },
       { id: 'mock', variant: 'mock' },
@@ -124,11 +123,11 @@ describe('the v2 document', () => {
   });
 });
 
-describe('requests', () => {
+describe('request schemas', () => {
   const body = (id: string) =>
     at(v2, operation(id), 'requestBody', 'content', 'application/json', 'schema') as Json;
 
-  it('do not require what has a default, and say the default', () => {
+  it('do not require fields with a default, and state the default', () => {
     const schema = body('createBareMetalRental');
     expect(schema['required']).toEqual(['networkType', 'gpuCount']);
     expect(at(v2, schema, 'properties', 'termType')).toMatchObject({ enum: ['on-demand', 'reserved'] });
@@ -137,11 +136,11 @@ describe('requests', () => {
     });
   });
 
-  it('are open: an unknown field is ignored and named, not refused', () => {
+  it('are open: unknown fields are ignored and reported, not refused', () => {
     expect(body('createBareMetalRental')).not.toHaveProperty('additionalProperties');
   });
 
-  it('and answers that share a schema but differ by its defaults have one component each', () => {
+  it('have their own component if defaults make them differ from the response schema', () => {
     expect(v2.components.schemas['ApiKeyLimitsInput']).not.toHaveProperty('required');
     expect(v2.components.schemas['ApiKeyLimits']?.['required']).toContain('rpm');
     expect((body('createApiKey')['properties'] as Record<string, Json>)['limits']).toMatchObject({
@@ -149,7 +148,7 @@ describe('requests', () => {
     });
   });
 
-  it('carry an idempotency key wherever the operation honours one, and nowhere else', () => {
+  it('have an idempotency key exactly where the operation honours one', () => {
     const parameter = { $ref: '#/components/parameters/Idempotency-Key' };
     for (const { id, idempotency, document } of operationsOf(contract)) {
       const { parameters = [] } = operation(id, documents[document]) as { parameters?: unknown[] };
@@ -160,7 +159,7 @@ describe('requests', () => {
     }
   });
 
-  it('say which parameters are in the path and which in the query, with their limits', () => {
+  it('separate path and query parameters, with their limits', () => {
     expect(operation('listMembers')['parameters']).toMatchObject([
       { name: 'organisationId', in: 'path', required: true },
       { name: 'limit', in: 'query', required: false, schema: { type: 'integer', minimum: 1, maximum: 200 } },
@@ -169,13 +168,13 @@ describe('requests', () => {
   });
 });
 
-describe('answers', () => {
-  it('are closed where the interface closes them, and open where it does not', () => {
+describe('response schemas', () => {
+  it('are closed exactly where docs/interface.md closes them', () => {
     expect(v2.components.schemas['RentalRecord']).toHaveProperty('additionalProperties', false);
     expect(v2.components.schemas['ApiKey']).not.toHaveProperty('additionalProperties');
   });
 
-  it('always tell the request id and the rate limits, and a replay where there can be one', () => {
+  it('have the request id and rate limit headers, and the replay header where a replay is possible', () => {
     const headers = (id: string, status: string) =>
       Object.keys(at(v2, operation(id), 'responses', status, 'headers') as Json);
     for (const status of ['201', '400', '429']) {
@@ -202,7 +201,7 @@ describe('answers', () => {
     }
   });
 
-  it('declare 410 as soon as the day an operation retires on is known', () => {
+  it('declare 410 when the operation has a sunset date', () => {
     const notice = { deprecatedAt: '2027-01-01T00:00:00Z', successor: '/v2/me' } as const;
     const retiring = { ...notice, sunsetAt: '2028-01-01T00:00:00Z' };
     const document = buildDocument(
@@ -224,7 +223,7 @@ describe('answers', () => {
     });
   });
 
-  it('of a streamed inference may end with one event that says what failed', () => {
+  it('declare the error event that can end an inference stream', () => {
     for (const id of ['createChatCompletion', 'createCompletion']) {
       const content = at(v1, operation(id, v1), 'responses', '200', 'content') as Json;
       expect(at(v1, content, 'text/event-stream', 'schema', 'contentSchema', 'anyOf'), id).toContainEqual({
@@ -233,7 +232,7 @@ describe('answers', () => {
     }
   });
 
-  it('of speech are a file, and of a deletion nothing', () => {
+  it('are a file for speech and empty for a deletion', () => {
     expect(Object.keys(at(v1, operation('createSpeech', v1), 'responses', '200', 'content') as Json)).toEqual(
       ['audio/mpeg'],
     );
@@ -241,8 +240,8 @@ describe('answers', () => {
   });
 });
 
-describe('the v1 document', () => {
-  it('lists machines without a key, and answers errors in the words of each family', () => {
+describe('v1 document', () => {
+  it('lists machines without a key and has the error body of each family', () => {
     expect(operation('listMarketplaceMachines', v1)['security']).toEqual([]);
     const limitResponse = (id: string) => (operation(id, v1)['responses'] as Json)['429'];
     expect(limitResponse('createChatCompletion')).toEqual({

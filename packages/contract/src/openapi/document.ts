@@ -23,23 +23,23 @@ const documentInfo: Readonly<Record<DocumentName, { title: string; version: stri
     admin: {
       title: 'Millrace for operators',
       version: '2.0.0',
-      description: 'Organisations, money, the fleet and the catalog, for those who run an installation.',
+      description: 'Organisations, money, the fleet and the catalog, for operators of an installation.',
     },
     supplier: {
       title: 'Millrace for suppliers',
       version: '2.0.0',
-      description: 'Machines put on the marketplace, and what they earn.',
+      description: 'Machines on the marketplace and their earnings.',
     },
   };
 
 /**
- * One OpenAPI document of a contract. A pure function of the contract: the committed documents, the one an
- * installation serves about itself and the ones clients are made from come out of this and nothing else.
+ * Builds one OpenAPI document. Pure: the committed documents, the served ones and the input of client
+ * generators are equal.
  */
 export function buildDocument(
   contract: Contract,
   name: DocumentName,
-  /** Where clients reach the installation; left out, it is where they got the document from. */
+  /** The address of the installation; by default, the address that the document was read from. */
   serverUrl = '/',
 ): OpenApiDocument {
   const operations = operationsOf(contract).filter(({ document }) => document === name);
@@ -69,7 +69,7 @@ export function buildDocument(
                 type: 'http',
                 scheme: 'bearer',
                 description:
-                  'A person who is signed in: the cookie of the console, or the token that `millrace login` keeps, as `Authorization: Bearer …`.',
+                  'A signed-in user: the cookie of the console, or the token that `millrace login` stores, as `Authorization: Bearer …`.',
               },
             }
           : {}),
@@ -88,14 +88,13 @@ function pathsOf(
     const method = operation.method.toLowerCase();
     const item = paths.get(operation.path) ?? {};
     if (Object.hasOwn(item, method)) {
-      throw new Error(`Two operations are both ${operation.method} ${operation.path}.`);
+      throw new Error(`Two operations have the route ${operation.method} ${operation.path}.`);
     }
     paths.set(operation.path, { ...item, [method]: build(operation) });
   }
   return Object.fromEntries(paths);
 }
 
-/** A document carries only what it refers to. */
 function usedComponents<Component>(
   kind: string,
   all: Readonly<Record<string, Component>>,

@@ -1,48 +1,48 @@
 import type { Operation } from '../operation.ts';
 import type { Header, Parameter, Reference } from './types.ts';
 
-/** The headers that belong to no operation in particular. */
+/** Headers that all operations share. */
 
 const text = { type: 'string' } as const;
 /** Servers refuse longer headers. */
 const headerText = { ...text, maxLength: 16_384 } as const;
 
 export const headers = {
-  'X-Request-Id': { description: 'The id of this request; name it when asking for help.', schema: text },
+  'X-Request-Id': { description: 'The id of this request. Include it when you ask for help.', schema: text },
   'RateLimit-Policy': {
     description: 'Every limit that applies: its name, quota `q` and window `w` in seconds.',
     schema: { ...text, examples: ['"requests";q=60;w=60'] },
   },
   RateLimit: {
-    description: 'What remains of each limit, `r`, and in how many seconds it is whole again, `t`.',
+    description: 'The remaining quota of each limit, `r`, and the seconds until it resets, `t`.',
     schema: { ...text, examples: ['"requests";r=59;t=1'] },
   },
   'x-ratelimit-limit-requests': {
-    description: 'The quota of the limit that is nearest to its end.',
+    description: 'The quota of the limit with the least remaining.',
     schema: { type: 'integer', minimum: 0 },
   },
   'x-ratelimit-remaining-requests': {
-    description: 'What remains of it.',
+    description: 'The remaining quota of that limit.',
     schema: { type: 'integer', minimum: 0 },
   },
   'x-ratelimit-reset-requests': {
-    description: 'When it is whole again.',
+    description: 'When that limit resets.',
     schema: { ...text, examples: ['1s'] },
   },
   'Retry-After': {
-    description: 'In how many seconds the same request may succeed.',
+    description: 'The number of seconds after which the same request may succeed.',
     schema: { type: 'integer', minimum: 0 },
   },
   'Idempotent-Replayed': {
-    description: '`true` when this is the answer of an earlier request with the same idempotency key.',
+    description: '`true` if this is the response to an earlier request with the same idempotency key.',
     schema: { ...text, enum: ['true'] },
   },
   ETag: {
-    description: 'Names this state of the answer; send it back as If-None-Match.',
+    description: 'Identifies this version of the response. Send it back in If-None-Match.',
     schema: text,
   },
   'X-Ignored-Fields': {
-    description: 'Fields of the request that were not understood, separated by commas.',
+    description: 'Request fields that the operation does not know, separated by commas.',
     schema: text,
   },
 } as const satisfies Record<string, Header>;
@@ -62,7 +62,6 @@ function headerReferences(names: readonly HeaderName[]): Record<string, Referenc
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** The headers of the answer that an operation is for. */
 export function responseHeaders(operation: Operation): Readonly<Record<string, Header | Reference>> {
   const names: HeaderName[] = [...always];
   if (operation.idempotency === 'key') names.push('Idempotent-Replayed');
@@ -74,7 +73,7 @@ export function responseHeaders(operation: Operation): Readonly<Record<string, H
   return { ...headerReferences(names), ...Object.fromEntries(particular) };
 }
 
-/** The headers of an error. A refusal that passes with time says when. */
+/** The headers of an error, with `Retry-After` if waiting helps. */
 export function errorHeaders(status: number): Readonly<Record<string, Reference>> {
   return headerReferences(status === 429 || status === 503 ? [...always, 'Retry-After'] : always);
 }
@@ -85,22 +84,21 @@ export const parameters = {
     in: 'header',
     required: false,
     description:
-      'Sent again within 30 days, the same key answers the first result instead of acting twice. Another body under the same key is refused.',
+      'Within 30 days, a request with the same key returns the first result instead of acting twice. A different body with the same key is refused.',
     schema: { ...text, minLength: 1, maxLength: 255 },
   },
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
     required: false,
-    description:
-      'The ETag of an answer that is at hand already. If it still holds, 304 comes instead of the answer.',
+    description: 'The ETag of a stored response. If it is still current, the response is 304 without a body.',
     schema: headerText,
   },
   'Last-Event-ID': {
     name: 'Last-Event-ID',
     in: 'header',
     required: false,
-    description: 'Where a stream that broke off was read to: the `id` of the last event.',
+    description: 'The `id` of the last event that was read, to resume an interrupted stream.',
     schema: headerText,
   },
 } as const satisfies Record<string, Parameter>;

@@ -9,10 +9,10 @@ import type { Components } from './components.ts';
 import { responseHeaders, errorHeaders } from './headers.ts';
 import type { Content, JsonSchema, OperationObject, Parameter, Reference, Response } from './types.ts';
 
-/** The security scheme of an API key. Every operation that takes one names it. */
+/** The security scheme for API keys. */
 export const securityScheme = 'Authorization';
 
-/** The security scheme of a person who is signed in, for operations that take no key. */
+/** The security scheme for signed-in users, on operations without an API key. */
 export const sessionScheme = 'Session';
 
 export function operationObject(
@@ -83,7 +83,7 @@ function fieldsAsParameters(
 
 function requestBodyOf({ body }: Operation, components: Components): Pick<OperationObject, 'requestBody'> {
   if (body === undefined) return {};
-  // A body left out counts as an empty object, so it is required only where an empty object would not do.
+  // A missing body counts as an empty object, so it is required only if an empty object is invalid.
   const required = !body.safeParse({}).success;
   return {
     requestBody: { required, content: { 'application/json': { schema: components.use(body, 'input') } } },
@@ -98,12 +98,12 @@ function responsesOf(
   const { status, sse } = operation.response;
   const content = contentOf(operation, components);
   const response: Response = {
-    description: sse ? 'The answer, or a stream of events.' : 'The answer.',
+    description: sse ? 'The response, or a stream of events.' : 'The response.',
     headers: responseHeaders(operation),
     ...(content === undefined ? {} : { content }),
   };
   const unchanged = {
-    description: 'What If-None-Match names is still so.',
+    description: 'The response that If-None-Match names is still current.',
     headers: responseHeaders(operation),
   };
   const errors = errorStatusesOf(operation, contract).map((error) => [
@@ -138,13 +138,12 @@ function eventSchema(event: z.ZodType, family: ErrorFamily, components: Componen
   return failure === null ? ordinary : { anyOf: [ordinary, components.use(failure, 'output')] };
 }
 
-/** The v2 errors are named as their status, exactly as the interface names them. */
+/** v2 errors are named by their status, as docs/interface.md requires. */
 export function errorResponseName(family: ErrorFamily, status: ErrorStatus): string {
   const code = errorCodes[status];
   return family === 'v2' ? code : `${family}.${code}`;
 }
 
-/** The error responses that the operations of a document refer to. */
 export function errorResponses(
   operations: readonly Operation[],
   contract: Contract,
@@ -171,33 +170,33 @@ function noticeOf({ id }: Operation, contract: Contract): Deprecation | undefine
   return Object.entries(contract.deprecations).find(([deprecated]) => deprecated === id)?.[1];
 }
 
-/** What an operation declares, and 410 as soon as the day of its end is known. */
+/** The declared statuses, and 410 when the operation has a sunset date. */
 function errorStatusesOf(operation: Operation, contract: Contract): readonly ErrorStatus[] {
   const retires = noticeOf(operation, contract)?.sunsetAt !== undefined;
   return (retires ? [...operation.errors, 410] : operation.errors).map(asErrorStatus);
 }
 
 function asErrorStatus(status: number): ErrorStatus {
-  if (!Object.hasOwn(errorCodes, status)) throw new Error(`${status} is not a status the registry knows.`);
+  if (!Object.hasOwn(errorCodes, status)) throw new Error(`${status} is not in the error registry.`);
   return status as ErrorStatus;
 }
 
 const errorDescriptions: Readonly<Record<ErrorStatus, string>> = {
   400: 'Invalid input data',
   401: 'Authorization not provided',
-  402: 'Not enough money',
+  402: 'Insufficient balance or budget',
   403: 'Insufficient access',
   404: 'Not found',
   405: 'Method not allowed',
-  408: 'The body did not arrive in time',
-  409: 'In conflict with how things stand',
+  408: 'The request body did not arrive in time',
+  409: 'Conflicts with the current state',
   410: 'Retired; the Link header names the successor',
-  413: 'The body is too large',
+  413: 'The request body is too large',
   415: 'The media type, charset or encoding of the body is not supported',
-  422: 'Understood, but it cannot be done',
+  422: 'The request is well-formed but cannot be processed',
   429: 'Too many requests',
   500: 'Internal server error',
-  502: 'The engine behind failed',
-  503: 'Not available just now',
-  504: 'The engine behind did not answer in time',
+  502: 'The inference engine failed',
+  503: 'Temporarily unavailable',
+  504: 'The inference engine did not respond in time',
 };

@@ -1,4 +1,4 @@
-/** As much of OpenAPI 3.1 as the documents use. */
+/** The part of OpenAPI 3.1 that the documents use. */
 
 /** A JSON Schema of draft 2020-12, as plain data. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -38,9 +38,9 @@ export interface OperationObject {
   readonly parameters?: readonly (Parameter | Reference)[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
   readonly responses: Readonly<Record<string, Response | Reference>>;
-  /** The scope a key must hold; absent where every key is admitted. */
+  /** The required scope; absent if every key is admitted. */
   readonly 'x-scope'?: string;
-  /** Further paths that answer exactly the same. */
+  /** Equivalent paths. */
   readonly 'x-aliases'?: readonly string[];
 }
 

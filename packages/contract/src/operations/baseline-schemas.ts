@@ -2,12 +2,12 @@ import { z } from 'zod';
 import { withoutBidiControls } from '../bidi-text.ts';
 import { sshKeyId, tags } from '../operation-builders.ts';
 
-/** What the operations of the interface share. */
+/** Schemas and statuses that baseline operations share. */
 
-/** Statuses of v2 operations as the interface lists them, plus the two we declare ourselves: 429 and 503. */
+/** Statuses of baseline v2 operations, plus 429 and 503, which the contract adds. */
 export const v2Errors = [400, 401, 403, 429, 500, 503] as const;
 
-/** The same for the three v2 operations that may also answer 404. */
+/** The same for the three v2 operations that also declare 404. */
 export const v2ErrorsWithNotFound = [400, 401, 403, 404, 429, 500, 503] as const;
 
 export const inferenceErrorStatuses = [
@@ -16,7 +16,7 @@ export const inferenceErrorStatuses = [
 
 export const marketplaceErrorStatuses = [400, 401, 402, 403, 404, 408, 415, 429, 500, 503] as const;
 
-/** Lists of the interface stay bare arrays; a page is asked for in the query and found in the `Link` header. */
+/** Baseline lists are bare arrays; pages are requested in the query and linked in the `Link` header. */
 export const listQuery = z.object({
   limit: z.coerce.number().int().min(1).max(1000).optional(),
   cursor: z.string().min(1).max(512).optional(),
@@ -26,13 +26,13 @@ export const listHeaders = {
   Link: 'The next page, with rel="next". Absent on the last page.',
 } as const;
 
-/** The id a request is billed under, on every answer of inference. */
+/** The billing id of a request, on every inference response. */
 export const inferenceHeaders = {
   'X-Inference-Request-Id': 'The id of this request, for request-cost.',
   'Inference-Id': 'The same id.',
 } as const;
 
-/** A rental may be given up once it idles. */
+/** Stops or terminates a rental when it is idle. */
 export const idlePolicy = z
   .object({
     afterSeconds: z.int().min(300).max(31_536_000),
@@ -46,7 +46,7 @@ const userData = z.string().max(65_536);
 export const ttlSeconds = z.int().min(60).max(315_360_000);
 export const maxUsd = z.number().positive();
 
-/** Optional additions of our own to the bodies that create rentals. */
+/** Optional fields that the contract adds to the bodies that create rentals. */
 export const rentalAdditions = {
   name: displayName.optional(),
   sshKeyIds: sshKeyIds.optional(),
@@ -58,14 +58,14 @@ export const rentalAdditions = {
   tags: tags.optional(),
 };
 
-/** Those of them that mean something for a volume. */
+/** The added fields that apply to volumes. */
 export const volumeAdditions = {
   name: displayName.optional(),
   maxUsd: maxUsd.optional(),
   tags: tags.optional(),
 };
 
-/** An instance is not switched off and on, so all that it can be when it idles is over. */
+/** An instance cannot be stopped and started, so idle instances can only be terminated. */
 const instanceIdlePolicy = z
   .object({
     afterSeconds: z.int().min(300).max(31_536_000),
@@ -73,7 +73,7 @@ const instanceIdlePolicy = z
   })
   .meta({ id: 'InstanceIdlePolicy' });
 
-/** The same additions in the words of v1, where `image` is the interface's own. */
+/** The added fields in the style of v1, where `image` is a baseline field. */
 export const instanceAdditions = {
   name: displayName.optional(),
   ssh_key_ids: sshKeyIds.optional(),

@@ -8,7 +8,7 @@ const { operations } = contract;
 const chat = operations.createChatCompletion.body;
 const messages = [{ role: 'user', content: 'Hello' }] as const;
 
-/** The dotted names of what a record holds in the end; lists count as what is in them, constants are left out. */
+/** The dotted names of the leaf fields of a record, with the items of lists and without constants. */
 function leavesOf(schema: unknown, name: string): readonly string[] {
   const { type, properties, items, $ref } = schema as {
     type?: string;
@@ -31,8 +31,8 @@ function definitionOf(reference: string): unknown {
 
 const accepts = (schema: z.ZodType, value: unknown): boolean => schema.safeParse(value).success;
 
-describe('operations', () => {
-  it('are known by their own id, and no path is served twice', () => {
+describe('all operations', () => {
+  it('have the id of their key, and no two serve the same path', () => {
     const served = new Set<string>();
     for (const [id, operation] of Object.entries(operations)) {
       expect(operation.id).toBe(id);
@@ -45,7 +45,7 @@ describe('operations', () => {
     }
   });
 
-  it('of the interface honour an idempotency key wherever they change something', () => {
+  it('honour an idempotency key on every baseline operation that changes something', () => {
     const changing = operationsOf(contract).filter(
       (o) => o.source === 'interface' && o.idempotency === 'key',
     );
@@ -61,11 +61,11 @@ describe('operations', () => {
   });
 });
 
-describe('rental bodies', () => {
+describe('rental request bodies', () => {
   const machine = operations.createVirtualMachineRental.body;
   const metal = operations.createBareMetalRental.body;
 
-  it('count GPUs in whole numbers, bare metal in eights', () => {
+  it('count GPUs in whole numbers, and in multiples of eight for bare metal', () => {
     for (const [gpuCount, ok] of [
       [1, true],
       [3, true],
@@ -88,7 +88,7 @@ describe('rental bodies', () => {
     }
   });
 
-  it('take our optional additions and drop keys nobody knows', () => {
+  it('accept the optional added fields and drop unknown keys', () => {
     const added = {
       gpuCount: 1,
       name: 'trainer',
@@ -105,7 +105,7 @@ describe('rental bodies', () => {
     expect(parsed).not.toHaveProperty('surprise');
   });
 
-  it('name a volume that exists or describe a new one, of any size within the limits', () => {
+  it('name an existing volume or describe a new one of any size within the limits', () => {
     const withVolume = (storageVolume: unknown) => ({
       gpuCount: 8,
       networkType: 'infiniband',
@@ -121,8 +121,8 @@ describe('rental bodies', () => {
   });
 });
 
-describe('marketplace bodies', () => {
-  it('filter by short keys, by field names and by operators, and keep unknown keys to be named', () => {
+describe('marketplace request bodies', () => {
+  it('filter by short keys, field names and operators, and keep unknown keys for reporting', () => {
     const body = {
       filters: {
         gpu_model: 'H100',
@@ -146,13 +146,13 @@ describe('marketplace bodies', () => {
     );
   });
 
-  it('filter by every field of the record but those that are the same on all of them', () => {
+  it('filter by every field of the record that is not constant', () => {
     const fields = leavesOf(z.toJSONSchema(marketplaceMachine, { io: 'output' }), '');
     expect(Object.keys(marketplaceFilterFields)).toEqual(expect.arrayContaining([...fields]));
     expect(accepts(operations.listMarketplaceMachines.body, { limit: null, cursor: null })).toBe(true);
   });
 
-  it('take one port or several', () => {
+  it('accept one port or several', () => {
     const create = { cluster_name: 'c1', node_name: 'n1', gpu_count: 1 };
     const { body } = operations.createMarketplaceInstance;
     expect(accepts(body, { ...create, image: { name: 'vllm', tag: 'latest', port: 8000 } })).toBe(true);
@@ -162,10 +162,10 @@ describe('marketplace bodies', () => {
   });
 });
 
-describe('chat bodies', () => {
+describe('chat request bodies', () => {
   const request = (more: object): unknown => ({ model: 'm', messages, ...more });
 
-  it('know the roles of the interface, tools and developers', () => {
+  it('accept the baseline roles, tool and developer', () => {
     const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
     const turns = [
       { role: 'system', content: 'Be brief.' },
@@ -188,7 +188,7 @@ describe('chat bodies', () => {
     expect(accepts(chat, { model: 'm', messages: [] })).toBe(false);
   });
 
-  it('take logprobs as a number or a boolean, and top_logprobs only with it', () => {
+  it('accept logprobs as a number or a boolean, and top_logprobs only with logprobs', () => {
     expect(accepts(chat, request({ logprobs: 3 }))).toBe(true);
     expect(accepts(chat, request({ logprobs: true, top_logprobs: 20 }))).toBe(true);
     expect(accepts(chat, request({ logprobs: true, top_logprobs: 21 }))).toBe(false);
@@ -197,7 +197,7 @@ describe('chat bodies', () => {
     expect(accepts(chat, request({ logprobs: 1.5 }))).toBe(false);
   });
 
-  it('take stop as one string or several, and token counts from one', () => {
+  it('accept stop as one string or several, and token counts of at least one', () => {
     expect(accepts(chat, request({ stop: '.' }))).toBe(true);
     expect(accepts(chat, request({ stop: ['.', '!'] }))).toBe(true);
     expect(accepts(chat, request({ stop: [1] }))).toBe(false);
@@ -207,7 +207,7 @@ describe('chat bodies', () => {
     }
   });
 
-  it('bound penalties to 0..1, or to -2..2 where the operator widens them', () => {
+  it('limit penalties to 0..1, or to -2..2 if the operator widens them', () => {
     const wide = createContract({ providers: defaultProviders, widePenalties: true });
     const widened = wide.operations.createChatCompletion.body;
     for (const name of ['frequency_penalty', 'presence_penalty']) {
@@ -221,10 +221,10 @@ describe('chat bodies', () => {
   });
 });
 
-describe('image and audio bodies', () => {
+describe('image and audio request bodies', () => {
   const image = { model_name: 'm', prompt: 'a mill', height: 512, width: 512 };
 
-  it('bound images and fill in the decided defaults', () => {
+  it('limit images and fill in the decided defaults', () => {
     const { body } = operations.generateImage;
     expect(body.parse(image)).toEqual({
       ...image,
@@ -253,7 +253,7 @@ describe('image and audio bodies', () => {
     expect(accepts(body, { ...image, prompt: 'a'.repeat(20_001) })).toBe(false);
   });
 
-  it('need a text to speak, and fill in the decided defaults', () => {
+  it('require a text to speak and fill in the decided defaults', () => {
     const { body } = operations.generateAudio;
     expect(body.parse({ text: 'Hello' })).toEqual({
       text: 'Hello',
@@ -267,8 +267,8 @@ describe('image and audio bodies', () => {
   });
 });
 
-describe('answers', () => {
-  it('are closed: a field that the interface does not know never slips out', () => {
+describe('response bodies', () => {
+  it('are closed, so that they never contain an unknown field', () => {
     const closed = { message: 'Reservation request for 64 GPUs received' };
     expect(accepts(operations.requestReservation.response.schema, closed)).toBe(true);
     expect(accepts(operations.requestReservation.response.schema, { ...closed, more: 1 })).toBe(false);
@@ -284,7 +284,7 @@ describe('answers', () => {
     ).toBe(false);
   });
 
-  it('of a chat have words unless they call tools', () => {
+  it('have chat content unless they have tool calls', () => {
     const response = (message: object) => ({
       id: 'req_1',
       object: 'chat.completion',

@@ -5,7 +5,7 @@ import { rentalOperations } from './v2/rentals.ts';
 import { serviceOperations } from './v2/service.ts';
 import { volumeOperations } from './v2/volumes.ts';
 
-/** Every operation that docs/interface.md lists, v2 and v1. */
+/** All baseline operations: those in docs/interface.md, v2 and v1. */
 export function baselineOperations(schemas: ContractSchemas) {
   return {
     ...serviceOperations(),

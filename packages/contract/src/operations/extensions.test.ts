@@ -12,7 +12,7 @@ const own = operations.filter(({ source }) => source === 'own');
 const parametersIn = (path: string) =>
   [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '').toSorted();
 
-describe('operations of our own', () => {
+describe('extension operations', () => {
   it.each(own.map((operation) => [operation.id, operation] as const))('%s is coherent', (id, operation) => {
     expect(contract.operations).toHaveProperty(id, operation);
     const declared = Object.keys(operation.params?.shape ?? {}).toSorted();
@@ -32,7 +32,8 @@ describe('operations of our own', () => {
 
   it('honour an idempotency key on every POST that changes something', () => {
     const without = own.filter(({ method, idempotency }) => method === 'POST' && idempotency === 'none');
-    // The rows of keys belong to organisations, so a person alone has none: what people do is safe to repeat by itself.
+    // Idempotency records belong to organisations. Operations of a user without an organisation are
+    // idempotent by design.
     expect(without.map(({ id }) => id).toSorted()).toEqual([
       'acceptInvitation',
       'createCompletion',
@@ -47,7 +48,7 @@ describe('operations of our own', () => {
     ]);
   });
 
-  it('never answer a secret on replay: fields that hold one are declared', () => {
+  it('declare every response field with a secret, so that a replay does not contain it', () => {
     const secretFields = ['key', 'link', 'secret', 'token'];
     for (const { id, response, idempotency, redactForReplay = [] } of own) {
       if (idempotency !== 'key') continue;
@@ -58,8 +59,8 @@ describe('operations of our own', () => {
   });
 });
 
-describe('pages', () => {
-  it('hold 50 items unless asked for otherwise, and never more than 200', () => {
+describe('pages of a list', () => {
+  it('have 50 items by default and at most 200', () => {
     expect(pageQuery.parse({})).toEqual({ limit: 50 });
     expect(pageQuery.parse({ limit: '200' })).toEqual({ limit: 200 });
     for (const limit of ['0', '201', '-1', '1.5', 'x', '']) {
@@ -67,7 +68,7 @@ describe('pages', () => {
     }
   });
 
-  it('drop what an item must not show', () => {
+  it('drop fields that an item must not show', () => {
     const item = contract.operations.listApiKeys.response.schema.shape.items.element;
     expect(Object.keys(item.shape)).not.toContain('key');
     expect(pageOf(timestamp).parse({ items: [], nextCursor: null, secret: 1 })).toEqual({
@@ -81,7 +82,7 @@ describe('API keys', () => {
   const { body } = contract.operations.createApiKey;
   const least = { name: 'ci', scopes: ['rentals:read'] };
 
-  it('are live, unlimited and usable from anywhere unless asked for otherwise', () => {
+  it('are live, unlimited and usable from any address by default', () => {
     expect(body.parse(least)).toEqual({
       ...least,
       mode: 'live',
@@ -91,7 +92,7 @@ describe('API keys', () => {
     });
   });
 
-  it('take every limit that was decided', () => {
+  it('accept every decided limit', () => {
     const limits = {
       maxUsdPerHour: 12,
       maxLiveRentals: 2,
@@ -121,14 +122,14 @@ describe('API keys', () => {
 });
 
 describe('events', () => {
-  it('carry the resource kind of their type, and each type says what it means', () => {
+  it('have the resource kind and a description of their type', () => {
     for (const type of eventTypeNames) {
       expect(eventTypes[type].description).toMatch(/\.$/);
       expect(eventTypes[type].resource).not.toBe('');
     }
   });
 
-  it('are told apart by type, with the data of that type', () => {
+  it('are discriminated by type, with the data of that type', () => {
     const id = 'evt_01JD8Q7XK4T2M9V6B3N5C1F0GH';
     const keyId = 'key_01JD8Q7XK4T2M9V6B3N5C1F0GH';
     const event = {

@@ -26,7 +26,7 @@ import { rentalExtensions } from './v2/rental-extensions.ts';
 import { supplierOperations } from './supplier/machines.ts';
 import { volumeExtensions } from './v2/volume-extensions.ts';
 
-/** Every operation that our own decisions add to the interface. */
+/** All extension operations: those that Millrace adds to the baseline. */
 export function extensionOperations({ providerData }: Pick<ContractSchemas, 'providerData'>) {
   return {
     ...organisationOperations,

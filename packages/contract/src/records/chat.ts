@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bodyText, bodyValues, boundedRecord } from './vocabulary.ts';
 
-/** Chat completion objects: the widely used convention, bounded as the interface bounds it. */
+/** Chat completion schemas in the usual format, with the limits of docs/interface.md. */
 
 const text = bodyText;
 
@@ -12,7 +12,7 @@ const imagePart = z.object({
 
 const textPart = z.object({ type: z.literal('text'), text });
 
-/** Plain text, or parts for models that see more than text. */
+/** Text, or parts for multimodal models. */
 const content = z.union([
   text,
   z
@@ -29,7 +29,7 @@ const toolCall = z.object({
 
 const name = text.optional();
 
-/** An assistant turn that calls tools may have no words; any other turn must. */
+/** An assistant message with tool calls may have no content; other messages must have it. */
 const assistantMessage = z
   .object({
     role: z.literal('assistant'),
@@ -87,11 +87,11 @@ const responseFormat = z.discriminatedUnion('type', [
 const tokenCount = z.int().min(1);
 
 export interface ChatLimits {
-  /** Widens both penalties from 0..1, as the interface has them, to -2..2. */
+  /** Widens both penalties from 0..1, as in docs/interface.md, to -2..2. */
   readonly widePenalties: boolean;
 }
 
-/** The chat request. `logprobs` may be a number, as the interface has it, or a boolean, as most clients send. */
+/** `logprobs` is a number, as in docs/interface.md, or a boolean, as most clients send it. */
 export function createChatRequest({ widePenalties }: ChatLimits) {
   const penalty = widePenalties ? z.number().min(-2).max(2) : z.number().min(0).max(1);
   return z
@@ -114,7 +114,7 @@ export function createChatRequest({ widePenalties }: ChatLimits) {
       stop: z
         .union([z.array(text).max(bodyValues), text])
         .optional()
-        .meta({ description: 'At most 16 texts, none of them empty.' }),
+        .meta({ description: 'At most 16 strings, none of them empty.' }),
       stream: z.boolean().optional(),
       temperature: z.number().min(0).max(2).optional(),
       top_p: z.number().min(0).max(1).optional(),
@@ -151,7 +151,7 @@ const responseToolCall = z.strictObject({
   function: z.strictObject({ name: text, arguments: text }),
 });
 
-const reasoning = text.meta({ description: 'What a reasoning model thought before it answered.' });
+const reasoning = text.meta({ description: 'The reasoning of a reasoning model before its completion.' });
 
 const responseLogprobs = z.record(z.string(), z.unknown()).nullable().optional();
 
@@ -160,14 +160,14 @@ export const chatCompletion = z
     id: text,
     object: z.literal('chat.completion'),
     created: z.int().meta({ description: 'Unix seconds.' }),
-    model: text.meta({ description: 'The name the client asked for.' }),
+    model: text.meta({ description: 'The model name from the request.' }),
     choices: z.array(
       z.strictObject({
         index: z.int(),
         message: z
           .strictObject({
             role: z.literal('assistant'),
-            content: text.nullable().meta({ description: 'Null only beside tool_calls.' }),
+            content: text.nullable().meta({ description: 'Null only with tool_calls.' }),
             reasoning_content: reasoning.optional(),
             tool_calls: z.array(responseToolCall).optional(),
           })

@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { bodyText, boundedRecord } from './vocabulary.ts';
 
-/** Image and audio generation, as the v1 interface and our decisions have them. */
+/** Image and audio generation schemas of v1. */
 
 export const imageSide = z.int().min(128).max(2496);
 const prompt = z.string().max(20_000);
-/** Names of models, samplers, styles and voices. */
 const name = z.string().max(200);
 const base64 = z.string().meta({ description: 'Base64.' });
 const base64Input = bodyText.meta({ description: 'Base64.' });

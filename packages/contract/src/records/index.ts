@@ -8,7 +8,7 @@ export interface SchemaOptions {
   readonly widePenalties: boolean;
 }
 
-/** The schemas that depend on how an installation is configured. All others are plain constants. */
+/** Schemas that depend on the configuration of an installation. All others are constants. */
 export function createSchemas({ providers, widePenalties }: SchemaOptions) {
   const providerData = createProviderDataSchema(providers);
   return {

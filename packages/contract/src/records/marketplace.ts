@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nanoUsd } from '../operation-builders.ts';
 import { time } from './vocabulary.ts';
 
-/** Marketplace records are snake_case, as the v1 interface has them. */
+/** Marketplace records. They are snake_case, as in v1 of docs/interface.md. */
 
 export const hardware = z
   .strictObject({
@@ -18,10 +18,11 @@ export const hardware = z
       z.strictObject({
         hardware_type: z.literal('gpu'),
         model: z.string().meta({
-          description: 'As the engine of the host reports it: unverified, no computation has proven it.',
+          description:
+            'As the engine of the host reports it: unverified, because no computation has tested it.',
         }),
-        clock_speed: z.number().meta({ description: 'MHz; 0 where it was not measured.' }),
-        compute_power: z.number().meta({ description: 'TFLOPS; 0 where it was not measured.' }),
+        clock_speed: z.number().meta({ description: 'MHz; 0 if it was not measured.' }),
+        compute_power: z.number().meta({ description: 'TFLOPS; 0 if it was not measured.' }),
         ram: z.number().meta({ description: 'MiB.' }),
         interface: z.string(),
       }),
@@ -41,7 +42,7 @@ export const hardware = z
   })
   .meta({ id: 'MachineHardware' });
 
-/** The interface promises an object; these are the keys we fill in, and more may follow. */
+/** The text promises an object; these are its keys, and more may be added. */
 const network = z
   .looseObject({
     public_ip: z.boolean().optional(),
@@ -115,8 +116,8 @@ export const marketplaceHistoryEntry = z
   .meta({ id: 'MarketplaceHistoryEntry' });
 
 /**
- * What a listing can be filtered by: short keys people type, and the record's own field names. Keys outside
- * this table are ignored and named in `X-Ignored-Filters`.
+ * The filters of a listing: short keys and the field names of the record. Other keys are ignored and named in
+ * `X-Ignored-Filters`.
  */
 export const marketplaceFilterFields = {
   gpu_model: 'string',
@@ -159,7 +160,7 @@ export const marketplaceFilterFields = {
 
 export type MarketplaceFilterField = keyof typeof marketplaceFilterFields;
 
-/** A plain value means `eq`; the operator form may hold several conditions, which must all be true. */
+/** A plain value means `eq`. In the operator form, all conditions must be true. */
 function filterOn<Value extends z.ZodType>(value: Value) {
   const list = z.array(value).max(1000);
   const conditions = z.strictObject({
@@ -191,14 +192,14 @@ const filterShape = Object.fromEntries(
   filterFields.map((field) => [field, filterSchemas[marketplaceFilterFields[field]]]),
 ) as FilterShape;
 
-/** Loose, so that the handler can name the keys it ignored. */
+/** Loose, so that the handler can report ignored keys. */
 export const marketplaceFilters = z.looseObject(filterShape).meta({ id: 'MarketplaceFilters' });
 
 export const marketplaceSort = z
   .array(z.object({ field: z.enum(filterFields), dir: z.enum(['asc', 'desc']).default('asc') }))
   .max(10);
 
-/** A balance in the words of the v1 interface: credits are whole cents. */
+/** A balance in the format of v1: credits are whole cents. */
 export const currentBalance = z
   .strictObject({
     credits: z.int(),

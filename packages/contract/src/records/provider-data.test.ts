@@ -9,7 +9,7 @@ const hardware = { cpuModel: 'EPYC 9654', gpuCount: 8, ramGb: 2048, storageGb: 3
 const withVcpus = { ...hardware, vcpuCount: 192 };
 const withCpus = { ...hardware, cpuCount: 192 };
 
-/** The least that each variant accepts. */
+/** The minimal value of each variant. */
 const least: Readonly<Record<ProviderVariant, Record<string, unknown>>> = {
   V1: { providerId: 'provider-v1', resources: withVcpus },
   V2: { providerId: 'provider-v2', resources: withVcpus, networkType: 'ethernet' },
@@ -28,7 +28,7 @@ const least: Readonly<Record<ProviderVariant, Record<string, unknown>>> = {
   mock: { providerId: 'mock', resources: withVcpus },
 };
 
-/** Which fields are particular to which variants. */
+/** The fields that only some variants have. */
 const extras: Readonly<Record<string, { value: unknown; variants: readonly ProviderVariant[] }>> = {
   subOrder: { value: 'so-1', variants: ['V2'] },
   portForwards: { value: [{ externalPort: 31_424, internalPort: 22 }], variants: ['V2'] },
@@ -55,14 +55,14 @@ const accepts = (value: unknown): boolean => schema.safeParse(value).success;
 describe.each(providerVariantNames)('provider data of variant %s', (variant) => {
   const base = least[variant];
 
-  it('accepts the least and every common field, and is closed to anything else', () => {
+  it('accepts the minimum and every common field, and refuses other fields', () => {
     expect(accepts(base)).toBe(true);
     expect(accepts({ ...base, ...common })).toBe(true);
     expect(accepts({ ...base, surprise: true })).toBe(false);
     expect(accepts({ ...base, resources: { ...(base['resources'] as object), surprise: 1 } })).toBe(false);
   });
 
-  it('requires what it requires', () => {
+  it('requires its required fields', () => {
     for (const name of Object.keys(base)) {
       expect(accepts(Object.fromEntries(Object.entries(base).filter(([key]) => key !== name))), name).toBe(
         false,
@@ -74,13 +74,13 @@ describe.each(providerVariantNames)('provider data of variant %s', (variant) => 
     }
   });
 
-  it('takes the fields of its own variant and refuses those of others', () => {
+  it('accepts the fields of its variant and refuses those of other variants', () => {
     for (const [name, { value, variants }] of Object.entries(extras)) {
       expect(accepts({ ...base, [name]: value }), name).toBe(variants.includes(variant));
     }
   });
 
-  it('counts CPUs in exactly one way', () => {
+  it('has exactly one kind of CPU count', () => {
     const either = variant === 'V2' || variant === 'V8' || variant === 'private-cloud';
     expect(accepts({ ...base, resources: withCpus })).toBe(either || variant === 'V3');
     expect(accepts({ ...base, resources: withVcpus })).toBe(variant !== 'V3');
@@ -96,14 +96,14 @@ describe.each(providerVariantNames)('provider data of variant %s', (variant) => 
 });
 
 describe('private cloud nodes', () => {
-  it('are compute nodes unless they say otherwise', () => {
+  it('are compute nodes by default', () => {
     const parsed = schema.parse({ ...least['private-cloud'], nodes: [{ privateIp: '10.0.0.2' }] } as never);
     expect(parsed).toMatchObject({ nodes: [{ role: 'compute', privateIp: '10.0.0.2' }] });
   });
 });
 
 describe('configured providers', () => {
-  it('select their variant by their own id, also several of one variant', () => {
+  it('select their variant by id, also if several have the same variant', () => {
     const configured = createProviderDataSchema([
       { id: 'north', variant: 'V3' },
       { id: 'south', variant: 'V3' },
@@ -115,7 +115,7 @@ describe('configured providers', () => {
     expect(configured.safeParse({ providerId: 'provider-v3', resources: withCpus }).success).toBe(false);
   });
 
-  it('are refused when they contradict each other or the interface', () => {
+  it('are refused if they contradict each other or docs/interface.md', () => {
     const refused: readonly [RegExp, { id: string; variant: ProviderVariant }[]][] = [
       [/At least one provider/, []],
       [
@@ -126,16 +126,16 @@ describe('configured providers', () => {
         ],
       ],
       [/must have the id mock/, [{ id: 'a', variant: 'mock' }]],
-      [/belongs to the variant/, [{ id: 'private-cloud', variant: 'V1' }]],
+      [/is reserved/, [{ id: 'private-cloud', variant: 'V1' }]],
       [/lower-case/, [{ id: 'No Good', variant: 'V1' }]],
-      [/names the variant/, [{ id: 'a', variant: 'V9' as ProviderVariant }]],
+      [/unknown variant/, [{ id: 'a', variant: 'V9' as ProviderVariant }]],
     ];
     for (const [message, providers] of refused) {
       expect(() => createContract({ providers })).toThrow(message);
     }
   });
 
-  it('are every variant once by default', () => {
+  it('have every variant once by default', () => {
     expect(contract.providers.map(({ id }) => id)).toEqual([
       'provider-v1',
       'provider-v2',

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { customPorts, gpuFormFactor, networkType } from './vocabulary.ts';
 
 /**
- * What a rental record says about where it runs. Each provider is configured by the operator with an id and a
- * variant; the variant decides the closed shape of `providerData`, the id selects it.
+ * Where a rental runs. The operator configures each provider with an id and a variant; the variant sets the
+ * closed shape of `providerData`, and the id selects it.
  */
 
 export const providerVariantNames = [
@@ -45,7 +45,7 @@ const resourceFields = {
 const countedInCpus = z.strictObject({ ...resourceFields, cpuCount: z.number() });
 const countedInVcpus = z.strictObject({ ...resourceFields, vcpuCount: z.number() });
 
-/** Which CPU count `resources` carries: exactly one of the two, never both. */
+/** `resources` has exactly one of the two CPU counts. */
 const resources = {
   cpu: countedInCpus,
   vcpu: countedInVcpus,
@@ -101,7 +101,7 @@ const variants = {
 
 type Variants = typeof variants;
 
-/** The provider data of one variant, under whichever ids it was configured. */
+/** The provider data of one variant, under any configured id. */
 export type ProviderDataOf<Variant extends ProviderVariant> = z.output<Variants[Variant]>;
 export type ProviderDataInputOf<Variant extends ProviderVariant> = z.input<Variants[Variant]>;
 
@@ -110,7 +110,7 @@ export type ProviderDataInput = ProviderDataInputOf<ProviderVariant>;
 
 export type ProviderDataSchema = z.ZodType<ProviderData, ProviderDataInput>;
 
-/** The ids the interface fixes; those of the eight third-party variants are the operator's to choose. */
+/** docs/interface.md fixes these ids; the operator chooses those of the eight third-party variants. */
 export const defaultProviders: readonly ProviderConfig[] = providerVariantNames.map((variant) => ({
   id: variant.startsWith('V') ? `provider-${variant.toLowerCase()}` : variant,
   variant,
@@ -127,16 +127,18 @@ function assertProviders(providers: readonly ProviderConfig[]): void {
     }
     if (!Object.hasOwn(variants, variant)) {
       throw new Error(
-        `Provider "${id}" names the variant "${variant}"; known are ${providerVariantNames.join(', ')}.`,
+        `Provider "${id}" has the unknown variant "${variant}". Use one of ${providerVariantNames.join(', ')}.`,
       );
     }
     const fixed = variant === 'private-cloud' || variant === 'mock';
     if (fixed && id !== variant)
       throw new Error(`A provider of variant ${variant} must have the id ${variant}.`);
     if (!fixed && (id === 'private-cloud' || id === 'mock')) {
-      throw new Error(`The id ${id} belongs to the variant of that name, not to ${variant}.`);
+      throw new Error(
+        `The id ${id} is reserved for the variant of that name and cannot be used for ${variant}.`,
+      );
     }
-    if (seen.has(id)) throw new Error(`Two providers are configured with the id "${id}".`);
+    if (seen.has(id)) throw new Error(`Two providers have the id "${id}". Give one of them another id.`);
     seen.add(id);
   }
 }
@@ -150,6 +152,6 @@ export function createProviderDataSchema(providers: readonly ProviderConfig[]): 
   const [first, ...rest] = branches;
   if (first === undefined) throw new Error('At least one provider must be configured.');
   const union = z.discriminatedUnion('providerId', [first, ...rest]).meta({ id: 'ProviderData' });
-  // Which branches exist is known only at run time; every one of them is a member of the static union.
+  // The branches are known only at run time; each one is a member of the static union.
   return union as unknown as ProviderDataSchema;
 }

@@ -52,7 +52,7 @@ const openTerm = {
   originalCostPerHour: z.null(),
 };
 
-/** What a rental is paid by. Only a reserved term has an end, a length and a discount. */
+/** The term of a rental. Only a reserved term has an end, a length and a discount. */
 export const term = z
   .discriminatedUnion('termType', [
     z.strictObject({ termType: z.literal('on-demand'), ...openTerm }),
@@ -77,11 +77,11 @@ function rentalFields(providerData: ProviderDataSchema) {
     updatedAt: time.nullable(),
     deletedAt: time.nullable(),
     userId: z.string().max(50),
-    orgId: unconstrained.meta({ description: 'The organisation, a string, or null.' }),
+    orgId: unconstrained.meta({ description: 'The organisation id, a string, or null.' }),
     startedAt: time.nullable(),
     terminatedAt: time.nullable(),
-    externalId: z.string().meta({ description: 'The real identity of the rental, a UUIDv7.' }),
-    rentalId: unconstrained.meta({ description: 'Repeats `id`.' }),
+    externalId: z.string().meta({ description: 'The permanent id of the rental, a UUIDv7.' }),
+    rentalId: unconstrained.meta({ description: 'The same as `id`.' }),
     providerData,
     rentalType,
     name: z.string().nullable(),
@@ -94,14 +94,14 @@ function rentalFields(providerData: ProviderDataSchema) {
   };
 }
 
-/** What both create operations answer: closed, for virtual machines and bare metal alike. */
+/** The response of both create operations, for virtual machines and bare metal. */
 export function createRentalRecord(providerData: ProviderDataSchema) {
   return z
     .strictObject({ ...rentalFields(providerData), meta: unconstrained.optional() })
     .meta({ id: 'RentalRecord' });
 }
 
-/** An item of the bare-metal list: the rental record with its term, hardware, maker and status. */
+/** An item of the bare-metal list: the rental record with its term, hardware, creator and status. */
 export function createActiveBareMetalRental(providerData: ProviderDataSchema) {
   return z
     .strictObject({

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
-/** The words of the interface that several records share: regions, GPUs, networks, statuses. */
+/** Values of docs/interface.md that several records share: regions, GPUs, networks, statuses. */
 
-/** The regions a virtual machine may be asked for in. */
 export const virtualMachineRegions = [
   'us-central-1',
   'us-central-2',
@@ -37,13 +36,11 @@ const bareMetalOnlyRegions = [
   'eu-west-4',
 ] as const;
 
-/** The regions a bare-metal rental may be asked for in. */
 export const bareMetalRegions = ['us-central-1', ...bareMetalOnlyRegions] as const;
 
-/** The regions a volume may be in, and may be asked for in: every region but the operator's private ones. */
+/** The regions of volumes: every region except `private-cloud`. */
 export const volumeRegions = [...virtualMachineRegions, ...bareMetalOnlyRegions] as const;
 
-/** Every region a record may name. */
 export const regions = [...volumeRegions, 'private-cloud'] as const;
 
 export type Region = (typeof regions)[number];
@@ -62,19 +59,19 @@ export const gpuFormFactor = z.enum(['sxm5', 'sxm6', 'pcie']).meta({ id: 'GpuFor
 export const rentalType = z.enum(['virtual-machine', 'bare-metal']).meta({ id: 'RentalType' });
 export const cudaVersion = z.enum(['cuda12.8', 'cuda12.9']).meta({ id: 'CudaVersion' });
 
-/** The terms a tenant may ask for; `private-cloud` terms are made by the operator only. */
+/** The terms that a tenant can request; only the operator creates `private-cloud` terms. */
 export const requestedTermType = z.enum(['on-demand', 'reserved']).meta({ id: 'RequestedTermType' });
 
-/** A positive integer that JSON carries exactly: 1..9007199254740991. */
+/** A positive integer that JSON represents exactly: 1..9007199254740991. */
 export const positiveInt = z.int().positive();
 
-/** As long as the largest body that a gateway can be set to take: a bound, and none that a caller could meet. */
+/** The largest body size that a gateway can be configured to accept, so no caller reaches this limit first. */
 export const bodyText = z.string().max(268_435_456);
 
-/** More values than this are refused in one body, whatever they are. */
+/** Bodies with more values are refused. */
 export const bodyValues = 20_000;
 
-/** A map with a bound on its names, their length and their number. */
+/** A map with limits on the length and number of its keys. */
 export function boundedRecord<Value extends z.ZodType>(
   value: Value,
   { names, nameLength }: { readonly names: number; readonly nameLength: number },
@@ -85,17 +82,17 @@ export function boundedRecord<Value extends z.ZodType>(
     .meta({ maxProperties: names });
 }
 
-/** A value the interface does not constrain. It must be present, though it may be anything JSON can say. */
+/** A value that docs/interface.md does not constrain: any JSON value, but it must be present. */
 export const unconstrained = z.unknown();
 
-/** RFC 3339 in UTC with `Z`. The interface promises a string, so that is all the schema asks for. */
+/** RFC 3339 in UTC with `Z`. docs/interface.md promises a string, so the schema requires no more. */
 export const time = z.string().meta({ description: 'RFC 3339 in UTC, ending in `Z`.' });
 
 export const volumeLabel = z
   .string()
   .min(4)
   .max(255)
-  .regex(/^[A-Za-z0-9_-]+$/, 'must hold only letters, digits, underscore and hyphen');
+  .regex(/^[A-Za-z0-9_-]+$/, 'must contain only letters, digits, underscore and hyphen');
 
 export const volumeSizeInGb = z.int().min(256).max(64000);
 

@@ -11,7 +11,7 @@ export const machineStateNames = [
 export type MachineState = (typeof machineStateNames)[number];
 export type MachineAction = 'rent' | 'drain' | 'resume' | 'quarantine' | 'remove';
 
-/** The state in which a machine takes new work: the ready value the interface names. */
+/** The state in which a machine accepts new work; docs/interface.md defines this value. */
 export const machineReadyState = 'node_ready' satisfies MachineState;
 
 const unbilled = 'none';
@@ -20,37 +20,37 @@ export const machineStates = defineStates<MachineState, MachineAction>({
   object: 'Machine',
   states: {
     node_registering: {
-      meaning: 'Seen by fleet sync; its hardware is being read.',
+      meaning: 'Found by fleet sync; its hardware is being read.',
       terminal: false,
-      deadline: 'Registration is retried by every sync; the operator is alerted.',
+      deadline: 'Every sync retries the registration; the operator is alerted.',
     },
     node_ready: {
-      meaning: 'Takes new work.',
+      meaning: 'Accepts new work.',
       terminal: false,
-      deadline: 'Every sync must see it; silence makes it node_offline.',
+      deadline: 'Every sync must find it; otherwise it becomes node_offline.',
     },
     node_draining: {
-      meaning: 'Keeps what runs on it and takes nothing new.',
+      meaning: 'Keeps its running work and accepts no new work.',
       terminal: false,
-      deadline: 'The drain deadline set by whoever asked for it.',
+      deadline: 'The deadline that was set with the drain.',
     },
     node_offline: {
       meaning:
-        'The engine no longer sees it, or is silent itself. It comes back as what it was, or was asked to be.',
+        'The engine does not report it, or is unreachable. It returns to its previous or requested state.',
       terminal: false,
-      deadline: 'Asked for by every sync until it is back or removed.',
+      deadline: 'Every sync looks for it until it is back or removed.',
     },
     node_quarantined: {
-      meaning: 'Kept from new work by a failed check or a stuck release.',
+      meaning: 'Excluded from new work after a failed check or a stuck release.',
       terminal: false,
-      deadline: 'The operator is alerted until it is cleared or removed.',
+      deadline: 'The operator is alerted until it is resumed or removed.',
     },
-    node_removed: { meaning: 'Out of the fleet.', terminal: true, deadline: null },
+    node_removed: { meaning: 'Removed from the fleet.', terminal: true, deadline: null },
   },
   transitions: [
-    { from: null, to: 'node_registering', trigger: 'first seen by sync', billing: unbilled },
+    { from: null, to: 'node_registering', trigger: 'first found by sync', billing: unbilled },
     { from: 'node_registering', to: 'node_ready', trigger: 'hardware read by sync', billing: unbilled },
-    { from: 'node_registering', to: 'node_offline', trigger: 'health: silent', billing: unbilled },
+    { from: 'node_registering', to: 'node_offline', trigger: 'health: unreachable', billing: unbilled },
     {
       from: 'node_registering',
       to: 'node_quarantined',
@@ -58,41 +58,41 @@ export const machineStates = defineStates<MachineState, MachineAction>({
       billing: unbilled,
     },
     { from: 'node_ready', to: 'node_draining', trigger: 'operator or supplier', billing: unbilled },
-    { from: 'node_ready', to: 'node_offline', trigger: 'health: silent', billing: unbilled },
+    { from: 'node_ready', to: 'node_offline', trigger: 'health: unreachable', billing: unbilled },
     { from: 'node_ready', to: 'node_quarantined', trigger: 'health or operator', billing: unbilled },
     { from: 'node_draining', to: 'node_ready', trigger: 'operator or supplier', billing: unbilled },
-    { from: 'node_draining', to: 'node_offline', trigger: 'health: silent', billing: unbilled },
+    { from: 'node_draining', to: 'node_offline', trigger: 'health: unreachable', billing: unbilled },
     { from: 'node_draining', to: 'node_quarantined', trigger: 'health or operator', billing: unbilled },
     {
       from: 'node_draining',
       to: 'node_removed',
-      trigger: 'operator or supplier, once empty',
+      trigger: 'operator or supplier, when empty',
       billing: unbilled,
     },
-    { from: 'node_offline', to: 'node_registering', trigger: 'health: back', billing: unbilled },
-    { from: 'node_offline', to: 'node_ready', trigger: 'health: back', billing: unbilled },
-    { from: 'node_offline', to: 'node_draining', trigger: 'health: back', billing: unbilled },
+    { from: 'node_offline', to: 'node_registering', trigger: 'health: reachable again', billing: unbilled },
+    { from: 'node_offline', to: 'node_ready', trigger: 'health: reachable again', billing: unbilled },
+    { from: 'node_offline', to: 'node_draining', trigger: 'health: reachable again', billing: unbilled },
     { from: 'node_offline', to: 'node_quarantined', trigger: 'health or operator', billing: unbilled },
     {
       from: 'node_offline',
       to: 'node_removed',
-      trigger: 'operator or supplier, once empty',
+      trigger: 'operator or supplier, when empty',
       billing: unbilled,
     },
     { from: 'node_quarantined', to: 'node_ready', trigger: 'operator', billing: unbilled },
     {
       from: 'node_quarantined',
       to: 'node_registering',
-      trigger: 'operator, before its hardware was ever read',
+      trigger: 'operator, before its hardware was read',
       billing: unbilled,
     },
     {
       from: 'node_quarantined',
       to: 'node_offline',
-      trigger: 'operator, while it is silent',
+      trigger: 'operator, while it is unreachable',
       billing: unbilled,
     },
-    { from: 'node_quarantined', to: 'node_removed', trigger: 'operator, once empty', billing: unbilled },
+    { from: 'node_quarantined', to: 'node_removed', trigger: 'operator, when empty', billing: unbilled },
   ],
   actions: {
     rent: {

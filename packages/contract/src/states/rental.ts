@@ -16,7 +16,7 @@ const ended = {
   Terminated: 'ALREADY_TERMINATED',
 } as const;
 
-/** Actions on the machine itself: it must be there, known and not on its way out. */
+/** Actions on the machine, which must exist, be reachable and not be terminating. */
 const needsRunning = {
   ...ended,
   Pending: 'ACTION_IN_PROGRESS',
@@ -38,31 +38,32 @@ export const rentalStates = defineStates<RentalState, RentalAction>({
   object: 'Rental',
   states: {
     Pending: {
-      meaning: 'Accepted: capacity is reserved and the hold is taken; the machine is being made.',
+      meaning: 'Accepted: capacity is reserved and the hold is taken; the machine is being created.',
       terminal: false,
       deadline: 'The provisioning deadline moves it to another host once, then to Failed.',
     },
     Running: {
-      meaning: 'The machine was proven usable. A stopped rental keeps this state and shows its power apart.',
+      meaning:
+        'The machine passed its readiness check. A stopped rental keeps this state; its power is a separate field.',
       terminal: false,
-      deadline: 'Its term, its time-to-live or the end of what it can hold; 90 s of silence make it Unknown.',
+      deadline: 'Its term, its TTL or the end of the balance; after 90 s without contact it becomes Unknown.',
     },
     Unknown: {
-      meaning: 'The engine has been silent for more than 90 s while we were listening.',
+      meaning: 'The engine has been unreachable for more than 90 s of gap-free polling.',
       terminal: false,
       deadline: 'After 5 min billing pauses; the fault deadline confirms the host as lost.',
     },
     Failed: {
-      meaning: 'The machine could not be made, or was lost with its host.',
+      meaning: 'The machine could not be created, or was lost with its host.',
       terminal: false,
-      deadline: 'Clean-up is driven until it is done.',
+      deadline: 'Clean-up is retried until it is complete.',
     },
     Terminating: {
-      meaning: 'Access is cut; the machine is being released and wiped.',
+      meaning: 'Network access is removed; the machine is being released and wiped.',
       terminal: false,
-      deadline: 'Beyond the release deadline the node is quarantined and the operator alerted.',
+      deadline: 'After the release deadline the node is quarantined and the operator alerted.',
     },
-    Terminated: { meaning: 'Released. Nothing of it is left.', terminal: true, deadline: null },
+    Terminated: { meaning: 'Deleted; its hardware was released.', terminal: true, deadline: null },
   },
   transitions: [
     {
@@ -74,7 +75,7 @@ export const rentalStates = defineStates<RentalState, RentalAction>({
     {
       from: 'Pending',
       to: 'Running',
-      trigger: 'readiness proof: an SSH handshake completed and the right hardware seen',
+      trigger: 'readiness check: an SSH handshake completed and the right hardware was found',
       billing: 'starts (startedAt)',
     },
     {
@@ -86,21 +87,21 @@ export const rentalStates = defineStates<RentalState, RentalAction>({
     {
       from: 'Running',
       to: 'Unknown',
-      trigger: 'engine silent for more than 90 s',
+      trigger: 'engine unreachable for more than 90 s',
       billing: unreachableBilling,
     },
     {
       from: 'Running',
       to: 'Pending',
-      trigger: 'start after a stop that released the GPUs: new placement, new proof',
-      billing: 'GPU meter stays closed until the proof',
+      trigger: 'start after a stop that released the GPUs: new placement, new readiness check',
+      billing: 'GPU meter stays closed until the readiness check',
     },
-    { from: 'Unknown', to: 'Running', trigger: 'engine back', billing: 'resumes' },
+    { from: 'Unknown', to: 'Running', trigger: 'engine reachable again', billing: 'resumes' },
     {
       from: 'Unknown',
       to: 'Failed',
       trigger: 'host fault confirmed',
-      billing: 'stopped at the last good sign',
+      billing: 'stopped at the last healthy time',
     },
     { from: 'Pending', to: 'Terminating', trigger: terminateTrigger, billing: terminateBilling },
     { from: 'Running', to: 'Terminating', trigger: terminateTrigger, billing: terminateBilling },
@@ -111,7 +112,7 @@ export const rentalStates = defineStates<RentalState, RentalAction>({
       trigger: 'driver confirmed release and wipe',
       billing: 'none',
     },
-    { from: 'Failed', to: 'Terminated', trigger: 'clean-up done', billing: 'none' },
+    { from: 'Failed', to: 'Terminated', trigger: 'clean-up complete', billing: 'none' },
   ],
   actions: {
     terminate: { ...whileNotEnded, Terminating: 'repeat', Terminated: 'repeat' },

@@ -1,20 +1,19 @@
 import type { Reason } from '../errors.ts';
 
-/** What a state allows: the action; the first answer again; or a refusal with its reason. */
+/** Whether a state allows an action, repeats its first result, or refuses it with a reason. */
 export type ActionDecision = 'allowed' | 'repeat' | Reason;
 
 export interface StateInfo {
   readonly meaning: string;
-  /** A terminal state is never left. */
   readonly terminal: boolean;
-  /** What ends the state if nothing else does. Null for terminal states only: no other state may last unwatched. */
+  /** What ends the state by time. Null only for terminal states, so that no other state lasts without a bound. */
   readonly deadline: string | null;
 }
 
 export interface Transition<State extends string> {
-  /** Null: the object comes into being. */
+  /** Null: the resource is created. */
   readonly from: State | null;
-  /** Null: the object leaves the books. */
+  /** Null: the resource is deleted. */
   readonly to: State | null;
   readonly trigger: string;
   readonly billing: string;
@@ -33,9 +32,10 @@ export function defineStates<State extends string, Action extends string>(
   return table;
 }
 
-/** Whatever ends a rental ends an instance, and both stop being billed at the same instant. */
-export const terminateTrigger = 'terminate, time-to-live, balance floor, term end, or operator';
+/** The same causes end rentals and instances, and billing of both stops at the same time. */
+export const terminateTrigger = 'terminate, TTL, balance floor, term end, or operator';
 export const terminateBilling = 'stops at the accepted request';
 
-/** And neither pays for a host that is at fault. */
-export const unreachableBilling = 'continues 5 min, then paused and credited back if the host was at fault';
+/** Tenants do not pay for a host that is at fault. */
+export const unreachableBilling =
+  'continues for 5 min, then pauses and is credited back if the host was at fault';

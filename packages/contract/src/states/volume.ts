@@ -21,20 +21,20 @@ export const volumeStates = defineStates<VolumeState, VolumeAction>({
   states: {
     inactive: {
       meaning:
-        'Being provisioned, frozen for want of balance, being restored, or kept for its retention window.',
+        'Being provisioned, frozen because the balance ran out, being restored, or kept for its retention period.',
       terminal: false,
       deadline:
-        'The provisioning deadline, that of the restore, or the end of the retention window, when it is purged.',
+        'The deadline of provisioning or restore, or the end of the retention period, when it is deleted.',
     },
     active: {
       meaning: 'Usable.',
       terminal: false,
-      deadline: 'The end of what the organisation can hold for it; silence of the backend makes it unknown.',
+      deadline: 'The end of the balance; it becomes unknown if its storage backend is unreachable.',
     },
     unknown: {
-      meaning: 'The storage backend is silent.',
+      meaning: 'The storage backend is unreachable.',
       terminal: false,
-      deadline: 'The backend is asked until it answers; the operator is alerted.',
+      deadline: 'The backend is polled until it responds; the operator is alerted.',
     },
   },
   transitions: [
@@ -42,29 +42,29 @@ export const volumeStates = defineStates<VolumeState, VolumeAction>({
     {
       from: 'inactive',
       to: 'active',
-      trigger: 'provisioned and usable, thawed, or a restore into it has ended',
-      billing: 'starts, unless it was billed all along',
+      trigger: 'provisioned and usable, unfrozen, or a restore into it has ended',
+      billing: 'starts, unless it was already billed',
     },
-    { from: 'active', to: 'unknown', trigger: 'backend silent', billing: 'continues' },
-    { from: 'unknown', to: 'active', trigger: 'backend back', billing: 'continues' },
+    { from: 'active', to: 'unknown', trigger: 'backend unreachable', billing: 'continues' },
+    { from: 'unknown', to: 'active', trigger: 'backend reachable again', billing: 'continues' },
     {
       from: 'active',
       to: 'inactive',
       trigger:
-        'delete requested or balance freeze; kept for the retention window; or a restore into it begins',
+        'delete requested or balance frozen; kept for the retention period; or a restore into it starts',
       billing: 'until purge',
     },
-    { from: 'inactive', to: null, trigger: 'purged at the end of its retention window', billing: 'ends' },
+    { from: 'inactive', to: null, trigger: 'deleted at the end of its retention period', billing: 'ends' },
   ],
   actions: {
     attach: needsActive,
     detach: { inactive: 'allowed', active: 'allowed', unknown: 'allowed' },
     update: needsActive,
     snapshot: needsActive,
-    // Snapshots of a frozen or deleted volume are kept with it, and can be restored into a new one.
+    // Snapshots of a frozen or deleted volume are kept with it and can be restored into a new volume.
     'restore-from': { inactive: 'allowed', active: 'allowed', unknown: 'ACTION_IN_PROGRESS' },
     'restore-into': needsActive,
-    // Inactive is also what a volume is while it is provisioned or frozen, and those may be deleted like any other.
+    // Volumes that are being provisioned or are frozen are also inactive, and can be deleted.
     delete: { inactive: 'allowed', active: 'allowed', unknown: 'ACTION_IN_PROGRESS' },
   },
 });

@@ -101,7 +101,7 @@ describe('POST /v2/customer/top-ups', () => {
     expect([first.status, first.json.reason, first.json.suggestion]).toEqual([
       503,
       'PAYMENT_PROVIDER_UNAVAILABLE',
-      'Send the request again with the same Idempotency-Key; it leads to the same payment.',
+      'Send the request again with the same Idempotency-Key. It continues the same payment.',
     ]);
     const again = await Promise.all(
       Array.from({ length: 5 }, () => topUp(who, { amountCents: 700 }, headers)),
@@ -175,7 +175,7 @@ describe('POST /v2/customer/top-ups', () => {
       body,
     });
     expect([response.status, response.json.reason]).toEqual([404, 'TOP_UPS_NOT_AVAILABLE']);
-    expect(response.json.message).toBe('This installation takes no payments by card.');
+    expect(response.json.message).toBe('This installation does not accept card payments.');
     const webhook = await without.call({ method: 'POST', path: '/v2/payments/stripe/webhook', body: {} });
     expect([webhook.status, webhook.json.reason]).toEqual([404, 'TOP_UPS_NOT_AVAILABLE']);
     const list = await without.call({ method: 'GET', path: '/v2/customer/top-ups', key: who.owner.key });

@@ -145,7 +145,7 @@ describe('tokenCost', () => {
     expect(tokenCost(embedding, { prompt: 2, cached: 0, completion: 0 })).toBe(75n);
     const costing = (): unknown => tokenCost(embedding, { prompt: 2, cached: 0, completion: 1 });
     expect(costing).toThrow(Fault);
-    expect(costing).toThrow('The price book holds no price for this combination.');
+    expect(costing).toThrow('The price list has no price for this combination.');
   });
 
   it('requires cached tokens to be part of the prompt', () => {

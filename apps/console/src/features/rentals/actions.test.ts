@@ -36,7 +36,7 @@ describe('what can be done with a rental', () => {
     ['stop', { power: 'on' }, false],
     ['stop', { power: 'off', gpuHeld: false }, /off already/],
     ['stop', { power: 'off', releasedCostPerHourNanoUsd: null }, /off already/],
-    ['reboot', { power: 'off' }, /nothing to reboot/],
+    ['reboot', { power: 'off' }, /instead of rebooting/],
     ['reboot', { power: 'on' }, false],
     ['extend', {}, /no end/],
     ['extend', { expiresAt: '2027-01-01T00:00:00.000Z' }, false],

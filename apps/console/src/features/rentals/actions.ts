@@ -45,7 +45,7 @@ function powerDisabledReason(verb: RentalVerb, rental: Fields): string | false {
       return power === 'off' && !canStillRelease && 'It is off already.';
     }
     case 'reboot':
-      return power === 'off' && 'It is off. Start it; there is nothing to reboot.';
+      return power === 'off' && 'It is off. Start the rental instead of rebooting it.';
     case 'extend':
       return (
         rental.currentTerm.termType !== 'reserved' &&

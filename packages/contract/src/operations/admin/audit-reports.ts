@@ -8,21 +8,23 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** Operators: what the auditor of the books found. */
+/** Operator operations: reports of the ledger audit. */
 
 const reportId = prefixedId('rpt', 'an audit report');
 const auditKind = z.enum(['full', 'incremental']).meta({
-  description: '`full` looks at everything, `incremental` at what was written since the last clean audit.',
+  description: '`full` checks everything, `incremental` only rows written since the last clean audit.',
 });
 const severity = z.enum(['error', 'notice']).meta({
-  description: 'An error is drift between books that must agree; a notice is for reading.',
+  description: 'An error is a difference between records that must agree; a notice is information.',
 });
 
 const reportFields = {
   id: reportId,
   kind: auditKind,
-  snapshotAt: timestamp.meta({ description: 'Everything that was committed before this moment was seen.' }),
-  since: timestamp.nullable().meta({ description: 'Incremental only: the audit that it continues.' }),
+  snapshotAt: timestamp.meta({ description: 'The audit includes everything committed before this time.' }),
+  since: timestamp
+    .nullable()
+    .meta({ description: 'Incremental only: the time of the audit that this one continues.' }),
   durationMs: z.int().nonnegative(),
   isClean: z.boolean().meta({ description: 'No errors. Notices do not count.' }),
   errors: z.int().nonnegative(),
@@ -36,8 +38,8 @@ const reportWithFindings = z
     checks: z.array(
       z.object({
         check: z.string(),
-        rule: z.string().meta({ description: 'What must hold.' }),
-        lookedAt: z.int().nonnegative().meta({ description: 'How many rows were judged by it.' }),
+        rule: z.string().meta({ description: 'The rule that must be true.' }),
+        lookedAt: z.int().nonnegative().meta({ description: 'How many rows the check examined.' }),
       }),
     ),
     findings: z
@@ -50,17 +52,17 @@ const reportWithFindings = z
           expected: z.string(),
           actual: z.string(),
           sentence: z.string(),
-          remedy: z.string().meta({ description: 'What to do about it.' }),
+          remedy: z.string().meta({ description: 'How to repair it.' }),
         }),
       )
-      .meta({ description: 'The first of each check; the counts are of all.' }),
+      .meta({ description: 'The first findings of each check; the counts include all findings.' }),
   })
   .meta({ id: 'AuditReportWithFindings' });
 
 export const adminAuditOperations = {
   adminListAuditReports: adminOperation('GET /v2/admin/audit-reports', {
     scope: 'admin:read',
-    summary: 'Audits of the books that were made, newest first',
+    summary: 'List ledger audits, newest first',
     description: 'Kept for 90 days.',
     tags: ['money'],
     query: pageQuery.extend({
@@ -68,13 +70,13 @@ export const adminAuditOperations = {
       clean: z
         .enum(['true', 'false'])
         .optional()
-        .meta({ description: 'Only those without errors, or only those with some.' }),
+        .meta({ description: 'Only audits without errors, or only audits with errors.' }),
     }),
     response: { status: 200, schema: pageOf(report) },
   }),
   adminGetAuditReport: adminOperation('GET /v2/admin/audit-reports/{reportId}', {
     scope: 'admin:read',
-    summary: 'What one audit looked at and found',
+    summary: 'Read one audit with its findings',
     tags: ['money'],
     params: z.object({ reportId }),
     response: { status: 200, schema: reportWithFindings },

@@ -15,7 +15,7 @@ import {
 import { adminMaintenanceOperations } from './maintenance.ts';
 import { nodeGpu, nodeId, nodeStatus } from '../node-schemas.ts';
 
-/** Operators: the fleet. Hardware is read from the engines; nobody types it in. */
+/** Operator operations: the fleet. Hardware is read from the engines and never entered by hand. */
 
 const providerId = z.string().min(1).max(64);
 const clusterId = prefixedId('cls', 'a cluster');
@@ -28,11 +28,11 @@ const provider = z
     id: providerId,
     variant: z.string(),
     driver: z.string(),
-    mode: mode.meta({ description: '`test` for what test keys reach; `live` for everything else.' }),
+    mode: mode.meta({ description: '`test` for machines of test keys; `live` for all others.' }),
     enabled: z.boolean(),
     configured: z.boolean().meta({
       description:
-        'False once the configuration no longer names it: it sells nothing, and stays for the record.',
+        'False if the configuration does not name it. It then sells nothing and is kept for the record.',
     }),
     regions: z.array(
       z.object({
@@ -51,7 +51,7 @@ const clusterSettings = z
   .record(z.string().min(1).max(100), z.unknown())
   .refine((value) => Object.keys(value).length <= 50, 'at most 50 settings')
   .meta({
-    description: 'What the driver needs to know beyond the endpoint. Nothing secret.',
+    description: 'Settings of the driver beyond the endpoint. Must not contain secrets.',
     maxProperties: 50,
   });
 
@@ -64,18 +64,23 @@ const cluster = z
     driver: z.string(),
     endpoint: z.string(),
     credentialRef: z.string().nullable().meta({
-      description: 'The name of a secret known to the installation, never the secret.',
+      description: 'The name of a secret that the installation has, never the secret.',
     }),
     settings: z.record(z.string(), z.unknown()),
     offer: offer.meta({ description: 'What its nodes are sold as.' }),
     connectionType: connectionType.meta({
-      description: 'How its nodes are connected, unless the engine says otherwise of a node.',
+      description: 'How its nodes are connected, unless the engine reports another connection for a node.',
     }),
-    origin: z.enum(['configuration', 'operator', 'supplier']).meta({ description: 'Who registered it.' }),
+    origin: z
+      .enum(['configuration', 'operator', 'supplier'])
+      .meta({ description: 'Where it was registered.' }),
     status: clusterStatus,
     statusReason: z.string().nullable(),
     statusSince: timestamp,
-    engine: z.string().nullable().meta({ description: 'What the engine says it is, once it has answered.' }),
+    engine: z
+      .string()
+      .nullable()
+      .meta({ description: 'The name and version that the engine reports; null before its first response.' }),
     lastSeenAt: timestamp.nullable(),
     nodeCount: z.int().nonnegative(),
     createdAt: timestamp,
@@ -94,20 +99,28 @@ export const node = z
     status: nodeStatus,
     statusReason: z.string().nullable(),
     statusSince: timestamp,
-    drainDeadlineAt: timestamp.nullable().meta({ description: 'By when whoever drained it wants it empty.' }),
-    address: z.string().nullable().meta({ description: 'Where ports of machines on it are opened.' }),
+    drainDeadlineAt: timestamp
+      .nullable()
+      .meta({ description: 'When the node should be empty, as set with the drain.' }),
+    address: z
+      .string()
+      .nullable()
+      .meta({ description: 'The address at which ports of its machines are opened.' }),
     hardwareReadAt: timestamp.nullable().meta({
-      description: 'Null: nothing is known of it yet, and its figures are `unknown` and 0.',
+      description: 'Null: the hardware has not been read yet, and its figures are `unknown` and 0.',
     }),
     cpuModel: z.string(),
     cpuCount: z.int().nonnegative(),
     ramGb: z.int().nonnegative(),
     storageGb: z.int().nonnegative(),
     driverVersion: z.string().nullable(),
-    cudaVersion: z.string().nullable().meta({ description: 'The newest CUDA that its driver supports.' }),
+    cudaVersion: z
+      .string()
+      .nullable()
+      .meta({ description: 'The newest CUDA version that its driver supports.' }),
     gpus: z.array(nodeGpu),
     liveRentalCount: z.int().nonnegative().meta({
-      description: 'Rentals and instances that hold GPUs of it, also those that are being released.',
+      description: 'Rentals and instances that use its GPUs, including those that are being released.',
     }),
     lastSeenAt: timestamp.nullable(),
   })
@@ -123,8 +136,8 @@ const providerOperations = {
   }),
   adminUpdateProvider: adminOperation('PATCH /v2/admin/providers/{providerId}', {
     scope: 'admin:write',
-    summary: 'Switch a provider or some of its regions on or off',
-    description: 'Switching off stops new rentals only.',
+    summary: 'Enable or disable a provider or some of its regions',
+    description: 'Disabling stops new rentals only.',
     tags: ['fleet'],
     params: z.object({ providerId }),
     body: z
@@ -143,7 +156,7 @@ const providerOperations = {
   adminListClusters: adminOperation('GET /v2/admin/clusters', {
     scope: 'admin:read',
     summary: 'List clusters',
-    description: 'Removed ones are listed only when asked for by their status.',
+    description: 'Removed clusters are listed only if you filter by their status.',
     tags: ['fleet'],
     query: pageQuery.extend({ providerId: providerId.optional(), status: clusterStatus.optional() }),
     response: { status: 200, schema: pageOf(cluster) },
@@ -161,11 +174,12 @@ const providerOperations = {
         driver: z.enum(['incus', 'ironic', 'mock']),
         endpoint: z.string().min(1).max(2048),
         credentialRef: z.string().min(1).max(255).nullable().default(null).meta({
-          description: 'The name of a secret known to the installation, never the secret.',
+          description: 'The name of a secret that the installation has, never the secret.',
         }),
         offer: offer.default('virtual-machine').meta({ description: 'What its nodes are sold as.' }),
         connectionType: connectionType.default('ethernet').meta({
-          description: 'How its nodes are connected, unless the engine says otherwise of a node.',
+          description:
+            'How its nodes are connected, unless the engine reports another connection for a node.',
         }),
         settings: clusterSettings.default({}),
         reason: auditReason.optional(),
@@ -177,7 +191,7 @@ const providerOperations = {
   }),
   adminRemoveCluster: adminOperation('DELETE /v2/admin/clusters/{clusterId}', {
     scope: 'admin:write',
-    summary: 'Forget a cluster on which nothing runs any more',
+    summary: 'Remove a cluster without running work',
     tags: ['fleet'],
     params: z.object({ clusterId }),
     query: reasonQuery,
@@ -189,11 +203,11 @@ const providerOperations = {
 
 const nodeTransition = z
   .object({
-    seq: z.int().positive().meta({ description: 'Counts from 1 within the node, without holes.' }),
+    seq: z.int().positive().meta({ description: 'Counts from 1 within the node, without gaps.' }),
     from: nodeStatus.nullable(),
     to: nodeStatus,
     reason: z.string(),
-    actor: z.string().meta({ description: 'Who did it: an operator by user id, or a part of the platform.' }),
+    actor: z.string().meta({ description: 'The user id of an operator, or a component of the platform.' }),
     at: timestamp,
   })
   .meta({ id: 'NodeTransition' });
@@ -216,7 +230,7 @@ const nodeOperations = {
   adminListNodes: adminOperation('GET /v2/admin/nodes', {
     scope: 'admin:read',
     summary: 'List nodes with their GPUs',
-    description: 'Removed ones are listed only when asked for by their status.',
+    description: 'Removed nodes are listed only if you filter by their status.',
     tags: ['fleet'],
     query: pageQuery.extend({ clusterId: clusterId.optional(), status: nodeStatus.optional() }),
     response: { status: 200, schema: pageOf(node) },
@@ -231,27 +245,29 @@ const nodeOperations = {
   }),
   adminDrainNode: adminOperation('POST /v2/admin/nodes/{nodeId}/drain', {
     ...nodeAction,
-    summary: 'Place nothing new on a node; what runs stays',
+    summary: 'Drain a node: running work continues, new work is placed elsewhere',
     body: nodeActionBody
       .extend({
         deadlineAt: timestamp.optional().meta({
-          description: 'By when it should be empty. It is shown with the node; nothing is ended then.',
+          description:
+            'When the node should be empty. It is shown with the node; nothing is terminated at that time.',
         }),
       })
       .meta({ id: 'NodeDrain' }),
   }),
   adminResumeNode: adminOperation('POST /v2/admin/nodes/{nodeId}/resume', {
     ...nodeAction,
-    summary: 'Put a drained or quarantined node back into use',
+    summary: 'Return a drained or quarantined node to service',
   }),
   adminQuarantineNode: adminOperation('POST /v2/admin/nodes/{nodeId}/quarantine', {
     ...nodeAction,
-    summary: 'Take a node out of use until somebody has looked at it',
+    summary: 'Quarantine a node until an operator has checked it',
   }),
   adminRemoveNode: adminOperation('DELETE /v2/admin/nodes/{nodeId}', {
     scope: 'admin:write',
     summary: 'Remove an empty node from the fleet',
-    description: 'Drain it first. Its name is free for a new node once the engine has stopped listing it.',
+    description:
+      'Drain it first. Its name is free for a new node when the engine no longer lists the old one.',
     tags: ['fleet'],
     params: nodeParams,
     query: reasonQuery,
@@ -261,7 +277,7 @@ const nodeOperations = {
   }),
   adminListNodeTransitions: adminOperation('GET /v2/admin/nodes/{nodeId}/transitions', {
     scope: 'admin:read',
-    summary: 'List what happened to a node, newest first',
+    summary: 'List the transitions of a node, newest first',
     tags: ['fleet'],
     params: nodeParams,
     query: pageQuery,
@@ -270,8 +286,8 @@ const nodeOperations = {
   }),
   adminMarkGpu: adminOperation('PATCH /v2/admin/nodes/{nodeId}/gpus/{gpuId}', {
     scope: 'admin:write',
-    summary: 'Take a single GPU out of use, or put it back',
-    description: 'Whoever rents it keeps it; it is not sold again until it is put back.',
+    summary: 'Take a single GPU out of service, or return it',
+    description: 'A tenant who rents the GPU keeps it; it is not rented again until it returns to service.',
     tags: ['fleet'],
     params: nodeParams.extend({ gpuId }),
     body: z.object({ faulty: z.boolean(), reason: auditReason }).meta({ id: 'GpuMark' }),

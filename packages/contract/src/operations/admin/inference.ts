@@ -12,7 +12,7 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** Operators: which models are offered, and where they run. */
+/** Operator operations: models and deployments. */
 
 const modelName = z
   .string()
@@ -22,7 +22,7 @@ const modelName = z
   );
 const deploymentId = prefixedId('dep', 'a deployment');
 
-/** Far beyond what any model has. */
+/** Above the limit of any model. */
 const tokensMax = 1_000_000_000;
 
 const modelFields = {
@@ -35,27 +35,27 @@ const modelFields = {
     .max(3),
   ownedBy: z.string().trim().min(1).max(100),
   enabled: z.boolean(),
-  aliases: z.array(modelName).max(20).meta({ description: 'Other names that mean this model.' }),
+  aliases: z.array(modelName).max(20).meta({ description: 'Other names of this model.' }),
   fallbacks: z.array(modelName).max(8).meta({
     description:
-      'Models of the same modality to take instead, in this order, when no deployment of this one can. Their own fallbacks do not count.',
+      'Models of the same modality to use, in this order, if no deployment of this model is available. Their own fallbacks are not used.',
   }),
   visibleTo: z
     .array(organisationId)
     .min(1)
     .max(1000)
     .nullable()
-    .meta({ description: 'The organisations for which it exists; null is everyone.' }),
+    .meta({ description: 'The organisations that can use it; null means all.' }),
   requestsPerMinute: z
     .int()
     .min(1)
     .max(1_000_000)
     .nullable()
-    .meta({ description: 'Of each organisation, on top of its own limits.' }),
+    .meta({ description: 'Per organisation, in addition to its own limits.' }),
 };
 
 const modelMode = mode.meta({
-  description: 'live: sold, and answered by a mock for test keys. test: for test keys alone.',
+  description: 'live: for sale; test keys get responses from a mock. test: for test keys only.',
 });
 
 const adminModel = z
@@ -83,12 +83,8 @@ const deploymentFields = {
   address: z
     .url({ protocol: /^https?$/ })
     .max(2048)
-    .meta({ description: 'Where the engine listens, without /v1 or the path of an operation.' }),
-  upstreamModel: z
-    .string()
-    .min(1)
-    .max(200)
-    .meta({ description: 'The name by which the engine knows the model.' }),
+    .meta({ description: 'The address of the engine, without /v1 or the path of an operation.' }),
+  upstreamModel: z.string().min(1).max(200).meta({ description: 'The name of the model at the engine.' }),
   region: z.string().min(1).max(64),
   weight: z.int().min(0).max(1000),
   maxConcurrency: z.int().min(1).max(100_000).nullable(),
@@ -108,11 +104,11 @@ const deployment = z
   })
   .meta({ id: 'Deployment' });
 
-/** Goes in and never comes out. */
+/** Write-only: stored sealed and never returned. */
 const engineApiKey = z
   .string()
   .regex(/^[\x21-\x7e]{1,4096}$/, 'must be printable ASCII without spaces')
-  .meta({ description: 'Sent to the engine as a bearer token. Kept sealed and never shown.' });
+  .meta({ description: 'Sent to the engine as a bearer token. Stored encrypted and never shown.' });
 
 const modelParams = z.object({ name: modelName });
 const deploymentParams = z.object({ deploymentId });
@@ -120,7 +116,7 @@ const deploymentParams = z.object({ deploymentId });
 const modelOperations = {
   adminListModels: adminOperation('GET /v2/admin/models', {
     scope: 'admin:read',
-    summary: 'List every model of the catalog, also those switched off',
+    summary: 'List all models of the catalog, including disabled ones',
     tags: ['inference'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(adminModel) },
@@ -151,8 +147,8 @@ const modelOperations = {
   }),
   adminUpdateModel: adminOperation('PATCH /v2/admin/models/{name}', {
     scope: 'admin:write',
-    summary: 'Change a model, switch it off or on',
-    description: 'A slash in the name is sent percent-encoded.',
+    summary: 'Change, disable or enable a model',
+    description: 'Percent-encode a slash in the name.',
     tags: ['inference'],
     params: modelParams,
     body: z.object(modelFields).partial().extend({ reason: auditReason }).meta({ id: 'ModelUpdate' }),
@@ -182,7 +178,7 @@ const deploymentOperations = {
         upstreamModel: deploymentFields.upstreamModel
           .nullable()
           .default(null)
-          .meta({ description: 'The name by which the engine knows the model; null is its own name.' }),
+          .meta({ description: 'The name of the model at the engine; null means the name of the model.' }),
         apiKey: engineApiKey.nullable().default(null),
         region: deploymentFields.region,
         weight: deploymentFields.weight.default(100),
@@ -197,7 +193,7 @@ const deploymentOperations = {
   }),
   adminUpdateDeployment: adminOperation('PATCH /v2/admin/deployments/{deploymentId}', {
     scope: 'admin:write',
-    summary: 'Change a deployment, switch it off or on',
+    summary: 'Change, disable or enable a deployment',
     tags: ['inference'],
     params: deploymentParams,
     body: z
@@ -217,7 +213,7 @@ const deploymentOperations = {
   }),
   adminDeleteDeployment: adminOperation('DELETE /v2/admin/deployments/{deploymentId}', {
     scope: 'admin:write',
-    summary: 'Forget a deployment; running streams finish',
+    summary: 'Delete a deployment; running streams finish',
     tags: ['inference'],
     params: deploymentParams,
     query: reasonQuery,

@@ -9,7 +9,7 @@ import {
 } from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 
-/** Operators: announced times in which nodes are away. */
+/** Operator operations: maintenance windows. */
 
 const maintenanceId = prefixedId('mnt', 'a maintenance window');
 
@@ -23,12 +23,13 @@ const maintenance = z
     endsAt: timestamp,
     summary: z.string(),
     status: maintenanceStatus,
-    drainsAt: timestamp.meta({ description: 'From then on nothing new is placed on its nodes.' }),
+    drainsAt: timestamp.meta({ description: 'From this time, nothing new is placed on its nodes.' }),
     endedAt: timestamp.nullable().meta({
-      description: 'When it was over: endsAt, or when it was called off. Before startsAt: it never began.',
+      description:
+        'When it ended: endsAt, or the time of its cancellation. Before startsAt: it never started.',
     }),
     affectedRentalCount: z.int().nonnegative().meta({
-      description: 'Rentals and instances whose organisations were told of it.',
+      description: 'Rentals and instances whose organisations were notified.',
     }),
     createdAt: timestamp,
   })
@@ -44,17 +45,15 @@ export const adminMaintenanceOperations = {
   }),
   adminCreateMaintenanceWindow: adminOperation('POST /v2/admin/maintenance-windows', {
     scope: 'admin:write',
-    summary: 'Announce maintenance; the time a machine is away is not billed',
+    summary: 'Announce maintenance; the time a machine is unavailable is not billed',
     description:
-      'The organisations that have something on the nodes are told at once, and again when it begins and ends. ' +
-      'The nodes take nothing new from `drainBeforeSeconds` before the start until the end, and are then put back ' +
-      'into use, unless somebody drained or quarantined them meanwhile.',
+      'Organisations with resources on the nodes are notified at once, and again when the window starts and ends. The nodes accept no new work from `drainBeforeSeconds` before the start until the end. They then return to service, unless they were drained or quarantined in the meantime.',
     tags: ['maintenance'],
     body: z
       .object({
         nodeIds: z.array(nodeId).min(1).max(1000),
         startsAt: timestamp.meta({
-          description: 'A start that has just passed, by at most five minutes, means now.',
+          description: 'A start at most five minutes in the past means now.',
         }),
         endsAt: timestamp,
         summary: z.string().trim().min(3).max(500),
@@ -65,7 +64,7 @@ export const adminMaintenanceOperations = {
           .optional()
           .meta({
             description:
-              'How long before the start nothing new is placed on the nodes; as the installation says.',
+              'How long before the start the nodes stop accepting new work. Default: the setting of the installation.',
           }),
       })
       .meta({ id: 'MaintenanceWindowCreate' }),
@@ -75,7 +74,7 @@ export const adminMaintenanceOperations = {
   }),
   adminCancelMaintenanceWindow: adminOperation('POST /v2/admin/maintenance-windows/{maintenanceId}/cancel', {
     scope: 'admin:write',
-    summary: 'Call off announced maintenance, or end it early',
+    summary: 'Cancel announced maintenance, or end it early',
     tags: ['maintenance'],
     params: z.object({ maintenanceId }),
     body: z.object({ reason: auditReason.optional() }).meta({ id: 'MaintenanceWindowCancel' }),

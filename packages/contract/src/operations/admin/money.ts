@@ -16,7 +16,7 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** Operators: money. Every act takes a reason, which goes to the audit log with the transfer it made. */
+/** Operator operations: money. Each takes a reason, which the audit log stores with the transfer. */
 
 const adminTransfer = z
   .object({ ...ledgerEntry.shape, organisationId, reason: z.string().nullable() })
@@ -29,11 +29,11 @@ const adminBalance = z
     heldNanoUsd: nanoUsd,
     availableNanoUsd: nanoUsd,
     maxOverdraftNanoUsd: nanoUsd,
-    frozen: z.boolean().meta({ description: 'A frozen account admits no new work.' }),
+    frozen: z.boolean().meta({ description: 'A frozen account cannot start new work.' }),
   })
   .meta({ id: 'AdminBalance' });
 
-/** The most that an operator moves, or allows, by one act: a slip of the hand must not fill an account of the ledger. */
+/** The largest amount of one operator transfer or overdraft, so that a typing error cannot create a huge balance. */
 export const operatorAdjustmentMaxUsd = 10_000_000;
 
 const ledgerOperation = {
@@ -46,17 +46,17 @@ const ledgerOperations = {
   adminGrant: adminOperation('POST /v2/admin/organisations/{organisationId}/grants', {
     ...ledgerOperation,
     summary: 'Give an organisation credit',
-    description: `At most ${operatorAdjustmentMaxUsd} USD at once.`,
+    description: `At most ${operatorAdjustmentMaxUsd} USD per request.`,
     params: adminOrganisationParams,
     body: z
       .object({
         amountNanoUsd: positiveNanoUsd,
         expiresAt: timestamp.optional().meta({
-          description: 'Makes it promotional: spent before paid credit, and gone at this moment.',
+          description:
+            'Makes the credit promotional: it is spent before paid credit and expires at this time.',
         }),
         priority: z.int().min(0).max(1000).optional().meta({
-          description:
-            'Makes it promotional: among promotional credit the lowest is spent first; 100 unless said.',
+          description: 'Makes the credit promotional: the lowest priority is spent first. Default: 100.',
         }),
         reason: auditReason,
       })
@@ -67,7 +67,7 @@ const ledgerOperations = {
   adminAdjust: adminOperation('POST /v2/admin/organisations/{organisationId}/adjustments', {
     ...ledgerOperation,
     summary: 'Correct a balance, up or down',
-    description: `A correction never takes a balance below its floor: 402. At most ${operatorAdjustmentMaxUsd} USD at once.`,
+    description: `An adjustment that would take the balance below its floor is refused with 402. At most ${operatorAdjustmentMaxUsd} USD per request.`,
     params: adminOrganisationParams,
     body: z.object({ amountNanoUsd: nanoUsd, reason: auditReason }).meta({ id: 'AdminAdjustment' }),
     response: { status: 201, schema: adminTransfer },
@@ -76,8 +76,8 @@ const ledgerOperations = {
   }),
   adminRefund: adminOperation('POST /v2/admin/organisations/{organisationId}/refunds', {
     ...ledgerOperation,
-    summary: 'Give back part or all of a charge',
-    description: 'The refunds of a charge together never exceed it: 409.',
+    summary: 'Refund part or all of a charge',
+    description: 'Refunds of a charge that exceed it in total are refused with 409.',
     params: adminOrganisationParams,
     body: z
       .object({ transferId, amountNanoUsd: positiveNanoUsd.optional(), reason: auditReason })
@@ -87,7 +87,7 @@ const ledgerOperations = {
   }),
   adminReverse: adminOperation('POST /v2/admin/transfers/{transferId}/reverse', {
     ...ledgerOperation,
-    summary: 'Undo a transfer by its exact opposite',
+    summary: 'Reverse a transfer with its exact opposite',
     params: z.object({ transferId }),
     body: z.object({ reason: auditReason }).meta({ id: 'AdminReverse' }),
     response: { status: 201, schema: adminTransfer },
@@ -104,8 +104,8 @@ const ledgerOperations = {
   }),
   adminSetOverdraft: adminOperation('PUT /v2/admin/organisations/{organisationId}/overdraft', {
     scope: 'admin:money',
-    summary: 'Say how far below zero a balance may go',
-    description: `An overdraft that is in use cannot be taken away: 409. At most ${operatorAdjustmentMaxUsd} USD.`,
+    summary: 'Set how far below zero a balance can go',
+    description: `Removing an overdraft that is in use is refused with 409. At most ${operatorAdjustmentMaxUsd} USD.`,
     tags: ['money'],
     params: adminOrganisationParams,
     body: z
@@ -122,7 +122,7 @@ const ledgerOperations = {
   }),
   adminUnfreeze: adminOperation('POST /v2/admin/organisations/{organisationId}/unfreeze', {
     ...ledgerOperation,
-    summary: 'Admit new work again after a disputed payment was settled',
+    summary: 'Allow new work again after a disputed payment was settled',
     params: adminOrganisationParams,
     body: z.object({ reason: auditReason }).meta({ id: 'AdminUnfreeze' }),
     response: { status: 200, schema: adminBalance },
@@ -130,7 +130,7 @@ const ledgerOperations = {
   }),
   adminListTransfers: adminOperation('GET /v2/admin/transfers', {
     scope: 'admin:read',
-    summary: 'List transfers of every organisation, newest first',
+    summary: 'List transfers of all organisations, newest first',
     tags: ['money'],
     query: pageQuery.extend({
       ...periodQuery,
@@ -141,7 +141,7 @@ const ledgerOperations = {
   }),
 } as const;
 
-const priceId = prefixedId('prc', 'an entry of the price book');
+const priceId = prefixedId('prc', 'an entry of the price list');
 const entitlementId = prefixedId('ent', 'an entitlement');
 
 const priceSubject = z
@@ -156,7 +156,7 @@ const priceSubject = z
     z.object({ kind: z.literal('volume'), region: z.string().min(1).max(64).nullable() }),
     z
       .object({ kind: z.literal('disk'), region: z.string().min(1).max(64).nullable() })
-      .meta({ description: 'The local disk of a rental that was stopped and gave its GPUs back.' }),
+      .meta({ description: 'The local disk of a stopped rental that has released its GPUs.' }),
     z.object({
       kind: z.literal('model'),
       model: z.string().min(1).max(200),
@@ -170,18 +170,18 @@ const priceFields = {
   unit: z.enum(['gpu_hour', 'gb_hour', 'token', 'million_tokens', 'image', 'character']).meta({
     'x-extensible': true,
     description:
-      'Must fit the subject. Tokens are priced singly or by the million, where one costs less than a nano-USD.',
+      'Must match the subject. Tokens are priced individually or, if one costs less than a nano-USD, per million.',
   }),
   priceNanoUsd: nanoUsd.meta({
     description:
-      'For one unit; 0 or more. An image is one of 1024 x 1024 pixels in 25 steps, and grows with all three.',
+      'Per unit; 0 or more. The price of an image is for 1024 x 1024 pixels in 25 steps and scales with width, height and steps.',
   }),
   validFrom: timestamp,
 };
 
 const priceOrganisation = organisationId.nullable().meta({
   description:
-    'A contract price for this organisation alone, which beats every list price. Null: a list price.',
+    'A contract price for this organisation only, which overrides every list price. Null: a list price.',
 });
 
 const price = z
@@ -228,20 +228,18 @@ const entitlement = z
 const priceListOperations = {
   adminListPrices: adminOperation('GET /v2/admin/prices', {
     scope: 'admin:read',
-    summary: 'List the price book, newest first',
+    summary: 'List the prices, newest first',
     tags: ['prices'],
     query: pageQuery.extend({
-      at: timestamp
-        .optional()
-        .meta({ description: 'As it stands at this moment: one price for each subject.' }),
+      at: timestamp.optional().meta({ description: 'The prices in effect at this time: one per subject.' }),
       organisationId: organisationId.optional().meta({ description: 'Only its contract prices.' }),
     }),
     response: { status: 200, schema: pageOf(price) },
   }),
   adminCreatePrice: adminOperation('POST /v2/admin/prices', {
     scope: 'admin:write',
-    summary: 'Set a price from a moment on',
-    description: 'The price book only grows: what runs keeps the price frozen when it began.',
+    summary: 'Set a price from a given time',
+    description: 'The price list only grows: running resources keep the price frozen at their start.',
     tags: ['prices'],
     body: z
       .object({
@@ -257,9 +255,9 @@ const priceListOperations = {
   }),
   adminEndPrice: adminOperation('POST /v2/admin/prices/{priceId}/end', {
     scope: 'admin:write',
-    summary: 'End a price, so that nothing new is sold by it',
+    summary: 'End a price, so that nothing new is sold at it',
     description:
-      'The price that it covered counts again: an older one for the same subject, or one that is less specific.',
+      'The price that it replaced applies again: an older price for the same subject, or a less specific one.',
     tags: ['prices'],
     params: z.object({ priceId }),
     body: z.object({ reason: auditReason }).meta({ id: 'PriceEnd' }),
@@ -269,7 +267,7 @@ const priceListOperations = {
   }),
   adminListReserveOptions: adminOperation('GET /v2/admin/reserve-options', {
     scope: 'admin:read',
-    summary: 'List the reserve options on offer',
+    summary: 'List the available reserve options',
     tags: ['prices'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(adminReserveOption) },
@@ -277,7 +275,7 @@ const priceListOperations = {
   adminCreateReserveOption: adminOperation('POST /v2/admin/reserve-options', {
     scope: 'admin:write',
     summary: 'Offer a reserved term',
-    description: 'It replaces the option on offer for the same machine type, GPU type, region and term.',
+    description: 'It replaces the existing option for the same machine type, GPU type, region and term.',
     tags: ['prices'],
     body: z
       .object({ ...reserveOptionFields, reason: auditReason.optional() })
@@ -287,7 +285,7 @@ const priceListOperations = {
   }),
   adminListEntitlements: adminOperation('GET /v2/admin/organisations/{organisationId}/entitlements', {
     scope: 'admin:read',
-    summary: 'List the discounts an organisation is entitled to',
+    summary: 'List the discounts of an organisation',
     tags: ['prices'],
     params: adminOrganisationParams,
     query: pageQuery,
@@ -317,7 +315,7 @@ const priceListOperations = {
     'DELETE /v2/admin/organisations/{organisationId}/entitlements/{entitlementId}',
     {
       scope: 'admin:money',
-      summary: 'Withdraw an entitlement; what runs keeps its frozen price',
+      summary: 'Withdraw an entitlement; running resources keep their frozen price',
       tags: ['prices'],
       params: z.object({ organisationId, entitlementId }),
       query: reasonQuery,

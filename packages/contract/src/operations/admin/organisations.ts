@@ -4,12 +4,12 @@ import { member, organisation, organisationName, organisationStatus, role } from
 import { auditEntry, auditQuery } from '../v2/audit-log.ts';
 import { adminOperation, auditReason, organisationId, pageOf, pageQuery } from '../../operation-builders.ts';
 
-/** Operators: organisations and the people in them. */
+/** Operator operations: organisations and their members. */
 
 export const adminOrganisation = z
   .object({
     ...organisation.shape,
-    homeCell: z.int().min(0).max(1023).meta({ description: 'The cell that keeps its money.' }),
+    homeCell: z.int().min(0).max(1023).meta({ description: 'The cell that stores its money.' }),
     suspendedAt: z.iso.datetime().nullable(),
     suspendedReason: z.string().nullable(),
   })
@@ -24,13 +24,13 @@ const slug = z
   .string()
   .regex(
     /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/,
-    'must be lower-case letters, digits and inner hyphens, 1 to 63',
+    'must be 1 to 63 lower-case letters, digits and inner hyphens',
   );
 
 export const adminOrganisationOperations = {
   adminListOrganisations: adminOperation('GET /v2/admin/organisations', {
     scope: 'admin:read',
-    summary: 'List every organisation',
+    summary: 'List all organisations',
     tags: ['organisations'],
     query: pageQuery.extend({
       status: organisationStatus.optional(),
@@ -40,19 +40,19 @@ export const adminOrganisationOperations = {
         .min(1)
         .max(100)
         .optional()
-        .meta({ description: 'Only those whose name or slug contains this, in whatever case.' }),
+        .meta({ description: 'Only organisations whose name or slug contains this text, case-insensitive.' }),
     }),
     response: { status: 200, schema: pageOf(adminOrganisation) },
   }),
   adminCreateOrganisation: adminOperation('POST /v2/admin/organisations', {
     scope: 'admin:write',
     summary: 'Create an organisation with its first owner',
-    description: 'A person with that email address becomes the owner; one who is not known yet is created.',
+    description: 'The user with this email address becomes the owner; if there is none, one is created.',
     tags: ['organisations'],
     body: z
       .object({
         name: withoutBidiControls(organisationName),
-        slug: slug.optional().meta({ description: 'Left out: made from the name.' }),
+        slug: slug.optional().meta({ description: 'Default: derived from the name.' }),
         owner: z.object({ email, name: userName.optional() }),
         reason: auditReason.optional(),
       })
@@ -71,7 +71,7 @@ export const adminOrganisationOperations = {
   }),
   adminListMembers: adminOperation('GET /v2/admin/organisations/{organisationId}/members', {
     scope: 'admin:read',
-    summary: 'List the people in any organisation',
+    summary: 'List the members of any organisation',
     tags: ['organisations'],
     params: adminOrganisationParams,
     query: pageQuery,
@@ -80,7 +80,7 @@ export const adminOrganisationOperations = {
   }),
   adminAddMember: adminOperation('POST /v2/admin/organisations/{organisationId}/members', {
     scope: 'admin:write',
-    summary: 'Put a person into an organisation',
+    summary: 'Add a user to an organisation',
     tags: ['organisations'],
     params: adminOrganisationParams,
     body: z
@@ -95,7 +95,7 @@ export const adminOrganisationOperations = {
     scope: 'admin:write',
     summary: 'Suspend an organisation: its keys are refused within a second',
     description:
-      'Suspending twice answers the same. `runningWork: stop` ends its rentals and instances, within seconds and without any rest of a term being owed; volumes are kept. What `keep` left running is ended by suspending again with `stop`.',
+      'Suspending twice returns the same result. `runningWork: stop` terminates its rentals and instances within seconds, without charging the rest of a term; volumes are kept. To terminate what `keep` left running, suspend again with `stop`.',
     tags: ['organisations'],
     params: adminOrganisationParams,
     body: z
@@ -117,7 +117,7 @@ export const adminOrganisationOperations = {
   }),
   adminListAuditLog: adminOperation('GET /v2/admin/audit-log', {
     scope: 'admin:read',
-    summary: 'Read the audit log of every organisation, newest first',
+    summary: 'Read the audit log of all organisations, newest first',
     tags: ['audit-log'],
     query: auditQuery.extend({ organisationId: organisationId.optional() }),
     response: { status: 200, schema: pageOf(auditEntry) },

@@ -9,7 +9,7 @@ import {
 } from '../../operation-builders.ts';
 import { payout } from '../supplier/earnings.ts';
 
-/** Operators: what suppliers asked to be paid. */
+/** Operator operations: payouts of suppliers. */
 
 const adminPayout = payout
   .extend({ supplierId: prefixedId('sup', 'a supplier'), organisationId, supplierName: z.string() })
@@ -27,7 +27,7 @@ export const adminPayoutOperations = {
     scope: 'admin:money',
     summary: 'Record a payout as paid, or reject it',
     description:
-      'Once: the same outcome again answers the payout as it is, the other one 409. The reason of a rejection is shown to the supplier.',
+      'A payout is settled once: repeating the same outcome returns the payout, and the other outcome is refused with 409. The supplier sees the reason of a rejection.',
     tags: ['suppliers'],
     params: z.object({ payoutId: payout.shape.id }),
     body: z

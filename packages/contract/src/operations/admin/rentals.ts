@@ -16,13 +16,13 @@ import { nodeId } from '../node-schemas.ts';
 import { createRentalDetail, terminateResponse } from '../v2/rental-schemas.ts';
 import { wireId } from '../v2/rental-extensions.ts';
 
-/** Operators: rentals of everybody, those that only they may make, and ending one that is not theirs. */
+/** Operator operations: rentals of all organisations, and private clouds. */
 
 const adminRental = z
   .object({
     id: z.int(),
     kind: z.enum(['virtual-machine', 'bare-metal', 'instance']).meta({
-      description: 'An instance is what was rented on the marketplace.',
+      description: 'An instance is a rental on the marketplace.',
     }),
     organisationId,
     organisationName: z.string(),
@@ -32,7 +32,7 @@ const adminRental = z
     region: z.string(),
     gpuType: z.string(),
     gpuCount: z.int().nonnegative(),
-    nodeIds: z.array(nodeId).meta({ description: 'The nodes that its machines are on.' }),
+    nodeIds: z.array(nodeId).meta({ description: 'The nodes of its machines.' }),
     status: rentalStatus,
     statusReason: z.string().nullable(),
     statusSince: timestamp,
@@ -72,12 +72,12 @@ export function adminRentalOperations(providerData: ProviderDataSchema) {
   return {
     adminListRentals: adminOperation('GET /v2/admin/rentals', {
       scope: 'admin:read',
-      summary: 'List rentals and instances of every organisation, newest first',
-      description: 'Ended ones are listed only when asked for by their status.',
+      summary: 'List rentals and instances of all organisations, newest first',
+      description: 'Ended rentals are listed only if you filter by their status.',
       tags: ['rentals'],
       query: pageQuery.extend({
         organisationId: organisationId.optional(),
-        nodeId: nodeId.optional().meta({ description: 'Only those with a machine on this node.' }),
+        nodeId: nodeId.optional().meta({ description: 'Only rentals with a machine on this node.' }),
         status: rentalStatus.optional(),
         mode: mode.optional(),
       }),
@@ -94,7 +94,7 @@ export function adminRentalOperations(providerData: ProviderDataSchema) {
     }),
     adminTerminateRental: adminOperation('POST /v2/admin/rentals/{rentalId}/terminate', {
       scope: 'admin:write',
-      summary: 'End any rental',
+      summary: 'Terminate any rental',
       tags: ['rentals'],
       params: z.object({ rentalId: wireId }),
       body: z.object({ reason: auditReason }).meta({ id: 'AdminRentalTerminate' }),

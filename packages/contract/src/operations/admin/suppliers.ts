@@ -3,7 +3,7 @@ import { adminPayoutOperations } from './payouts.ts';
 import { adminOperation, auditReason, pageOf, pageQuery } from '../../operation-builders.ts';
 import { supplierAccount, supplierId, supplierMachine, supplierMachineParams } from '../supplier/machines.ts';
 
-/** Operators: who may be a supplier, which machines are shown, and what has been paid out. */
+/** Operator operations: reviews of suppliers and their machines. */
 
 const approval = {
   scope: 'admin:write',
@@ -26,15 +26,14 @@ export const adminSupplierOperations = {
     ...approval,
     summary: 'Approve a supplier',
     params: supplierParams,
-    description:
-      'The fee counts for what is rented from now on. Approving again changes the fee, and ends a suspension.',
+    description: 'The fee applies to new rentals. Approving again changes the fee and lifts a suspension.',
     body: approvalBody
       .extend({
         feePercentage: z
           .number()
           .min(0)
           .max(100)
-          .meta({ description: 'What the operator keeps of each charge, with at most four decimals.' }),
+          .meta({ description: 'The operator’s share of each charge, with at most four decimals.' }),
       })
       .meta({ id: 'SupplierApproval' }),
     response: { status: 200, schema: supplierAccount },
@@ -42,8 +41,9 @@ export const adminSupplierOperations = {
   }),
   adminRejectSupplier: adminOperation('POST /v2/admin/suppliers/{supplierId}/reject', {
     ...approval,
-    summary: 'Reject an application, or suspend a supplier that was approved',
-    description: 'Nothing of a suspended supplier is shown or rented anew; what is rented goes on.',
+    summary: 'Reject an application, or suspend an approved supplier',
+    description:
+      'Machines of a suspended supplier are not listed or rented anymore; existing rentals continue.',
     params: supplierParams,
     body: approvalBody,
     response: { status: 200, schema: supplierAccount },
@@ -69,8 +69,8 @@ export const adminSupplierOperations = {
   }),
   adminRejectMachine: adminOperation('POST /v2/admin/machines/{machineId}/reject', {
     ...approval,
-    summary: 'Refuse a supplier’s machine, also one that was approved',
-    description: 'It is no longer shown or rented; what is rented on it goes on.',
+    summary: 'Reject a supplier’s machine, including an approved one',
+    description: 'It is not listed or rented anymore; existing rentals continue.',
     params: supplierMachineParams,
     body: approvalBody,
     response: { status: 200, schema: supplierMachine },

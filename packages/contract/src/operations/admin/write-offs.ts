@@ -5,7 +5,7 @@ import { adminOperation, auditReason, nanoUsd, timestamp } from '../../operation
 import { nodeId, nodeStatus } from '../node-schemas.ts';
 import { wireId } from '../v2/rental-extensions.ts';
 
-/** Operators: end rentals, nodes and volumes whose host never returns. */
+/** Operator operations: write-offs of rentals, nodes and volumes whose host never returns. */
 
 const money = z.object({ amountUsd: z.number(), nanoUsd });
 
@@ -14,8 +14,7 @@ const writeOffBody = z
     reason: auditReason,
     hostIsOff: z.literal(true).meta({
       description:
-        'You confirm that the host is switched off or disconnected for good. A host that still runs keeps its ' +
-        'machines and volumes reachable for their tenants although nothing is billed for them.',
+        'You confirm that the host is switched off or disconnected permanently. On a host that still runs, tenants can still reach their machines and volumes although they are not billed.',
     }),
   })
   .meta({ id: 'WriteOff' });
@@ -26,25 +25,20 @@ const rentalWriteOff = z
     status: rentalStatus,
     machinesWrittenOff: z.int().nonnegative().meta({
       description:
-        'Machines declared lost by this call. Their GPUs and ports are released, and their nodes sell nothing.',
+        'Machines declared lost by this request. Their GPUs and ports are released, and their nodes accept no new work.',
     }),
-    machinesLeft: z
-      .int()
-      .nonnegative()
-      .meta({
-        description:
-          'Machines that are still to be removed, because their host answers or a volume still admits their address. ' +
-          'The rental ends when they are gone; repeat the call if their host is lost too.',
-      }),
+    machinesLeft: z.int().nonnegative().meta({
+      description:
+        'Machines that must still be removed, because their host responds or a volume still admits their address. The rental ends when they are removed; repeat the request if their host is lost too.',
+    }),
     billingStoppedAt: timestamp.nullable().meta({
       description:
-        'Time after this is not charged: it is the accepted end, or the last time at which the machine was seen to run. ' +
-        'Null when billing never began.',
+        'Time after this is not charged: the accepted end, or the last healthy time of the machine. Null if billing never started.',
     }),
     finalCost: money,
     nodes: z
       .array(z.object({ id: nodeId, name: z.string(), status: nodeStatus }))
-      .meta({ description: 'The nodes of the written-off machines, as they are now.' }),
+      .meta({ description: 'The current nodes of the written-off machines.' }),
   })
   .meta({ id: 'RentalWriteOff' });
 
@@ -52,7 +46,7 @@ const nodeWriteOff = z
   .object({
     node: node.meta({
       description:
-        '`node_removed` once nothing of it is allocated. Its GPUs are gone from the capacity and are not offered again.',
+        '`node_removed` when nothing is allocated on it. Its GPUs no longer count as capacity and are not offered again.',
     }),
     rentals: z.array(rentalWriteOff),
   })
@@ -62,7 +56,7 @@ const volumeWriteOff = z
   .object({
     storageVolumeId: z.int32(),
     billingStoppedAt: timestamp.nullable().meta({
-      description: 'When its storage node last answered. Later charges are given back.',
+      description: 'When its storage node last responded. Later charges are credited back.',
     }),
     finalCost: money,
     detachedRentalIds: z.array(z.int32()),
@@ -79,11 +73,9 @@ const writeOff = {
 export const adminWriteOffOperations = {
   adminWriteOffRental: adminOperation('POST /v2/admin/rentals/{rentalId}/write-off', {
     ...writeOff,
-    summary: 'End a rental whose host never returns',
+    summary: 'Write off a rental whose host never returns',
     description:
-      'Refused with `HOST_ANSWERS` while the host of each of its machines answers. The machines and their data are ' +
-      'declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are ' +
-      'removed as orphans before the node can be resumed. Repeating the call changes nothing.',
+      'Refused with `HOST_ANSWERS` while the hosts of all its machines respond. The machines and their data are declared lost, the rental ends, and their nodes are quarantined. If the host returns, its machines are removed as orphans before the node can be resumed. The request is idempotent.',
     tags: ['rentals'],
     params: z.object({ rentalId: wireId }),
     response: { status: 200, schema: rentalWriteOff },
@@ -91,11 +83,9 @@ export const adminWriteOffOperations = {
   }),
   adminWriteOffNode: adminOperation('POST /v2/admin/nodes/{nodeId}/write-off', {
     ...writeOff,
-    summary: 'Remove a node whose host never returns, and end what is on it',
+    summary: 'Write off a node whose host never returns, with everything on it',
     description:
-      'Refused with `HOST_ANSWERS` while its host answers. Every machine on the node is written off, then the node is ' +
-      'removed. The node stays quarantined while a rental that also has machines on other hosts holds its GPUs: ' +
-      'repeat the call when those machines are gone.',
+      'Refused with `HOST_ANSWERS` while its host responds. Every machine on the node is written off, then the node is removed. The node stays quarantined while a rental with machines on other hosts uses its GPUs: repeat the request when those machines are removed.',
     tags: ['fleet'],
     params: z.object({ nodeId }),
     response: { status: 200, schema: nodeWriteOff },
@@ -103,11 +93,9 @@ export const adminWriteOffOperations = {
   }),
   adminWriteOffVolume: adminOperation('POST /v2/admin/volumes/{storageVolumeId}/write-off', {
     ...writeOff,
-    summary: 'End a volume whose storage node never returns',
+    summary: 'Write off a volume whose storage node never returns',
     description:
-      'Refused with `HOST_ANSWERS` while its storage node answers. The data and snapshots are declared lost without ' +
-      'retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes what it ' +
-      'still has of the volume as soon as a worker has reached it.',
+      'Refused with `HOST_ANSWERS` while its storage node responds. The data and snapshots are declared lost without retention, rentals are detached, and the volume is deleted. If the storage node returns, it deletes its copy of the volume when a worker reaches it.',
     tags: ['volumes'],
     params: z.object({ storageVolumeId: wireId }),
     response: { status: 200, schema: volumeWriteOff },

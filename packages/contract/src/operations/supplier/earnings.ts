@@ -11,36 +11,32 @@ import {
 } from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 
-/** Suppliers: what their machines earned, month by month, and how they are paid. */
+/** Supplier operations: earnings, monthly statements and payouts. */
 
 const statementId = prefixedId('stm', 'a statement');
 
-const machineId = nodeId
-  .nullable()
-  .meta({ description: 'Null where it is not known which machine it was on.' });
-const gpuSeconds = z
-  .int()
-  .meta({ description: 'Below zero where more was given back than was used in the period.' });
+const machineId = nodeId.nullable().meta({ description: 'Null if the machine is unknown.' });
+const gpuSeconds = z.int().meta({ description: 'Below zero if refunds exceed usage in the period.' });
 
 const earnings = z
   .object({
-    accruedNanoUsd: nanoUsd.meta({ description: 'Earned by machines in use and not yet posted.' }),
+    accruedNanoUsd: nanoUsd.meta({ description: 'Earned by machines in use and not posted yet.' }),
     payableNanoUsd: nanoUsd.meta({
       description:
-        'What can be asked for. Below zero when tenants were given back what had been paid out: it is made up for by what is earned next.',
+        'The amount that you can request. Below zero if tenants were refunded after a payout: future earnings make up the difference.',
     }),
     maturingNanoUsd: nanoUsd.meta({
-      description: 'Earned so recently that it cannot be asked for yet. It becomes payable by itself.',
+      description: 'Earned so recently that you cannot request it yet. It becomes payable automatically.',
     }),
-    requestedNanoUsd: nanoUsd.meta({ description: 'Asked for and neither paid nor rejected yet.' }),
+    requestedNanoUsd: nanoUsd.meta({ description: 'Requested, and neither paid nor rejected yet.' }),
     paidOutNanoUsd: nanoUsd,
     from: timestamp,
     until: timestamp,
     machines: z
       .array(z.object({ machineId, gpuSeconds, earnedNanoUsd: nanoUsd }))
-      .meta({ description: 'What was posted from `from` until `until`, less what was given back.' }),
+      .meta({ description: 'The amount posted from `from` until `until`, less refunds.' }),
     days: z.array(z.object({ day: timestamp, gpuSeconds, earnedNanoUsd: nanoUsd })).meta({
-      description: 'The same by day (UTC), oldest first, without days on which nothing was earned.',
+      description: 'The same per day (UTC), oldest first, without days that had no earnings.',
     }),
   })
   .meta({ id: 'Earnings' });
@@ -72,7 +68,7 @@ export const payout = z
     reference: z
       .string()
       .nullable()
-      .meta({ description: 'By which the money can be found, such as the number of a bank transfer.' }),
+      .meta({ description: 'Identifies the payment, such as the number of a bank transfer.' }),
     reason: z.string().nullable().meta({ description: 'Why it was rejected.' }),
   })
   .meta({ id: 'Payout' });
@@ -80,9 +76,8 @@ export const payout = z
 export const earningOperations = {
   supplierGetEarnings: supplierOperation('GET /v2/supplier/earnings', {
     scope: 'supplier:read',
-    summary: 'What the machines earned',
-    description:
-      'Since the beginning of the month (UTC) unless a period is said; no period is longer than 366 days.',
+    summary: 'Read the earnings of your machines',
+    description: 'Default: since the start of the month (UTC). A period is at most 366 days.',
     tags: ['earnings'],
     query: z.object(periodQuery),
     response: { status: 200, schema: earnings },
@@ -97,7 +92,8 @@ export const earningOperations = {
   supplierGetStatement: supplierOperation('GET /v2/supplier/statements/{statementId}', {
     scope: 'supplier:read',
     summary: 'Read a statement with its lines',
-    description: 'What was posted in a month (UTC), by machine. Time of its last minutes may be in the next.',
+    description:
+      'The amounts posted in a month (UTC), by machine. Its last minutes may be in the next statement.',
     tags: ['earnings'],
     params: z.object({ statementId }),
     response: { status: 200, schema: statement },
@@ -112,9 +108,9 @@ export const earningOperations = {
   }),
   supplierRequestPayout: supplierOperation('POST /v2/supplier/payouts', {
     scope: 'supplier:write',
-    summary: 'Ask for a payout',
+    summary: 'Request a payout',
     description:
-      'It is set aside until the operator has paid or rejected it. More than is payable answers 409.',
+      'The amount is set aside until the operator has paid or rejected it. A request above the payable amount is refused with 409.',
     tags: ['earnings'],
     body: z.object({ amountNanoUsd: positiveNanoUsd }).meta({ id: 'PayoutRequest' }),
     response: { status: 201, schema: payout },

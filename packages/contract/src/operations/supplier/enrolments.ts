@@ -9,13 +9,13 @@ import {
 } from '../../operation-builders.ts';
 import { nodeId } from '../node-schemas.ts';
 
-/** How a machine joins: asked for from the machine itself, then trusted, inspected and tested. */
+/** Supplier operations: enrolments. The machine requests to join, and is then trusted, inspected and tested. */
 
 export const enrolmentId = prefixedId('enr', 'an enrolment');
 
-const stage = z
-  .enum(['trusting', 'inspecting', 'testing', 'enrolled', 'refused', 'withdrawn'])
-  .meta({ description: 'Only what is enrolled can be rented out. What was refused may ask to join again.' });
+const stage = z.enum(['trusting', 'inspecting', 'testing', 'enrolled', 'refused', 'withdrawn']).meta({
+  description: 'Only enrolled machines can be rented. A refused machine can request to join again.',
+});
 
 const rate = z.int().nonnegative();
 
@@ -28,12 +28,12 @@ const selfTest = z
     gpu: z.object({
       count: rate,
       clockMhz: rate.nullable(),
-      details: z.array(z.string()).meta({ description: 'What the driver inside says of each GPU.' }),
+      details: z.array(z.string()).meta({ description: 'The report of the driver for each GPU.' }),
     }),
   })
   .meta({
     id: 'SelfTest',
-    description: 'What a machine with all GPUs showed over SSH, seen from the platform.',
+    description: 'The result of a test machine with all GPUs, reached over SSH from the platform.',
   });
 
 const enrolment = z
@@ -47,7 +47,7 @@ const enrolment = z
     problem: z
       .string()
       .nullable()
-      .meta({ description: 'What stands in the way now, or why it was refused.' }),
+      .meta({ description: 'What blocks the enrolment now, or why it was refused.' }),
     steps: z.array(
       z.object({
         name: z.enum(['trusting', 'inspecting', 'testing']),
@@ -57,7 +57,7 @@ const enrolment = z
     machineId: nodeId.nullable(),
     tests: selfTest.nullable(),
     joinedAt: timestamp,
-    deadlineAt: timestamp.nullable().meta({ description: 'When the stage that is under way is given up.' }),
+    deadlineAt: timestamp.nullable().meta({ description: 'When the current stage fails.' }),
     enrolledAt: timestamp.nullable(),
   })
   .meta({ id: 'Enrolment' });
@@ -69,10 +69,9 @@ export const enrolmentOperations = {
     errorFamily: 'v2',
     auth: 'none',
     scope: null,
-    summary: 'Let a machine join',
+    summary: 'Enrol a machine',
     description:
-      'Asked by the machine itself, as `join.sh` does. The join token in the body is the credential. Asking again for ' +
-      'the same machine with the same token answers the same enrolment.',
+      'Called by the machine itself, as `join.sh` does. The join token in the body is the credential. Repeating the request for the same machine with the same token returns the same enrolment.',
     tags: ['machines'],
     body: z
       .object({
@@ -81,16 +80,16 @@ export const enrolmentOperations = {
           .string()
           .min(1)
           .max(8_192)
-          .meta({ description: 'What `incus config trust add --restricted` printed. It is used once.' }),
+          .meta({ description: 'The output of `incus config trust add --restricted`. It is used once.' }),
         endpoint: z.string().min(1).max(512).meta({ description: 'https, a host and a port.' }),
         name: z
           .string()
-          .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be letters, digits, dots, hyphens, 63 at most'),
+          .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'must be at most 63 letters, digits, dots and hyphens'),
         serverCertificate: z
           .string()
           .min(1)
           .max(16_384)
-          .meta({ description: 'PEM. The only certificate that will be believed at the endpoint.' }),
+          .meta({ description: 'PEM. The only certificate that is accepted at the endpoint.' }),
       })
       .meta({ id: 'EnrolmentStart' }),
     response: { status: 202, schema: z.object({ id: enrolmentId, stage }) },
@@ -98,14 +97,14 @@ export const enrolmentOperations = {
   }),
   supplierListEnrolments: supplierOperation('GET /v2/supplier/enrolments', {
     scope: 'supplier:read',
-    summary: 'How machines that asked to join stand, newest first',
+    summary: 'List enrolments, newest first',
     tags: ['machines'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(enrolment) },
   }),
   supplierGetEnrolment: supplierOperation('GET /v2/supplier/enrolments/{enrolmentId}', {
     scope: 'supplier:read',
-    summary: 'How one machine that asked to join stands',
+    summary: 'Read an enrolment',
     tags: ['machines'],
     params: z.object({ enrolmentId }),
     response: { status: 200, schema: enrolment },

@@ -14,7 +14,7 @@ import {
 import { nodeId, nodeStatus, nodeGpu } from '../node-schemas.ts';
 import { earningOperations } from './earnings.ts';
 
-/** Suppliers: machines they put on the marketplace, and what those earn. */
+/** Supplier operations: the supplier account, its machines and join tokens. */
 
 export const supplierId = prefixedId('sup', 'a supplier');
 const joinTokenId = prefixedId('jtk', 'a join token');
@@ -26,14 +26,11 @@ export const supplierAccount = z
     name: z.string(),
     about: z.string(),
     status: z.enum(['applied', 'approved', 'rejected', 'suspended']).meta({
-      description: 'Nothing of a suspended supplier is shown or rented anew; what is rented goes on.',
+      description:
+        'Machines of a suspended supplier are not listed or rented anymore; existing rentals continue.',
     }),
-    statusReason: z.string().nullable().meta({ description: 'What the operator said.' }),
-    feePercentage: z
-      .number()
-      .min(0)
-      .max(100)
-      .meta({ description: 'What the operator keeps of each charge.' }),
+    statusReason: z.string().nullable().meta({ description: 'The reason that the operator gave.' }),
+    feePercentage: z.number().min(0).max(100).meta({ description: 'The operator’s share of each charge.' }),
     appliedAt: timestamp,
     approvedAt: timestamp.nullable(),
   })
@@ -42,19 +39,21 @@ export const supplierAccount = z
 const share = z.number().min(0).max(1);
 const eventCount = z.int().nonnegative();
 
-/** How far a machine can be relied on, by what was measured of it over the last 30 days. */
+/** The reliability of a machine, from measurements over the last 30 days. */
 const reliability = z
   .object({
-    score: share.meta({ description: 'Uptime and starts together: 1 is a machine that never failed.' }),
-    uptime: share.meta({ description: 'The part of the watched time in which it was there.' }),
-    starting: share.meta({ description: 'How likely what is started on it comes up and stays.' }),
+    score: share.meta({ description: 'Uptime and starts combined: 1 is a machine that never failed.' }),
+    uptime: share.meta({ description: 'The share of the observed time in which it was reachable.' }),
+    starting: share.meta({ description: 'The probability that an instance starts on it and keeps running.' }),
     watchedSeconds: eventCount.meta({
-      description: 'Time that counts. A machine about which little is known is believed 0.9.',
+      description: 'The observed time. A machine with little observed time is assumed to have 0.9.',
     }),
-    starts: eventCount.meta({ description: 'Instances that came up on it.' }),
-    failedStarts: eventCount.meta({ description: 'Instances that did not, by a fault of the machine.' }),
-    losses: eventCount.meta({ description: 'Instances that were lost while they ran.' }),
-    quarantines: eventCount.meta({ description: 'How often it was taken out of sale for what it did.' }),
+    starts: eventCount.meta({ description: 'Instances that started on it.' }),
+    failedStarts: eventCount.meta({ description: 'Instances that failed to start because of the machine.' }),
+    losses: eventCount.meta({ description: 'Instances that were lost while running.' }),
+    quarantines: eventCount.meta({
+      description: 'How often it was taken out of sale because of its faults.',
+    }),
     measuredUntil: timestamp,
   })
   .meta({ id: 'MachineReliability' });
@@ -63,7 +62,7 @@ const machineHistoryEntry = z
   .object({
     at: timestamp,
     kind: z.enum(['state', 'failed_start', 'loss']),
-    status: nodeStatus.nullable().meta({ description: 'Of a change of state: what it is since then.' }),
+    status: nodeStatus.nullable().meta({ description: 'For a transition: the new status.' }),
     reason: z.string(),
   })
   .meta({ id: 'MachineHistoryEntry' });
@@ -76,23 +75,21 @@ export const supplierMachine = z
     clusterName: z.string(),
     region: z.string(),
     status: nodeStatus,
-    statusReason: z.string().nullable().meta({ description: 'Why it is not ready, where it is not.' }),
+    statusReason: z.string().nullable().meta({ description: 'Why it is not ready; null if it is ready.' }),
     approval: z.enum(['pending', 'approved', 'rejected']),
-    approvalReason: z.string().nullable().meta({ description: 'What the operator said.' }),
+    approvalReason: z.string().nullable().meta({ description: 'The reason that the operator gave.' }),
     listed: z.boolean().meta({ description: 'Offered by its supplier.' }),
-    shown: z.boolean().meta({ description: 'On the marketplace now: all who have a say agree to it.' }),
-    notShownBecause: z.string().nullable().meta({ description: 'What is missing, where it is not shown.' }),
+    shown: z.boolean().meta({ description: 'For rent on the marketplace now.' }),
+    notShownBecause: z.string().nullable().meta({ description: 'Why it is not for rent; null if it is.' }),
     pricePerGpuHourNanoUsd: nanoUsd.nullable(),
     gpus: z.array(nodeGpu.omit({ allocatedTo: true })),
     gpusRented: z.int().nonnegative(),
     drainedAt: timestamp
       .nullable()
-      .meta({ description: 'Since when its supplier has taken it out of use; null where it has not.' }),
+      .meta({ description: 'When its supplier drained it; null if it is not drained.' }),
     joinedAt: timestamp,
     lastSeenAt: timestamp.nullable(),
-    reliability: reliability
-      .nullable()
-      .meta({ description: 'Null until it was measured for the first time.' }),
+    reliability: reliability.nullable().meta({ description: 'Null before the first measurement.' }),
   })
   .meta({ id: 'SupplierMachine' });
 
@@ -112,7 +109,7 @@ const joinToken = z.object(joinTokenFields).meta({ id: 'JoinToken' });
 const newJoinToken = z
   .object({
     ...joinTokenFields,
-    token: z.string().nullable().meta({ description: 'Shown this once. A replay answers null.' }),
+    token: z.string().nullable().meta({ description: 'Shown only once. A replay returns null.' }),
   })
   .meta({ id: 'NewJoinToken' });
 
@@ -134,7 +131,7 @@ const accountOperations = {
   }),
   supplierGetAccount: supplierOperation('GET /v2/supplier/account', {
     scope: 'organisation:read',
-    summary: 'How the application or account stands',
+    summary: 'Read the status of the application or account',
     tags: ['account'],
     response: { status: 200, schema: supplierAccount },
     notFoundReason: 'SUPPLIER_NOT_FOUND',
@@ -144,7 +141,7 @@ const accountOperations = {
 const machineOperations = {
   supplierListMachines: supplierOperation('GET /v2/supplier/machines', {
     scope: 'supplier:read',
-    summary: 'List own machines',
+    summary: 'List your machines',
     tags: ['machines'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(supplierMachine) },
@@ -159,7 +156,7 @@ const machineOperations = {
   }),
   supplierGetMachineHistory: supplierOperation('GET /v2/supplier/machines/{machineId}/history', {
     scope: 'supplier:read',
-    summary: 'What became of a machine, and what went wrong on it',
+    summary: 'List the transitions and faults of a machine',
     description: 'The newest 100, newest first.',
     tags: ['machines'],
     params: supplierMachineParams,
@@ -172,7 +169,7 @@ const machineOperations = {
   supplierUpdateMachine: supplierOperation('PATCH /v2/supplier/machines/{machineId}', {
     scope: 'supplier:write',
     summary: 'Price, list or unlist a machine',
-    description: 'What is rented keeps its frozen price.',
+    description: 'Existing rentals keep their frozen price.',
     tags: ['machines'],
     params: supplierMachineParams,
     body: z
@@ -184,7 +181,7 @@ const machineOperations = {
   }),
   supplierDrainMachine: supplierOperation('POST /v2/supplier/machines/{machineId}/drain', {
     scope: 'supplier:write',
-    summary: 'Take no new rentals on a machine',
+    summary: 'Drain a machine: it accepts no new rentals',
     tags: ['machines'],
     params: supplierMachineParams,
     response: { status: 200, schema: supplierMachine },
@@ -193,7 +190,7 @@ const machineOperations = {
   }),
   supplierResumeMachine: supplierOperation('POST /v2/supplier/machines/{machineId}/resume', {
     scope: 'supplier:write',
-    summary: 'Put a machine back into use that was drained by its supplier',
+    summary: 'Return a machine to service that its supplier drained',
     tags: ['machines'],
     params: supplierMachineParams,
     response: { status: 200, schema: supplierMachine },
@@ -211,14 +208,14 @@ const machineOperations = {
   }),
   supplierListJoinTokens: supplierOperation('GET /v2/supplier/join-tokens', {
     scope: 'supplier:read',
-    summary: 'List join tokens, never the tokens themselves',
+    summary: 'List join tokens, without their secrets',
     tags: ['machines'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(joinToken) },
   }),
   supplierCreateJoinToken: supplierOperation('POST /v2/supplier/join-tokens', {
     scope: 'supplier:write',
-    summary: 'Make a token with which machines join',
+    summary: 'Create a join token for machines',
     tags: ['machines'],
     body: z
       .object({
@@ -227,14 +224,17 @@ const machineOperations = {
           .string()
           .regex(
             /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
-            'must be small letters, digits and inner hyphens, 63 at most',
+            'must be at most 63 lower-case letters, digits and inner hyphens',
           )
-          .meta({ description: 'What the marketplace shows as the cluster of the machines that join.' }),
+          .meta({
+            description:
+              'The cluster name that the marketplace shows for machines that join with this token.',
+          }),
         region: z
           .string()
           .min(1)
           .max(64)
-          .meta({ description: 'Where the machines are: one of the regions that the operator opened.' }),
+          .meta({ description: 'The region of the machines: one that the operator has opened.' }),
         maxMachines: z.int().min(1).max(1000).default(1),
         ttlSeconds: z
           .int()
@@ -249,7 +249,7 @@ const machineOperations = {
   }),
   supplierRevokeJoinToken: supplierOperation('DELETE /v2/supplier/join-tokens/{joinTokenId}', {
     scope: 'supplier:write',
-    summary: 'Revoke a join token; machines that joined stay',
+    summary: 'Revoke a join token; machines that joined with it stay',
     tags: ['machines'],
     params: z.object({ joinTokenId }),
     response: noContent,

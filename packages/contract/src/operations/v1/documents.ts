@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { explicitOperation } from '../../operation-builders.ts';
 
-/** The documents, served to anybody where the operator wants that. */
+/** Public access to the OpenAPI documents, if the operator enables it. */
 
 export const documentOperations = {
   getOpenDocument: explicitOperation('GET /openapi/{file}', {
@@ -10,8 +10,8 @@ export const documentOperations = {
     errorFamily: 'v2',
     auth: 'none',
     scope: null,
-    summary: 'One of the OpenAPI documents, without a key',
-    description: 'Served only where the operator has switched it on; elsewhere 404.',
+    summary: 'Read one of the OpenAPI documents without a key',
+    description: 'Responds with 404 unless the operator has enabled it.',
     tags: ['documents'],
     params: z.object({ file: z.enum(['v1.json', 'v2.json', 'admin.json', 'supplier.json']) }),
     response: { status: 200, schema: z.record(z.string(), z.unknown()), revalidates: true },

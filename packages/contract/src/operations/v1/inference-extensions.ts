@@ -14,8 +14,8 @@ import {
 } from '../../operation-builders.ts';
 
 /**
- * The inference operations beyond the interface, in the widely used shapes that existing clients send and
- * read, and the account of a single request. These speak snake_case, as the rest of v1 does.
+ * Inference operations beyond the baseline, in the formats that existing clients use, and usage of single
+ * requests. Like all of v1, they use snake_case.
  */
 
 const modelName = z.string().min(1).max(200);
@@ -42,13 +42,13 @@ const modelPrice = z
     cached_prompt_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
     completion_nano_usd_per_million_tokens: z.int().nonnegative().nullable(),
     image_nano_usd: z.int().nonnegative().nullable().meta({
-      description: 'For 1024 x 1024 pixels in 25 steps; it grows with width, height and steps.',
+      description: 'For 1024 x 1024 pixels in 25 steps; scales with width, height and steps.',
     }),
     character_nano_usd: z.int().nonnegative().nullable(),
   })
   .meta({ id: 'ModelPrice' });
 
-/** The widely used bounds. Those of the interface are for chat, whose penalties an operator setting widens to these. */
+/** The usual bounds. Baseline chat has narrower ones, which a setting of the operator widens to these. */
 const penalty = z.number().min(-2).max(2);
 
 const completionRequest = z
@@ -99,7 +99,7 @@ const completion = z
   })
   .meta({ id: 'Completion' });
 
-/** The last four are what engines of open models added to this shape. */
+/** The last four fields are extensions of engines for open models. */
 const imagesRequest = z
   .object({
     model: modelName,
@@ -169,21 +169,21 @@ const requestUsage = z
   })
   .meta({ id: 'RequestUsage' });
 
-/** Statuses of the engines behind, of money and of unknown models. */
+/** Errors of engines, of money and of unknown models. */
 const inferenceExtensionErrors = [402, 404, 502, 504] as const;
 
 export const inferenceExtensions = {
   listModels: inferenceOperation('GET /v1/models', {
     scope: 'inference:read',
-    summary: 'List the models that can be called',
+    summary: 'List the models that you can call',
     tags: ['inference'],
     response: { status: 200, schema: z.object({ object: z.literal('list'), data: z.array(model) }) },
   }),
   getModelPrice: inferenceOperation('GET /models/{name}/price', {
     aliases: ['/v1/models/{name}/price'],
     scope: 'inference:read',
-    summary: 'The price of a model',
-    description: 'A slash in the name is sent percent-encoded.',
+    summary: 'Read the price of a model',
+    description: 'Percent-encode a slash in the name.',
     tags: ['inference'],
     params: z.object({ name: modelName }),
     response: { status: 200, schema: modelPrice },
@@ -209,7 +209,7 @@ export const inferenceExtensions = {
   }),
   createSpeech: inferenceOperation('POST /v1/audio/speech', {
     scope: 'inference:write',
-    summary: 'Speak a text',
+    summary: 'Convert text to speech',
     tags: ['inference'],
     body: speechRequest,
     response: {
@@ -223,7 +223,7 @@ export const inferenceExtensions = {
   }),
   getRequestUsage: v2Operation('GET /v2/usage/requests/{requestId}', {
     scope: 'usage:read',
-    summary: 'How one inference request ran and what it cost',
+    summary: 'Read the usage and cost of one inference request',
     tags: ['usage'],
     params: z.object({ requestId }),
     response: { status: 200, schema: requestUsage },
@@ -231,9 +231,9 @@ export const inferenceExtensions = {
   }),
   listBatchRequests: v2Operation('GET /v2/usage/batches/{batchId}/requests', {
     scope: 'usage:read',
-    summary: 'The requests that one ledger line of inference sums',
+    summary: 'List the requests of one inference batch',
     description:
-      'A ledger line of inference has the cause `inference` and the id of a batch. The costs of the requests of that batch sum to the amount of the line. Oldest first.',
+      'A ledger line of inference has the cause `inference` and the id of a batch. The costs of the requests in the batch add up to the amount of the line. Oldest first.',
     tags: ['usage'],
     params: z.object({ batchId }),
     query: pageQuery,

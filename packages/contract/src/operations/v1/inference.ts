@@ -4,7 +4,7 @@ import { audioResponse, audioRequest, imageResponse, imageRequest } from '../../
 import type { ContractSchemas } from '../../records/index.ts';
 import { inferenceErrorStatuses, inferenceHeaders } from '../baseline-schemas.ts';
 
-/** Serverless inference: chat, image and audio. */
+/** Baseline inference operations: chat, image and audio. */
 
 const common = {
   document: 'v1',
@@ -22,7 +22,7 @@ export function inferenceOperations({ chatRequest }: ContractSchemas) {
     createChatCompletion: explicitOperation('POST /v1/chat/completions', {
       ...common,
       summary: 'Complete a chat',
-      description: 'With `stream: true` the answer is a stream of chunks that ends with `data: [DONE]`.',
+      description: 'With `stream: true` the response is a stream of chunks that ends with `data: [DONE]`.',
       body: chatRequest,
       response: {
         status: 200,

@@ -4,7 +4,7 @@ import type { InstanceState } from '../../states/instance.ts';
 import { marketplaceOperation, nanoUsd, v2Operation, tags, timestamp } from '../../operation-builders.ts';
 import { rentalStep } from '../v2/rental-schemas.ts';
 
-/** The operations on instances and their billing that the interface does not have. */
+/** Operations on instances and their billing beyond the baseline. */
 
 const purchase = z.object({
   amount: z.int().meta({ description: 'In whole cents.' }),
@@ -30,7 +30,9 @@ const instanceDetail = z
     statusReason: z.string().nullable(),
     statusSince: timestamp,
     createdAt: timestamp,
-    startedAt: timestamp.nullable().meta({ description: 'When it was proven usable, and billing began.' }),
+    startedAt: timestamp
+      .nullable()
+      .meta({ description: 'When it passed its readiness check and billing started.' }),
     endedAt: timestamp.nullable(),
     nodeName: z.string(),
     clusterName: z.string(),
@@ -39,22 +41,21 @@ const instanceDetail = z
     gpuModel: z.string(),
     gpuVerification,
     gpuCount: z.int().positive(),
-    costPerHourNanoUsd: nanoUsd.meta({ description: 'Of all of its GPUs, as it was when it was ordered.' }),
+    costPerHourNanoUsd: nanoUsd.meta({ description: 'For all of its GPUs, frozen at the order.' }),
     costSoFarNanoUsd: nanoUsd.meta({
-      description: 'Posted or not, at this moment; the final cost once it has ended.',
+      description: 'The current cost, posted or not; the final cost after it has ended.',
     }),
     billingPausedAt: timestamp.nullable().meta({
-      description:
-        'Since when it is not billed because its machine is not there for you. Null: it is not paused.',
+      description: 'Since when billing is paused because its machine is unavailable. Null: it is not paused.',
     }),
     sshCommand: z.string().nullable(),
     ports: z.array(z.object({ domain: z.string(), protocol: z.string(), port: z.int().min(1).max(65_535) })),
     image: z.string().nullable(),
     tags,
-    expiresAt: timestamp.nullable().meta({ description: 'The end of its time to live.' }),
+    expiresAt: timestamp.nullable().meta({ description: 'The end of its TTL.' }),
     maxUsd: z.number().positive().nullable(),
     steps: z.array(rentalStep).meta({
-      description: 'How it was brought up and ended, step by step: the last 50, oldest first.',
+      description: 'The steps of its start and end: the last 50, oldest first.',
     }),
   })
   .meta({ id: 'MarketplaceInstanceDetail' });
@@ -62,12 +63,12 @@ const instanceDetail = z
 export const marketplaceExtensions = {
   getMarketplaceInstance: v2Operation('GET /v2/marketplace/instances/{name}', {
     scope: 'marketplace:read',
-    summary: 'One marketplace instance: how it came up, what it costs and has cost',
+    summary: 'Read one marketplace instance with its steps and cost',
     description: 'Also after it has ended.',
     tags: ['marketplace'],
     params: z.object({
       name: z.string().min(1).max(100).meta({
-        description: 'Its name, or the number that the ledger and invoices have it under.',
+        description: 'Its name, or its number in the ledger and on invoices.',
       }),
     }),
     response: { status: 200, schema: instanceDetail },
@@ -76,8 +77,8 @@ export const marketplaceExtensions = {
   listPurchaseHistory: marketplaceOperation('GET /billing/purchase_history', {
     aliases: ['/v1/billing/purchase_history'],
     scope: 'billing:read',
-    summary: 'The deposits of the organisation, newest first',
-    description: 'Payments and grants, the newest 1000 of them; `GET /v2/customer/ledger` lists all of them.',
+    summary: 'List the deposits of the organisation, newest first',
+    description: 'The newest 1000 payments and grants; `GET /v2/customer/ledger` lists all of them.',
     tags: ['billing'],
     response: {
       status: 200,

@@ -10,7 +10,7 @@ import {
 } from '../../records/marketplace.ts';
 import { instanceAdditions, listHeaders, listQuery, marketplaceErrorStatuses } from '../baseline-schemas.ts';
 
-/** Marketplace machines and instances, and the balance. */
+/** Baseline operations: marketplace machines and instances, and the balance. */
 
 const common = {
   document: 'v1',
@@ -49,7 +49,7 @@ export function marketplaceOperations() {
       scope: null,
       summary: 'List all available machines',
       description:
-        'Without a limit the whole list is answered, compressed for those who take gzip. Unknown filters are named in `X-Ignored-Filters`. Machines in mock-region, where test keys work, are shown only to those who filter by that region.',
+        'Without a limit, the response has the whole list, compressed if the client accepts gzip. Unknown filters are named in `X-Ignored-Filters`. Machines in mock-region, which test keys use, are listed only if you filter by that region.',
       body: z.object({
         filters: marketplaceFilters.default({}),
         sort: marketplaceSort.optional(),
@@ -64,9 +64,9 @@ export function marketplaceOperations() {
         }),
         revalidates: true,
         headers: {
-          'X-Ignored-Filters': 'Filter keys that were not understood, separated by commas.',
+          'X-Ignored-Filters': 'Unknown filter keys, separated by commas.',
           'X-Listing-Age-Ms':
-            'How long ago the list was last compared with what is true, in milliseconds: at most 5000.',
+            'The time since the list was last compared with the database, in milliseconds: at most 5000.',
         },
       },
       errors: [400, 429, 500, 503],
@@ -97,7 +97,7 @@ export function marketplaceOperations() {
       errors: marketplaceErrorStatuses,
       idempotency: 'key',
       notFoundReason: 'MACHINE_NOT_FOUND',
-      // Clients are known that terminate by sending the id to this path.
+      // Some clients terminate by sending the id to this path.
       misdirected: { fields: ['id'], reason: 'WRONG_MARKETPLACE_PATH' },
     }),
     listMarketplaceInstances: explicitOperation('GET /v1/marketplace/instances', listInstances),
@@ -107,7 +107,7 @@ export function marketplaceOperations() {
       auth: 'key',
       scope: 'marketplace:read',
       summary: 'List marketplace instances that have ended',
-      description: 'The last to end first, 1000 at a time unless fewer are asked for.',
+      description: 'Last ended first, at most 1000 per page.',
       query: listQuery,
       response: {
         status: 200,
@@ -121,7 +121,7 @@ export function marketplaceOperations() {
       auth: 'key',
       scope: 'marketplace:write',
       summary: 'Terminate a marketplace instance',
-      description: 'Terminating again answers success again.',
+      description: 'Terminating again returns success.',
       body: z.object({ id: z.string().max(1_000) }),
       response: {
         status: 200,
@@ -136,7 +136,7 @@ export function marketplaceOperations() {
       aliases: ['/v1/billing/get_current_balance'],
       auth: 'key',
       scope: 'billing:read',
-      summary: 'The current balance',
+      summary: 'Read the current balance',
       tags: ['billing'],
       response: { status: 200, schema: currentBalance },
       errors: marketplaceErrorStatuses,

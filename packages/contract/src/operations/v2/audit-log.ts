@@ -12,14 +12,14 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** What happened: the audit log, and what became of a request. */
+/** The audit log, and the results of requests. */
 
 export const auditEntry = z
   .object({
     id: auditId,
     organisationId: organisationId
       .nullable()
-      .meta({ description: 'Null for acts on the installation itself.' }),
+      .meta({ description: 'Null for changes of the installation itself.' }),
     occurredAt: timestamp,
     action: z
       .string()
@@ -29,7 +29,7 @@ export const auditEntry = z
     resource: resourceRef.nullable(),
     requestId: requestId.nullable(),
     ip: z.string().max(45).nullable(),
-    reason: z.string().nullable().meta({ description: 'What the actor gave as the reason.' }),
+    reason: z.string().nullable().meta({ description: 'The reason that the actor gave.' }),
     details: z.record(z.string(), z.unknown()),
   })
   .meta({ id: 'AuditEntry' });
@@ -47,18 +47,17 @@ const operationRecord = z
     operationId: z
       .string()
       .max(100)
-      .meta({ description: 'Which operation was called.', examples: ['createApiKey'] }),
+      .meta({ description: 'The operation that was called.', examples: ['createApiKey'] }),
     status: z.enum(['running', 'succeeded', 'failed']).meta({
       description:
-        '`succeeded` once the request was carried out; `running` or `failed` tell of work that goes on after the answer. A refused request leaves no record.',
+        '`succeeded` when the request was executed; `running` or `failed` for work that continues after the response. A refused request leaves no record.',
     }),
-    httpStatus: z
-      .number()
-      .int()
-      .meta({ description: 'The status that was answered, and that a replay answers.' }),
-    resource: resourceRef.nullable().meta({ description: 'What the operation made or changed.' }),
+    httpStatus: z.number().int().meta({ description: 'The status of the response, also on a replay.' }),
+    resource: resourceRef
+      .nullable()
+      .meta({ description: 'The resource that the operation created or changed.' }),
     createdAt: timestamp,
-    expiresAt: timestamp.meta({ description: 'When the idempotency key is forgotten.' }),
+    expiresAt: timestamp.meta({ description: 'When the idempotency key expires.' }),
   })
   .meta({ id: 'OperationRecord' });
 
@@ -72,7 +71,7 @@ export const auditOperations = {
   }),
   getOperation: v2Operation('GET /v2/operations/{operationId}', {
     scope: 'operations:read',
-    summary: 'What became of a request, by its record',
+    summary: 'Read the result of a request by its record',
     tags: ['operations'],
     params: z.object({ operationId: operationRecordId }),
     response: { status: 200, schema: operationRecord },
@@ -80,9 +79,8 @@ export const auditOperations = {
   }),
   findOperation: v2Operation('GET /v2/operations', {
     scope: 'operations:read',
-    summary: 'What became of a request, by its idempotency key',
-    description:
-      'Nothing known of a key answers 404: the request never arrived, was refused, or is older than 30 days.',
+    summary: 'Find the result of a request by its idempotency key',
+    description: 'An unknown key gets 404: the request never arrived, was refused, or is older than 30 days.',
     tags: ['operations'],
     query: z.object({ idempotencyKey: z.string().min(1).max(255) }),
     response: { status: 200, schema: operationRecord },

@@ -13,7 +13,7 @@ import {
   resourceRef,
 } from '../../operation-builders.ts';
 
-/** Money as the customer sees it: balance, ledger, usage, budgets and limits. */
+/** Customer operations on money: balance, ledger, usage, budgets and limits. */
 
 export const transferId = prefixedId('trf', 'a transfer');
 const budgetId = prefixedId('bdg', 'a budget');
@@ -24,15 +24,15 @@ const balance = z
     maxOverdraftCents: z.int().nonnegative(),
     balanceNanoUsd: nanoUsd,
     heldNanoUsd: nanoUsd,
-    availableNanoUsd: nanoUsd.meta({ description: 'What new work can still use: balance less holds.' }),
+    availableNanoUsd: nanoUsd.meta({ description: 'What new work can use: balance less holds.' }),
     burnRateUsdPerHour: z.number().nonnegative(),
     runwaySeconds: z.int().nonnegative().nullable().meta({
       description:
-        'How long everything can run on at the present rate, with what running things hold already; null when nothing is being spent.',
+        'How long everything can run at the current rate, including existing holds; null if nothing is being spent.',
     }),
     frozen: z.boolean().meta({
       description:
-        'Whether the money cannot be spent for now, as after a disputed payment; only the operator can change that.',
+        'Whether spending is blocked, for example after a disputed payment; only the operator can change that.',
     }),
   })
   .meta({ id: 'Balance' });
@@ -57,11 +57,11 @@ export const ledgerEntry = z
     id: transferId,
     occurredAt: timestamp,
     kind: ledgerKind,
-    amountNanoUsd: nanoUsd.meta({ description: 'Signed: what the balance changed by.' }),
+    amountNanoUsd: nanoUsd.meta({ description: 'The signed change of the balance.' }),
     balanceAfterNanoUsd: nanoUsd,
     cause: resourceRef.meta({
       description:
-        'The rental, volume, batch of inference requests or act that this is for. A batch opens into its requests by `GET /v2/usage/batches/{batchId}/requests`.',
+        'The rental, volume, batch of inference requests or operator request behind the entry. `GET /v2/usage/batches/{batchId}/requests` lists the requests of a batch.',
     }),
     description: z.string(),
     reverses: transferId.nullable(),
@@ -69,13 +69,13 @@ export const ledgerEntry = z
   .meta({ id: 'LedgerEntry' });
 
 export const periodQuery = {
-  from: timestamp.optional().meta({ description: 'From this moment on.' }),
-  until: timestamp.optional().meta({ description: 'Before this moment.' }),
+  from: timestamp.optional().meta({ description: 'From this time.' }),
+  until: timestamp.optional().meta({ description: 'Before this time.' }),
 };
 
 const usageRow = z
   .object({
-    group: z.string().meta({ description: 'The day, rental, volume, model or key that the row sums up.' }),
+    group: z.string().meta({ description: 'The day, rental, volume, model or key of the row.' }),
     amountNanoUsd: nanoUsd,
     products: z
       .object({
@@ -85,7 +85,7 @@ const usageRow = z
         inference: nanoUsd,
         other: nanoUsd,
       })
-      .meta({ description: 'The amount by what was sold; together they come to `amountNanoUsd`.' }),
+      .meta({ description: 'The amount per product; the amounts add up to `amountNanoUsd`.' }),
     gpuSeconds: z.int().nonnegative(),
     volumeGbSeconds: z.int().nonnegative(),
     requestCount: z.int().nonnegative(),
@@ -101,13 +101,12 @@ const thresholdsPercent = z.array(z.int().min(1).max(100)).max(10).meta({
 });
 const onExceeded = z.enum(['notify', 'stop_new_work', 'stop_everything']).meta({
   description:
-    '`notify` only tells; `stop_new_work` also refuses to begin anything; `stop_everything` also refuses to prolong what runs.',
+    '`notify` only sends events; `stop_new_work` also refuses new work; `stop_everything` also refuses to extend running work.',
 });
 
-/** How many budgets an organisation may have. */
 export const budgetsMax = 50;
 
-/** What the limits of an organisation's budgets may come to, those of its keys included, in each mode. */
+/** The maximum total of the limits of an organisation’s budgets, including those of its keys, in each mode. */
 export const budgetLimitsMaxUsd = 100_000_000;
 
 const budget = z
@@ -116,12 +115,12 @@ const budget = z
     name: budgetName,
     keyId: keyId.nullable().meta({
       description:
-        'The API key it counts, the newest where a key was rotated; null counts the whole organisation.',
+        'The API key whose spending it counts, the newest if the key was rotated; null counts the whole organisation.',
     }),
     period: budgetPeriod,
     limitNanoUsd: nanoUsd,
     spentNanoUsd: nanoUsd.meta({
-      description: 'Charged in this period, with what is held for work under way.',
+      description: 'Charged in this period, including holds for work in progress.',
     }),
     periodStart: timestamp,
     periodEnd: timestamp.nullable(),
@@ -134,7 +133,7 @@ const budget = z
 const limits = z
   .object({
     fundedAt: timestamp.nullable().meta({
-      description: 'When the first deposits lifted the rate limit of the organisation; null before.',
+      description: 'When the first deposits raised the rate limit of the organisation; null before.',
     }),
     rateLimits: z.array(
       z.object({
@@ -160,13 +159,13 @@ const budgetParams = z.object({ budgetId });
 const balanceOperations = {
   getBalance: v2Operation('GET /v2/customer/balance', {
     scope: 'billing:read',
-    summary: 'The balance, what is held of it and how long it lasts',
+    summary: 'Read the balance, its holds and the runway',
     tags: ['customer'],
     response: { status: 200, schema: balance },
   }),
   listLedgerEntries: v2Operation('GET /v2/customer/ledger', {
     scope: 'billing:read',
-    summary: 'Every change of the balance with its cause, newest first',
+    summary: 'List all changes of the balance with their causes, newest first',
     tags: ['customer'],
     query: pageQuery.extend({
       ...periodQuery,
@@ -178,9 +177,9 @@ const balanceOperations = {
   }),
   getUsage: v2Operation('GET /v2/customer/usage', {
     scope: 'billing:read',
-    summary: 'What was used and what it cost, summed up',
+    summary: 'Read usage and cost, grouped',
     description:
-      'Days are days in UTC and come newest first; the other groups come in the order of their names. Without `from`, the 31 days before `until` are summed up, and never more than 366 days.',
+      'Days are in UTC and listed newest first; other groups are listed by name. Without `from`, the period is the 31 days before `until`. A period is at most 366 days.',
     tags: ['customer'],
     query: pageQuery.extend({
       ...periodQuery,
@@ -190,7 +189,7 @@ const balanceOperations = {
   }),
   getLimits: v2Operation('GET /v2/customer/limits', {
     scope: 'billing:read',
-    summary: 'Rate limits and quotas of the organisation, and how much of each is used',
+    summary: 'Read the rate limits and quotas of the organisation and their use',
     tags: ['customer'],
     response: { status: 200, schema: limits },
   }),
@@ -207,13 +206,13 @@ const budgetOperations = {
   createBudget: v2Operation('POST /v2/customer/budgets', {
     scope: 'billing:write',
     summary: 'Create a budget',
-    description: `An organisation has at most ${budgetsMax} budgets, and with the limits of its keys they come to at most ${budgetLimitsMaxUsd} USD. Periods are those of UTC: whole hours, days, weeks from Monday and months.`,
+    description: `An organisation has at most ${budgetsMax} budgets. The total of all budgets and key limits is at most ${budgetLimitsMaxUsd} USD. Periods are in UTC: whole hours, days, weeks from Monday and months.`,
     tags: ['customer'],
     body: z
       .object({
         name: withoutBidiControls(budgetName),
         keyId: keyId.optional().meta({
-          description: 'Counts the work of this API key alone, and of the keys it is rotated to.',
+          description: 'Counts only the spending of this API key and of the keys it is rotated to.',
         }),
         period: budgetPeriod,
         limitNanoUsd: positiveNanoUsd,

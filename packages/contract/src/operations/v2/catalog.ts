@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { nanoUsd, publicOperation, timestamp } from '../../operation-builders.ts';
 import { rentalOption, reserveOption } from './rental-schemas.ts';
 
-/** What can be had, for those who have not signed in yet: list prices, and nothing that is anybody's own. */
+/** The public catalog for visitors: list prices, without data of any organisation. */
 
 const perMillionTokens = nanoUsd.nullable().meta({
-  description: 'Nano-USD for a million tokens, as a decimal string. Null: it is not sold by these.',
+  description: 'Nano-USD per million tokens, as a decimal string. Null: it is not priced by tokens.',
 });
 
 const catalogModel = z
@@ -20,10 +20,11 @@ const catalogModel = z
     cachedPromptNanoUsdPerMillionTokens: perMillionTokens,
     completionNanoUsdPerMillionTokens: perMillionTokens,
     imageNanoUsd: nanoUsd.nullable().meta({
-      description: 'Nano-USD for an image of 1024 x 1024 pixels in 25 steps. Null: it makes none.',
+      description:
+        'Nano-USD for an image of 1024 x 1024 pixels in 25 steps. Null: it does not generate images.',
     }),
     characterNanoUsd: nanoUsd.nullable().meta({
-      description: 'Nano-USD for a character of speech. Null: it does not speak.',
+      description: 'Nano-USD per character of speech. Null: it does not generate speech.',
     }),
   })
   .meta({ id: 'CatalogModel' });
@@ -31,12 +32,12 @@ const catalogModel = z
 const catalogMarketplaceGpu = z
   .object({
     gpuModel: z.string().meta({
-      description: 'As the machines report it; of a machine with several models all of them, joined by +.',
+      description: 'As the machines report it; if a machine has several models, all of them, joined by +.',
     }),
     machineCount: z.int().positive(),
     gpusFree: z.int().nonnegative(),
     lowestPricePerGpuHour: z.number().nonnegative().nullable().meta({
-      description: 'USD for an hour of one GPU that is free now. Null: none is.',
+      description: 'USD per hour for one available GPU. Null: none is available.',
     }),
     lowestPricePerGpuHourNanoUsd: nanoUsd.nullable(),
   })
@@ -44,22 +45,22 @@ const catalogMarketplaceGpu = z
 
 const catalog = z
   .object({
-    asOf: timestamp.meta({ description: 'When all of this was read; never more than 30 seconds ago.' }),
+    asOf: timestamp.meta({ description: 'When the data was read; at most 30 seconds ago.' }),
     offers: z.array(rentalOption),
     reserveOptions: z.array(reserveOption),
     models: z.array(catalogModel),
     marketplace: z
       .array(catalogMarketplaceGpu)
       .nullable()
-      .meta({ description: 'By GPU model. Null: what the machines are is not known at the moment.' }),
+      .meta({ description: 'By GPU model. Null: the machines are not known at the moment.' }),
   })
   .meta({ id: 'Catalog' });
 
 export const catalogOperations = {
   getCatalog: publicOperation('GET /v2/catalog', {
-    summary: 'What can be rented and called now, without signing in',
+    summary: 'Read what can be rented and called now, without signing in',
     description:
-      'Offers, terms, models and machines of the live mode at list prices. Served unless the operator has closed it; then 404.',
+      'Offers, terms, models and machines of live mode at list prices. Responds with 404 if the operator has disabled it.',
     tags: ['catalog'],
     response: { status: 200, schema: catalog, revalidates: true },
     refuses: [404],

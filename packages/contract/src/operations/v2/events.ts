@@ -13,20 +13,20 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** The event feed, and the webhooks that push the same events. */
+/** The event feed and its webhooks. */
 
 const eventsPage = z
   .object({
     items: z.array(eventEnvelope).max(pageSizeMax),
     nextCursor: z.string().nullable().meta({
-      description: 'What to send as `after` for the next page; null when the feed is read to its end.',
+      description: 'Send this as `after` for the next page; null at the end of the feed.',
     }),
     nextAfter: z.int().nonnegative().meta({
-      description: 'What to send as `after` to continue from here, also when there is nothing more yet.',
+      description: 'Send this as `after` to continue from here later, also at the end of the feed.',
     }),
     lastSeq: z.int().nonnegative().meta({
       description:
-        'The number of the newest event, 0 before the first: as `after`, it skips what was and leaves what is to come.',
+        'The number of the newest event, 0 before the first. As `after`, it skips all past events.',
     }),
   })
   .meta({ id: 'EventsPage' });
@@ -36,14 +36,14 @@ const feedOperations = {
     scope: 'events:read',
     summary: 'Read the event feed, oldest first',
     description:
-      'Answers a page, or with `Accept: text/event-stream` stays open and sends every later event as it happens: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without a skip or a repeat. With `after=latest` only what happens from now on: the page is empty and tells the present position in `nextAfter`; the stream sends that position first, as an `id` without data, so that nothing is skipped if it breaks before the first event.',
+      'Returns a page. With `Accept: text/event-stream` the response stays open and sends every later event: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues without gaps or repeats. `after=latest` skips past events: the page is empty and has the current position in `nextAfter`; the stream sends that position first, as an `id` without data, so that no event is skipped if it breaks before the first one.',
     tags: ['events'],
     query: z.object({
       after: z
         .union([z.literal('latest'), z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)])
         .default(0)
         .meta({
-          description: 'Answer events with a greater `seq`; `latest`: only those from now on.',
+          description: 'Return events with a greater `seq`; `latest`: only future events.',
         }),
       limit: z.coerce.number().int().min(1).max(pageSizeMax).default(pageSizeDefault),
     }),
@@ -56,20 +56,20 @@ const deliveryId = prefixedId('dlv', 'a webhook delivery');
 
 const eventType = z.enum(eventTypeNames).meta({ id: 'EventType', 'x-extensible': true });
 
-/** The released bound. It must not grow with new event types: clients were told not to expect more. */
+/** The published limit. It must not grow with new event types, because clients rely on it. */
 const SUBSCRIBED_TYPES_MAX = 36;
 
 const subscribedTypes = z
   .array(z.union([z.literal('*'), eventType]))
   .min(1)
   .max(SUBSCRIBED_TYPES_MAX)
-  .meta({ description: 'Types to send; `*` is every type, also those added later.' });
+  .meta({ description: 'Event types to send; `*` means all types, including future ones.' });
 
 const webhookUrl = z
   .url({ protocol: /^https$/, error: 'must be a URL that begins with https://' })
   .max(2048)
   .meta({
-    description: 'Reached over https only, and never inside the operator’s own networks.',
+    description: 'Called over https only, and never inside the operator’s own networks.',
   });
 
 const webhookFields = {
@@ -91,7 +91,7 @@ const webhookWithSecret = z
   .object({
     ...webhookFields,
     secret: z.string().nullable().meta({
-      description: 'The signing secret, `whsec_…`, shown this once. A replay answers null.',
+      description: 'The signing secret, `whsec_…`, shown only once. A replay returns null.',
     }),
   })
   .meta({ id: 'WebhookWithSecret' });
@@ -124,7 +124,7 @@ const webhookOperations = {
     scope: 'webhooks:write',
     summary: 'Create a webhook',
     description:
-      'Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the answer. A webhook made with a test key gets test events, one made with a live key gets live events.',
+      'Deliveries follow Standard Webhooks 1.0 and are signed with the secret in the response. A webhook created with a test key gets test events, one created with a live key gets live events.',
     tags: ['webhooks'],
     body: z
       .object({
@@ -155,7 +155,7 @@ const webhookOperations = {
   }),
   updateWebhook: v2Operation('PATCH /v2/webhooks/{webhookId}', {
     scope: 'webhooks:write',
-    summary: 'Change a webhook, switch it off or on again',
+    summary: 'Change, disable or enable a webhook',
     tags: ['webhooks'],
     params: webhookParams,
     body: z
@@ -180,8 +180,8 @@ const webhookOperations = {
   }),
   rotateWebhookSecret: v2Operation('POST /v2/webhooks/{webhookId}/rotate-secret', {
     scope: 'webhooks:write',
-    summary: 'Give a webhook a new signing secret',
-    description: 'For `overlapSeconds` every delivery carries a signature by each of the two secrets.',
+    summary: 'Rotate the signing secret of a webhook',
+    description: 'For `overlapSeconds`, every delivery has a signature of each of the two secrets.',
     tags: ['webhooks'],
     params: webhookParams,
     body: z
@@ -218,9 +218,9 @@ const webhookOperations = {
   }),
   replayWebhook: v2Operation('POST /v2/webhooks/{webhookId}/replay', {
     scope: 'webhooks:write',
-    summary: 'Send every event of a range again, in order',
+    summary: 'Send all events of a range again, in order',
     description:
-      'Those that the webhook wants and the feed still keeps, whether they were sent before or not. Events about one thing are sent in order, one after the other.',
+      'Sends the events in the feed that the webhook subscribes to, whether they were sent before or not. Events of one resource are sent in order, one after the other.',
     tags: ['webhooks'],
     params: webhookParams,
     body: z
@@ -230,7 +230,7 @@ const webhookOperations = {
           .int()
           .min(1)
           .optional()
-          .meta({ description: 'The last `seq` to send; left out: up to now.' }),
+          .meta({ description: 'The last `seq` to send. Default: the newest event.' }),
       })
       .meta({ id: 'WebhookReplay' }),
     response: {
@@ -240,7 +240,7 @@ const webhookOperations = {
         eventCount: z.int().nonnegative(),
         nextAfter: z.int().positive().nullable().meta({
           description:
-            'What to send as `after` for the rest of a range that was too long for one call; null: that was all.',
+            'Send this as `after` for the rest of a range that is too long for one request; null: the range is complete.',
         }),
       }),
     },

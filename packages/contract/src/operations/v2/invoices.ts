@@ -10,7 +10,7 @@ import {
   resourceRef,
 } from '../../operation-builders.ts';
 
-/** What a month cost, as a document, and every cost as a table that tools of others read. */
+/** Monthly invoices, and the cost export for other tools. */
 
 const invoiceId = prefixedId('ivc', 'an invoice');
 
@@ -18,9 +18,9 @@ const invoiceLine = z.object({
   description: z.string(),
   cause: resourceRef.nullable().meta({
     description:
-      'The rental, instance, volume or model; null where the smallest lines of a long invoice are summed up.',
+      'The rental, instance, volume or model; null for the sum of the smallest lines of a long invoice.',
   }),
-  quantity: z.string().meta({ description: 'In the unit named, as a decimal string.' }),
+  quantity: z.string().meta({ description: 'In the named unit, as a decimal string.' }),
   unit: z.string(),
   amountNanoUsd: nanoUsd,
 });
@@ -28,17 +28,16 @@ const invoiceLine = z.object({
 const invoiceFields = {
   id: invoiceId,
   number: z.string().meta({
-    description: 'Counted without holes over all invoices of the installation.',
+    description: 'Increases without gaps over all invoices of the installation.',
     examples: ['INV-00000042'],
   }),
   status: z.enum(['draft', 'final', 'void']).meta({
-    description: 'Only final invoices exist so far: corrections are on the next one.',
+    description: 'All invoices are final: corrections are on the next one.',
   }),
   periodStart: timestamp,
-  periodEnd: timestamp.meta({ description: 'The month ends before this moment.' }),
+  periodEnd: timestamp.meta({ description: 'The month ends before this time.' }),
   totalNanoUsd: nanoUsd.meta({
-    description:
-      'What was charged in the month less what was given back in it; below zero where more was given back.',
+    description: 'Charges less refunds in the month; below zero if refunds exceed charges.',
   }),
   finalizedAt: timestamp.nullable(),
 };
@@ -48,9 +47,9 @@ const invoiceWithLines = z
   .object({
     ...invoiceFields,
     currency: z.literal('USD'),
-    issuer: z.string().meta({ description: 'Who issued it: a name, and an address in further lines.' }),
-    billedTo: z.string().meta({ description: 'The name of the organisation when the invoice was made.' }),
-    lines: z.array(invoiceLine).meta({ description: 'Their amounts come to the total, to the nano-USD.' }),
+    issuer: z.string().meta({ description: 'The issuer: a name, and an address in further lines.' }),
+    billedTo: z.string().meta({ description: 'The name of the organisation when the invoice was issued.' }),
+    lines: z.array(invoiceLine).meta({ description: 'The amounts add up to the total, to the nano-USD.' }),
   })
   .meta({ id: 'InvoiceWithLines' });
 
@@ -62,7 +61,7 @@ export const invoiceOperations = {
     scope: 'billing:read',
     summary: 'List invoices, newest first',
     description:
-      'One for each calendar month (UTC) in which something was charged or given back, made some hours after its end. Test keys have none: test mode is free.',
+      'One per calendar month (UTC) with charges or refunds, issued some hours after its end. Test mode is free and has no invoices.',
     tags: ['customer'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(invoice) },
@@ -77,7 +76,7 @@ export const invoiceOperations = {
   }),
   getInvoicePdf: v2Operation('GET /v2/customer/invoices/{invoiceId}/pdf', {
     scope: 'billing:read',
-    summary: 'An invoice as a PDF file',
+    summary: 'Download an invoice as a PDF file',
     tags: ['customer'],
     params: invoiceParams,
     response: {
@@ -90,14 +89,14 @@ export const invoiceOperations = {
   }),
   exportCosts: v2Operation('GET /v2/customer/cost-export', {
     scope: 'billing:read',
-    summary: 'Every cost as CSV, in the columns of FOCUS 1.2',
+    summary: 'Export all costs as CSV, in the columns of FOCUS 1.2',
     description:
-      'One row for each day (UTC), thing, unit and API key, oldest first; `BilledCost` comes to what the ledger charged less what was given back, to the nano-USD. Without `from`, the month of `until` so far; at most 366 days. An answer that breaks off is not complete: its connection ends without the last chunk.',
+      'One row per day (UTC), resource, unit and API key, oldest first. `BilledCost` adds up to the charges of the ledger less refunds, to the nano-USD. Without `from`, the month of `until` so far; at most 366 days. A response without its last chunk is incomplete.',
     tags: ['customer'],
     query: z.object(periodQuery),
     response: {
       status: 200,
-      schema: z.instanceof(Uint8Array).meta({ description: 'CSV (RFC 4180) with a line of names.' }),
+      schema: z.instanceof(Uint8Array).meta({ description: 'CSV (RFC 4180) with a header line.' }),
       contentType: 'text/csv',
       headers: fileHeaders,
     },

@@ -14,15 +14,13 @@ import {
   userId,
 } from '../../operation-builders.ts';
 
-/** API keys and SSH public keys. */
-
-/** The part of a key that is no secret, in Crockford's base32: it names the key in lists, logs and audit entries. */
+/** The non-secret part of a key, in Crockford's base32. It identifies the key in lists, logs and audit entries. */
 export const keyPublicId = z
   .string()
   .regex(/^[0-9A-HJKMNP-TV-Z]{12}$/)
   .meta({ description: 'The public part of the key.', examples: ['4T2M9V6B3N5C'] });
 
-/** The public start of a key, as a person would recognise it and a secret scanner would report it. */
+/** The public start of a key, for users and for secret scanners. */
 export const keyPrefix = z
   .string()
   .regex(/^mr_(live|test)_[0-9A-HJKMNP-TV-Z]{12}$/)
@@ -41,7 +39,7 @@ const budget = z.object({
   period: z.enum(['hour', 'day', 'week', 'month', 'total']),
 });
 
-/** What a key may do at most, on top of the limits of its organisation. Null or left out: no limit of its own. */
+/** The limits of a key, in addition to those of its organisation. Null or absent: no limit. */
 export const apiKeyLimits = z
   .object({
     maxUsdPerHour: z.number().nonnegative().max(1_000_000_000).nullable().default(null),
@@ -58,7 +56,7 @@ export const apiKeyLimits = z
 
 export type ApiKeyLimits = z.output<typeof apiKeyLimits>;
 
-/** An address or a network, either family. Prefix lengths are bounded by the address. */
+/** An address or a network, IPv4 or IPv6. */
 const ipOrNetwork = z.union([z.ipv4().max(64), z.ipv6().max(64), z.cidrv4().max(64), z.cidrv6().max(64)], {
   error: 'must be an IP address or a network such as 10.0.0.0/8',
 });
@@ -77,7 +75,7 @@ const apiKeyFields = {
   createdBy: userId,
   createdAt: timestamp,
   expiresAt: timestamp.nullable(),
-  lastUsedAt: timestamp.nullable().meta({ description: 'To within a minute.' }),
+  lastUsedAt: timestamp.nullable().meta({ description: 'Accurate to a minute.' }),
   revokedAt: timestamp.nullable(),
   rotatedFrom: keyId.nullable().meta({ description: 'The key that this one replaced.' }),
 };
@@ -88,7 +86,7 @@ const newApiKey = z
   .object({
     ...apiKeyFields,
     key: z.string().nullable().meta({
-      description: 'The key itself, shown this once. A replay answers null: secrets are not stored.',
+      description: 'The key, shown only once. A replay returns null, because secrets are not stored.',
     }),
   })
   .meta({ id: 'NewApiKey' });
@@ -97,7 +95,7 @@ const rotatedApiKey = z
   .object({
     ...newApiKey.shape,
     previous: z.object({ id: keyId, expiresAt: timestamp }).meta({
-      description: 'The replaced key and the moment it stops working.',
+      description: 'The replaced key and the time at which it stops working.',
     }),
   })
   .meta({ id: 'RotatedApiKey' });
@@ -106,15 +104,15 @@ const createApiKeyBody = z
   .object({
     name: withoutBidiControls(apiKeyName),
     scopes: z.array(scope).min(1).max(scopeNames.length).meta({
-      description: 'A subset of what the creator may do.',
+      description: 'A subset of the scopes of the creator.',
     }),
     expiresAt: timestamp.nullable().default(null),
     limits: apiKeyLimits.prefault({}),
     allowedIps: z.array(ipOrNetwork).max(100).default([]).meta({
-      description: 'Addresses and networks the key may be used from. Empty: anywhere.',
+      description: 'Addresses and networks from which the key can be used. Empty: anywhere.',
     }),
     mode: mode.default('live').meta({
-      description: 'A `test` key reaches only the mock provider in mock-region: free and deterministic.',
+      description: 'A `test` key can use only the mock provider: free and deterministic.',
     }),
   })
   .meta({ id: 'ApiKeyCreate' });
@@ -127,8 +125,7 @@ const apiKeyOperations = {
   createApiKey: v2Operation('POST /v2/api-keys', {
     scope: 'api-keys:write',
     summary: 'Create an API key',
-    description:
-      'The key is in the answer and nowhere else, ever after. Nobody creates a key stronger than itself.',
+    description: 'Only this response contains the key. A key cannot have more rights than its creator.',
     tags: ['api-keys'],
     body: createApiKeyBody,
     response: { status: 201, schema: newApiKey },
@@ -144,7 +141,7 @@ const apiKeyOperations = {
   }),
   getApiKey: v2Operation('GET /v2/api-keys/{keyId}', {
     scope: 'api-keys:read',
-    summary: 'Read an API key, never its secret',
+    summary: 'Read an API key, without its secret',
     tags: ['api-keys'],
     params: keyParams,
     response: { status: 200, schema: apiKey },
@@ -153,7 +150,7 @@ const apiKeyOperations = {
   revokeApiKey: v2Operation('DELETE /v2/api-keys/{keyId}', {
     scope: 'api-keys:write',
     summary: 'Revoke an API key',
-    description: 'Refused everywhere within a second. Revoking twice answers the same.',
+    description: 'The key is refused everywhere within a second. Revoking twice returns the same result.',
     tags: ['api-keys'],
     params: keyParams,
     response: { status: 200, schema: apiKey },
@@ -161,8 +158,8 @@ const apiKeyOperations = {
   }),
   rotateApiKey: v2Operation('POST /v2/api-keys/{keyId}/rotate', {
     scope: 'api-keys:write',
-    summary: 'Replace an API key by a new one with the same rights',
-    description: 'The replaced key keeps working for `overlapSeconds`, so that callers can be moved over.',
+    summary: 'Replace an API key with a new one with the same rights',
+    description: 'The replaced key keeps working for `overlapSeconds`, so that you can update callers.',
     tags: ['api-keys'],
     params: keyParams,
     body: z
@@ -190,7 +187,9 @@ const sshPublicKey = z
   .object({
     id: sshKeyId,
     name: z.string().max(100),
-    publicKey: z.string().meta({ description: 'In OpenSSH form, whatever form it was given in.' }),
+    publicKey: z
+      .string()
+      .meta({ description: 'In OpenSSH format, regardless of the format in which it was sent.' }),
     fingerprint: z
       .string()
       .regex(/^SHA256:[A-Za-z0-9+/]{43}$/)
@@ -205,7 +204,7 @@ const sshKeyOperations = {
     scope: 'ssh-keys:write',
     summary: 'Add an SSH public key',
     description:
-      'OpenSSH, PEM and PuTTY (PPK) forms are read. A private key is refused and not kept; so is a weak or damaged key, with the reason.',
+      'Accepts OpenSSH, PEM and PuTTY (PPK) formats. Private, weak or damaged keys are refused with the reason, and private keys are not stored.',
     tags: ['ssh-public-keys'],
     body: z
       .object({
@@ -219,7 +218,7 @@ const sshKeyOperations = {
   }),
   listSshPublicKeys: v2Operation('GET /v2/ssh-public-keys', {
     scope: 'ssh-keys:read',
-    summary: "List the caller's SSH public keys",
+    summary: 'List your SSH public keys',
     tags: ['ssh-public-keys'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(sshPublicKey) },
@@ -227,7 +226,7 @@ const sshKeyOperations = {
   deleteSshPublicKey: v2Operation('DELETE /v2/ssh-public-keys/{sshKeyId}', {
     scope: 'ssh-keys:write',
     summary: 'Remove an SSH public key',
-    description: 'Machines that run already keep it; new ones no longer get it.',
+    description: 'Running machines keep it; new ones do not get it.',
     tags: ['ssh-public-keys'],
     params: z.object({ sshKeyId }),
     response: noContent,

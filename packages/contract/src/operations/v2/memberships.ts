@@ -12,7 +12,7 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** What people do before, and beside, acting for an organisation: their organisations, and invitations to others. */
+/** Operations of users outside an organisation: their organisations and invitations. */
 
 const invitationId = prefixedId('inv', 'an invitation');
 
@@ -20,16 +20,16 @@ const invitationReply = z
   .object({
     secret: z.string().max(200).optional().meta({
       description:
-        'The secret of the invitation\u2019s link: the part after #invitation=. Needed in an installation without mail, where nothing else proves the mailbox.',
+        'The secret of the invitation link: the part after #invitation=. Needed if the installation sends no email, because only the link proves the email address.',
     }),
   })
   .meta({ id: 'InvitationAnswer' });
 
-/** One plain mailbox: nothing that could be read as two addresses, as a comment or as a header. */
+/** One plain email address, which cannot be read as two addresses, as a comment or as a header. */
 const email = z
   .email()
   .max(255)
-  .regex(/^[^\s@<>()[\]",;:\\]{1,64}@[^\s@<>()[\]",;:\\]{1,190}$/, 'must be one plain mail address')
+  .regex(/^[^\s@<>()[\]",;:\\]{1,64}@[^\s@<>()[\]",;:\\]{1,190}$/, 'must be one plain email address')
   .toLowerCase();
 
 const membership = z
@@ -55,7 +55,7 @@ const newInvitation = invitation
   .extend({
     link: z.url().max(2_000).nullable().meta({
       description:
-        'Where the person signs up, in an installation without mail: give it to them, and to no other. It is shown this once, and a replay answers null. Null where mail proves the mailbox.',
+        'The sign-up link, if the installation sends no email: give it only to the invited person. It is shown only once, and a replay returns null. Null if the installation sends email.',
     }),
   })
   .meta({ id: 'InvitationWithLink' });
@@ -74,11 +74,11 @@ const ownInvitation = z
 const organisationParams = z.object({ organisationId });
 const invitationParams = z.object({ invitationId });
 
-/** Those of an organisation, for whoever looks after its members. */
+/** Operations of members who manage invitations. */
 const organisationInvitationOperations = {
   listInvitations: v2Operation('GET /v2/organisations/{organisationId}/invitations', {
     scope: 'members:read',
-    summary: 'List the invitations that nobody has answered',
+    summary: 'List open invitations',
     tags: ['organisations'],
     params: organisationParams,
     query: pageQuery,
@@ -89,8 +89,7 @@ const organisationInvitationOperations = {
     scope: 'members:write',
     summary: 'Invite a person to the organisation',
     description:
-      'Open for seven days. Inviting the same mailbox again renews the invitation, with the role of the last one. The role must not hold more than the inviter may give. ' +
-      'In an installation without mail the answer has a link, shown once: give it to the person.',
+      'Open for seven days. Inviting the same email address again renews the invitation with the new role. The role must not have more rights than the inviter. If the installation sends no email, the response has a link, shown only once: give it to the person.',
     tags: ['organisations'],
     params: organisationParams,
     body: z.object({ email, role }).meta({ id: 'NewInvitation' }),
@@ -102,7 +101,7 @@ const organisationInvitationOperations = {
   }),
   cancelInvitation: v2Operation('DELETE /v2/organisations/{organisationId}/invitations/{invitationId}', {
     scope: 'members:write',
-    summary: 'Take an invitation back',
+    summary: 'Withdraw an invitation',
     tags: ['organisations'],
     params: z.object({ organisationId, invitationId }),
     response: noContent,
@@ -112,7 +111,7 @@ const organisationInvitationOperations = {
 
 const userInvitationOperations = {
   listMyOrganisations: sessionOperation('GET /v2/me/organisations', {
-    summary: 'List the organisations that you belong to',
+    summary: 'List your organisations',
     tags: ['people'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(membership) },
@@ -120,14 +119,14 @@ const userInvitationOperations = {
   createOrganisation: sessionOperation('POST /v2/organisations', {
     summary: 'Create an organisation and own it',
     description:
-      'Asked for twice within ten minutes under the same name, the second answer is the organisation of the first. A person owns at most ten.',
+      'If you send the same name twice within ten minutes, the second response returns the first organisation. A user can own at most ten.',
     tags: ['people'],
     body: z.object({ name: withoutBidiControls(organisationName) }).meta({ id: 'NewOrganisation' }),
     response: { status: 201, schema: membership },
     refuses: [409],
   }),
   listMyInvitations: sessionOperation('GET /v2/me/invitations', {
-    summary: 'List the invitations to your mailbox that are open',
+    summary: 'List open invitations to your email address',
     tags: ['people'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(ownInvitation) },
@@ -135,7 +134,7 @@ const userInvitationOperations = {
   acceptInvitation: sessionOperation('POST /v2/me/invitations/{invitationId}/accept', {
     summary: 'Accept an invitation',
     description:
-      'Accepting twice answers the same. In an installation without mail it needs the secret of the link that the inviter was shown.',
+      'Accepting twice returns the same result. If the installation sends no email, it needs the secret of the invitation link.',
     tags: ['people'],
     params: invitationParams,
     body: invitationReply,
@@ -145,7 +144,7 @@ const userInvitationOperations = {
   }),
   declineInvitation: sessionOperation('POST /v2/me/invitations/{invitationId}/decline', {
     summary: 'Decline an invitation',
-    description: 'In an installation without mail it needs the secret of the link, as accepting does.',
+    description: 'If the installation sends no email, it needs the secret of the invitation link.',
     tags: ['people'],
     params: invitationParams,
     body: invitationReply,

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { noticeCategories, noticeCategoryNames, type NoticeCategory } from '../../notices.ts';
 import { v2Operation } from '../../operation-builders.ts';
 
-/** What people are told by mail, and how each of them chooses. */
+/** Preferences of users for email notices. */
 
-/** One field for each category, in the order in which people read them. */
+/** One field per category, in display order. */
 function byCategory<Field extends z.ZodType>(fieldOf: (description: string) => Field) {
   const fields = noticeCategoryNames.map((name) => [name, fieldOf(noticeCategories[name])] as const);
   return z.object(Object.fromEntries(fields) as Record<NoticeCategory, Field>);
@@ -12,17 +12,17 @@ function byCategory<Field extends z.ZodType>(fieldOf: (description: string) => F
 
 const noticePreferences = z
   .object({
-    email: z.string().max(255).meta({ description: 'Where mail of this person goes.' }),
+    email: z.string().max(255).meta({ description: 'The email address of this user.' }),
     preferences: byCategory((description) =>
       z
         .object({
-          enabled: z.boolean().meta({ description: 'Whether this person gets it.' }),
+          enabled: z.boolean().meta({ description: 'Whether this user gets the notice.' }),
           chosen: z.boolean().nullable().meta({
-            description: 'What was chosen; null leaves it to what the role gets unless it chooses.',
+            description: 'The choice of the user; null means the default of the role.',
           }),
           available: z
             .boolean()
-            .meta({ description: 'Whether the role may know it at all; where it may not, nothing is sent.' }),
+            .meta({ description: 'Whether the role may see this category; otherwise nothing is sent.' }),
         })
         .meta({ description }),
     ),
@@ -32,20 +32,20 @@ const noticePreferences = z
 export const noticeOperations = {
   getNoticePreferences: v2Operation('GET /v2/me/notice-preferences', {
     scope: null,
-    summary: 'What the person of this key is told by mail',
+    summary: 'Read your email notice preferences',
     description:
-      'Of this person in this organisation. Live and test keys have preferences of their own: of what happens in test mode nothing is sent unless it was chosen.',
+      'The preferences of this user in this organisation. Live and test mode have separate preferences; in test mode, notices are off unless enabled.',
     tags: ['identity'],
     response: { status: 200, schema: noticePreferences },
   }),
   updateNoticePreferences: v2Operation('PATCH /v2/me/notice-preferences', {
     scope: 'notices:write',
-    summary: 'Choose what the person of this key is told by mail',
+    summary: 'Choose your email notices',
     tags: ['identity'],
     body: z
       .object({
         preferences: byCategory((description) => z.boolean().nullish().meta({ description })).meta({
-          description: 'What is left out stays as it is; null goes back to what the role gets.',
+          description: 'Omitted fields stay unchanged; null restores the default of the role.',
         }),
       })
       .meta({ id: 'NoticePreferencesUpdate' }),

@@ -15,7 +15,7 @@ import {
   userId,
 } from '../../operation-builders.ts';
 
-/** Who is calling, organisations and the people in them. */
+/** The caller, organisations and their members. */
 
 export const role = z.enum(roleNames).meta({ id: 'Role' });
 export const platformRole = z.enum(platformRoleNames).meta({ id: 'PlatformRole' });
@@ -59,7 +59,7 @@ const me = z
     role,
     platformRoles: z.array(platformRole),
     mode,
-    scopes: z.array(scope).meta({ description: 'What this caller may do, here and now.' }),
+    scopes: z.array(scope).meta({ description: 'The current scopes of the caller.' }),
     key: z
       .object({
         id: keyId,
@@ -71,7 +71,7 @@ const me = z
         allowedIps: z.array(z.string()),
       })
       .nullable()
-      .meta({ description: 'The API key used; null for a person signed in to the console.' }),
+      .meta({ description: 'The API key used; null for a signed-in user.' }),
   })
   .meta({ id: 'Me' });
 
@@ -81,13 +81,13 @@ const memberParams = z.object({ organisationId, userId });
 export const organisationOperations = {
   getMe: v2Operation('GET /v2/me', {
     scope: null,
-    summary: 'Who the caller is and what it may do',
+    summary: 'Read who you are and what you can do',
     tags: ['identity'],
     response: { status: 200, schema: me },
   }),
   listOrganisations: v2Operation('GET /v2/organisations', {
     scope: 'organisation:read',
-    summary: 'List the organisations the caller may act for',
+    summary: 'List the organisations that the caller can act for',
     tags: ['organisations'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(organisation) },
@@ -124,7 +124,7 @@ export const organisationOperations = {
     scope: 'members:write',
     summary: 'Change the role of a member',
     description:
-      'Nobody gives a role with more scopes than their own, and an organisation always keeps an owner: taking away the last one answers 409.',
+      'You cannot give a role with more scopes than yours. Removing the last owner is refused with 409.',
     tags: ['organisations'],
     params: memberParams,
     body: z.object({ role }).meta({ id: 'MemberUpdate' }),
@@ -134,7 +134,7 @@ export const organisationOperations = {
   }),
   removeMember: v2Operation('DELETE /v2/organisations/{organisationId}/members/{userId}', {
     scope: 'members:write',
-    summary: 'Remove a member and revoke the keys that person made here',
+    summary: 'Remove a member and revoke the keys they created here',
     tags: ['organisations'],
     params: memberParams,
     response: noContent,

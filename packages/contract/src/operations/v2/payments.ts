@@ -9,18 +9,18 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** Paying money in: Stripe Checkout for people, and the door at which Stripe tells what became of it. */
+/** Top-ups through Stripe Checkout, and the webhook at which Stripe reports payments. */
 
 const paymentId = prefixedId('pay', 'a top-up');
 
 export const topUpMinCents = 500;
 export const topUpMaxCents = 1_000_000;
 
-/** Where a person is sent back to. Only https, and no credentials: the address is shown and stored as it is. */
+/** A return address. https only and without credentials, because the address is shown and stored as sent. */
 const returnUrl = z
   .url({ protocol: /^https$/, hostname: z.regexes.domain })
   .max(2_000)
-  .refine((text) => !/^https:\/\/[^/?#]*@/.test(text), 'must not hold a user name or password');
+  .refine((text) => !/^https:\/\/[^/?#]*@/.test(text), 'must not contain a user name or password');
 
 const topUpState = z
   .enum([
@@ -43,9 +43,9 @@ const topUp = z
     state: topUpState,
     amountCents: z.int().positive(),
     amountNanoUsd: nanoUsd,
-    refundedNanoUsd: nanoUsd.meta({ description: 'What was paid back to the card so far.' }),
+    refundedNanoUsd: nanoUsd.meta({ description: 'The amount refunded to the card so far.' }),
     checkoutUrl: z.url().nullable().meta({
-      description: 'Where to pay. Null before the payment page exists and once it can no longer be used.',
+      description: 'Where to pay. Null before the payment page exists and after it has expired.',
     }),
     createdAt: timestamp,
     paidAt: timestamp.nullable(),
@@ -55,10 +55,9 @@ const topUp = z
 export const paymentOperations = {
   createTopUp: v2Operation('POST /v2/customer/top-ups', {
     scope: 'billing:write',
-    summary: 'Start a top-up and get the page to pay on',
+    summary: 'Start a top-up and get its payment page',
     description:
-      'The balance changes when the payment is confirmed, which `balance.topped_up` announces; coming back to ' +
-      '`successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.',
+      'The balance changes when the payment is confirmed and `balance.topped_up` is sent; a visit to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.',
     tags: ['customer'],
     body: z
       .object({
@@ -68,10 +67,10 @@ export const paymentOperations = {
           .max(topUpMaxCents)
           .meta({ description: 'In US cents: from 5 to 10 000 USD.', examples: [2_500] }),
         successUrl: returnUrl.optional().meta({
-          description: 'Where to go after paying. The console, unless said.',
+          description: 'Where to go after payment. Default: the console.',
         }),
         cancelUrl: returnUrl.optional().meta({
-          description: 'Where to go after giving up. The same as successUrl, unless said.',
+          description: 'Where to go after cancelling. Default: successUrl.',
         }),
       })
       .meta({ id: 'TopUpCreate' }),
@@ -100,10 +99,9 @@ export const paymentOperations = {
     errorFamily: 'v2',
     auth: 'none',
     scope: null,
-    summary: 'Where Stripe reports what became of payments',
+    summary: 'Receive payment events from Stripe',
     description:
-      'For Stripe alone: the header `Stripe-Signature` must sign the very bytes of the body. A success means ' +
-      'that the event is stored and its effect on the ledger committed; anything else asks Stripe to repeat it.',
+      'For Stripe only: the header `Stripe-Signature` must sign the exact bytes of the body. A success means that the event is stored and its effect on the ledger committed; after any other status, Stripe repeats the event.',
     tags: ['payments'],
     signedBody: true,
     body: z.looseObject({ id: z.string().max(255), type: z.string().max(255) }).meta({ id: 'StripeEvent' }),

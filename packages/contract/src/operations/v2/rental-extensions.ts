@@ -21,9 +21,9 @@ import {
   terminateResponse,
 } from './rental-schemas.ts';
 
-/** Rentals beyond the interface's own operations: what can be had, and everything done to a rental once made. */
+/** Rental operations beyond the baseline: offers, quotes, and actions on a rental. */
 
-/** Any 32-bit integer: a negative or foreign id is not found, rather than malformed. */
+/** Any 32-bit integer: a negative id or an id of another organisation is not found, rather than malformed. */
 export const wireId = z.coerce.number().int().min(-2_147_483_648).max(2_147_483_647);
 
 const rentalParams = z.object({ rentalId: wireId });
@@ -37,28 +37,28 @@ const catalogQuery = pageQuery.extend({
 const offerOperations = {
   listRentalOptions: alphaOperation('GET /v2/alpha/on-demand/rental-options', {
     scope: 'catalog:read',
-    summary: 'What can be rented now, and for how much',
+    summary: 'List what can be rented now, with prices',
     tags: ['rentals'],
     query: catalogQuery,
     response: { status: 200, schema: pageOf(rentalOption) },
   }),
   listReserveOptions: alphaOperation('GET /v2/alpha/on-demand/reserve-options', {
     scope: 'catalog:read',
-    summary: 'The terms a rental can be reserved for',
+    summary: 'List the reserved terms on offer',
     tags: ['rentals'],
     query: catalogQuery,
     response: { status: 200, schema: pageOf(reserveOption) },
   }),
   quoteRental: alphaOperation('POST /v2/alpha/on-demand/quote', {
     scope: 'catalog:read',
-    summary: 'What a rental would cost and hold',
+    summary: 'Quote the cost and the hold of a rental',
     tags: ['rentals'],
     body: rentalRequest,
     response: { status: 200, schema: quote },
   }),
   explainPlacement: alphaOperation('POST /v2/alpha/on-demand/placement/explain', {
     scope: 'catalog:read',
-    summary: 'Why a rental can or cannot be placed, and what could be had instead',
+    summary: 'Explain why a rental can or cannot be placed, with alternatives',
     tags: ['rentals'],
     body: rentalRequest,
     response: { status: 200, schema: placementDiagnosis },
@@ -93,46 +93,46 @@ const terminationAndHistoryOperations = {
     'POST /v2/alpha/on-demand/virtual-machine-rentals/terminate',
     {
       ...terminate,
-      summary: 'End a virtual-machine rental; the answer is its receipt',
-      description: 'Billing stops at the accepted request. Terminating twice answers the same.',
+      summary: 'Terminate a virtual-machine rental and get its receipt',
+      description: 'Billing stops at the accepted request. Terminating twice returns the same result.',
     },
   ),
   terminateBareMetalRental: alphaOperation('POST /v2/alpha/on-demand/bare-metal-rentals/terminate', {
     ...terminate,
-    summary: 'End a bare-metal rental; the answer is its receipt',
-    description: 'Billing stops at the accepted request. Terminating twice answers the same.',
+    summary: 'Terminate a bare-metal rental and get its receipt',
+    description: 'Billing stops at the accepted request. Terminating twice returns the same result.',
   }),
   listRentalHistory: alphaOperation('GET /v2/alpha/on-demand/rentals/history', {
     scope: 'rentals:read',
-    summary: 'Rentals that have ended, newest first',
+    summary: 'List ended rentals, newest first',
     tags: ['rentals'],
-    description: '`from` and `until` are about when they ended.',
+    description: '`from` and `until` filter by end time.',
     query: pageQuery.extend({ ...periodQuery, rentalType: rentalType.optional() }),
     response: { status: 200, schema: pageOf(rentalHistoryEntry) },
   }),
   listRentalEvents: alphaOperation('GET /v2/alpha/on-demand/rentals/{rentalId}/events', {
     ...readRental,
-    summary: 'What happened to a rental, oldest first',
+    summary: 'List the events of a rental, oldest first',
     description:
-      'With `Accept: text/event-stream` it stays open and sends what happens next: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues where it was.',
+      'With `Accept: text/event-stream` the response stays open and sends later events: `id` is the `seq`, so a client that reconnects with `Last-Event-ID` continues where it stopped.',
     query: pageQuery,
     response: { status: 200, schema: pageOf(eventEnvelope), sse: true, event: eventEnvelope },
   }),
   getRentalMetrics: alphaOperation('GET /v2/alpha/on-demand/rentals/{rentalId}/metrics', {
     ...readRental,
-    summary: 'Utilisation over time',
+    summary: 'Read the utilisation over time',
     query: z.object({ ...periodQuery, stepSeconds: z.coerce.number().int().min(10).max(86_400).default(60) }),
     response: { status: 200, schema: rentalMetrics },
   }),
   getRentalConsole: alphaOperation('GET /v2/alpha/on-demand/rentals/{rentalId}/console', {
     ...readRental,
-    summary: 'The end of the serial console',
+    summary: 'Read the end of the serial console',
     query: z.object({ maxBytes: z.coerce.number().int().min(1).max(1_048_576).default(65_536) }),
     response: { status: 200, schema: rentalConsole },
   }),
   getRentalCost: alphaOperation('GET /v2/alpha/on-demand/rentals/{rentalId}/cost', {
     ...readRental,
-    summary: 'What a rental has cost, to the meter and the transfer',
+    summary: 'Read the cost of a rental, by meter and transfer',
     response: { status: 200, schema: rentalCost },
   }),
 } as const;
@@ -144,7 +144,7 @@ const updateBody = z
     tags: tags.optional(),
     convertToOnDemandOnExpiry: z.boolean().optional(),
     ttlSeconds: ttlSeconds.nullable().optional().meta({
-      description: 'Counted from now; null lifts the limit.',
+      description: 'Counted from now; null removes the limit.',
     }),
     maxUsd: maxUsd.nullable().optional(),
     idle: idlePolicy.nullable().optional(),
@@ -153,19 +153,19 @@ const updateBody = z
 
 type RentalDetail = ReturnType<typeof createRentalDetail>;
 
-/** The operations that answer with the rental itself, whose provider data is the installation's own. */
+/** Operations that return the rental, whose provider data depends on the installation. */
 function recordOperations(rental: RentalDetail) {
   return {
     listVirtualMachineRentals: alphaOperation('GET /v2/alpha/on-demand/virtual-machine-rentals', {
       scope: 'rentals:read',
-      summary: 'List virtual-machine rentals that have not ended',
+      summary: 'List live virtual-machine rentals',
       tags: ['rentals'],
       query: pageQuery.extend({ status: rentalStatus.optional() }),
       response: { status: 200, schema: pageOf(rental) },
     }),
     listRentals: alphaOperation('GET /v2/alpha/on-demand/rentals', {
       scope: 'rentals:read',
-      summary: 'List rentals of both types that have not ended, newest first',
+      summary: 'List live rentals of both types, newest first',
       tags: ['rentals'],
       query: pageQuery.extend({ status: rentalStatus.optional(), rentalType: rentalType.optional() }),
       response: { status: 200, schema: pageOf(rental) },
@@ -177,8 +177,8 @@ function recordOperations(rental: RentalDetail) {
     }),
     updateRental: alphaOperation('PATCH /v2/alpha/on-demand/rentals/{rentalId}', {
       scope: 'rentals:write',
-      summary: 'Change what may be changed about a rental',
-      description: 'What is left out stays as it is; `tags` are replaced whole.',
+      summary: 'Change the settings of a rental',
+      description: 'Omitted fields stay unchanged; `tags` are replaced as a whole.',
       tags: ['rentals'],
       params: rentalParams,
       body: updateBody,
@@ -201,17 +201,17 @@ function powerOperations(rental: RentalDetail) {
   return {
     startRental: alphaOperation('POST /v2/alpha/on-demand/rentals/{rentalId}/start', {
       ...common,
-      summary: 'Switch a stopped rental on',
+      summary: 'Start a stopped rental',
       description:
-        'After a stop that released its GPUs it is placed anew, or stays off for want of capacity.',
+        'After a stop that released its GPUs, it is placed again, or stays off if there is not enough capacity.',
     }),
     stopRental: alphaOperation('POST /v2/alpha/on-demand/rentals/{rentalId}/stop', {
       ...common,
-      summary: 'Switch a rental off, keeping its disk',
+      summary: 'Stop a rental and keep its disk',
       body: z
         .object({
           release: z.boolean().default(false).meta({
-            description: 'Give the GPUs back and stop paying for them. The disk stays and is billed.',
+            description: 'Release the GPUs and stop paying for them. The disk is kept and billed.',
           }),
         })
         .meta({ id: 'RentalStop' }),
@@ -223,7 +223,7 @@ function powerOperations(rental: RentalDetail) {
     }),
     extendRental: alphaOperation('POST /v2/alpha/on-demand/rentals/{rentalId}/extend', {
       ...common,
-      summary: 'Extend a reserved term from its old end, or a time to live',
+      summary: 'Extend a reserved term from its current end, or a TTL',
       body: z
         .union([z.object({ termPeriodDays: z.int().min(1).max(3650) }), z.object({ ttlSeconds })])
         .meta({ id: 'RentalExtend' }),

@@ -12,7 +12,7 @@ import {
 } from '../../records/vocabulary.ts';
 import { nanoUsd, prefixedId, tags, timestamp } from '../../operation-builders.ts';
 
-/** What our own rental operations answer with: options, quotes, and everything that is known of a rental. */
+/** Schemas of rental extension operations: offers, quotes, and details of a rental. */
 
 const node = z.object({
   cpuModel: z.string(),
@@ -33,16 +33,16 @@ export const rentalOption = z
     costPerHour: z.number().nonnegative(),
     costPerHourCents: z.int().nonnegative().meta({ description: 'Rounded up to a whole cent; for display.' }),
     pricePerHourNanoUsd: nanoUsd.meta({
-      description: 'The same to the nano-USD, as a decimal string: what the meter of a rental goes by.',
+      description: 'The exact price in nano-USD, as a decimal string, which the meter of a rental uses.',
     }),
     totalAvailable: z.int().nonnegative().meta({
-      description: 'How many could be reserved now, one after the other; counted at most a second ago.',
+      description: 'How many could be reserved now, one after the other; at most a second old.',
     }),
     enabled: z.boolean().meta({
       description:
-        'False: the region is not open for new work, or nobody watches its machines at the moment.',
+        'False: the region is closed for new work, or its machines are not being observed at the moment.',
     }),
-    nodes: z.array(node).meta({ description: 'What the machine gets at least, node by node.' }),
+    nodes: z.array(node).meta({ description: 'The minimum of each node.' }),
   })
   .meta({ id: 'RentalOption' });
 
@@ -56,14 +56,14 @@ export const reserveOption = z
     discountPercentage: z.number().min(0).max(100),
     costPerHour: z.number().nonnegative().meta({
       description:
-        'Of one GPU, discounted. Where regions or networks differ in price it is the lowest; a quote tells the exact one.',
+        'Per GPU, discounted. The lowest if prices differ by region or network; a quote has the exact price.',
     }),
     originalCostPerHour: z.number().nonnegative().meta({ description: 'The same without the discount.' }),
     enabled: z.boolean().meta({
-      description: 'False: nothing that it applies to is open for new work at the moment.',
+      description: 'False: nothing that it applies to accepts new work at the moment.',
     }),
     earlyTerminationRefundPercentage: z.number().min(0).max(100).meta({
-      description: 'What is given back of the rest of the term when it is ended early.',
+      description: 'The share of the remaining term that is refunded at an early end.',
     }),
   })
   .meta({ id: 'ReserveOption' });
@@ -76,7 +76,7 @@ export const rentalStep = z.object({
   message: z.string().nullable(),
 });
 
-/** A rental as our own operations show it: the interface's active record, for both types, and more. */
+/** A rental in extension operations: the active baseline record for both types, with more fields. */
 export function createRentalDetail(providerData: ProviderDataSchema) {
   const active = createActiveBareMetalRental(providerData).shape;
   return z
@@ -90,11 +90,11 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
       gpuHeld: z.boolean().meta({ description: 'False after a stop that released the GPUs.' }),
       releasedCostPerHourNanoUsd: nanoUsd.nullable().meta({
         description:
-          'What an hour costs after a stop that releases the GPUs: the disk that is kept. Null: this rental cannot release them.',
+          'The price per hour of the retained disk after a stop that releases the GPUs. Null: this rental cannot release them.',
       }),
       billingPausedAt: timestamp.nullable().meta({
         description:
-          'Since when it is not billed because its machine is not there for you. Null: it is not paused.',
+          'Since when billing is paused because its machine is unavailable. Null: it is not paused.',
       }),
       ssh: z.array(
         z.object({
@@ -108,17 +108,17 @@ export function createRentalDetail(providerData: ProviderDataSchema) {
       ports: z.array(z.object({ host: z.string(), externalPort: z.int(), internalPort: z.int() })),
       image: z.string().nullable(),
       tags,
-      expiresAt: timestamp.nullable().meta({ description: 'The end of its time to live.' }),
+      expiresAt: timestamp.nullable().meta({ description: 'The end of its TTL.' }),
       maxUsd: z.number().positive().nullable(),
-      costSoFarNanoUsd: nanoUsd.meta({ description: 'As `totalNanoUsd` of its cost, at this moment.' }),
+      costSoFarNanoUsd: nanoUsd.meta({ description: 'The current `totalNanoUsd` of its cost.' }),
       steps: z.array(rentalStep).meta({
-        description: 'How it was brought up, switched and ended, step by step: the last 50, oldest first.',
+        description: 'The steps of its start, stops and end: the last 50, oldest first.',
       }),
     })
     .meta({ id: 'RentalDetail' });
 }
 
-/** What somebody wants to rent, for a quote or an explanation. Nothing is reserved by asking. */
+/** The input of quotes and explanations. It reserves nothing. */
 export const rentalRequest = z
   .object({
     rentalType,
@@ -128,13 +128,13 @@ export const rentalRequest = z
     networkType: networkType.default('ethernet'),
     cudaVersion: cudaVersion
       .optional()
-      .meta({ description: 'The CUDA that the driver must support at least.' }),
+      .meta({ description: 'The lowest CUDA version that the driver must support.' }),
     termType: requestedTermType.default('on-demand'),
     termPeriodDays: z.int().min(1).max(3650).optional(),
     discountPercentage: z.number().min(0).max(100).default(0),
     storageSizeInGb: z.int().min(256).max(64_000).optional(),
     durationSeconds: z.int().min(1).max(315_360_000).optional().meta({
-      description: 'Also tell the cost of running this long.',
+      description: 'Also returns the cost of running this long.',
     }),
   })
   .meta({ id: 'RentalWish' });
@@ -146,7 +146,7 @@ export const quote = z
     originalCostPerHour: z.number().nonnegative(),
     discountPercentage: z.number(),
     costPerSecondNanoUsd: nanoUsd.meta({
-      description: 'Rounded up, to look at. Time is charged by the millisecond from the price of an hour.',
+      description: 'Rounded up, for display. Time is charged by the millisecond from the price of an hour.',
     }),
     lines: z
       .array(
@@ -156,9 +156,9 @@ export const quote = z
           costPerHourNanoUsd: nanoUsd,
         }),
       )
-      .meta({ description: 'What the price is made of; the lines add up to it.' }),
-    minimumBalanceNanoUsd: nanoUsd.meta({ description: 'What must be available for create to succeed.' }),
-    holdNanoUsd: nanoUsd.meta({ description: 'What create takes out of the available balance at once.' }),
+      .meta({ description: 'The parts of the price; the lines add up to it.' }),
+    minimumBalanceNanoUsd: nanoUsd.meta({ description: 'The available balance that create needs.' }),
+    holdNanoUsd: nanoUsd.meta({ description: 'The amount that create takes out of the available balance.' }),
     totalNanoUsd: nanoUsd.nullable().meta({ description: 'For `durationSeconds`, or for the whole term.' }),
     term: z
       .object({
@@ -166,39 +166,39 @@ export const quote = z
         committedNanoUsd: nanoUsd,
         earlyTerminationRefundPercentage: z.number(),
         onDemandCostPerHourNanoUsd: nanoUsd.meta({
-          description: 'What an hour costs after the term, if the rental goes on.',
+          description: 'The price per hour after the term, if the rental continues.',
         }),
       })
       .nullable(),
     released: z
       .object({
         diskGb: z.int().positive().meta({
-          description: 'What its disk has at least; on a host that has more it has more.',
+          description: 'The minimum size of its disk; it is larger on a host with more space.',
         }),
-        costPerHourNanoUsd: nanoUsd.meta({ description: 'An hour of a disk of that size.' }),
+        costPerHourNanoUsd: nanoUsd.meta({ description: 'The price per hour of a disk of that size.' }),
       })
       .nullable()
       .meta({
         description:
-          'What it costs after a stop that gave its GPUs back: its disk alone. Null: they cannot be given back, so that it costs the same whether it is on or off; or nothing is known of such machines.',
+          'The price after a stop that released its GPUs: its disk only. Null: the GPUs cannot be released, so it costs the same while stopped; or no such machines are known.',
       }),
     runwaySeconds: z.int().nonnegative().nullable().meta({
       description:
-        'How long the balance would last with this beside what runs now; null when nothing costs anything.',
+        'How long the balance would last with this rental and everything that runs now; null if nothing costs money.',
     }),
     available: z.boolean(),
     idleRules: z.boolean().meta({
       description:
-        'Whether create accepts an idle rule for it. False on bare metal and where machines do not report how busy their GPUs are.',
+        'Whether create accepts an idle rule for it. False on bare metal and if machines do not report GPU use.',
     }),
     affordable: z.boolean(),
     validUntil: timestamp.meta({
-      description: 'Until when the price book, as it stands, asks this price.',
+      description: 'Until when this price applies in the current price list.',
     }),
   })
   .meta({ id: 'Quote' });
 
-/** In the order in which they are looked at: a host counts under the first that excludes it. */
+/** In the order of evaluation: a host counts under the first obstacle that excludes it. */
 export const placementBlockers = [
   'REGION_NOT_OFFERED',
   'GPU_COUNT_NOT_OFFERED',
@@ -222,31 +222,33 @@ export type PlacementBlocker = (typeof placementBlockers)[number];
 
 const obstacle = z.object({
   code: z.string().meta({
-    description: `One of ${placementBlockers.join(', ')}; more may come.`,
+    description: `One of ${placementBlockers.join(', ')}; more may be added.`,
     examples: ['NO_FREE_GPUS', 'NODE_DRAINING', 'REGION_DISABLED'],
   }),
   message: z.string(),
   nodeCount: z.int().nonnegative().meta({
-    description: 'The hosts that it excludes, each counted once, under the first obstacle that excludes it.',
+    description:
+      'The hosts that it excludes. Each host counts once, under the first obstacle that excludes it.',
   }),
 });
 
 export const placementDiagnosis = z
   .object({
     placeable: z.boolean().meta({
-      description: 'Whether hosts could take it now. Money and limits of the organisation are not looked at.',
+      description:
+        'Whether hosts have capacity for it now. Money and limits of the organisation are not checked.',
     }),
     nodesConsidered: z.int().nonnegative().meta({
       description: 'Hosts of the region for this type of machine: those that fit and those of all obstacles.',
     }),
-    nodesFitting: z.int().nonnegative().meta({ description: 'Hosts that nothing excludes.' }),
-    obstacles: z.array(obstacle).meta({ description: 'In the order in which they are looked at.' }),
+    nodesFitting: z.int().nonnegative().meta({ description: 'Hosts without an obstacle.' }),
+    obstacles: z.array(obstacle).meta({ description: 'In the order of evaluation.' }),
     costPerHour: z.number().nonnegative().nullable().meta({
-      description: 'On demand, before discounts. Null: it has no price, so it cannot be rented.',
+      description: 'On demand, before discounts. Null: it has no price and cannot be rented.',
     }),
     capacityExpectedAt: timestamp.nullable().meta({
       description:
-        'When enough is known to come free, up to the minute, if nobody else takes it first. Null: it fits now, or it is not known.',
+        'When enough capacity is expected to become free, to the minute. Null: it fits now, or the time is unknown.',
     }),
     alternatives: z
       .array(
@@ -259,7 +261,9 @@ export const placementDiagnosis = z
           totalAvailable: z.int().nonnegative(),
         }),
       )
-      .meta({ description: 'What could be had now instead, nearest to the wish first; none when it fits.' }),
+      .meta({
+        description: 'Alternatives that are available now, closest to the request first; none if it fits.',
+      }),
   })
   .meta({ id: 'PlacementExplanation' });
 
@@ -270,13 +274,13 @@ export const terminateResponse = z
     message: z.string(),
     rentalId: z.int32(),
     status: rentalStatus,
-    billingStoppedAt: timestamp.nullable().meta({ description: 'Null when billing never began.' }),
+    billingStoppedAt: timestamp.nullable().meta({ description: 'Null if billing never started.' }),
     finalCost: money,
     commitment: z
       .object({ owedNanoUsd: nanoUsd, refundPercentage: z.number(), refundNanoUsd: nanoUsd })
       .nullable()
       .optional()
-      .meta({ description: 'For a reserved term ended early: what stays owed.' }),
+      .meta({ description: 'For a reserved term ended early: the amount still owed.' }),
   })
   .meta({ id: 'RentalTermination' });
 
@@ -284,30 +288,27 @@ export const rentalCost = z
   .object({
     rentalId: z.int32(),
     totalNanoUsd: nanoUsd.meta({
-      description:
-        'What it has cost by now: what is posted, and what has run up since. The lines add up to it.',
+      description: 'The cost so far: the posted amount and the unposted time since. The lines add up to it.',
     }),
     postedNanoUsd: nanoUsd.meta({
-      description:
-        'What was charged for it so far, less what was given back; refunds by the operator are not in it.',
+      description: 'Charges so far, less credits; refunds by the operator are not included.',
     }),
-    heldNanoUsd: nanoUsd.meta({ description: 'What is set aside for it.' }),
+    heldNanoUsd: nanoUsd.meta({ description: 'The amount held for it.' }),
     lines: z.array(
       z.object({
         meter: z.enum(['gpu', 'disk', 'term', 'credit']).meta({
           description:
-            '`disk`: kept while stopped without GPUs. `term`: what stays owed of a term that was ended early. `credit`: time that was charged and given back, so its amount is negative.',
+            '`disk`: kept while stopped without GPUs. `term`: the amount owed for a term that ended early. `credit`: time that was charged and credited back, so its amount is negative.',
         }),
         from: timestamp,
-        until: timestamp.nullable().meta({ description: 'Null: it goes on.' }),
+        until: timestamp.nullable().meta({ description: 'Null: it continues.' }),
         seconds: z.int().nonnegative().meta({
-          description: 'That count, without pauses; charged to the millisecond.',
+          description: 'Billed time, without pauses; charged to the millisecond.',
         }),
         costPerHourNanoUsd: nanoUsd,
         amountNanoUsd: nanoUsd,
         transferIds: z.array(z.string()).meta({
-          description:
-            'The entries of the ledger that it was posted with; the newest part may not be posted yet.',
+          description: 'The ledger entries of the line; its newest part may not be posted yet.',
         }),
       }),
     ),

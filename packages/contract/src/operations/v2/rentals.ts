@@ -22,7 +22,7 @@ import {
   v2ErrorsWithNotFound,
 } from '../baseline-schemas.ts';
 
-/** Virtual-machine and bare-metal rentals. */
+/** Baseline rental operations: virtual machines and bare metal. */
 
 const storageVolumeChoice = z
   .discriminatedUnion('isNew', [
@@ -102,7 +102,7 @@ export function rentalOperations({ rentalRecord, activeBareMetalRental }: Contra
       aliases: ['/v2/on-demand/bare-metal-rentals'],
       scope: 'rentals:read',
       summary: 'List active bare-metal rentals',
-      description: 'Without a limit everything live is answered.',
+      description: 'Without a limit, all live rentals are listed.',
       query: listQuery,
       response: { status: 200, schema: z.array(activeBareMetalRental), headers: listHeaders },
       errors: v2ErrorsWithNotFound,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { explicitOperation } from '../../operation-builders.ts';
 import { v2Errors, v2ErrorsWithNotFound } from '../baseline-schemas.ts';
 
-/** The service about itself: its description, and what inference requests cost. */
+/** Baseline operations about the service: its OpenAPI document and the cost of inference requests. */
 
 const requestCount = 100;
 
@@ -14,7 +14,7 @@ export function serviceOperations() {
       errorFamily: 'v2',
       auth: 'key',
       scope: null,
-      summary: 'The machine-readable description of the v2 interface',
+      summary: 'Read the OpenAPI document of v2',
       tags: ['service'],
       response: { status: 200, schema: z.record(z.string(), z.unknown()) },
       errors: v2ErrorsWithNotFound,
@@ -25,9 +25,9 @@ export function serviceOperations() {
       errorFamily: 'v2',
       auth: 'key',
       scope: 'usage:read',
-      summary: 'What inference requests cost, in nano-USD',
+      summary: 'Read the cost of inference requests, in nano-USD',
       description:
-        'Ids come from the `X-Inference-Request-Id` header. Unknown, foreign and still running ids are left out.',
+        'Ids come from the `X-Inference-Request-Id` header. Unknown ids, ids of other organisations and ids of running requests are omitted.',
       tags: ['usage'],
       body: z.object({ requestIds: z.array(z.string().max(1_000)).max(requestCount) }),
       response: {

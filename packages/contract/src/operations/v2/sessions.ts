@@ -7,18 +7,18 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/** People who sign in: where they can, and where they are signed in. Their organisations and invitations are beside this. */
+/** Sessions of users, and the sign-in options of the installation. */
 
 const sessionId = prefixedId('ses', 'a session');
 
 const session = z
   .object({
     id: sessionId,
-    current: z.boolean().meta({ description: 'Whether this is the session that asks.' }),
-    ip: z.string().nullable().meta({ description: 'The address from which it was begun.' }),
-    userAgent: z.string().nullable().meta({ description: 'What the browser or program said of itself.' }),
+    current: z.boolean().meta({ description: 'Whether this is the session of this request.' }),
+    ip: z.string().nullable().meta({ description: 'The IP address that signed in.' }),
+    userAgent: z.string().nullable().meta({ description: 'The name that the browser or program sent.' }),
     createdAt: timestamp,
-    lastSeenAt: timestamp.meta({ description: 'Kept to about a day.' }),
+    lastSeenAt: timestamp.meta({ description: 'Accurate to about a day.' }),
     expiresAt: timestamp,
   })
   .meta({ id: 'Session' });
@@ -26,33 +26,34 @@ const session = z
 const installation = z
   .object({
     name: z.string(),
-    publicUrl: z.url().nullable().meta({ description: 'Where clients reach the api.' }),
-    inferenceUrl: z.url().nullable().meta({ description: 'Where clients reach the inference gateway.' }),
-    signUp: z.enum(['open', 'closed']).meta({ description: 'Whether anyone may sign up by themselves.' }),
-    mail: z.boolean().meta({ description: 'Whether the installation can send mail.' }),
+    publicUrl: z.url().nullable().meta({ description: 'The public address of the API.' }),
+    inferenceUrl: z.url().nullable().meta({ description: 'The public address of the inference gateway.' }),
+    signUp: z.enum(['open', 'closed']).meta({ description: 'Whether anyone can sign up.' }),
+    mail: z.boolean().meta({ description: 'Whether the installation can send email.' }),
     passkeys: z.boolean(),
     oidc: z
       .array(z.object({ id: z.string(), name: z.string() }))
-      .meta({ description: 'Outside providers that people may sign in with.' }),
-    topUp: z.boolean().meta({ description: 'Whether people can pay by card.' }),
+      .meta({ description: 'External providers for signing in.' }),
+    topUp: z.boolean().meta({ description: 'Whether users can pay by card.' }),
     version: z.string(),
   })
   .meta({ id: 'Installation' });
 
 export const sessionOperations = {
   getInstallation: publicOperation('GET /v2/installation', {
-    summary: 'What this installation offers to people who sign in',
+    summary: 'Read the sign-in options of this installation',
     tags: ['identity'],
     response: { status: 200, schema: installation },
   }),
   listMySessions: sessionOperation('GET /v2/me/sessions', {
-    summary: 'Where this person is signed in',
+    summary: 'List your sessions',
     tags: ['identity'],
     response: { status: 200, schema: z.object({ items: z.array(session) }) },
   }),
   endMySession: sessionOperation('DELETE /v2/me/sessions/{sessionId}', {
-    summary: 'Sign this person out somewhere',
-    description: 'It is refused everywhere within a second. Ending the session that asks signs it out.',
+    summary: 'End one of your sessions',
+    description:
+      'The session is refused everywhere within a second. You can also end the session of this request.',
     tags: ['identity'],
     params: z.object({ sessionId }),
     response: noContent,

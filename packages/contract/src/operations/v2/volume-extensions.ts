@@ -14,31 +14,32 @@ import {
 import { volumeAdditions } from '../baseline-schemas.ts';
 import { wireId } from './rental-extensions.ts';
 
-/** Storage volumes beyond the interface's own operations. */
+/** Storage volume operations beyond the baseline. */
 
 const volumeParams = z.object({ storageVolumeId: wireId });
 
 const snapshotId = prefixedId('snp', 'a snapshot');
 
-/** A volume as our own operations show it: the interface's record and more, open to additions. */
+/** A volume in extension operations: the baseline record with more fields, open to additions. */
 const volumeDetail = z
   .object({
     ...storageVolume.shape,
     tags,
     purgeAt: timestamp.nullable().meta({ description: 'When the data of an inactive volume is deleted.' }),
     name: z.string().nullable(),
-    statusReason: z.string().nullable().meta({ description: 'Why it is what `status` says, for people.' }),
+    statusReason: z.string().nullable().meta({ description: 'Why it has its `status`, as text.' }),
     growingToGb: positiveInt.nullable().meta({
-      description: 'The size that it is about to have. It has it, and costs by it, once `sizeInGb` says so.',
+      description:
+        'The size after a resize in progress. It applies, also to the price, when `sizeInGb` has this value.',
     }),
     restoring: z
       .object({
         snapshotId,
-        storageVolumeId: positiveInt.meta({ description: 'The volume that the snapshot was taken of.' }),
-        deadline: timestamp.meta({ description: 'The restore is given up if it is not done by then.' }),
+        storageVolumeId: positiveInt.meta({ description: 'The volume of the snapshot.' }),
+        deadline: timestamp.meta({ description: 'The restore fails if it is not complete by then.' }),
       })
       .nullable()
-      .meta({ description: 'The snapshot that is being restored into this volume; else null.' }),
+      .meta({ description: 'The snapshot that is being restored into this volume; otherwise null.' }),
   })
   .meta({ id: 'StorageVolumeDetail' });
 
@@ -50,7 +51,8 @@ const snapshot = z
     status: z.enum(['creating', 'ready', 'failed', 'deleting']),
     sizeInGb: z.int().nonnegative(),
     volumeSizeInGb: positiveInt.meta({
-      description: 'The size that the volume had. A new volume restored from it is at least as large.',
+      description:
+        'The size of the volume when the snapshot was taken. A new volume restored from it is at least as large.',
     }),
     costPerHour: z.number().nonnegative(),
     createdAt: timestamp,
@@ -60,17 +62,17 @@ const snapshot = z
 const volumeQuote = z
   .object({
     costPerHour: z.number().nonnegative(),
-    costPerHourNanoUsd: nanoUsd.meta({ description: 'The same to the nano-USD: what its meter goes by.' }),
+    costPerHourNanoUsd: nanoUsd.meta({ description: 'The exact price in nano-USD, which its meter uses.' }),
     costPer30DaysNanoUsd: nanoUsd,
-    holdNanoUsd: nanoUsd.meta({ description: 'What create takes out of the available balance at once.' }),
+    holdNanoUsd: nanoUsd.meta({ description: 'The amount that create takes out of the available balance.' }),
   })
   .meta({ id: 'StorageVolumeQuote' });
 
 export const volumeExtensions = {
   quoteStorageVolume: alphaOperation('GET /v2/alpha/on-demand/storage-volumes/quote', {
     scope: 'catalog:read',
-    summary: 'What a volume of a size costs',
-    description: 'As the price book stands now. Nothing is reserved by asking.',
+    summary: 'Quote the price of a volume',
+    description: 'At current prices. It reserves nothing.',
     tags: ['volumes'],
     query: z.object({
       region: volumeRegion,
@@ -101,7 +103,7 @@ export const volumeExtensions = {
   getStorageVolume: alphaOperation('GET /v2/alpha/on-demand/storage-volumes/{storageVolumeId}', {
     scope: 'volumes:read',
     summary: 'Read a volume',
-    description: 'Also one that was deleted, for as long as its data is kept.',
+    description: 'Also works for a deleted volume while its data is kept.',
     tags: ['volumes'],
     params: volumeParams,
     response: { status: 200, schema: volumeDetail },
@@ -109,7 +111,7 @@ export const volumeExtensions = {
   }),
   updateStorageVolume: alphaOperation('PATCH /v2/alpha/on-demand/storage-volumes/{storageVolumeId}', {
     scope: 'volumes:write',
-    summary: 'Relabel a volume or let it grow',
+    summary: 'Change the label of a volume or grow it',
     tags: ['volumes'],
     params: volumeParams,
     body: z
@@ -118,7 +120,7 @@ export const volumeExtensions = {
         sizeInGb: volumeSizeInGb
           .multipleOf(256)
           .optional()
-          .meta({ description: 'Never smaller than it is.' }),
+          .meta({ description: 'At least the current size.' }),
         tags: tags.optional(),
       })
       .meta({ id: 'StorageVolumeUpdate' }),
@@ -128,8 +130,8 @@ export const volumeExtensions = {
   }),
   deleteStorageVolume: alphaOperation('DELETE /v2/alpha/on-demand/storage-volumes/{storageVolumeId}', {
     scope: 'volumes:write',
-    summary: 'Delete a volume; its data is kept for the retention window',
-    description: 'Deleting twice answers the same. A volume that is attached answers 409.',
+    summary: 'Delete a volume; its data is kept for the retention period',
+    description: 'Deleting twice returns the same result. Deleting an attached volume is refused with 409.',
     tags: ['volumes'],
     params: volumeParams,
     response: { status: 202, schema: volumeDetail },
@@ -178,18 +180,20 @@ export const volumeExtensions = {
     'POST /v2/alpha/on-demand/storage-volumes/{storageVolumeId}/snapshots/{snapshotId}/restore',
     {
       scope: 'volumes:write',
-      summary: 'Restore a snapshot into a new volume, or into its own volume while nothing is attached',
+      summary: 'Restore a snapshot into a new volume, or into its own volume if it is not attached',
       description:
-        'Into a new volume: it is made on the storage node of the snapshot, is `inactive` until it holds what the snapshot holds, and costs like any other volume from when it is `active`. Into the same volume: everything written since the snapshot is lost; the volume is `inactive` meanwhile, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.',
+        'Into a new volume: it is created on the storage node of the snapshot, is `inactive` until it has the content of the snapshot, and is billed like any other volume once it is `active`. Into the same volume: everything written since the snapshot is lost. The volume is `inactive` during the restore, keeps its price, and is `active` again with the content of the snapshot, or with its old content if the restore failed.',
       tags: ['volumes'],
       params: z.object({ storageVolumeId: wireId, snapshotId }),
       body: z
         .object({
           into: z.enum(['new-volume', 'same-volume']),
-          label: volumeLabel.optional().meta({ description: 'Of the new volume, which needs one.' }),
+          label: volumeLabel
+            .optional()
+            .meta({ description: 'The label of the new volume, which needs one.' }),
           sizeInGb: volumeSizeInGb.multipleOf(256).optional().meta({
             description:
-              'Of the new volume. Not below `volumeSizeInGb` of the snapshot, which is the default.',
+              'The size of the new volume, at least `volumeSizeInGb` of the snapshot, which is the default.',
           }),
           ...volumeAdditions,
         })

@@ -10,7 +10,7 @@ import {
   volumeAdditions,
 } from '../baseline-schemas.ts';
 
-/** Storage volumes. */
+/** Baseline storage volume operations. */
 
 const common = {
   document: 'v2',
@@ -59,7 +59,7 @@ export function volumeOperations() {
       aliases: ['/v2/on-demand/storage-volumes'],
       scope: 'volumes:read',
       summary: 'List storage volumes',
-      description: 'Without a limit everything live is answered.',
+      description: 'Without a limit, all live volumes are listed.',
       query: listQuery,
       response: { status: 200, schema: z.array(storageVolume), headers: listHeaders },
       errors: v2ErrorsWithNotFound,
@@ -69,7 +69,7 @@ export function volumeOperations() {
       aliases: ['/v2/on-demand/storage-volumes/attach'],
       scope: 'volumes:write',
       summary: 'Attach a storage volume to bare-metal rentals',
-      // Any integer is a well-formed rental id here; one that is not positive is simply not found.
+      // Any integer is a well-formed rental id here; an id that is not positive is not found.
       body: z.object({ storageVolumeId: positiveInt, rentalIds: z.array(z.int()).min(1).max(10_000) }),
       response: {
         status: 200,

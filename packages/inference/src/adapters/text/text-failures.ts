@@ -76,7 +76,7 @@ function requestFailure(status: number, words: string, body: EngineErrorBody): E
     return {
       status,
       reason: 'CONTEXT_LENGTH_EXCEEDED',
-      message: 'Prompt and requested completion do not fit into the context of the model.',
+      message: 'The prompt and the requested completion exceed the context length of the model.',
       retryable: false,
     };
   }
