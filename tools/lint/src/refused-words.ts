@@ -201,6 +201,7 @@ export const storedTexts: ReadonlySet<string> = new Set([
   'Rented GPUs are gone: x',
   'What it reported could not be written: x',
   'What it reports cannot be true: x',
+  'api_keys as seat',
   'call in leases of pots',
   'close leases of pots',
   'forget user data',

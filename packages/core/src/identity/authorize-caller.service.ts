@@ -7,32 +7,28 @@ import { lockCaller } from './model/api-keys.store.ts';
 import type { Caller, AuditContext, Organisation } from './model/identity.ts';
 import { findOrganisation, lockOrganisation } from './model/organisations.store.ts';
 
-/** The calling key, or the seat of the person who calls, and what of the request is worth recording. */
+/** The calling API key or member key, and the audit context of the request. */
 export interface CallContext {
   readonly orgId: OrgId;
   readonly keyId: KeyId;
   readonly cause: AuditContext;
 }
 
-/** The caller as it stands inside the transaction, with what it may do now. */
+/** The caller as read inside the transaction, with its effective scopes. */
 export interface AuthorizedCaller extends Caller {
   readonly scopes: ReadonlySet<Scope>;
   readonly organisation: Organisation;
 }
 
 /**
- * Takes its turn in the organisation and reads the caller again. A request is let in on what a cache knew; it changes
- * something only on what is true now. So a key that was revoked or has expired, a person who left or was demoted, and
- * an organisation that was suspended in between change nothing more.
+ * Locks the organisation and reads the caller again. Authentication used a cache; a change must use the current state. So a
+ * revoked key, a removed or demoted user and a suspended organisation change nothing more.
  */
 export async function authorizeCaller(tx: Tx, call: CallContext, scope: Scope): Promise<AuthorizedCaller> {
   return authorizeIn(tx, call, scope, await lockOrganisation(tx, call.orgId));
 }
 
-/**
- * The same for terminations. Does not lock the organisation, because creations can hold that lock for seconds. Safe, because a
- * termination increases no counted quota.
- */
+/** The same for terminations, without the organisation lock, which creations can hold for seconds. Safe: it increases no quota. */
 export async function authorizeTermination(
   tx: Tx,
   call: CallContext,

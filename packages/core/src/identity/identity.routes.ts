@@ -6,7 +6,7 @@ import { serveSshKeys } from './ssh/ssh-keys.routes.ts';
 
 export type IdentityRoutes = KeyRoutes & OrganisationRoutes & AdminRoutes;
 
-/** Binds every operation of this feature. */
+/** Serves every operation of this feature. */
 export function serveIdentity(routes: IdentityRoutes): void {
   serveOrganisations(routes);
   serveApiKeys(routes);

@@ -3,7 +3,7 @@ import type { Principal, StoredOperation } from '@millrace/platform/http';
 import { keyPrefix } from './model/api-key.ts';
 import type { ApiKey, AuditEntry, Member, Organisation } from './model/identity.ts';
 
-/** Values of this feature as answers of the API. */
+/** Converts values of this feature to API responses. */
 
 type Operations = Contract['operations'];
 type ItemOf<Page> = Page extends { items: (infer Item)[] } ? Item : never;
@@ -93,7 +93,7 @@ function toWireMeKey(key: ApiKey): WireMe['key'] {
   };
 }
 
-/** `forTenant` leaves out where an operator's request came from: that is no business of the organisation. */
+/** `forTenant` leaves out the origin of an operator's request. */
 export function toWireAudit(entry: AuditEntry, forTenant: boolean): WireAuditEntry {
   return {
     id: entry.id,
@@ -112,14 +112,14 @@ export function toWireAudit(entry: AuditEntry, forTenant: boolean): WireAuditEnt
   };
 }
 
-/** Null for a row whose transaction is still open: nobody else can see one, so it has not happened yet. */
+/** Null while the transaction of the operation is open, which no other transaction can see. */
 export function toWireOperation(operation: StoredOperation): WireOperation | null {
   if (operation.status === null) return null;
   return {
     id: operation.id,
     idempotencyKey: operation.idempotencyKey,
     operationId: operation.operation,
-    // The effect of everything served so far is complete when its transaction is.
+    // All operations so far are complete when their transaction is.
     status: 'succeeded',
     httpStatus: operation.status,
     resource: operation.resource,

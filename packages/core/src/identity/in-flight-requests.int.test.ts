@@ -13,10 +13,7 @@ import { ensureUser, setRole } from './model/organisations.store.ts';
 import { addSshKey, removeSshKey, requireSshPublicKey } from './ssh/ssh-keys.service.ts';
 import { listSshKeys } from './ssh/ssh-keys.store.ts';
 
-/**
- * Requests that were let in and then overtaken: what the door knew of the caller is no longer true when the
- * transaction begins. Each change must go by what is true then.
- */
+/** Requests whose caller changes after authentication and before the transaction: each change must use the current state. */
 
 const cause = systemAuditContext('test', 'live');
 const keys = createApiKeyService({ announce: () => undefined });
@@ -32,7 +29,7 @@ function inTransaction<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
   return database.db.transaction({ name: 'test', isolation: 'read committed' }, work);
 }
 
-/** A person of that role with a key for everything they may do, in an organisation of their own. */
+/** A member with that role and a key with all its scopes, in a new organisation. */
 async function callerOf(
   role: Role,
 ): Promise<CallContext & { readonly key: ApiKey; readonly userId: UserId }> {
@@ -96,19 +93,19 @@ describe('a request in flight', () => {
   const table = Object.keys(overtaken).flatMap((event) =>
     Object.keys(changes).map((change) => [event, change] as const),
   );
-  it.each(table)('after %s cannot %s', async (event, change) => {
+  it.each(table)('cannot, after %s, %s', async (event, change) => {
     const caller = await callerOf('owner');
     await overtaken[event]?.happen(caller);
     const attempt = inTransaction(async (tx) => changes[change]?.(tx, caller));
     await expect(attempt).rejects.toMatchObject({ reason: overtaken[event]?.reason });
   });
 
-  it.each(Object.keys(changes))('that nothing has overtaken can %s', async (change) => {
+  it.each(Object.keys(changes))('whose caller is unchanged can %s', async (change) => {
     const caller = await callerOf('owner');
     await inTransaction(async (tx) => changes[change]?.(tx, caller));
   });
 
-  it('cannot remove an SSH key any more once its user may not', async () => {
+  it('cannot remove an SSH key after its user lost the right', async () => {
     const caller = await callerOf('owner');
     const key = requireSshPublicKey(sshLine);
     const { id } = await inTransaction((tx) => addSshKey(tx, caller, { name: 'mine', key }));
@@ -121,8 +118,8 @@ describe('a request in flight', () => {
   });
 });
 
-describe('an organisation with as many keys as it may have', () => {
-  it('rotates without overlap, and is refused an overlap, which would be one key more', async () => {
+describe('an organisation with the maximum number of keys', () => {
+  it('can rotate without overlap, but not with overlap, which would need one more key', async () => {
     const caller = await callerOf('owner');
     const fields = { orgId, userId: caller.userId, name: 'one of many', rights: rights(['rentals:read']) };
     await inTransaction(async (tx) => {

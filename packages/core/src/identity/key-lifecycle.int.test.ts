@@ -67,7 +67,7 @@ const revocations = (keyId: string) =>
     keyId,
   ]);
 
-describe('a key that expires', () => {
+describe('an expiring key', () => {
   const clock = testClock();
   let db: Db;
   const announced: KeyChange[] = [];
@@ -88,7 +88,7 @@ describe('a key that expires', () => {
 
   describe(failingLoop('close due api keys'), () => {
     it.each<Poison>(['throws', 'times out'])(
-      'whose write %s does not keep other keys from being closed, and is tried again after them',
+      'whose write %s does not delay other keys, and is retried after them',
       async (how) => {
         const [bad, good] = [
           await issue(db, new Date(clock.nowMs() + 1)),
@@ -112,7 +112,7 @@ describe('a key that expires', () => {
     );
   });
 
-  it('is dead from that instant, and its end is noted once, however often that is tried and by whom', async () => {
+  it('is rejected from its expiry on, and its expiry is recorded once by concurrent attempts', async () => {
     const { key, text } = await issue(db, new Date(clock.nowMs() + 60_000));
     const { authenticate } = createKeyAuthenticator({ db, clock, organisationRpm: 60 });
     const use = () => authenticate({ key: text, clientIp: '127.0.0.1' });
@@ -141,7 +141,7 @@ describe('a key that expires', () => {
     await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_EXPIRED' });
   });
 
-  it('is noted as rotated when another has replaced it', async () => {
+  it('is recorded as rotated if another key has replaced it', async () => {
     const { key } = await issue(db, new Date(clock.nowMs() + 1_000));
     await issue(db, null, key.id);
     await clock.advance(1_000);
@@ -149,7 +149,7 @@ describe('a key that expires', () => {
     expect(await revocations(key.id)).toEqual([{ cause: 'rotated' }]);
   });
 
-  it('is driven by a command when that is near, and by the sweep alone when it is years away', async () => {
+  it('is closed by a command if the expiry is near, and by the sweep alone if it is years away', async () => {
     const commands = (keyId: KeyId) => rows('select 1 from outbox where object_key = $1', [keyId]);
     const soon = await issue(db, new Date(clock.nowMs() + 7 * 24 * 3_600_000));
     const late = await issue(db, new Date('9999-12-31T23:59:59Z'));
@@ -159,7 +159,7 @@ describe('a key that expires', () => {
     expect(row).toEqual({ next_action_at: late.key.expiresAt });
   });
 
-  it('never ends early: a key without an expiry, or one unknown, is left alone', async () => {
+  it('is never closed early, and a key without expiry or an unknown key is left unchanged', async () => {
     const { key } = await issue(db, null);
     expect(await close(key.id)).toEqual({ state: 'nothing to do' });
     expect(await sweepDueKeys(db, { keys, limit: 10, log: testLog() })).toBe(0);
@@ -167,7 +167,7 @@ describe('a key that expires', () => {
   });
 });
 
-describe('the workflow', () => {
+describe('createApiKeyLifecycle', () => {
   const service = testNames().restateService('ApiKeyLifecycle');
   let endpoint: RestateEndpoint;
   let deploymentId: string;
@@ -188,7 +188,7 @@ describe('the workflow', () => {
     await endpoint.close();
   });
 
-  it('notes the end once, though it is called early and three times', async () => {
+  it('records the expiry once, although it is called early and three times', async () => {
     const ingress = createRestateIngress({ url: testEndpoints().restate.ingressUrl });
     const { key } = await issue(database.db, new Date(systemClock.nowMs() + 700));
     for (let nth = 0; nth < 3; nth++) {
@@ -210,7 +210,7 @@ describe('the workflow', () => {
 });
 
 describe('the key authenticator', () => {
-  it('goes by what it has read for less than 750 ms, though nobody tells it of the revocation', async () => {
+  it('uses a cached key for less than 750 ms without a notification of the revocation', async () => {
     const clock = testClock();
     const { authenticate } = createKeyAuthenticator({ db: database.db, clock, organisationRpm: 60 });
     const { key, text } = await issue(database.db, null);
@@ -225,7 +225,7 @@ describe('the key authenticator', () => {
     await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_REVOKED' });
   });
 
-  it('forgets at once when told, by key or by organisation', async () => {
+  it('invalidates a key at once when notified, by key or by organisation', async () => {
     const clock = testClock();
     const { authenticate, invalidate } = createKeyAuthenticator({
       db: database.db,
@@ -242,7 +242,7 @@ describe('the key authenticator', () => {
     await expect(use()).rejects.toMatchObject({ reason: 'API_KEY_REVOKED' });
   });
 
-  it('refuses a right public id with a wrong secret exactly as an unknown key', async () => {
+  it('rejects a right public id with a wrong secret exactly like an unknown key', async () => {
     const { authenticate } = createKeyAuthenticator({
       db: database.db,
       clock: testClock(),
@@ -255,7 +255,7 @@ describe('the key authenticator', () => {
     });
   });
 
-  it('says "try again", not "unknown key", while the database is away', async () => {
+  it('responds with 503, not with an unknown key, while the database is unreachable', async () => {
     const db = createDb({
       url: 'postgres://nobody@127.0.0.1:1/nothing',
       poolSize: 1,
@@ -273,7 +273,7 @@ describe('the key authenticator', () => {
 });
 
 describe('the time of last use', () => {
-  it('is written behind the requests, at most once a minute for a key', async () => {
+  it('is written outside the request path, at most once a minute per key', async () => {
     const clock = testClock();
     const usage = new KeyUsage({ db: databaseWithClock(database.db, clock), clock, log: testLog() });
     const { key } = await issue(database.db, null);
@@ -325,7 +325,7 @@ describe('the time of last use', () => {
     );
   });
 
-  it('waits for nobody: a row that is locked is left for later', async () => {
+  it('is postponed for a locked row instead of waiting', async () => {
     const usage = new KeyUsage({ db: database.db, clock: testClock(), log: testLog() });
     const { key } = await issue(database.db, null);
     const holder = await database.connect();
@@ -341,7 +341,7 @@ describe('the time of last use', () => {
   });
 });
 
-/** The first key's public part with the second one's secret, under a right checksum: what a forger would send. */
+/** The public part of the first key with the secret of the second and a valid checksum, as an attacker could send it. */
 function withSecretOf(first: string, second: string): string {
   const body = first.slice(0, first.lastIndexOf('_') + 1) + second.slice(second.lastIndexOf('_') + 1, -6);
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';

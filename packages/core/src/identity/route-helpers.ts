@@ -9,7 +9,7 @@ import { z } from 'zod';
 import type { CallContext } from './authorize-caller.service.ts';
 import type { AuditContext } from './model/identity.ts';
 
-/** The dependencies that all routes of this feature share. */
+/** Dependencies that all routes of this feature share. */
 export interface RouteDeps {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
@@ -23,7 +23,7 @@ export function auditContextOf(context: RequestContext): AuditContext {
   return { actor: actorOf(principal), mode: principal.mode, requestId: context.requestId, ip: ipOf(context) };
 }
 
-/** An operator acts as a person of the installation, not as a key of one of its organisations. */
+/** The actor is a user of the installation, not a key of an organisation. */
 export function operatorAuditContext(context: RequestContext): AuditContext {
   const { userId } = requirePrincipal(context);
   return {
@@ -39,7 +39,7 @@ export function callContextOf(context: RequestContext): CallContext {
   return { orgId, keyId, cause: auditContextOf(context) };
 }
 
-/** A person acts by themselves, before or beside any organisation. */
+/** A session user without an organisation. */
 export function personAuditContext(context: RequestContext): AuditContext {
   const { userId } = requireSessionUser(context);
   return {
@@ -50,7 +50,7 @@ export function personAuditContext(context: RequestContext): AuditContext {
   };
 }
 
-/** The organisation in the path must be the caller's own; any other is as absent as one that never was. */
+/** The organisation in the path must be the caller's own; any other gets the response for an unknown one. */
 export function requireOwnOrgId(context: RequestContext, organisationId: string, reason: Reason): OrgId {
   const { orgId } = requirePrincipal(context);
   if (organisationId !== orgId) throw new Fault(reason);
@@ -62,20 +62,21 @@ function ipOf(context: RequestContext): string | null {
 }
 
 function cursorShapeOf(kind: IdKind) {
-  return z.object({ id: z.string().refine((text) => parseId(kind, text) !== null, 'is of another list') });
+  return z.object({
+    id: z.string().refine((text) => parseId(kind, text) !== null, 'belongs to another list'),
+  });
 }
 
-// Made once for each list: making a schema costs a hundred times what using it does.
+// Created once per list: creating a schema costs a hundred times as much as using it.
 const cursorShapes = new Map(idKinds.map((kind) => [kind, cursorShapeOf(kind)] as const));
 
-/** Where a page starts: after the id that its cursor holds. A cursor of another list is refused. */
+/** The page starts after the id in the cursor. A cursor of another list is rejected. */
 export function positionFromCursor<K extends IdKind>(kind: K, cursor: string | undefined): IdOf<K> | null {
   if (cursor === undefined) return null;
   const { id } = decodeCursor(cursor, cursorShapes.get(kind) ?? cursorShapeOf(kind));
   return parseId(kind, id);
 }
 
-/** A page of things that are listed by their id. */
 export function pageById<Row extends { readonly id: string }, Item>(
   rows: readonly Row[],
   limit: number,

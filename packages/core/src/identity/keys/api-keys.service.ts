@@ -24,23 +24,22 @@ import type { ApiKey, AuditContext, RevocationReason } from '../model/identity.t
 import type { PublishKeyChange } from './key-changes.ts';
 import { keyExpiryLoop } from '../model/loops.ts';
 
-/** The use-cases of API keys. Each runs in the one transaction it is handed, audit line and events included. */
+/** Use cases of API keys. Each runs in the given transaction, including audit entries and events. */
 
 export const UNREVOKED_KEYS_MAX = 500;
 
-/** The durable handler that notes a key's end when its time has come. See api-key.workflow.ts. */
+/** The durable handler that records the expiry of a key. See api-key.workflow.ts. */
 export const keyLifecycle = { service: 'ApiKeyLifecycle', handler: 'expire' } as const;
 
 export interface IssuedKey {
   readonly key: ApiKey;
-  /** The key itself. It exists here and in the answer, and nowhere else. */
+  /** The whole key. It exists only here and in the response. */
   readonly text: string;
 }
 
-/** What became of an attempt to note a key's end. */
 export type KeyExpiryResult =
   | { readonly state: 'closed' }
-  /** It is closed already, or there is no such key, or it does not expire. */
+  /** The key is already revoked, does not exist or does not expire. */
   | { readonly state: 'nothing to do' }
   | { readonly state: 'early'; readonly dueInMs: number };
 
@@ -53,18 +52,15 @@ export interface ApiKeyService {
     overlapMs: number,
   ): Promise<IssuedKey & { readonly previous: { readonly id: KeyId; readonly expiresAt: Date } }>;
   revoke(tx: Tx, call: CallContext, keyId: KeyId): Promise<ApiKey>;
-  /** Notes the end of a key whose time has come. Run it as often as you like: it is noted once. */
+  /** Records the expiry of a due key. Idempotent. */
   close(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<KeyExpiryResult>;
-  /** Announces keys that were revoked by the caller's own hand, such as with their user's membership. */
+  /** Records keys that the caller has already revoked, for example with their user's membership. */
   recordRevoked(tx: Tx, cause: AuditContext, keys: readonly ApiKey[]): Promise<void>;
 }
 
 export interface ApiKeyServiceDeps {
   readonly announce: PublishKeyChange;
-  /**
-   * Whatever must exist as soon as the key does, in the same transaction: the account behind its budget. It is told of
-   * new keys and of replacements, whose `rotatedFrom` names what they replace.
-   */
+  /** Creates rows that must exist with the key, such as its budget account. Also called for replacements (`rotatedFrom`). */
   readonly onKeyCreated?: (tx: Tx, key: ApiKey) => Promise<void>;
 }
 
@@ -134,8 +130,8 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
       const key = requireVisibleKey(caller, await lockKey(tx, call.orgId, keyId));
       if (key.userId !== caller.key.userId && !mayManageAllKeys(caller.role)) {
         throw new Fault('SCOPE_ESCALATION', {
-          message: 'Only its own user, an admin or an owner may revoke this key.',
-          suggestion: 'Ask the person who made the key, or an admin or owner of the organisation.',
+          message: 'You can revoke only your own keys. Admins and owners can revoke any key.',
+          suggestion: 'Ask the owner of the key, or an admin or owner of the organisation.',
         });
       }
       if (key.revokedAt !== null) return key;
@@ -148,7 +144,7 @@ export function createApiKeyService(deps: ApiKeyServiceDeps): ApiKeyService {
   };
 }
 
-/** Closes whatever is due, whoever lost the timer. Answers how many keys it closed. */
+/** Records the expiry of keys whose timer was lost, and returns their number. */
 export async function sweepDueKeys(
   db: Db,
   options: { readonly keys: Pick<ApiKeyService, 'close'>; limit: number; log: Pick<Logger, 'warn'> },
@@ -168,7 +164,7 @@ export async function sweepDueKeys(
   return closed;
 }
 
-/** Makes the key, its audit line, its event and, if it will expire, the command that notes it. Checks no rights. */
+/** Creates the key with its audit entry, event and, if it expires, the expiry command. Checks no rights. */
 export async function issueKey(
   tx: Tx,
   cause: AuditContext,
@@ -178,7 +174,7 @@ export async function issueKey(
     readonly name: string;
     readonly rights: KeyRights;
     readonly rotatedFrom?: KeyId;
-    /** Refuses if the organisation has as many keys as it may have. */
+    /** Rejects if the organisation has the maximum number of keys. */
     readonly needsRoom?: boolean;
   },
 ): Promise<IssuedKey> {
@@ -214,26 +210,26 @@ function requireGrantableRights(caller: AuthorizedCaller, request: KeyRights, no
   throw new Fault(kind === 'invalid' ? 'VALIDATION_FAILED' : 'SCOPE_ESCALATION', { issues });
 }
 
-/** A replacement has exactly the rights of what it replaces, as far as its user still holds them. */
+/** A replacement has exactly the rights of the old key, as far as its user still has them. */
 function requireSameRights(caller: AuthorizedCaller, old: ApiKey, nowMs: number): KeyRights {
   const scopes = [...effectiveScopes(old, caller.role, caller.platformRoles)];
   const rights = requireGrantableRights(caller, { ...old, scopes }, nowMs);
   const same = JSON.stringify([rights.limits, rights.allowedIps, rights.expiresAt]);
   if (same !== JSON.stringify([old.limits, old.allowedIps, old.expiresAt])) {
     throw new Fault('SCOPE_ESCALATION', {
-      message: 'The key you use is limited in ways that the key to be replaced is not.',
-      suggestion: 'Rotate the key with itself, or with a key that has at least its rights.',
+      message: 'The key you use has stricter limits than the key that you want to rotate.',
+      suggestion: 'Use the key itself to rotate it, or a key with at least the same rights.',
     });
   }
   return rights;
 }
 
-/** The new secret acts in its user's name, so nobody else may have it. */
+/** The new secret works in its user's name, so no other user may receive it. */
 function requireOwnKey(caller: AuthorizedCaller, key: ApiKey): void {
   if (key.userId === caller.key.userId) return;
   throw new Fault('SCOPE_ESCALATION', {
-    message: 'Only its own user may rotate a key: the new one would act in that person\u2019s name.',
-    suggestion: 'Revoke this key and create one of your own, or ask its user to rotate it.',
+    message: 'You can rotate only your own keys, because the new key works in its user\u2019s name.',
+    suggestion: 'Revoke this key and create your own, or ask its user to rotate it.',
   });
 }
 
@@ -241,11 +237,13 @@ function requireReplaceable(key: ApiKey, replaced: boolean, now: Date): void {
   const over = key.revokedAt !== null || (key.expiresAt !== null && key.expiresAt <= now);
   if (!over && !replaced) return;
   throw new Fault('API_KEY_NOT_REPLACEABLE', {
-    message: replaced ? 'This API key was replaced before.' : 'This API key has been revoked or has expired.',
+    message: replaced
+      ? 'This API key was already replaced.'
+      : 'This API key has been revoked or has expired.',
   });
 }
 
-/** Absent, another organisation's, and a live key asked for by a test key: all the same. */
+/** Absent keys, keys of other organisations, and live keys for a test key get the same response. */
 function requireVisibleKey(caller: AuthorizedCaller, key: ApiKey | null): ApiKey {
   if (key === null || !isVisible(caller.key.mode, key)) throw new Fault('API_KEY_NOT_FOUND');
   return key;
@@ -292,7 +290,7 @@ async function appendKeyEvent<Type extends 'key.created' | 'key.revoked'>(
   await appendOutbox(tx, { kind: 'event', orgId, mode, actor, type, resource, data, occurredAt });
 }
 
-/** Beyond this an expiry is left to the sweep alone: a call that sleeps for years is state that nobody backs up. */
+/** Later expiries are left to the sweep: a call that sleeps for years would be state outside the database backups. */
 const COMMAND_AHEAD_MAX_MS = 8 * 24 * 3_600_000;
 
 async function scheduleKeyExpiry(tx: Tx, cause: AuditContext, key: ApiKey, expiresAt: Date): Promise<void> {
@@ -314,7 +312,7 @@ function eventBase(key: ApiKey) {
   return { keyId: key.id, publicId: key.publicId, name: key.name, mode: key.mode };
 }
 
-/** What the audit log keeps of a new key: what it may do, and the part of it that is public. */
+/** The audited fields of a new key: its rights and its public id. */
 function auditedKey(key: ApiKey): Readonly<Record<string, unknown>> {
   return {
     prefix: keyPrefix(key.mode, key.publicId),

@@ -11,20 +11,17 @@ import { KeyCache } from './key-cache.ts';
 import type { KeyChange } from './key-changes.ts';
 import { isInNetworks, parseNetwork, type Network } from '../model/networks.ts';
 
-/**
- * How long a process may go by what it has read of a key. Together with the time of one request this keeps the
- * promise that a revoked key is refused everywhere within one second, whatever else is down.
- */
+/** How long a process may use a cached key. With the time of one request, a revoked key is rejected everywhere within a second. */
 export const KEY_MAX_AGE_MS = 750;
 
 export interface KeyAuthenticatorOptions {
   readonly db: Db;
   readonly clock: Timer;
-  /** Requests a minute of an organisation before its first deposits. */
+  /** Requests per minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
-  /** Requests a minute afterwards; as before unless said. */
+  /** Requests per minute after its first deposits; default: the same. */
   readonly fundedRpm?: number;
-  /** Told of every admitted use, in the request path: it must only note it. */
+  /** Called for every admitted request, so it must not do I/O. */
   readonly onUse?: (keyId: KeyId) => void;
   readonly maxAgeMs?: number;
   readonly maxEntries?: number;
@@ -32,7 +29,6 @@ export interface KeyAuthenticatorOptions {
 
 export interface KeyAuthenticator {
   readonly authenticate: Authenticate;
-  /** Forgets what a change has made stale. */
   readonly invalidate: (change: KeyChange) => void;
 }
 
@@ -42,8 +38,8 @@ interface CachedKey {
   readonly principal: Principal;
 }
 
-const lookups = counter('millrace_key_lookups_total', 'Look-ups of API keys in the database, by result.');
-const refusals = counter('millrace_key_refusals_total', 'API keys refused, by reason.');
+const lookups = counter('millrace_key_lookups_total', 'Database look-ups of API keys by result.');
+const refusals = counter('millrace_key_refusals_total', 'Rejected API keys by reason.');
 
 export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAuthenticator {
   const cache = new KeyCache<CachedKey>({
@@ -64,10 +60,10 @@ export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAut
     try {
       return await cache.get(publicId);
     } catch (error) {
-      // Not knowing a key is no reason to refuse it for good: the caller may try again.
+      // A failed look-up must not reject the key: the caller can retry.
       throw new Fault('SERVICE_UNAVAILABLE', {
         cause: error,
-        internal: 'the look-up of an API key failed',
+        internal: 'looking up an API key failed',
         retryAfterSeconds: 1,
       });
     }
@@ -78,7 +74,7 @@ export function createKeyAuthenticator(options: KeyAuthenticatorOptions): KeyAut
       const parsed = parseKey(key);
       if (parsed === null) throw refuse('MALFORMED_API_KEY');
       const known = await lookUp(parsed.publicId);
-      // Until the secret fits, the answer says nothing: not even that a key with this public id exists.
+      // Until the secret matches, the response must not reveal that a key with this public id exists.
       const genuine =
         known !== null &&
         secretMatches(parsed.secret, known.credentials.secretSha256) &&
@@ -110,7 +106,7 @@ function refuse(reason: RejectionReason): Fault {
   return new Fault(reason);
 }
 
-/** Why a key whose secret is right may still not be used, or null. */
+/** Why a key with the right secret is rejected, or null. */
 function rejectionReasonOf(known: CachedKey, clientIp: string, nowMs: number): RejectionReason | null {
   const { key, role, orgStatus } = known.credentials;
   const expired =
@@ -127,8 +123,8 @@ function toCachedKey(credentials: KeyCredentials, organisationRpm: number): Cach
   const { key, role, platformRoles, orgStatus, orgFunded } = credentials;
   const networks = key.allowedIps.map((text) => {
     const parsed = parseNetwork(text);
-    // Dropping a rule would open the key to everyone; better not to admit it at all.
-    if (!parsed.ok) throw new Error(`Key ${key.id} has an unreadable network: ${parsed.why}`);
+    // Skipping an unreadable network would open the key to everyone, so the key is rejected.
+    if (!parsed.ok) throw new Error(`API key ${key.id} has an invalid network: ${parsed.why}`);
     return parsed.network;
   });
   const principal: Principal = {

@@ -4,7 +4,7 @@ import { KeyCache } from './key-cache.ts';
 
 interface Loads {
   readonly names: string[];
-  /** Answers the oldest unanswered look-up. */
+  /** Resolves the oldest pending look-up. */
   resolve(value: string | null): void;
   fail(): void;
 }
@@ -30,7 +30,6 @@ function cacheOf(options: { maxEntries?: number; maxAbsent?: number } = {}) {
     resolve: (value) => waiting.shift()?.resolve(value),
     fail: () => waiting.shift()?.reject(new Error('down')),
   };
-  /** Looks up and answers at once. */
   const fill = async (name: string, value: string | null) => {
     const got = cache.get(name);
     loads.resolve(value);
@@ -39,8 +38,8 @@ function cacheOf(options: { maxEntries?: number; maxAbsent?: number } = {}) {
   return { cache, clock, loads, fill };
 }
 
-describe('the cache of keys', () => {
-  it('answers from memory for less than its age bound, then asks again', async () => {
+describe('KeyCache', () => {
+  it('returns cached values up to its age limit, then looks up again', async () => {
     const { cache, clock, loads, fill } = cacheOf();
     await fill('a', 'one');
     await clock.advance(749);
@@ -50,7 +49,7 @@ describe('the cache of keys', () => {
     expect(loads.names).toEqual(['a', 'a']);
   });
 
-  it('counts the age from the question, not from the answer', async () => {
+  it('counts the age from the start of the look-up', async () => {
     const { cache, clock, loads, fill } = cacheOf();
     const slow = cache.get('a');
     await clock.advance(700);
@@ -60,7 +59,7 @@ describe('the cache of keys', () => {
     expect(await fill('a', 'new')).toBe('new');
   });
 
-  it('makes one look-up of many at once, also when it fails', async () => {
+  it('shares one look-up among concurrent calls, also if it fails', async () => {
     const { cache, loads } = cacheOf();
     const many = [cache.get('a'), cache.get('a'), cache.get('a')];
     loads.resolve('one');
@@ -71,7 +70,7 @@ describe('the cache of keys', () => {
     expect(loads.names).toEqual(['a', 'b']);
   });
 
-  it('lets nobody join a look-up that began longer ago than the age bound', async () => {
+  it('does not join a look-up that began longer ago than the age limit', async () => {
     const { cache, clock, loads } = cacheOf();
     const first = cache.get('a');
     await clock.advance(750);
@@ -82,7 +81,7 @@ describe('the cache of keys', () => {
     expect(await cache.get('a')).toBe('fresh');
   });
 
-  it('does not keep an answer that was forgotten while it was on its way', async () => {
+  it('does not cache a value that was invalidated during its look-up', async () => {
     const { cache, loads, fill } = cacheOf();
     const early = cache.get('a');
     cache.invalidate('a');
@@ -97,7 +96,7 @@ describe('the cache of keys', () => {
     expect(loads.names).toEqual(['a', 'a', 'b', 'b']);
   });
 
-  it('remembers absence no longer than presence', async () => {
+  it('caches absence no longer than presence', async () => {
     const { cache, clock, fill } = cacheOf();
     await fill('a', null);
     expect(await cache.get('a')).toBeNull();
@@ -105,7 +104,7 @@ describe('the cache of keys', () => {
     expect(await fill('a', 'made since')).toBe('made since');
   });
 
-  it('stays within its size, and made-up names push out no real one', async () => {
+  it('stays within its size, and absent names evict no real one', async () => {
     const { cache, loads, fill } = cacheOf({ maxEntries: 2, maxAbsent: 3 });
     await fill('real', 'yes');
     for (let i = 0; i < 50; i++) await fill(`made up ${String(i)}`, null);

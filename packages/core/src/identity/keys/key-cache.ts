@@ -2,7 +2,7 @@ import type { Timer } from '@millrace/platform/clock';
 
 interface Entry<Value> {
   readonly value: Value;
-  /** When the look-up began: the value may be as old as that, however late it arrived. */
+  /** When the look-up began: the value can be as old as that. */
   readonly loadStartedMs: number;
 }
 
@@ -13,17 +13,17 @@ interface Pending<Value> {
 
 export interface KeyCacheOptions<Value> {
   readonly clock: Timer;
-  /** Nothing older than this is ever used. */
+  /** Older values are never used. */
   readonly maxAgeMs: number;
   readonly maxEntries: number;
-  /** Names that exist nowhere are remembered apart, so that made-up ones cannot push real ones out. */
+  /** Absent names are cached separately, so that invented names cannot evict real ones. */
   readonly maxAbsent: number;
   readonly load: (name: string) => Promise<Value | null>;
 }
 
 /**
- * A small, short memory in front of a look-up. Its age bound is a promise to others: what has changed is seen no later
- * than `maxAgeMs` after the change, without anyone having to tell. Concurrent look-ups of one name are one look-up.
+ * Caches look-ups for a short time. The age limit is a guarantee: changes are seen at most `maxAgeMs` later without any
+ * notification. Concurrent look-ups of one name share one call.
  */
 export class KeyCache<Value> {
   readonly #options: KeyCacheOptions<Value>;
@@ -40,7 +40,7 @@ export class KeyCache<Value> {
     const known = this.#present.get(name) ?? this.#absent.get(name);
     if (known !== undefined && this.#isFresh(known, nowMs)) return known.value;
     const pending = this.#pending.get(name);
-    // A look-up that has been under way for long may answer with an old state: whoever comes late asks anew.
+    // An old look-up may return an old state, so later callers start a new one.
     if (pending !== undefined && this.#isFresh(pending, nowMs)) return pending.promise;
     return this.#load(name, nowMs);
   }
@@ -53,7 +53,7 @@ export class KeyCache<Value> {
 
   invalidateWhere(matches: (value: Value) => boolean): void {
     for (const [name, entry] of this.#present) if (matches(entry.value)) this.#present.delete(name);
-    // What is still being looked up cannot be told apart yet, so none of it is kept.
+    // Pending look-ups cannot be matched yet, so none of their results is cached.
     this.#pending.clear();
   }
 
@@ -66,7 +66,7 @@ export class KeyCache<Value> {
     this.#pending.set(name, pending);
     try {
       const value = await pending.promise;
-      // If the name was forgotten meanwhile, this answer may be from before the change: use it once, keep it not.
+      // If the name was invalidated meanwhile, this value may predate the change: return it once without caching it.
       if (this.#pending.get(name) === pending) this.#keep(name, value, loadStartedMs);
       return value;
     } finally {
@@ -86,7 +86,7 @@ export class KeyCache<Value> {
   }
 }
 
-/** A Map remembers the order of insertion, so its first entry is the one looked up longest ago. */
+/** A Map keeps insertion order, so its first entry is the oldest. */
 function put<Value>(map: Map<string, Value>, name: string, value: Value, maxEntries: number): void {
   map.set(name, value);
   if (map.size <= maxEntries) return;

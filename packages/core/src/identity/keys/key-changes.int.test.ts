@@ -23,10 +23,7 @@ import {
   type PublishKeyChange,
 } from './key-changes.ts';
 
-/**
- * The messages alone. What is remembered here is good for an hour, so whatever is seen sooner was told: were a
- * message lost, these tests would wait in vain.
- */
+/** Tests the notifications alone: values are cached for an hour, so only a notification can invalidate them in time. */
 const hourMs = 3_600_000;
 const cause = systemAuditContext('test', 'live');
 const envelope: Envelope = { cell: 1, mode: 'live', actor: cause.actor, schemaVersion: 1, traceparent: null };
@@ -86,19 +83,19 @@ const outcomeOf = (key: string) =>
   );
 const becomes = (key: string, expected: string) =>
   eventually(
-    { what: `the other process answers ${expected}` },
+    { what: `the other process responds with ${expected}` },
     async () => (await outcomeOf(key)) === expected,
   );
 
 describe('another process', () => {
-  it('is told of a revocation right after its commit', async () => {
+  it('is notified of a revocation right after its commit', async () => {
     const { key, text } = await issueAndUse();
     const keys = createApiKeyService({ announce });
     await inTransaction((tx) => keys.revoke(tx, { orgId: key.orgId, keyId: key.id, cause }, key.id));
     await becomes(text, 'API_KEY_REVOKED');
   });
 
-  it('is told of a suspension and of its end', async () => {
+  it('is notified of a suspension and of its end', async () => {
     const { key, text } = await issueAndUse();
     const turn = (status: 'active' | 'suspended') =>
       inTransaction((tx) =>
@@ -119,7 +116,7 @@ describe('another process', () => {
     await becomes(text, 'admitted');
   });
 
-  it('learns of a revocation from the event stream when the one that revoked could not tell', async () => {
+  it('learns of a revocation from the event stream if the notification was lost', async () => {
     const { key, text } = await issueAndUse();
     const silent = createApiKeyService({ announce: () => undefined });
     await inTransaction((tx) => silent.revoke(tx, { orgId: key.orgId, keyId: key.id, cause }, key.id));
@@ -128,7 +125,7 @@ describe('another process', () => {
     await becomes(text, 'API_KEY_REVOKED');
   });
 
-  it('bears whatever a stranger sends', async () => {
+  it('ignores malformed messages', async () => {
     const { key, text } = await issueAndUse();
     for (const rubbish of [null, 7, {}, { kind: 'keys', publicIds: [null] }, { data: { publicId: 1 } }]) {
       nats.here.notify(keyChangeSubject(prefix), rubbish, envelope);

@@ -2,23 +2,20 @@ import type { Envelope } from '@millrace/platform/envelope';
 import { parseId, type OrgId } from '@millrace/platform/ids';
 import type { NatsClient, NatsSubscription } from '@millrace/platform/nats';
 
-/**
- * Something a cached key depends on has changed. These messages only make it prompt: every cache forgets by itself
- * well within a second, so that a lost message, a dead NATS or a dead worker delays nothing beyond that.
- */
+/** A change that cached keys depend on. Notifications only reduce the delay: caches expire within a second without them. */
 export type KeyChange =
   | { readonly kind: 'keys'; readonly publicIds: readonly string[] }
   | { readonly kind: 'organisation'; readonly orgId: OrgId };
 
-/** Called after the commit; the caller's answer waits for it, so it takes little time and fails for nobody. */
+/** Called after the commit. The caller's response waits for it, so it must be quick and must not fail. */
 export type PublishKeyChange = (change: KeyChange) => void | Promise<void>;
 
-/** The subject is the same in every process of an installation; a prefix keeps tests apart. */
+/** The same subject in every process of an installation; a prefix separates tests. */
 export function keyChangeSubject(prefix = ''): string {
   return prefix === '' ? 'identity.key-changes' : `${prefix}.identity.key-changes`;
 }
 
-/** Tells every process at once. Nothing is stored: whoever is not listening finds out by forgetting. */
+/** Notifies all processes. Not stored: a process that misses it relies on the age limit of its cache. */
 export function createKeyChangePublisher(
   nats: Pick<NatsClient, 'notify'>,
   options: { readonly subject: string; readonly envelope: Envelope },
@@ -38,8 +35,8 @@ export function subscribeToKeyChanges(
 }
 
 /**
- * Listens to the `key.revoked` events on their way through the stream as well. They come later than the direct call,
- * but they come from the outbox, so also when the process that revoked the key died right after its commit.
+ * Also follows `key.revoked` events. They arrive later than the direct notification, but come from the outbox, so also when the
+ * process that revoked the key died right after its commit.
  */
 export function subscribeToRevocations(
   nats: Pick<NatsClient, 'subscribe'>,
@@ -59,7 +56,7 @@ function publicIdOf(event: unknown): string | null {
   return typeof data.publicId === 'string' ? data.publicId : null;
 }
 
-/** Null for anything that is not such a message: a stranger on the bus can at most make us look a key up again. */
+/** Null for any other message: an unknown sender can at most cause an extra look-up. */
 export function parseKeyChange(payload: unknown): KeyChange | null {
   if (typeof payload !== 'object' || payload === null || !('kind' in payload)) return null;
   if (payload.kind === 'keys' && 'publicIds' in payload && Array.isArray(payload.publicIds)) {

@@ -18,13 +18,12 @@ export function rotationChain(orgId: OrgId, keyId: KeyId): RawBuilder<unknown> {
     select id from older union select id from newer`;
 }
 
-/** Whether one of these keys is not revoked. `keyIds` is an array of ids. */
+/** `keyIds` is an array of ids. */
 export function hasActiveKey(orgId: OrgId, keyIds: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from api_keys
      where api_keys.org_id = ${toUuid(orgId)} and api_keys.revoked_at is null and api_keys.id = any (${keyIds}))`;
 }
 
-/** A row of `keyRecords`. */
 export interface KeyRecordRow {
   id: string;
   public_id: string;
@@ -41,7 +40,7 @@ export interface KeyRecordRow {
   platform_roles: PlatformRole[];
 }
 
-/** The keys with these public ids, without seats, each with the roles of its user. Columns: those of `KeyRecordRow`. */
+/** The keys with these public ids, without member keys, with the roles of their users. Columns: those of `KeyRecordRow`. */
 export function keyRecords(publicIds: readonly string[]): RawBuilder<KeyRecordRow> {
   return sql<KeyRecordRow>`(
     select key.id, key.public_id, key.org_id, key.mode, key.secret_sha256, key.scopes, key.limits,
@@ -53,7 +52,7 @@ export function keyRecords(publicIds: readonly string[]): RawBuilder<KeyRecordRo
      where key.public_id = any (${[...publicIds]}::text[]) and key.kind = 'key')`;
 }
 
-/** The public ids of keys in their order, without seats and without keys that were revoked more than 40 days ago. */
+/** Public ids in order, without member keys and without keys that were revoked more than 40 days ago. */
 export async function listRecentPublicIds(
   reader: Reader,
   page: { readonly after: string | null; readonly limit: number },

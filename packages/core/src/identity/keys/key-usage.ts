@@ -8,17 +8,14 @@ export interface KeyUsageOptions {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'warn'>;
-  /** A key's time of use is written at most this often by one process. */
+  /** One process writes the time of use of a key at most this often. */
   readonly intervalMs?: number;
   readonly maxKeys?: number;
 }
 
 const FLUSH_EVERY_MS = 5_000;
 
-/**
- * Notes when keys were last used, behind the requests: `note` costs a map look-up, and one statement now and then
- * writes what has gathered. A crash loses the last few seconds of a figure that is kept to a minute anyway.
- */
+/** Records when keys were last used, outside the request path: `note` only updates a map. A crash loses a few seconds. */
 export class KeyUsage {
   readonly #options: KeyUsageOptions;
   readonly #intervalMs: number;
@@ -32,7 +29,7 @@ export class KeyUsage {
     this.#maxKeys = options.maxKeys ?? 50_000;
   }
 
-  /** Used now, unless a time is given. A time in the future, by a wrong clock, counts as now. */
+  /** The default is now. A future time, from a wrong clock, counts as now. */
   note(keyId: KeyId, usedAtMs = Number.POSITIVE_INFINITY): void {
     const atMs = Math.min(usedAtMs, this.#options.db.clock.nowMs());
     const writtenMs = this.#written.get(keyId);
@@ -42,7 +39,7 @@ export class KeyUsage {
     this.#waiting.set(keyId, new Date(atMs));
   }
 
-  /** Writes what has gathered. Failing is no harm: the next use is noted again. */
+  /** A failure is harmless: the next use is recorded again. */
   async flush(): Promise<void> {
     if (this.#waiting.size === 0) return;
     const uses = new Map(this.#waiting);
@@ -54,17 +51,17 @@ export class KeyUsage {
       if (this.#written.size + uses.size > this.#maxKeys) this.#written.clear();
       for (const [keyId, at] of uses) this.#written.set(keyId, at.getTime());
     } catch (error) {
-      this.#options.log.warn({ err: error, keys: uses.size }, 'noting the use of keys failed');
+      this.#options.log.warn({ err: error, keys: uses.size }, 'could not record the last use of API keys');
     }
   }
 
-  /** Flushes now and then until the signal aborts, and once more at the end. */
+  /** Flushes periodically until the signal aborts, and once more at the end. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await this.flush();
       await this.#options.clock.sleep(FLUSH_EVERY_MS, signal).catch(() => undefined);
     }
-    // Uses may have been noted while the last flush ran.
+    // Uses may have been recorded during the last flush.
     await this.flush();
   }
 }

@@ -22,8 +22,8 @@ async function made(
 const get = (path: string, key: string) => fixture.call({ method: 'GET', path, key });
 const withoutRequestId = (text: string) => text.replace(/"requestId":"[^"]*"/, '');
 
-describe('who am I', () => {
-  it('tells the person, the organisation, the role and what the key may do', async () => {
+describe('getMe', () => {
+  it('returns the user, the organisation, the role and the rights of the key', async () => {
     const { json } = await get('/v2/me', own.owner.key);
     expect(json).toMatchObject({
       user: { id: own.owner.userId },
@@ -48,7 +48,7 @@ describe('API keys', () => {
     expect(read.text).not.toContain(key.slice(-38));
   });
 
-  it('leave no trace of their secret: not in a row, not in the audit log, not in an event, not in a log line', async () => {
+  it('leave no trace of their secret in rows, audit log, events or log lines', async () => {
     const response = await createKey(own.owner.key, {}, { 'idempotency-key': 'secret-trace' });
     const secret = String(response.json.key).slice(-38, -6);
     const { rows: tables } = await fixture.database.query<{ name: string }>(
@@ -63,7 +63,7 @@ describe('API keys', () => {
     expect(fixture.logs()).not.toContain(secret);
   });
 
-  it('never get more than their creator has', async () => {
+  it('never get more rights than their creator has', async () => {
     const narrow = await made(own.owner.key, { scopes: ['api-keys:write', 'api-keys:read'] });
     const escalation = await createKey(narrow.key, { scopes: ['rentals:write'] });
     expect(escalation.status).toBe(403);
@@ -87,7 +87,7 @@ describe('API keys', () => {
     expect((await get('/v2/me', key.key)).json.scopes).toEqual([]);
   });
 
-  it('of test mode see and make test keys only', async () => {
+  it('of test mode see and create test keys only', async () => {
     const test = await own.ownerKey('test');
     expect((await createKey(test.key, {})).json.reason).toBe('SCOPE_ESCALATION');
     const child = await made(test.key, { mode: 'test' });
@@ -98,7 +98,7 @@ describe('API keys', () => {
     expect(new Set(json.items.map((item: { mode: string }) => item.mode))).toEqual(new Set(['test']));
   });
 
-  it('answer for absent and foreign ids byte for byte alike', async () => {
+  it('get byte-identical responses for absent and foreign ids', async () => {
     const foreign = await get(`/v2/api-keys/${theirs.owner.keyId}`, own.owner.key);
     const absent = await get(`/v2/api-keys/${theirs.owner.keyId.slice(0, -1)}0`, own.owner.key);
     const neverUuid = await get('/v2/api-keys/key_00000000000000000000000000', own.owner.key);
@@ -114,7 +114,7 @@ describe('API keys', () => {
     expect((await get('/v2/me', theirs.owner.key)).status).toBe(200);
   });
 
-  it('are refused from the moment of their revocation, which answers the same twice', async () => {
+  it('are rejected from their revocation on, which is idempotent', async () => {
     const { id, key } = await made(own.owner.key, {});
     expect((await get('/v2/me', key)).status).toBe(200);
     const revoke = () => fixture.call({ method: 'DELETE', path: `/v2/api-keys/${id}`, key: own.owner.key });
@@ -134,7 +134,7 @@ describe('API keys', () => {
     expect(rows[0].payload).toMatchObject({ keyId: id, cause: 'revoked' });
   });
 
-  it('may be revoked by their own user, an admin or an owner, and by nobody else', async () => {
+  it('can be revoked only by their own user, an admin or an owner', async () => {
     const [member, other, admin] = [
       await own.addPerson('member'),
       await own.addPerson('member'),
@@ -146,7 +146,7 @@ describe('API keys', () => {
     expect((await revokeAs(admin.key)).status).toBe(200);
   });
 
-  it('are refused from outside their networks, and only then', async () => {
+  it('are rejected from outside their networks, and only then', async () => {
     const { key } = await made(own.owner.key, { allowedIps: ['203.0.113.0/24'] });
     const from = (address: string) =>
       fixture.call({ method: 'GET', path: '/v2/me', key, headers: { 'x-forwarded-for': address } });
@@ -155,7 +155,7 @@ describe('API keys', () => {
     expect((await from('203.0.114.7')).json.reason).toBe('IP_NOT_ALLOWED');
   });
 
-  it('are refused as rubbish without a look-up, and as unknown without telling whether the public id exists', async () => {
+  it('are rejected without a look-up if malformed, and as unknown without revealing whether the public id exists', async () => {
     const { key } = await made(own.owner.key, {});
     expect((await get('/v2/me', `${key.slice(0, -1)}!`)).json.reason).toBe('MALFORMED_API_KEY');
     const unknown = await get('/v2/me', mintKey('live').text);
@@ -166,17 +166,17 @@ describe('API keys', () => {
     ['an expiry in the past', { expiresAt: '2020-01-01T00:00:00Z' }, 'in_the_past'],
     ['bits beyond the prefix', { allowedIps: ['10.0.0.1/8'] }, 'invalid_network'],
     [
-      'a limited key that makes keys',
+      'a limited key that can create keys',
       { scopes: ['api-keys:write'], limits: { rpm: 5 } },
       'limited_key_creates_keys',
     ],
-  ])('are refused with %s', async (_what, request, code) => {
+  ])('are rejected with %s', async (_what, request, code) => {
     const response = await createKey(own.owner.key, request);
     expect(response.status).toBe(400);
     expect(response.json.issues.map((issue: { code: string }) => issue.code)).toContain(code);
   });
 
-  it('are listed newest first, page by page, each once', async () => {
+  it('are listed newest first, in pages, each once', async () => {
     for (let count = 0; count < 6; count += 1) await made(own.owner.key, {});
     const seen: string[] = [];
     let path: string | null = '/v2/api-keys?limit=3';
@@ -192,7 +192,7 @@ describe('API keys', () => {
   });
 });
 
-describe('rotation', () => {
+describe('key rotation', () => {
   const rotate = (id: string, key: string, body: object = {}, headers: Record<string, string> = {}) =>
     fixture.call({ method: 'POST', path: `/v2/api-keys/${id}/rotate`, key, body, headers });
 
@@ -213,7 +213,7 @@ describe('rotation', () => {
     expect((await get('/v2/me', response.json.key)).status).toBe(200);
   });
 
-  it('with overlap lets both work, and plans the end of the old one', async () => {
+  it('with overlap lets both keys work, and schedules the end of the old one', async () => {
     const old = await made(own.owner.key, {});
     const { json } = await rotate(old.id, own.owner.key, { overlapSeconds: 3600 });
     expect((await get('/v2/me', old.key)).status).toBe(200);
@@ -227,7 +227,7 @@ describe('rotation', () => {
     expect(rows).toEqual([{ planned: true }]);
   });
 
-  it('happens once: a key has one successor, also with ten callers at once', async () => {
+  it('happens once: a key has one successor, even with ten concurrent callers', async () => {
     const old = await made(own.owner.key, {});
     const responses = await Promise.all(
       Array.from({ length: 10 }, () => rotate(old.id, own.owner.key, { overlapSeconds: 60 })),
@@ -240,7 +240,7 @@ describe('rotation', () => {
     ).toEqual(new Set(['API_KEY_NOT_REPLACEABLE']));
   });
 
-  it('is for the key of its own user: nobody gets a secret that acts in another name', async () => {
+  it("is limited to the key's own user: no other user gets a secret that works in that name", async () => {
     const member = await own.addPerson('member');
     expect((await rotate(member.keyId, own.owner.key)).json.reason).toBe('SCOPE_ESCALATION');
     const narrow = await made(own.owner.key, { scopes: ['api-keys:write'] });
@@ -248,7 +248,7 @@ describe('rotation', () => {
     expect((await rotate(wide.id, narrow.key)).json.reason).toBe('SCOPE_ESCALATION');
   });
 
-  it('replays without the secret', async () => {
+  it('is replayed without the secret', async () => {
     const old = await made(own.owner.key, {});
     const again = () => rotate(old.id, own.owner.key, {}, { 'idempotency-key': `rotate-${old.id}` });
     const [first, second] = [await again(), await again()];

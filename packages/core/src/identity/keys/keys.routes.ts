@@ -14,7 +14,6 @@ export interface KeyRoutes extends RouteDeps {
   readonly keys: ApiKeyService;
 }
 
-/** API keys. */
 export function serveApiKeys({ server, operations, db, keys }: KeyRoutes): void {
   server.serve(operations.createApiKey, ({ body, context, transact }) =>
     transact({ name: 'create api key', isolation: readCommitted }, async (tx) => {
@@ -58,7 +57,7 @@ export function serveApiKeys({ server, operations, db, keys }: KeyRoutes): void 
   );
 }
 
-/** What became of earlier requests. */
+/** Results of earlier requests. */
 export function serveOperations({ server, operations, db }: RouteDeps): void {
   server.serve(operations.getOperation, async ({ params, context }) => {
     const { orgId, mode } = requirePrincipal(context);
@@ -78,7 +77,7 @@ function requireOperation(found: StoredOperation | null, mode: 'live' | 'test'):
   return wire;
 }
 
-/** An id that is well formed but was never given out is as absent as any other. */
+/** A malformed id gets the same response as an unknown one. */
 function requireKeyId(text: string) {
   const id = parseId('key', text);
   if (id === null) throw new Fault('API_KEY_NOT_FOUND');

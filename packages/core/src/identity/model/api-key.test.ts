@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { hashSecret, keyPrefix, mintKey, parseKey, secretMatches } from './api-key.ts';
 
 const modes = fc.constantFrom('live' as const, 'test' as const);
-/** A repeatable stand-in for randomness: a small linear congruential generator. */
+/** Repeatable pseudo-random bytes: a small linear congruential generator. */
 function seededBytes(seed: number): (count: number) => Uint8Array {
   let state = seed >>> 0;
   return (count) =>
@@ -16,7 +16,7 @@ function seededBytes(seed: number): (count: number) => Uint8Array {
 const minted = fc.tuple(modes, fc.integer()).map(([mode, seed]) => mintKey(mode, seededBytes(seed)));
 
 describe('the text of an API key', () => {
-  it('has the published shape, with a CRC-32 in base62 that anyone can check', () => {
+  it('has the published format, with a CRC-32 in base62 that anyone can check', () => {
     const key = mintKey('live', seededBytes(7));
     expect(key.text).toMatch(/^mr_live_[0-9A-HJKMNP-TV-Z]{12}_[0-9A-Za-z]{38}$/);
     const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -24,7 +24,7 @@ describe('the text of an API key', () => {
     expect(sum).toBe(crc32(key.text.slice(0, -6)));
   });
 
-  it('parses back to what was minted', () => {
+  it('parses back to the minted key', () => {
     fc.assert(
       fc.property(minted, (key) => {
         expect(parseKey(key.text)).toEqual({ mode: key.mode, publicId: key.publicId, secret: key.secret });
@@ -33,7 +33,7 @@ describe('the text of an API key', () => {
     );
   });
 
-  it('is refused after a change of any one character', () => {
+  it('is rejected after a change of any one character', () => {
     fc.assert(
       fc.property(minted, fc.nat(), fc.constantFrom(...'abcXYZ012_'), (key, at, character) => {
         const index = at % key.text.length;
@@ -44,7 +44,7 @@ describe('the text of an API key', () => {
     );
   });
 
-  it('is refused when it is anything else at all, without throwing', () => {
+  it('is rejected for any other text, without throwing', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => parseKey(text) === null));
     const { text } = mintKey('test');
     for (const wrong of ['', ` ${text}`, `${text}\n`, text.slice(0, -1), `${text}0`, text.toLowerCase()]) {
@@ -52,12 +52,12 @@ describe('the text of an API key', () => {
     }
   });
 
-  it('turns a live key into no test key: the mode is under the checksum', () => {
+  it('includes the mode in its checksum, so a live key cannot become a test key', () => {
     const { text } = mintKey('live');
     expect(parseKey(text.replace('mr_live_', 'mr_test_'))).toBeNull();
   });
 
-  it('draws every character of the alphabet about equally often', () => {
+  it('uses every character of the alphabet about equally often', () => {
     const counts = new Map<string, number>();
     const random = seededBytes(1);
     for (let i = 0; i < 2_000; i++) {
@@ -70,14 +70,14 @@ describe('the text of an API key', () => {
     for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(expected * 0.2);
   });
 
-  it('survives a source of bytes that mostly yields values it must throw away', () => {
+  it('is minted even if the random source mostly yields bytes to discard', () => {
     let call = 0;
     const key = mintKey('test', (count) => new Uint8Array(count).fill(call++ < 3 ? 255 : 5));
     expect(parseKey(key.text)).not.toBeNull();
   });
 });
 
-describe('the stored hash of a secret', () => {
+describe('secretMatches', () => {
   it('matches its own secret and no other', () => {
     fc.assert(
       fc.property(minted, minted, (one, other) => {
@@ -87,7 +87,7 @@ describe('the stored hash of a secret', () => {
     );
   });
 
-  it('never equals a hash of another length', () => {
+  it('never matches a hash of another length', () => {
     expect(secretMatches('x', hashSecret('x').subarray(0, 31))).toBe(false);
     expect(secretMatches('x', new Uint8Array())).toBe(false);
   });

@@ -4,10 +4,9 @@ import { crc32 } from 'node:zlib';
 /**
  * The text of an API key: `mr_{live|test}_{publicId}_{secret}{checksum}`.
  *
- * The public id finds the row and may be shown and logged. The secret is 32 base62 characters (190 bits), so one
- * plain SHA-256 is enough to store it by: there is nothing to guess. The checksum is the CRC-32 of everything before
- * it; it lets a secret scanner recognise a leaked key without asking anyone, and lets a server refuse rubbish
- * without a look-up. It is no protection against forgery and is never treated as one.
+ * The public id finds the row and may be shown and logged. The secret has 32 base62 characters (190 bits), so a plain SHA-256
+ * is enough to store it. The checksum is the CRC-32 of everything before it: secret scanners can recognise a leaked key, and
+ * servers can reject malformed keys without a look-up. It does not protect against forgery.
  */
 export type KeyMode = 'live' | 'test';
 
@@ -18,7 +17,7 @@ export interface ParsedKey {
 }
 
 export interface MintedKey extends ParsedKey {
-  /** The whole key, to be shown once. */
+  /** The whole key, to show once. */
   readonly text: string;
   readonly secretSha256: Buffer;
 }
@@ -27,13 +26,13 @@ export const PUBLIC_ID_LENGTH = 12;
 export const SECRET_LENGTH = 32;
 export const CHECKSUM_LENGTH = 6;
 
-/** Crockford's, as in all ids: no letter can be taken for a digit. */
+/** Crockford's base32, as in all ids: no letter looks like a digit. */
 const BASE32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const KEY_PATTERN = /^(mr_(live|test)_([0-9A-HJKMNP-TV-Z]{12})_([0-9A-Za-z]{32}))([0-9A-Za-z]{6})$/;
 const KEY_LENGTH = 'mr_live_'.length + PUBLIC_ID_LENGTH + 1 + SECRET_LENGTH + CHECKSUM_LENGTH;
 
-/** Uniform random bytes; a test hands in its own to be repeatable. */
+/** Uniform random bytes; tests pass their own for repeatable results. */
 export type RandomBytes = (count: number) => Uint8Array;
 
 export function mintKey(mode: KeyMode, random: RandomBytes = randomBytes): MintedKey {
@@ -43,7 +42,7 @@ export function mintKey(mode: KeyMode, random: RandomBytes = randomBytes): Minte
   return { mode, publicId, secret, text: body + checksum(body), secretSha256: hashSecret(secret) };
 }
 
-/** Null for anything that was not minted as a key: wrong shape, or a checksum that does not fit. */
+/** Null for a text with another format or a wrong checksum. */
 export function parseKey(text: string): ParsedKey | null {
   if (text.length !== KEY_LENGTH) return null;
   const match = KEY_PATTERN.exec(text);
@@ -58,18 +57,18 @@ export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret, 'utf8').digest();
 }
 
-/** Compares in constant time, so that an answer's timing tells nothing about the stored hash. */
+/** Constant time, so that the duration reveals nothing about the stored hash. */
 export function secretMatches(secret: string, storedSha256: Uint8Array): boolean {
   const presented = hashSecret(secret);
   return presented.length === storedSha256.length && timingSafeEqual(presented, storedSha256);
 }
 
-/** What people are shown to tell their keys apart. */
+/** The prefix by which users distinguish their keys. */
 export function keyPrefix(mode: KeyMode, publicId: string): string {
   return `mr_${mode}_${publicId}`;
 }
 
-/** CRC-32 in base62, most significant digit first; each digit is found by subtraction of its weight. */
+/** CRC-32 in base62, most significant digit first. */
 function checksum(body: string): string {
   let rest = crc32(body);
   let digits = '';
@@ -83,8 +82,8 @@ function checksum(body: string): string {
 }
 
 function randomText(alphabet: string, length: number, random: RandomBytes): string {
-  // Bytes at or above the largest multiple of the alphabet's size are thrown away: taking a remainder of all 256
-  // values would make some characters likelier than others.
+  // Discard bytes above the largest multiple of the alphabet's size: a remainder of all 256 values would make some
+  // characters more likely.
   const limit = 256 - (256 % alphabet.length);
   let text = '';
   while (text.length < length) {

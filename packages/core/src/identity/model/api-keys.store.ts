@@ -8,7 +8,7 @@ import { platformRolesIn, type KeyRights } from './key-rights.ts';
 import type { ApiKey, Caller, PageRequest, RevocationReason } from './identity.ts';
 import { keyExpiryLoop } from './loops.ts';
 
-/** All SQL about API keys. No function here ever sees a secret: only its hash. */
+/** All SQL about API keys. Only hashes of secrets reach this file. */
 
 export const unlimitedKeyLimits: ApiKeyLimits = {
   maxUsdPerHour: null,
@@ -31,7 +31,7 @@ function toKey(row: Omit<Selectable<Tables['api_keys']>, 'secret_sha256'>): ApiK
     userId: fromUuid('usr', row.user_id),
     mode: row.mode,
     name: row.name,
-    // A seat stands for its member in everything, whatever scopes there will be.
+    // A member key has all scopes; the member's role limits them.
     scopes: row.kind === 'seat' ? scopeNames : row.scopes.filter(isScope),
     limits: toLimits(row.limits),
     allowedIps: row.allowed_ips,
@@ -44,7 +44,7 @@ function toKey(row: Omit<Selectable<Tables['api_keys']>, 'secret_sha256'>): ApiK
   };
 }
 
-/** The column was written from a validated value; limits added to the contract since then are absent, hence none. */
+/** Limits that were added to the contract after the row was written are absent and mean no limit. */
 function toLimits(json: Selectable<Tables['api_keys']>['limits']): ApiKeyLimits {
   return { ...unlimitedKeyLimits, ...(json as Partial<ApiKeyLimits>) };
 }
@@ -69,7 +69,7 @@ const keyColumns = [
   'api_keys.created_at',
 ] as const;
 
-/** The roles of a key's user as one column, so that they come with the key's own row. */
+/** The platform roles of a key's user as one column, so that they are read with the key. */
 const platformRolesOfUser = sql<PlatformRole[]>`array(
   select platform_roles.role from platform_roles
   where platform_roles.user_id = api_keys.user_id
@@ -85,21 +85,21 @@ function rolesOf(row: {
   return platformRolesIn(row.platform_roles, { role, supplies: row.supplier_since !== null });
 }
 
-/** What authentication needs to know of a key, in one row. */
+/** Everything that authentication needs about a key, in one row. */
 export interface KeyCredentials {
   readonly key: ApiKey;
   readonly secretSha256: Buffer;
-  /** Null when the key's user no longer belongs to the organisation. */
+  /** Null if the user is no longer a member of the organisation. */
   readonly role: Role | null;
   readonly platformRoles: readonly PlatformRole[];
   readonly orgStatus: 'active' | 'suspended';
-  /** Its first deposits have lifted the organisation's rate limit. */
+  /** Whether its first deposits have raised the organisation's rate limit. */
   readonly orgFunded: boolean;
 }
 
 /**
- * Looks a key up before it is known whose it is: the one read on tenant data without an organisation id. The public
- * id alone gives nothing away; the caller must compare the secret's hash before using anything of the answer.
+ * Looks up a key before its organisation is known: the only read of tenant data without an organisation id. The caller must
+ * compare the secret's hash before it uses the result.
  */
 export async function findCredentials(reader: Reader, publicId: string): Promise<KeyCredentials | null> {
   const row = await reader.kysely
@@ -131,10 +131,7 @@ export async function findCredentials(reader: Reader, publicId: string): Promise
   };
 }
 
-/**
- * The calling key and its user as they are now, locked against change until the transaction ends: what they may do is
- * decided on this, not on what was cached when the request came in.
- */
+/** The calling key and its user, locked until the transaction ends: rights are decided on this and not on cached values. */
 export async function lockCaller(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Caller | null> {
   const row = await tx.kysely
     .selectFrom('api_keys')
@@ -151,7 +148,7 @@ export async function lockCaller(tx: Tx, orgId: OrgId, keyId: KeyId): Promise<Ca
   return row === undefined ? null : { key: toKey(row), role: row.role, platformRoles: rolesOf(row) };
 }
 
-/** A key, or the seat that a member acts through. */
+/** An API key or member key. */
 export async function findKey(reader: Reader, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {
   const row = await reader.kysely
     .selectFrom('api_keys')
@@ -162,7 +159,7 @@ export async function findKey(reader: Reader, orgId: OrgId, id: KeyId): Promise<
   return row === undefined ? null : toKey(row);
 }
 
-/** A key to be changed; a seat is none. */
+/** An API key to change; member keys cannot be changed. */
 export async function lockKey(tx: Tx, orgId: OrgId, id: KeyId): Promise<ApiKey | null> {
   const row = await tx.kysely
     .selectFrom('api_keys')
@@ -175,7 +172,7 @@ export async function lockKey(tx: Tx, orgId: OrgId, id: KeyId): Promise<ApiKey |
   return row === undefined ? null : toKey(row);
 }
 
-/** Keys, newest first. `mode` null means both. */
+/** Newest first. `mode` null means both. */
 export async function listKeys(
   reader: Reader,
   orgId: OrgId,
@@ -249,7 +246,6 @@ export async function insertKey(
   return { key: toKey(row), unrevokedBefore: Number(row.unrevoked_before) };
 }
 
-/** True when a key replaces this one already. */
 export async function hasSuccessor(tx: Tx, orgId: OrgId, id: KeyId): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('api_keys')
@@ -270,7 +266,7 @@ export async function setExpiry(tx: Tx, orgId: OrgId, id: KeyId, expiresAt: Date
     .execute();
 }
 
-/** Marks a key revoked. Null when it was revoked before: the first reason stands. */
+/** Null if the key was already revoked: the first reason stays. */
 export async function markRevoked(
   tx: Tx,
   orgId: OrgId,
@@ -288,7 +284,7 @@ export async function markRevoked(
   return row === undefined ? null : toKey(row);
 }
 
-/** Revokes whatever a person still holds in an organisation, their seats included. Answers the keys among it. */
+/** Revokes all keys of a user in an organisation, including member keys. Returns the API keys. */
 export async function markRevokedOfUser(
   tx: Tx,
   orgId: OrgId,
@@ -306,7 +302,7 @@ export async function markRevokedOfUser(
   return rows.map(toKey).filter(({ kind }) => kind === 'key');
 }
 
-/** Keys whose expiry has come and was not yet noted, of all organisations. For the sweep. */
+/** Expired keys of all organisations whose expiry is not recorded yet. */
 export async function listDueKeys(
   reader: Reader,
   due: { readonly at: Date; readonly limit: number },
@@ -322,10 +318,7 @@ export async function listDueKeys(
   return rows.map((row) => ({ orgId: fromUuid('org', row.org_id), keyId: fromUuid('key', row.id) }));
 }
 
-/**
- * Notes when keys were last used. Rows someone else is changing are left out rather than waited for: the figure is
- * kept to about a minute, and the next flush brings it.
- */
+/** Skips locked rows instead of waiting: the time is only accurate to a minute, and the next flush writes it. */
 export async function updateKeysLastUsed(tx: Tx, uses: ReadonlyMap<KeyId, Date>): Promise<void> {
   const ids = [...uses.keys()].map((id) => toUuid(id));
   const times = [...uses.values()];

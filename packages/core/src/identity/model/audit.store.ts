@@ -4,7 +4,7 @@ import type { Selectable, SelectQueryBuilder } from 'kysely';
 import type { KeyMode } from './api-key.ts';
 import type { AuditEntry, AuditContext, PageRequest } from './identity.ts';
 
-/** What happened to what, as one line of the audit log. Nothing in it may be secret. */
+/** One entry of the audit log. It must not contain secrets. */
 export interface AuditedChange {
   readonly action: `${string}.${string}`;
   readonly resource: { readonly kind: string; readonly id: string };
@@ -13,7 +13,7 @@ export interface AuditedChange {
   readonly reason?: string;
 }
 
-/** Writes the line in the transaction of the change itself: neither exists without the other. */
+/** Writes the entry in the transaction of the change, so that neither exists without the other. */
 export async function appendAuditEntry(
   tx: Tx,
   orgId: OrgId | null,
@@ -47,7 +47,7 @@ export interface AuditLogFilter {
   readonly resourceId: string | null;
 }
 
-/** One organisation's log, newest first. `mode` null means both. */
+/** Newest first. `mode` null means both. */
 export async function listOrganisationAuditLog(
   reader: Reader,
   orgId: OrgId,
@@ -70,7 +70,7 @@ export async function listInstallationAuditLog(
   return readPage(query, filter, page);
 }
 
-/** Why things were done, by the id of what they were done to: the first reason given for each. For operators. */
+/** The first recorded reason for each resource, by resource id. For operators. */
 export async function findAuditReasons(
   reader: Reader,
   resourceKind: string,

@@ -3,7 +3,7 @@ import type { Actor } from '@millrace/platform/http';
 import type { AuditId, KeyId, MemberId, OrgId, RequestId, SshKeyId, UserId } from '@millrace/platform/ids';
 import type { KeyMode } from './api-key.ts';
 
-/** The words of this feature as values. Stores turn rows into these, routes turn these into answers. */
+/** Values of this feature: stores convert rows to them, routes convert them to responses. */
 
 export interface User {
   readonly id: UserId;
@@ -20,13 +20,12 @@ export interface Organisation {
   readonly status: 'active' | 'suspended';
   readonly suspendedAt: Date | null;
   readonly suspendedReason: string | null;
-  /** Since when its owners and admins act as suppliers; null: it supplies nothing. */
+  /** Since when its owners and admins have the supplier role; null if the organisation is not a supplier. */
   readonly supplierSince: Date | null;
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-/** An organisation and the mode in which it is asked about. */
 export interface TenantRef {
   readonly orgId: OrgId;
   readonly mode: KeyMode;
@@ -44,7 +43,7 @@ export type RevocationReason = 'revoked' | 'rotated' | 'expired' | 'member_remov
 
 export interface ApiKey {
   readonly id: KeyId;
-  /** `seat`: no key, but what a member does when signed in. */
+  /** `seat`: the member key of a signed-in member. */
   readonly kind: 'key' | 'seat';
   readonly publicId: string;
   readonly orgId: OrgId;
@@ -62,7 +61,7 @@ export interface ApiKey {
   readonly createdAt: Date;
 }
 
-/** The key that calls, with the person behind it, as they stand inside the transaction. */
+/** The calling key and its user as read inside the transaction. */
 export interface Caller {
   readonly key: ApiKey;
   readonly role: Role;
@@ -92,22 +91,22 @@ export interface AuditEntry {
   readonly occurredAt: Date;
 }
 
-/** Who caused a change, and through what. Every use-case takes one: there is no change without an author. */
+/** The actor and origin of a change. Every use case requires one, so that every change has an actor. */
 export interface AuditContext {
   readonly actor: Actor;
   readonly mode: KeyMode;
   readonly requestId: RequestId | null;
   readonly ip: string | null;
-  /** Why, in the words of whoever asked; what is changed may say it better. */
+  /** The requester's reason; a change may have a more specific one. */
   readonly reason?: string | undefined;
 }
 
-/** A part of the platform acting by itself, such as a sweep. */
+/** For changes by the platform itself, such as a sweep. */
 export function systemAuditContext(name: string, mode: KeyMode): AuditContext {
   return { actor: { kind: 'system', id: name }, mode, requestId: null, ip: null };
 }
 
-/** Where a page of a list begins and how long it is; stores read one row more to know whether there is another. */
+/** Start and size of a page; stores read one more row to know whether another page exists. */
 export interface PageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;

@@ -37,12 +37,12 @@ function refused(creator: Partial<KeyRights>, requested: Partial<KeyRights>) {
 }
 const limits = (some: Partial<ApiKeyLimits>): ApiKeyLimits => ({ ...unlimitedKeyLimits, ...some });
 
-describe('a new key never gets more than its creator has', () => {
+describe('resolveKeyRights', () => {
   it.each<[string, Partial<KeyRights>, Partial<KeyRights>, string]>([
     ['a scope', { scopes: ['api-keys:write'] }, {}, 'escalation: scope_escalation'],
     ['the operator scopes', {}, { scopes: ['admin:write'] }, 'escalation: scope_escalation'],
-    ['live from test', { mode: 'test' }, {}, 'escalation: mode_escalation'],
-    ['a longer life', { expiresAt: later(60) }, { expiresAt: later(61) }, 'escalation: expiry_escalation'],
+    ['live mode from test mode', { mode: 'test' }, {}, 'escalation: mode_escalation'],
+    ['a later expiry', { expiresAt: later(60) }, { expiresAt: later(61) }, 'escalation: expiry_escalation'],
     [
       'another network',
       { allowedIps: ['10.0.0.0/8'] },
@@ -85,11 +85,11 @@ describe('a new key never gets more than its creator has', () => {
       { limits: limits({ budget: { usd: 5, period: 'hour' } }) },
       'escalation: limit_escalation',
     ],
-  ])('%s is refused', (_what, creator, requested, result) => {
+  ])('rejects %s beyond the creator', (_what, creator, requested, result) => {
     expect(refused(creator, requested)).toBe(result);
   });
 
-  it('and inherits what is left open', () => {
+  it('inherits missing values from the creator', () => {
     const creator = {
       expiresAt: later(60),
       allowedIps: ['10.0.0.0/8'],
@@ -98,7 +98,7 @@ describe('a new key never gets more than its creator has', () => {
     expect(granted(creator, {})).toMatchObject(creator);
   });
 
-  it('for any creator and any wish', () => {
+  it('never grants more than the creator has, for any creator and request', () => {
     const number = fc.option(fc.integer({ min: 60, max: 64 }));
     const someScopes = fc.subarray([...scopeNames], { minLength: 1 });
     const rights = fc.record({
@@ -140,7 +140,7 @@ describe('a new key never gets more than its creator has', () => {
   });
 });
 
-describe('a wish that makes no sense', () => {
+describe('resolveKeyRights of an inconsistent request', () => {
   it.each<[string, Partial<KeyRights>, string]>([
     ['an expiry in the past', { expiresAt: later(0) }, 'invalid: in_the_past'],
     ['host bits in a network', { allowedIps: ['10.0.0.1/8'] }, 'invalid: invalid_network'],
@@ -150,15 +150,15 @@ describe('a wish that makes no sense', () => {
       'invalid: live_only_scope',
     ],
     [
-      'a limited key that could create unlimited siblings',
+      'a limited key that could create more keys',
       { scopes: ['api-keys:write'], limits: limits({ rpm: 5 }) },
       'invalid: limited_key_creates_keys',
     ],
-  ])('%s is refused before the question of rights', (_what, requested, result) => {
+  ])('rejects %s before it checks rights', (_what, requested, result) => {
     expect(refused({}, requested)).toBe(result);
   });
 
-  it('names no scope twice and keeps one spelling of a network', () => {
+  it('removes duplicate scopes and normalises networks', () => {
     const rights = granted(
       {},
       { scopes: ['rentals:read', 'rentals:read'], allowedIps: ['10.0.0.1', '::ffff:10.0.0.1'] },
@@ -167,8 +167,8 @@ describe('a wish that makes no sense', () => {
   });
 });
 
-describe('what a key may do now', () => {
-  it('is never more than its user may do at this moment', () => {
+describe('effectiveScopes', () => {
+  it('are never more than the user may do now', () => {
     fc.assert(
       fc.property(fc.subarray([...scopeNames]), fc.constantFrom(...roleNames), (scopes, role) => {
         const effective = effectiveScopes({ scopes, mode: 'live' }, role, []);
@@ -179,7 +179,7 @@ describe('what a key may do now', () => {
     );
   });
 
-  it('leaves a test key without power over organisations, people, money and the installation', () => {
+  it('leave a test key without rights over organisations, users, money and the installation', () => {
     const effective = effectiveScopes({ scopes: scopeNames, mode: 'test' }, 'owner', [
       'operator',
       'supplier',
@@ -196,14 +196,14 @@ describe('what a key may do now', () => {
     expect(effective.has('rentals:write')).toBe(true);
   });
 
-  it('ignores scopes that a later version no longer knows', () => {
+  it('ignore scopes that this version does not know', () => {
     expect([
       ...effectiveScopes({ scopes: ['gone:read', 'rentals:read'], mode: 'live' }, 'owner', []),
     ]).toEqual(['rentals:read']);
   });
 });
 
-describe('changing a role', () => {
+describe('mayChangeRole', () => {
   const as = (role: 'owner' | 'admin' | 'member', scopes: readonly Scope[] = roles[role]) => ({
     role,
     scopes: new Set(scopes),
@@ -223,7 +223,7 @@ describe('changing a role', () => {
   });
 });
 
-describe('the role of a supplier', () => {
+describe('the supplier role', () => {
   it.each([
     ['owner', true, ['supplier']],
     ['admin', true, ['supplier']],
@@ -232,11 +232,11 @@ describe('the role of a supplier', () => {
     ['viewer', true, []],
     [null, true, []],
     ['owner', false, []],
-  ] as const)('of a %s, where the organisation supplies: %s', (role, supplies, held) => {
+  ] as const)('for the role %s if the organisation is a supplier: %s', (role, supplies, held) => {
     expect(platformRolesIn([], { role, supplies })).toEqual(held);
   });
 
-  it('comes beside the roles of the person, and once', () => {
+  it('is added to the roles of the user, once', () => {
     const supplies = { role: 'owner', supplies: true } as const;
     expect(platformRolesIn(['operator'], supplies)).toEqual(['operator', 'supplier']);
     expect(platformRolesIn(['supplier'], supplies)).toEqual(['supplier']);
@@ -256,8 +256,12 @@ describe('the role of a supplier', () => {
       false,
     ],
     ['a test key', [{ scopes: roles.owner, mode: 'test' }, 'owner', ['supplier']], false],
-    ['a key where nobody supplies', [{ scopes: roles.owner, mode: 'live' }, 'owner', []], false],
-  ])('is put on other keys by %s: %s', (_what, args, isHandedOn) => {
+    [
+      'a key of an organisation that is not a supplier',
+      [{ scopes: roles.owner, mode: 'live' }, 'owner', []],
+      false,
+    ],
+  ])('can be granted to other keys by %s: %s', (_what, args, isHandedOn) => {
     const scopes = delegableScopes(...args);
     expect(scopes.includes('supplier:write')).toBe(isHandedOn);
     expect(new Set(scopes).size).toBe(scopes.length);

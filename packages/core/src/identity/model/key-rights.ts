@@ -4,25 +4,22 @@ import type { FaultIssue } from '@millrace/platform/fault';
 import type { KeyMode } from './api-key.ts';
 import { coversNetwork, formatNetwork, parseNetwork, type Network } from './networks.ts';
 
-/** What a key may be used for, whatever form it is in: asked for, stored, or at work. */
+/** The rights of a requested, stored or calling key. */
 export interface KeyRights {
   readonly mode: KeyMode;
   readonly scopes: readonly Scope[];
   readonly limits: ApiKeyLimits;
-  /** Networks in CIDR form; empty means anywhere. */
+  /** Networks in CIDR notation; empty means any address. */
   readonly allowedIps: readonly string[];
   readonly expiresAt: Date | null;
 }
 
 export type RightsDecision =
   | { readonly ok: true; readonly rights: KeyRights }
-  /** `invalid`: the wish makes no sense. `escalation`: it makes sense, but not for this creator. */
+  /** `invalid`: the request is inconsistent. `escalation`: it is valid, but exceeds the creator's rights. */
   | { readonly ok: false; readonly kind: 'invalid' | 'escalation'; readonly issues: readonly FaultIssue[] };
 
-/**
- * Scopes no test key may hold. Test keys live in scripts and examples and leak more easily; organisations, people and
- * money are the same in both modes, so changing them is left to live keys.
- */
+/** Scopes that test keys cannot have. Test keys leak more easily, and organisations, users and money are the same in both modes. */
 const liveOnlyScopes: ReadonlySet<Scope> = new Set<Scope>([
   'organisation:write',
   'members:write',
@@ -34,14 +31,12 @@ const liveOnlyScopes: ReadonlySet<Scope> = new Set<Scope>([
   'supplier:write',
 ]);
 
-/**
- * Limits on an amount. A key with one of these must not create keys: every key it made would have the amount again.
- */
+/** Limits on an amount. A key with one of these cannot create keys, because each new key would have the amount again. */
 const amountLimits = ['maxUsdPerHour', 'maxLiveRentals', 'budget', 'rpm', 'tpm'] as const;
 
 /**
- * The platform roles that a person acts in for an organisation: their own, and that of a supplier where the organisation
- * is one and they speak for it. So whoever joins, leaves or is given another role in it gains and loses that at once.
+ * The platform roles of a user in an organisation: the user's own, plus supplier for owners and admins of a supplier. Joining,
+ * leaving and role changes therefore take effect at once.
  */
 export function platformRolesIn(
   own: readonly PlatformRole[],
@@ -52,15 +47,12 @@ export function platformRolesIn(
   return supplies && speaksForIt && !own.includes('supplier') ? [...own, 'supplier'] : own;
 }
 
-/** What a person may put on a key of that mode. */
+/** The scopes that a user can put on a key of that mode. */
 export function grantableScopes(role: Role, platformRoles: readonly PlatformRole[], mode: KeyMode): Scope[] {
   return scopesOf(role, platformRoles).filter((scope) => mode === 'live' || !liveOnlyScopes.has(scope));
 }
 
-/**
- * What a key may do now: what it was given, cut with what its user may do at this moment. So a demotion weakens every
- * key the person ever made, without touching one of them.
- */
+/** The key's scopes limited to what its user may do now. So a demotion weakens every key of the user without changing it. */
 export function effectiveScopes(
   key: { readonly scopes: readonly string[]; readonly mode: KeyMode },
   role: Role,
@@ -71,9 +63,8 @@ export function effectiveScopes(
 }
 
 /**
- * What a key may put on keys that it makes: what it may do itself, and the scopes of a supplier if it was given all that
- * its user's role has. Keys are made by keys, and none that is older than the approval of a supplier has its scopes: a
- * key that stands for its person in everything may name them, one that was made for less may not.
+ * The scopes that a key can put on keys it creates: its own, plus the supplier scopes if it has all scopes of its user's role.
+ * Keys that are older than the supplier approval cannot have those scopes, so a full key can grant them; a narrower key cannot.
  */
 export function delegableScopes(
   key: { readonly scopes: readonly string[]; readonly mode: KeyMode },
@@ -87,7 +78,7 @@ export function delegableScopes(
   return [...own, ...gained];
 }
 
-/** Settles what a new key gets: never more than its creator has, in any respect. What is left open is inherited. */
+/** Resolves the rights of a new key: never more than its creator has, in any respect. Missing values are inherited. */
 export function resolveKeyRights(creator: KeyRights, request: KeyRights, nowMs: number): RightsDecision {
   const invalid: FaultIssue[] = [];
   const escalation: FaultIssue[] = [];
@@ -101,7 +92,7 @@ export function resolveKeyRights(creator: KeyRights, request: KeyRights, nowMs: 
       issue(
         ['scopes'],
         'limited_key_creates_keys',
-        `a key limited by ${amount} cannot hold api-keys:write: each key it made would have the limit again`,
+        `a key limited by ${amount} cannot have api-keys:write, because each key that it creates would have the limit again`,
       ),
     );
   }
@@ -111,8 +102,8 @@ export function resolveKeyRights(creator: KeyRights, request: KeyRights, nowMs: 
 }
 
 /**
- * Whether someone may change a membership from one role to another (null: no membership). The present role must be
- * within what the person's own role grants, the new one within what the calling key may do.
+ * Whether the actor may change a membership from one role to another (null: no membership). The current role must be within
+ * what the actor's role grants, the new one within the scopes of the calling key.
  */
 export function mayChangeRole(
   actor: { readonly role: Role; readonly scopes: ReadonlySet<Scope> },
@@ -126,7 +117,7 @@ export function mayChangeRole(
   );
 }
 
-/** Owners and admins look after every key of the organisation, others after their own. */
+/** Owners and admins manage all keys of the organisation, other members their own. */
 export function mayManageAllKeys(role: Role): boolean {
   return role === 'owner' || role === 'admin';
 }
@@ -145,11 +136,9 @@ function decideScopes(
   }
   request.scopes.forEach((scope, index) => {
     if (request.mode === 'test' && liveOnlyScopes.has(scope)) {
-      invalid.push(issue(['scopes', index], 'live_only_scope', `a test key cannot hold ${scope}`));
+      invalid.push(issue(['scopes', index], 'live_only_scope', `a test key cannot have ${scope}`));
     } else if (!held.has(scope)) {
-      escalation.push(
-        issue(['scopes', index], 'scope_escalation', `${scope} is not among the scopes of the key you use`),
-      );
+      escalation.push(issue(['scopes', index], 'scope_escalation', `the key you use does not have ${scope}`));
     }
   });
   const wanted = new Set(request.scopes);
@@ -170,7 +159,7 @@ function decideNetworks(
       invalid.push(issue(['allowedIps', index], 'invalid_network', parsed.why));
     } else if (outer.length > 0 && !outer.some((network) => coversNetwork(network, parsed.network))) {
       escalation.push(
-        issue(['allowedIps', index], 'network_escalation', 'lies outside the networks of the key you use'),
+        issue(['allowedIps', index], 'network_escalation', 'is outside the networks of the key you use'),
       );
     } else {
       accepted.push(formatNetwork(parsed.network));
@@ -192,13 +181,13 @@ function decideExpiry(
   escalation: FaultIssue[],
 ): Date | null {
   if (wanted === null) return held;
-  if (wanted.getTime() <= nowMs) invalid.push(issue(['expiresAt'], 'in_the_past', 'must lie in the future'));
+  if (wanted.getTime() <= nowMs) invalid.push(issue(['expiresAt'], 'in_the_past', 'must be in the future'));
   if (held !== null && wanted > held) {
     escalation.push(
       issue(
         ['expiresAt'],
         'expiry_escalation',
-        `is later than that of the key you use, ${held.toISOString()}`,
+        `is later than the expiry of the key you use, ${held.toISOString()}`,
       ),
     );
   }
@@ -211,7 +200,9 @@ type ListLimit = 'models' | 'regions' | 'gpuTypes';
 function decideLimits(held: ApiKeyLimits, wanted: ApiKeyLimits, escalation: FaultIssue[]): ApiKeyLimits {
   const refuse = (name: keyof ApiKeyLimits) => {
     const most = JSON.stringify(held[name]);
-    escalation.push(issue(['limits', name], 'limit_escalation', `exceeds that of the key you use, ${most}`));
+    escalation.push(
+      issue(['limits', name], 'limit_escalation', `exceeds the limit of the key you use, ${most}`),
+    );
   };
   const number = (name: NumberLimit): number | null => {
     const [most, limit] = [held[name], wanted[name]];
@@ -242,7 +233,7 @@ function decideLimits(held: ApiKeyLimits, wanted: ApiKeyLimits, escalation: Faul
   };
 }
 
-/** True when every name that `inner` matches is matched by `outer`. A pattern is a name, or a start of one and `*`. */
+/** Whether `outer` matches every name that `inner` matches. A pattern is a name, or a prefix and `*`. */
 export function patternCovers(outer: string, inner: string): boolean {
   return outer.endsWith('*') ? inner.startsWith(outer.slice(0, -1)) : outer === inner;
 }

@@ -17,7 +17,7 @@ describe('networks of a key', () => {
     ['::1', '::1/128'],
     ['::ffff:10.1.2.3', '10.1.2.3/32'],
     ['::ffff:10.0.0.0/104', '10.0.0.0/8'],
-  ])('%s is kept as %s', (written, stored) => {
+  ])('store %s as %s', (written, stored) => {
     expect(formatNetwork(network(written))).toBe(stored);
   });
 
@@ -34,11 +34,11 @@ describe('networks of a key', () => {
     ['::/129', 'from 0 to 128'],
     ['::ffff:0.0.0.0/95', '96 or more'],
     ['10.0.0.5/8', 'write 10.0.0.0/8 or 10.0.0.5/32'],
-  ])('%s is refused with the reason', (written, reason) => {
+  ])('reject %j with the reason', (written, reason) => {
     expect(parseNetwork(written)).toEqual({ ok: false, why: expect.stringContaining(reason) });
   });
 
-  it('admit a caller however its address is spelled', () => {
+  it('match a caller in any spelling of its address', () => {
     const rules = [network('10.0.0.0/8'), network('2001:db8::/32')];
     for (const inside of ['10.255.0.1', '::ffff:10.255.0.1', '::ffff:aff:1', '2001:db8:1::9']) {
       expect(isInNetworks(inside, rules), inside).toBe(true);
@@ -48,12 +48,12 @@ describe('networks of a key', () => {
     }
   });
 
-  it('never let an IPv6 rule for everything admit IPv4, nor the other way round', () => {
+  it('never match IPv4 with an IPv6 rule for everything, or the reverse', () => {
     expect(isInNetworks('10.0.0.1', [network('::/0')])).toBe(false);
     expect(isInNetworks('2001:db8::1', [network('0.0.0.0/0')])).toBe(false);
   });
 
-  it('cover exactly the networks whose addresses they all hold', () => {
+  it('cover exactly the networks whose addresses they all contain', () => {
     const v4 = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255)).map((bytes) => bytes.join('.'));
     fc.assert(
       fc.property(v4, fc.integer({ min: 0, max: 32 }), fc.integer({ min: 0, max: 32 }), (address, a, b) => {
@@ -66,7 +66,7 @@ describe('networks of a key', () => {
   });
 });
 
-/** The network of that length around an address, found by asking the parser what it suggests. */
+/** The network of that length around an address, from the parser's suggestion. */
 function maskedTo(address: string, prefixLength: number): Network {
   const parsed = parseNetwork(`${address}/${String(prefixLength)}`);
   if (parsed.ok) return parsed.network;

@@ -2,8 +2,8 @@ import { isIPv4, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Address ranges an API key may be used from. One address has one spelling here: IPv4 written as IPv6
- * (`::ffff:10.0.0.1`) is IPv4, so neither a rule nor a caller gets past the other by writing it the other way.
+ * Address ranges from which an API key can be used. IPv4 written as IPv6 (`::ffff:10.0.0.1`) is normalised to IPv4, so that
+ * another spelling cannot bypass a rule.
  */
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -18,7 +18,7 @@ export type ParsedNetwork =
 
 const V4_IN_V6_BITS = 96;
 
-/** Reads `address` or `address/length`. Says what is wrong with anything else. */
+/** Reads `address` or `address/length`; otherwise returns what is wrong. */
 export function parseNetwork(text: string): ParsedNetwork {
   const [host = '', length, ...rest] = text.split('/');
   const address = readAddress(host);
@@ -41,31 +41,31 @@ function withPrefix(written: { address: Address; writtenBits: number; prefixLeng
   let { prefixLength } = written;
   if (written.writtenBits === 128 && widthOf(address) === 32) {
     if (prefixLength < V4_IN_V6_BITS) {
-      return { ok: false, why: 'a network of IPv4 written as IPv6 needs a prefix length of 96 or more' };
+      return { ok: false, why: 'an IPv4-mapped IPv6 network needs a prefix length of 96 or more' };
     }
     prefixLength -= V4_IN_V6_BITS;
   }
   const base = networkBase(address, prefixLength);
   if (base.toString() !== address.toString()) {
-    // Widening "10.0.0.5/8" to all of 10/8, or narrowing it to one host, would both be guesses about security.
+    // Whether "10.0.0.5/8" means all of 10/8 or one host would be a guess about security, so it is rejected.
     const meant = `${base.toString()}/${String(prefixLength)} or ${address.toString()}/${String(widthOf(address))}`;
     return { ok: false, why: `the address has bits set beyond its prefix length; write ${meant}` };
   }
   return { ok: true, network: { base, prefixLength } };
 }
 
-/** The spelling that is stored and shown. */
+/** The stored and displayed spelling. */
 export function formatNetwork(network: Network): string {
   return `${network.base.toString()}/${String(network.prefixLength)}`;
 }
 
-/** True when the address is inside at least one of the networks. An address that cannot be read is inside none. */
+/** An unreadable address is in no network. */
 export function isInNetworks(addressText: string, networks: readonly Network[]): boolean {
   const address = readAddress(addressText);
   return address !== null && networks.some((network) => contains(network, address, widthOf(address)));
 }
 
-/** True when every address of `inner` is an address of `outer`. */
+/** Whether every address of `inner` is in `outer`. */
 export function coversNetwork(outer: Network, inner: Network): boolean {
   return contains(outer, inner.base, inner.prefixLength);
 }
@@ -76,7 +76,7 @@ function contains(network: Network, base: Address, prefixLength: number): boolea
 }
 
 function readAddress(text: string): Address | null {
-  // The library also reads "10.1", octal and zone indices; a rule about security admits only the plain spelling.
+  // The library also reads "10.1", octal numbers and zone indices; a security rule accepts only the plain spelling.
   if (isIPv4(text)) return ipaddr.IPv4.parse(text);
   if (!isIPv6(text) || text.includes('%')) return null;
   const address = ipaddr.IPv6.parse(text);

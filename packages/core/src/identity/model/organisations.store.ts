@@ -4,7 +4,7 @@ import { fromUuid, toUuid, type OrgId, type UserId } from '@millrace/platform/id
 import type { Selectable } from 'kysely';
 import type { Member, Organisation, PageRequest, User } from './identity.ts';
 
-/** All SQL about people and organisations. */
+/** All SQL about users and organisations. */
 
 function toUser(row: { id: string; name: string; email: string; image: string | null }): User {
   return { id: fromUuid('usr', row.id), name: row.name, email: row.email, image: row.image };
@@ -27,7 +27,7 @@ function toOrganisation(
   };
 }
 
-/** All of them but the id; the name under another one, because people have names too. */
+/** All columns except the id; the name has an alias because users have names too. */
 const organisationColumns = [
   'organisations.name as org_name',
   'organisations.slug',
@@ -72,7 +72,7 @@ function toMember(row: MemberRow): Member {
   };
 }
 
-/** Finds the person with that mailbox, or makes one. Two callers at once get the same person. */
+/** Finds or creates the user with this email address. Concurrent callers get the same user. */
 export async function ensureUser(tx: Tx, person: { email: string; name?: string }): Promise<User> {
   const email = person.email.toLowerCase();
   const now = tx.clock.now();
@@ -114,7 +114,7 @@ export async function grantPlatformRole(tx: Tx, userId: UserId, role: PlatformRo
     .execute();
 }
 
-/** True when anyone holds the operator role: the installation has been set up. */
+/** True if an operator exists, so the installation has been set up. */
 export async function hasOperator(db: Reader): Promise<boolean> {
   const row = await db.kysely
     .selectFrom('platform_roles')
@@ -137,13 +137,13 @@ export async function findOrganisationBySlug(db: Reader, slug: string): Promise<
   return row === undefined ? null : toOrganisation(row);
 }
 
-/** Locks the organisation, so that changes to its owners, keys and status take turns. */
+/** Locks the organisation, which serializes changes of its owners, keys and status. */
 export async function lockOrganisation(tx: Tx, id: OrgId): Promise<Organisation | null> {
   const row = await organisations(tx).where('id', '=', toUuid(id)).forNoKeyUpdate().executeTakeFirst();
   return row === undefined ? null : toOrganisation(row);
 }
 
-/** Null when the slug is taken. */
+/** Null if the slug is taken. */
 export async function insertOrganisation(
   tx: Tx,
   fields: { name: string; slug: string; homeCell: number },
@@ -192,7 +192,7 @@ export async function setSuspension(tx: Tx, id: OrgId, reason: string | null): P
   return toOrganisation(row);
 }
 
-/** Lets an organisation's owners and admins act as suppliers from now on. Doing it again changes nothing. */
+/** Gives owners and admins of the organisation the supplier role. Idempotent. */
 export async function markSupplier(tx: Tx, id: OrgId): Promise<void> {
   await tx.kysely
     .updateTable('organisations')
@@ -202,7 +202,7 @@ export async function markSupplier(tx: Tx, id: OrgId): Promise<void> {
     .execute();
 }
 
-/** Every organisation of the installation, oldest first. For operators. */
+/** All organisations of the installation, oldest first. For operators. */
 export async function listAllOrganisations(
   db: Reader,
   page: PageRequest<OrgId> & {
@@ -233,7 +233,6 @@ export async function findMember(db: Reader, orgId: OrgId, userId: UserId): Prom
   return row === undefined ? null : toMember(row);
 }
 
-/** The memberships of a person with their organisations, each in one row. */
 const memberships = (db: Reader, userId: UserId) =>
   members(db)
     .innerJoin('organisations', 'organisations.id', 'members.org_id')
@@ -256,7 +255,7 @@ export async function findMembership(
   return row === undefined ? null : toMembership(row);
 }
 
-/** A person's memberships with their organisations, by the id of the organisation; one more than the limit, if there is one. */
+/** Memberships of a user with their organisations, by organisation id; one more than the limit, if it exists. */
 export async function listMembershipsOf(
   db: Reader,
   userId: UserId,
@@ -268,7 +267,7 @@ export async function listMembershipsOf(
   return (await query.execute()).map(toMembership);
 }
 
-/** Members, longest-standing first. */
+/** Members, oldest membership first. */
 export async function listMembers(
   db: Reader,
   orgId: OrgId,
@@ -280,7 +279,7 @@ export async function listMembers(
   return (await query.execute()).map(toMember);
 }
 
-/** Null when the person belongs to the organisation already. */
+/** Null if the user is already a member. */
 export async function insertMember(
   tx: Tx,
   orgId: OrgId,
@@ -319,7 +318,7 @@ export async function deleteMember(tx: Tx, orgId: OrgId, userId: UserId): Promis
     .execute();
 }
 
-/** The owner who has been it for longest; null: nobody owns the organisation. */
+/** The owner with the oldest membership; null if the organisation has no owner. */
 export async function findOldestOwner(db: Reader, orgId: OrgId): Promise<User | null> {
   const row = await members(db)
     .where('members.org_id', '=', toUuid(orgId))
@@ -330,7 +329,7 @@ export async function findOldestOwner(db: Reader, orgId: OrgId): Promise<User | 
   return row === undefined ? null : toMember(row).user;
 }
 
-/** How many owners there are. True only while the caller holds the lock on the organisation. */
+/** Reliable only while the caller holds the lock on the organisation. */
 export async function countOwners(tx: Tx, orgId: OrgId): Promise<number> {
   const rows = await tx.kysely
     .selectFrom('members')

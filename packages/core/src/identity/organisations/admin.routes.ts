@@ -13,11 +13,11 @@ import type { RouteDeps } from '../route-helpers.ts';
 export interface AdminRoutes extends RouteDeps {
   readonly announce: PublishKeyChange;
   readonly work: RunningWorkloads;
-  /** The cell new organisations are at home in. */
+  /** The home cell of new organisations. */
   readonly homeCell: number;
 }
 
-/** Operators: every organisation of the installation. */
+/** Operator routes for all organisations of the installation. */
 export function serveAdmin(routes: AdminRoutes): void {
   serveOrganisations(routes);
   serveMembers(routes);
@@ -75,7 +75,7 @@ function serveSuspensions({ server, operations, announce, work }: AdminRoutes): 
     const orgId = requireOrgId(params.organisationId);
     if (orgId === requirePrincipal(context).orgId) {
       throw new Fault('VALIDATION_FAILED', {
-        message: 'This is the organisation of the key you use: suspending it would lock you out.',
+        message: 'The key you use belongs to this organisation, so suspending it would lock you out.',
         suggestion: 'Use an operator key of another organisation.',
       });
     }

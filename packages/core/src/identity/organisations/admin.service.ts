@@ -21,7 +21,7 @@ import {
   setSuspension,
 } from '../model/organisations.store.ts';
 
-/** What the operator of an installation does, by API or by the millrace-admin command. */
+/** Use cases of the operator, by API or by the millrace-admin command. */
 
 export interface NewPerson {
   readonly email: string;
@@ -30,7 +30,7 @@ export interface NewPerson {
 
 export interface NewOrganisation {
   readonly name: string;
-  /** Left out: made from the name, and made different if it is taken. */
+  /** Default: made from the name, with a suffix if it is taken. */
   readonly slug?: string;
   readonly homeCell: number;
   readonly owner: NewPerson;
@@ -77,18 +77,15 @@ export async function addMember(
   return member;
 }
 
-/** What an organisation runs, for whoever suspends it together with that. */
+/** The running resources of an organisation, which a suspension can end. */
 export interface RunningWorkloads {
-  /** Asks for the end of all of it. Answers how much of it was not asked for before. */
+  /** Requests the end of all of them. Returns how many requests are new. */
   end(tx: Tx, orgId: OrgId): Promise<number>;
-  /** What was asked for and nobody has begun is not to end: a later suspension may be one that keeps it. */
+  /** Cancels requested ends that have not started: a later suspension may keep the resources. */
   callOff(tx: Tx, orgId: OrgId): Promise<void>;
 }
 
-/**
- * Suspends or resumes. Doing it twice changes nothing the second time, but what was left running by the first suspension can
- * be ended by a second one.
- */
+/** Suspends or resumes. Idempotent, but a second suspension can end resources that the first one kept. */
 export async function setOrganisationStatus(
   tx: Tx,
   deps: { readonly announce: PublishKeyChange; readonly work: RunningWorkloads },
@@ -122,7 +119,7 @@ export async function setOrganisationStatus(
   return after;
 }
 
-/** A key with every right its user may hand out in that mode. For the command line, where the operator stands by. */
+/** A key with every right that its user can grant in that mode. For the command line of the operator. */
 export async function issueUnrestrictedKey(
   tx: Tx,
   cause: AuditContext,
@@ -139,8 +136,8 @@ export async function issueUnrestrictedKey(
 }
 
 /**
- * Sets an installation up: its first operator, their organisation and a key. Null when there is an operator already.
- * Two at once: run it in a serializable transaction, and one of them finds the other's operator.
+ * Sets up an installation: its first operator, their organisation and a key. Null if an operator exists. Run it in a
+ * serializable transaction, so that concurrent calls create one operator.
  */
 export async function bootstrapInstallation(
   tx: Tx,
@@ -178,12 +175,12 @@ async function insertWithSlug(tx: Tx, request: NewOrganisation): Promise<Organis
     if (inserted !== null) return inserted;
   }
   throw new Fault('ORGANISATION_SLUG_TAKEN', {
-    message: 'Every short name made from this name is taken.',
-    suggestion: 'Send a slug of your own.',
+    message: 'All slugs that can be made from this name are taken.',
+    suggestion: 'Choose a slug and send it with the request.',
   });
 }
 
-/** A name that fits an address: lower-case letters, digits and single inner hyphens, at most 63. */
+/** A name for addresses: lower-case letters, digits and single inner hyphens, at most 63. */
 export function slugOf(name: string): string {
   const slug = name
     .normalize('NFKD')

@@ -1,19 +1,18 @@
 import type { Tx } from '@millrace/platform/db';
 import { fromUuid, type UserId } from '@millrace/platform/ids';
 
-/** All SQL about removing the personal data of a person. */
+/** All SQL that erases the personal data of a user. */
 
 export type ErasureOutcome =
   | { readonly kind: 'forgotten'; readonly userId: UserId }
   | { readonly kind: 'absent' }
-  /** The person must first leave these organisations: their keys and rentals there need an owner's decision. */
+  /** The user must first leave these organisations: their keys and rentals need an owner's decision. */
   | { readonly kind: 'member'; readonly organisations: readonly string[] }
   | { readonly kind: 'operator' };
 
 /**
- * Removes what identifies a person and all that they could sign in with. The row of the person stays, without name and mailbox,
- * because rentals, payouts and the audit log name it. Guarded by the locked row: a membership that is added at the same time waits,
- * and finds a person without a mailbox.
+ * Removes identifying data and all means of signing in. The user row stays without name and email address, because rentals,
+ * payouts and the audit log refer to it. The row is locked: a concurrent new membership waits and finds no email address.
  */
 export async function erasePersonalData(tx: Tx, email: string): Promise<ErasureOutcome> {
   const user = await tx.kysely
@@ -48,7 +47,7 @@ export async function erasePersonalData(tx: Tx, email: string): Promise<ErasureO
     .updateTable('users')
     .set({
       name: 'Deleted person',
-      // No mailbox can have this name (RFC 2606), and it is this person's alone.
+      // This domain can never receive email (RFC 2606), and the address is unique.
       email: `deleted-${user.id}@deleted.invalid`,
       email_verified: false,
       image: null,

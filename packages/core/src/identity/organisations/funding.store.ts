@@ -1,7 +1,7 @@
 import type { Reader, Tx } from '@millrace/platform/db';
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 
-/** When an organisation first had money. Billing decides it; the row is the organisation's. */
+/** Stores when an organisation was first funded. Billing decides it; the row belongs to the organisation. */
 
 export async function findFundedAt(reader: Reader, orgId: OrgId): Promise<Date | null> {
   const row = await reader.kysely

@@ -17,11 +17,11 @@ import {
   setRole,
 } from '../model/organisations.store.ts';
 
-/** The use-cases of an organisation and its members, as its own people carry them out. */
+/** Use cases of an organisation and its members, for its own members. */
 export interface MemberService {
   rename(tx: Tx, call: CallContext, name: string | undefined): Promise<Organisation>;
   changeRole(tx: Tx, call: CallContext, userId: UserId, role: Role): Promise<Member>;
-  /** The person's keys in this organisation end with the membership. */
+  /** Also revokes the user's keys in this organisation. */
   remove(tx: Tx, call: CallContext, userId: UserId): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function createMemberService(deps: {
         before: { role: member.role },
         after: { role },
       });
-      // What the person's keys may do changes with the role.
+      // The rights of the user's keys change with the role.
       tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId: call.orgId }));
       return { ...member, role };
     },
@@ -71,24 +71,21 @@ export function createMemberService(deps: {
         before: { userId, role: member.role, email: member.user.email },
       });
       await deps.keys.recordRevoked(tx, call.cause, revoked);
-      // What the person does when signed in ends with the membership, too.
+      // Access by sessions ends with the membership too.
       tx.afterCommit(() => deps.announce({ kind: 'organisation', orgId: call.orgId }));
     },
   };
 }
 
-/**
- * Takes its turn in the organisation: two people who demote each other at the same instant come here one after the
- * other, and the second finds what the first has done.
- */
+/** Locks the organisation first, so that two members who demote each other at once run one after the other. */
 async function lockMemberToChange(tx: Tx, call: CallContext, userId: UserId, to: Role | null) {
   const caller = await authorizeCaller(tx, call, 'members:write');
   const member = await findMember(tx, call.orgId, userId);
   if (member === null) throw new Fault('MEMBER_NOT_FOUND');
   if (!mayChangeRole(caller, member.role, to)) {
     throw new Fault('SCOPE_ESCALATION', {
-      message: 'The role to be given or taken away holds more than you may hand out.',
-      suggestion: 'Ask an owner, or use a key that holds every scope of that role.',
+      message: 'You cannot grant or remove a role with more rights than you have.',
+      suggestion: 'Ask an owner, or use a key that has all scopes of that role.',
     });
   }
   return member;

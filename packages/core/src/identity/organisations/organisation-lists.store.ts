@@ -3,7 +3,6 @@ import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 
 /** Reads over many organisations, for features that project or check all of them. */
 
-/** Those of the ids that are no organisation's. */
 export async function findUnknownOrganisations(reader: Reader, ids: readonly OrgId[]): Promise<OrgId[]> {
   if (ids.length === 0) return [];
   const rows = await reader.kysely
@@ -18,7 +17,7 @@ export async function findUnknownOrganisations(reader: Reader, ids: readonly Org
 export interface OrganisationState {
   readonly orgId: OrgId;
   readonly isSuspended: boolean;
-  /** Its first deposits have lifted its rate limit. */
+  /** Whether its first deposits have raised its rate limit. */
   readonly isFunded: boolean;
 }
 
@@ -38,7 +37,7 @@ export async function readOrganisationStates(
   }));
 }
 
-/** All organisations in the order of their ids, page by page. */
+/** All organisations by id, in pages. */
 export async function listOrganisationIds(
   reader: Reader,
   page: { readonly after: OrgId | null; readonly limit: number },

@@ -16,7 +16,7 @@ const remove = (organisation: SeededOrganisation, userId: string, key: string) =
   fixture.call({ method: 'DELETE', path: memberPath(organisation, userId), key });
 
 describe('members', () => {
-  it('are promoted and demoted by owners; admins reach neither owners nor ownership', async () => {
+  it('are promoted and demoted by owners; admins can neither change owners nor grant ownership', async () => {
     const own = await seedOrganisation(fixture.db);
     const [admin, member] = [await own.addPerson('admin'), await own.addPerson('member')];
     expect((await setRole(own, member.userId, 'admin', admin.key)).json).toMatchObject({ role: 'admin' });
@@ -26,7 +26,7 @@ describe('members', () => {
     expect((await setRole(own, member.userId, 'owner', own.owner.key)).status).toBe(200);
   });
 
-  it('lose their keys with their membership, each announced once', async () => {
+  it('lose their keys with their membership, with one event each', async () => {
     const own = await seedOrganisation(fixture.db);
     const member = await own.addPerson('member');
     expect((await get('/v2/me', member.key)).status).toBe(200);
@@ -40,7 +40,7 @@ describe('members', () => {
     expect(rows).toEqual([{ cause: 'member_removed' }]);
   });
 
-  it('may leave by themselves where their role lets them, but not as the last owner', async () => {
+  it('can leave if their role allows it, but not as the last owner', async () => {
     const own = await seedOrganisation(fixture.db);
     const admin = await own.addPerson('admin');
     expect((await remove(own, admin.userId, admin.key)).status).toBe(204);
@@ -51,7 +51,7 @@ describe('members', () => {
     expect((await remove(own, member.userId, member.key)).json.reason).toBe('INSUFFICIENT_SCOPE');
   });
 
-  it('keep an owner among them when two owners demote each other at the same instant', async () => {
+  it('keep at least one owner when two owners demote each other concurrently', async () => {
     for (let round = 0; round < 5; round++) {
       const own = await seedOrganisation(fixture.db);
       const second = await own.addPerson('owner');
@@ -71,7 +71,7 @@ describe('members', () => {
     }
   });
 
-  it('answer for absent and foreign ids byte for byte alike', async () => {
+  it('get byte-identical responses for absent and foreign ids', async () => {
     const own = await seedOrganisation(fixture.db);
     const foreignOrg = await setRole(theirs, theirs.owner.userId, 'viewer', own.owner.key);
     const foreignUser = await setRole(own, theirs.owner.userId, 'viewer', own.owner.key);
@@ -88,7 +88,7 @@ describe('members', () => {
 });
 
 describe('an organisation', () => {
-  it('is renamed by its owner, and the audit log tells from what to what, by whom and from where', async () => {
+  it('is renamed by its owner, and the audit log has old and new name, actor and address', async () => {
     const own = await seedOrganisation(fixture.db);
     const path = `/v2/organisations/${own.organisation.id}`;
     const response = await fixture.call({
@@ -132,7 +132,7 @@ describe('operators', () => {
   const admin = (method: 'GET' | 'POST', path: string, body?: object, key = operator.owner.key) =>
     fixture.call({ method, path: `/v2/admin/${path}`, key, ...(body === undefined ? {} : { body }) });
 
-  it('make organisations and put people into them; others may not', async () => {
+  it('create organisations and add users to them; others cannot', async () => {
     const body = { name: 'Grüße & Söhne GmbH', owner: { email: 'Owner@Example.com' } };
     const made = await admin('POST', 'organisations', body);
     expect(made.status, made.text).toBe(201);
@@ -155,7 +155,7 @@ describe('operators', () => {
     expect((await admin('GET', `organisations/${made.json.id}`)).json.id).toBe(made.json.id);
   });
 
-  it('are found by a part of their name or slug, in which no character means anything else', async () => {
+  it('find organisations by part of their name or slug, without wildcards', async () => {
     const owner = { email: 'finder@example.com' };
     const made = await admin('POST', 'organisations', {
       name: '100%_Sure Ltd',
@@ -177,7 +177,7 @@ describe('operators', () => {
     ]);
   });
 
-  it('show operators who is in them', async () => {
+  it('see the members of an organisation', async () => {
     const own = await seedOrganisation(fixture.db);
     const path = `organisations/${own.organisation.id}`;
     const member = await own.addPerson('member');
@@ -185,7 +185,7 @@ describe('operators', () => {
     expect(items.map(({ userId }: { userId: string }) => userId)).toEqual([own.owner.userId, member.userId]);
   });
 
-  it('suspend an organisation: all its keys are refused at once, and work again when it is resumed', async () => {
+  it('suspend an organisation: all its keys are rejected at once, and work again when it is resumed', async () => {
     const own = await seedOrganisation(fixture.db);
     const path = `organisations/${own.organisation.id}`;
     expect((await get('/v2/me', own.owner.key)).status).toBe(200);
@@ -203,7 +203,7 @@ describe('operators', () => {
     expect(json.items).toMatchObject([{ actor: { kind: 'operator' }, reason: 'unpaid bills', ip: null }]);
   });
 
-  it('do not lock themselves out', async () => {
+  it('cannot lock themselves out', async () => {
     const response = await admin('POST', `organisations/${operator.organisation.id}/suspend`, {
       reason: 'a mistake',
     });

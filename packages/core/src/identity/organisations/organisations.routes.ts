@@ -20,7 +20,7 @@ export interface OrganisationRoutes extends RouteDeps {
   readonly members: MemberService;
 }
 
-/** Who is calling, their organisation and the people in it. */
+/** The caller, its organisation and its members. */
 export function serveOrganisations({ server, operations, db, members }: OrganisationRoutes): void {
   server.serve(operations.getMe, async ({ context }) => {
     const principal = requirePrincipal(context);
@@ -29,7 +29,7 @@ export function serveOrganisations({ server, operations, db, members }: Organisa
       findKey(db, orgId, keyId),
       findMembership(db, orgId, userId),
     ]);
-    // The key was good when the request came in; if its world is gone since, it is good no more.
+    // The key was valid when the request arrived; membership or key may have ended since.
     if (key === null || membership === null) {
       throw new Fault(principal.kind === 'session' ? 'NOT_A_MEMBER' : 'API_KEY_REVOKED');
     }
@@ -37,7 +37,7 @@ export function serveOrganisations({ server, operations, db, members }: Organisa
   });
 
   server.serve(operations.listOrganisations, async ({ query, context }) => {
-    // A caller acts for exactly one organisation, so this list has one entry; the page after it is empty.
+    // A caller belongs to exactly one organisation, so this list has one entry and the next page is empty.
     const own = await requireOwnOrganisation(db, requirePrincipal(context).orgId);
     const rows = positionFromCursor('org', query.cursor) === null ? [own] : [];
     return pageById(rows, query.limit, toWireOrganisation);
@@ -80,7 +80,6 @@ export function serveOrganisations({ server, operations, db, members }: Organisa
   });
 }
 
-/** The organisation's own audit log. */
 export function serveAuditLog({ server, operations, db }: RouteDeps): void {
   server.serve(operations.listAuditLog, async ({ query, context }) => {
     const { orgId, mode } = requirePrincipal(context);

@@ -1,9 +1,8 @@
 import type { Tx } from '@millrace/platform/db';
 import { fromUuid, toUuid, type OrgId, type UserId } from '@millrace/platform/ids';
 
-/** All SQL about one person, whatever organisation they act in. */
+/** All SQL about one user, independent of organisations. */
 
-/** A person as they stand inside the transaction. */
 export interface PersonRecord {
   readonly userId: UserId;
   readonly name: string;
@@ -11,7 +10,7 @@ export interface PersonRecord {
   readonly emailVerified: boolean;
 }
 
-/** Requests of one person that are counted, or that must not run while the person is deleted, take turns. */
+/** Serializes requests of one user that are counted, or that must not run while the user is deleted. */
 export async function lockPerson(tx: Tx, userId: UserId): Promise<PersonRecord | null> {
   const row = await tx.kysely
     .selectFrom('users')
@@ -40,7 +39,6 @@ export async function listOwnedOrganisations(tx: Tx, userId: UserId): Promise<re
   return rows.map((row) => ({ id: fromUuid('org', row.id), name: row.name, createdAt: row.created_at }));
 }
 
-/** Whether the person with this mailbox belongs to the organisation. */
 export async function isMemberByEmail(tx: Tx, orgId: OrgId, email: string): Promise<boolean> {
   const row = await tx.kysely
     .selectFrom('members')

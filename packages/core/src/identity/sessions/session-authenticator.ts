@@ -18,18 +18,17 @@ import type { LiveSession, SessionCredentials } from './sessions.store.ts';
 export interface SessionAuthenticatorOptions {
   readonly db: Db;
   readonly clock: Timer;
-  /** Where the console is, and how its cookie is read: the sign-in knows. */
+  /** The origin of the console and how to read its cookie. */
   readonly signIn: Pick<Sessions, 'origin' | 'tokenIn'>;
-  /** Requests a minute of an organisation before its first deposits, and afterwards. */
+  /** Requests per minute of an organisation before its first deposits, and after them. */
   readonly organisationRpm: number;
   readonly fundedRpm: number;
 }
 
 export interface SessionAuthenticator {
   readonly sessions: Sessions;
-  /** Forgets what a change has made stale. */
   readonly invalidate: (change: KeyChange) => void;
-  /** Forgets whatever is known of a person's sessions, in this process. */
+  /** Invalidates the cached sessions of a user in this process. */
   readonly invalidatePerson: (userId: string) => void;
 }
 
@@ -38,13 +37,13 @@ interface CachedMembership extends SessionCredentials {
   readonly principal: Principal | null;
 }
 
-const refusals = counter('millrace_session_refusals_total', 'Sessions refused, by reason.');
+const refusals = counter('millrace_session_refusals_total', 'Rejected sessions by reason.');
 const MAX_ENTRIES = 20_000;
 const MAX_ABSENT = 2_000;
 
 /**
- * The door for people who are signed in. As with keys, a process goes by what it read for less than 750 ms: an ended
- * session, a removed member, another role and a suspended organisation are seen everywhere within a second.
+ * Authenticates signed-in users. As with keys, cached values are used for less than 750 ms: an ended session, a removed member, a
+ * role change and a suspension are seen everywhere within a second.
  */
 export function createSessionAuthenticator(options: SessionAuthenticatorOptions): SessionAuthenticator {
   const { db, clock } = options;
@@ -80,7 +79,7 @@ export function createSessionAuthenticator(options: SessionAuthenticatorOptions)
           throw refuse('ORGANISATION_REQUIRED');
         }
         const known = requireLive(await lookUp(members, cacheKeyOf(hashToken(token), orgId, mode)));
-        // Only its members learn that an organisation is suspended.
+        // Only members may learn that an organisation is suspended.
         if (known.membership?.orgStatus === 'suspended') throw refuse('ORGANISATION_SUSPENDED');
         if (known.principal === null) throw refuse('NOT_A_MEMBER');
         return { principal: known.principal, person: known.person };
@@ -105,17 +104,17 @@ function refuse(reason: RejectionReason): Fault {
   return new Fault(reason);
 }
 
-/** Not knowing a session is no reason to send anyone away for good. */
+/** A failed look-up must not reject the session: the caller can retry. */
 async function lookUp<Value>(cache: KeyCache<Value>, name: string): Promise<Value | null> {
   try {
     return await cache.get(name);
   } catch (error) {
-    const internal = 'the look-up of a session failed';
+    const internal = 'looking up a session failed';
     throw new Fault('SERVICE_UNAVAILABLE', { cause: error, internal, retryAfterSeconds: 1 });
   }
 }
 
-/** A token is random and long, so one plain hash is enough to store it by: there is nothing to guess. */
+/** A token is random and long, so a plain hash is enough to store it. */
 function hashToken(token: string): string {
   return createHash('sha256').update(token, 'utf8').digest('hex');
 }
@@ -127,7 +126,7 @@ function cacheKeyOf(hash: string, orgId: OrgId, mode: KeyMode): string {
 function parseCacheKey(name: string): { hash: string; orgId: OrgId; mode: KeyMode } {
   const [hash = '', org = '', mode = ''] = name.split(' ');
   const orgId = parseId('org', org);
-  if (orgId === null) throw new TypeError('A session was looked up for what is no organisation.');
+  if (orgId === null) throw new TypeError('A session was looked up with an invalid organisation id.');
   return { hash, orgId, mode: mode === 'test' ? 'test' : 'live' };
 }
 
@@ -146,7 +145,7 @@ async function withPrincipal(
   const known = { ...credentials, orgId, principal: null };
   if (membership === null || membership.orgStatus === 'suspended') return known;
   const keyId = membership.memberKeyId ?? (await createMemberKey(options.db, orgId, person.userId, mode));
-  // The person was removed in between.
+  // The user was removed in between.
   if (keyId === null) return { ...known, membership: null };
   const { role, platformRoles, orgStatus, orgFunded } = membership;
   const principal: Principal = {
@@ -166,7 +165,7 @@ async function withPrincipal(
 
 function createMemberKey(db: Db, orgId: OrgId, userId: UserId, mode: KeyMode): Promise<KeyId | null> {
   return db.transaction({ name: 'take seat', isolation: 'read committed' }, async (tx) => {
-    // Members come and go under this lock, and two requests of one member take turns.
+    // This lock serializes changes of members and concurrent requests of one member.
     if ((await lockOrganisation(tx, orgId)) === null) return null;
     return ensureMemberKey(tx, orgId, { userId, mode });
   });

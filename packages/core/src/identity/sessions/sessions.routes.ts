@@ -9,13 +9,13 @@ import { endSession, listSessions, type SessionRecord } from './sessions.store.t
 
 type WireSession = ResponseBody<Contract['operations']['listMySessions']>['items'][number];
 
-/** Where a person is signed in. A token is never answered: whoever has it does not need it, and nobody else may. */
+/** The sessions of a user. Responses never contain tokens. */
 export function serveSessions(routes: {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly clock: Timer;
-  /** What this process knows of the person's sessions is stale. */
+  /** Invalidates the cached sessions of the user in this process. */
   readonly invalidatePerson: (userId: string) => void;
 }): void {
   const { server, operations, db } = routes;

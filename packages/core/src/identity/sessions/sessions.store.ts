@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { platformRolesIn } from '../model/key-rights.ts';
 import { mintKey, type KeyMode } from '../model/api-key.ts';
 
-/** All SQL about sessions and the seats that members act through. Tokens come here as their hash only. */
+/** All SQL about sessions and member keys. Only hashes of tokens reach this file. */
 
 export interface SessionRecord {
   readonly id: SessionId;
@@ -18,21 +18,21 @@ export interface SessionRecord {
   readonly expiresAt: Date;
 }
 
-/** Somebody's session, as long as it lasts by the clock of whoever asks. */
+/** A session that may have expired: the reader checks `expiresAt` by its own clock. */
 export interface LiveSession {
   readonly person: SessionUser;
   readonly expiresAt: Date;
 }
 
-/** What authentication needs to know of a session and of the person's place in an organisation. */
+/** Everything that authentication needs about a session and the user's membership in an organisation. */
 export interface SessionCredentials extends LiveSession {
-  /** Null when the person is no member, or there is no such organisation. */
+  /** Null if the user is not a member or the organisation does not exist. */
   readonly membership: {
     readonly role: Role;
     readonly platformRoles: readonly PlatformRole[];
     readonly orgStatus: 'active' | 'suspended';
     readonly orgFunded: boolean;
-    /** Null until the member acts in this mode for the first time. */
+    /** Null until the member's first request in this mode. */
     readonly memberKeyId: KeyId | null;
   } | null;
 }
@@ -54,7 +54,7 @@ function toPerson(row: { session_id: string; user_id: string; email: string; nam
   };
 }
 
-/** Like keys, a session is looked up before it is known whose it is. */
+/** Like keys, a session is looked up before its user is known. */
 export async function findSession(reader: Reader, tokenSha256: string): Promise<LiveSession | null> {
   const row = await reader.kysely
     .selectFrom('sessions')
@@ -116,8 +116,8 @@ export async function findSessionCredentials(
 }
 
 /**
- * The seat of a member, made if there is none. Null when the person is no member: whoever removes one waits for the same
- * lock on the organisation, which the caller holds, so no seat is left behind.
+ * Finds or creates the member key. Null if the user is not a member. The caller holds the lock on the organisation, which the
+ * removal of a member also takes, so no member key remains after a removal.
  */
 export async function ensureMemberKey(
   tx: Tx,
@@ -141,7 +141,7 @@ export async function ensureMemberKey(
     .where('revoked_at', 'is', null);
   const taken = await memberKey.executeTakeFirst();
   if (taken !== undefined) return fromUuid('key', taken.id);
-  // The row needs a public id and the hash of a secret as every key does. The secret is dropped here: nobody ever has it.
+  // The row needs a public id and a secret hash like every key. The secret itself is discarded.
   const { publicId, secretSha256 } = mintKey(who.mode);
   await tx.kysely
     .insertInto('api_keys')
@@ -163,7 +163,7 @@ export async function ensureMemberKey(
   return fromUuid('key', made.id);
 }
 
-/** Where a person is signed in, the latest first. */
+/** Latest session first. */
 export async function listSessions(reader: Reader, userId: UserId, at: Date): Promise<SessionRecord[]> {
   const rows = await reader.kysely
     .selectFrom('sessions')
@@ -185,7 +185,7 @@ export async function listSessions(reader: Reader, userId: UserId, at: Date): Pr
 
 const SESSIONS_SHOWN_MAX = 200;
 
-/** False when the person has no such session. */
+/** False if the user has no such session. */
 export async function endSession(tx: Tx, userId: UserId, id: SessionId): Promise<boolean> {
   const ended = await tx.kysely
     .deleteFrom('sessions')

@@ -1,14 +1,14 @@
 import { decodeBase64 } from './ssh-wire.ts';
 
 export interface SshKeyError {
-  /** Stable, for programs: what kind of refusal this is. */
+  /** Stable error code for programs. */
   readonly code: string;
-  /** What is wrong, for people. Never quotes the input: it may hold a private key. */
+  /** The problem, for the user. Never quotes the input, which may contain a private key. */
   readonly why: string;
   readonly suggestion?: string;
 }
 
-/** What a pasted text turned out to be, before the key inside it is judged. */
+/** The format of a pasted text, before the key inside it is checked. */
 export type ParsedKeyText =
   | { readonly kind: 'blob'; readonly algorithm: string; readonly blob: Buffer }
   | { readonly kind: 'pem'; readonly pem: string }
@@ -16,7 +16,7 @@ export type ParsedKeyText =
   | { readonly kind: 'refused'; readonly error: SshKeyError };
 
 const TEXT_LENGTH_MAX = 16_384;
-/** Every private form in use: PEM of all kinds, OpenSSH's own, ssh.com's, and OpenSSH's magic without its frame. */
+/** All private key formats in use: PEM, OpenSSH, ssh.com, PuTTY, and OpenSSH's magic without its frame. */
 const PRIVATE_KEY_MARKERS = [
   /BEGIN[A-Z0-9 ]{0,64} PRIVATE KEY/,
   /b3BlbnNzaC1rZXktdjE/,
@@ -26,10 +26,7 @@ const ALGORITHM = /^(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]{1,60}$/;
 
 export function parseKeyText(text: string): ParsedKeyText {
   if (text.length > TEXT_LENGTH_MAX) {
-    return refuse(
-      'too_long',
-      `the text is longer than any public key (${String(TEXT_LENGTH_MAX)} characters)`,
-    );
+    return refuse('too_long', `the text is longer than ${String(TEXT_LENGTH_MAX)} characters`);
   }
   const lines = text
     .replace(/^\uFEFF/, '')
@@ -39,16 +36,16 @@ export function parseKeyText(text: string): ParsedKeyText {
   const first = lines[0];
   if (first === undefined) return refuse('empty', 'the text is empty');
   if (PRIVATE_KEY_MARKERS.some((mark) => mark.test(text))) return { kind: 'private', publicBlob: null };
-  // A byte that is not text is never part of a key, and could hide one line inside another.
+  // Control characters are never part of a key, and could hide one line inside another.
   if (/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text))
-    return refuse('damaged', 'the text holds control characters');
+    return refuse('damaged', 'the text contains control characters');
   if (/^PuTTY-User-Key-File-/i.test(first)) return parsePuttyFile(lines);
   if (/^---- BEGIN SSH2 PUBLIC KEY ----$/.test(first)) return parseRfc4716(lines);
   if (first.startsWith('-----BEGIN')) return parsePem(lines);
   return parseOpensshLine(lines);
 }
 
-/** One line of an authorized_keys file, without the options that may precede the key there. */
+/** One line of an authorized_keys file, without options before the key. */
 function parseOpensshLine(lines: readonly string[]): ParsedKeyText {
   const [line = ''] = lines;
   if (lines.length > 1) return refuse('several_keys', 'the text has several lines; send one key at a time');
@@ -57,14 +54,14 @@ function parseOpensshLine(lines: readonly string[]): ParsedKeyText {
   if (/(^|[\s,"])(ssh-|ecdsa-|sk-)[A-Za-z0-9@.-]+[ \t]+AAAA/.test(line)) {
     return refuse(
       'options',
-      'there is something before the key: options such as command= or from= are not taken',
-      'Send the line from the algorithm (ssh-ed25519, ssh-rsa, …) on.',
+      'options before the key, such as command= or from=, are not allowed',
+      'Send the line starting at the algorithm (ssh-ed25519, ssh-rsa, …).',
     );
   }
-  return refuse('unrecognised', 'this is neither an OpenSSH, PEM, RFC 4716 nor PuTTY public key');
+  return refuse('unrecognised', 'the text is not a public key in OpenSSH, PEM, RFC 4716 or PuTTY format');
 }
 
-/** PuTTY's file, versions 2 and 3: named headers, the public part in base64, and normally the private part. */
+/** PuTTY key file, versions 2 and 3: named headers, the public part in base64, and usually the private part. */
 function parsePuttyFile(lines: readonly string[]): ParsedKeyText {
   const version = /^PuTTY-User-Key-File-([0-9]+): *(\S+)$/i.exec(lines[0] ?? '');
   const algorithm = version?.[2];
@@ -77,14 +74,14 @@ function parsePuttyFile(lines: readonly string[]): ParsedKeyText {
   if (version === null || algorithm === undefined || !['2', '3'].includes(version[1] ?? '')) {
     return refuse(
       'unsupported',
-      'only versions 2 and 3 of the PuTTY key file are read',
-      'Save it again with a current PuTTYgen.',
+      'only versions 2 and 3 of the PuTTY key file are supported',
+      'Save the key again with a current PuTTYgen.',
     );
   }
   if (lines.length > countLine + 1 + count)
-    return refuse('damaged', 'there is more text after the public part of the PuTTY file');
+    return refuse('damaged', 'the PuTTY file has more text after its public part');
   return blob === null
-    ? refuse('damaged', 'the public part of the PuTTY file is damaged or cut short')
+    ? refuse('damaged', 'the public part of the PuTTY file is damaged or incomplete')
     : { kind: 'blob', algorithm, blob };
 }
 
@@ -93,7 +90,7 @@ function parseRfc4716(lines: readonly string[]): ParsedKeyText {
   const end = lines.indexOf('---- END SSH2 PUBLIC KEY ----');
   if (end < 0) return refuse('damaged', 'the last line, ---- END SSH2 PUBLIC KEY ----, is missing');
   if (end !== lines.length - 1)
-    return refuse('several_keys', 'there is more text after the key; send one key at a time');
+    return refuse('several_keys', 'the text continues after the key; send one key at a time');
   const body: string[] = [];
   let inHeader = false;
   for (const line of lines.slice(1, end)) {
@@ -103,22 +100,22 @@ function parseRfc4716(lines: readonly string[]): ParsedKeyText {
   }
   const blob = decodeBase64(body.join(''));
   if (blob === null || blob.length < 4)
-    return refuse('damaged', 'the base64 text of the key is damaged or cut short');
-  // This form names the algorithm inside the key only.
+    return refuse('damaged', 'the base64 text of the key is damaged or incomplete');
+  // This format has the algorithm only inside the key.
   return { kind: 'blob', algorithm: blob.subarray(4, 4 + blob.readUInt32BE(0)).toString('latin1'), blob };
 }
 
 function parsePem(lines: readonly string[]): ParsedKeyText {
   const label = /^-----BEGIN ([A-Z0-9 ]+)-----$/.exec(lines[0] ?? '')?.[1];
   if (label !== 'PUBLIC KEY' && label !== 'RSA PUBLIC KEY') {
-    return refuse('unsupported', 'of PEM texts, only PUBLIC KEY and RSA PUBLIC KEY are read');
+    return refuse('unsupported', 'only PUBLIC KEY and RSA PUBLIC KEY are supported in PEM format');
   }
   const end = lines.indexOf(`-----END ${label}-----`);
   if (end < 0) return refuse('damaged', `the last line, -----END ${label}-----, is missing`);
   if (end !== lines.length - 1)
-    return refuse('several_keys', 'there is more text after the key; send one key at a time');
+    return refuse('several_keys', 'the text continues after the key; send one key at a time');
   if (decodeBase64(lines.slice(1, end).join('')) === null) {
-    return refuse('damaged', 'the base64 text of the key is damaged or cut short');
+    return refuse('damaged', 'the base64 text of the key is damaged or incomplete');
   }
   return { kind: 'pem', pem: `${lines.join('\n')}\n` };
 }
@@ -126,7 +123,7 @@ function parsePem(lines: readonly string[]): ParsedKeyText {
 function blobOf(algorithm: string, base64: string): ParsedKeyText {
   const blob = decodeBase64(base64);
   return blob === null
-    ? refuse('damaged', 'the base64 text of the key is damaged or cut short')
+    ? refuse('damaged', 'the base64 text of the key is damaged or incomplete')
     : { kind: 'blob', algorithm, blob };
 }
 

@@ -18,7 +18,7 @@ function freshPem(): string {
 }
 
 describe('SSH public keys', () => {
-  it('are brought to the OpenSSH form whatever form they came in, and the same key counts once', async () => {
+  it('are normalised to the OpenSSH format, and the same key is stored once', async () => {
     const pem = freshPem();
     const added = await add(own.owner.key, pem);
     expect(added.status, added.text).toBe(201);
@@ -33,14 +33,14 @@ describe('SSH public keys', () => {
     expect(json.items.filter((item: { id: string }) => item.id === added.json.id)).toHaveLength(1);
   });
 
-  it('count once also when twenty requests bring the same key at the same instant', async () => {
+  it('are stored once if twenty concurrent requests send the same key', async () => {
     const pem = freshPem();
     const responses = await Promise.all(Array.from({ length: 20 }, () => add(own.owner.key, pem)));
     expect(responses.filter((response) => response.status === 201)).toHaveLength(1);
     expect(responses.filter((response) => response.status === 409)).toHaveLength(19);
   });
 
-  it('are refused with a warning when they are private, and nothing of them is kept or logged', async () => {
+  it('are rejected with a warning if they are private, and nothing is stored or logged', async () => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const pem = String(privateKey.export({ type: 'pkcs8', format: 'pem' }));
     const response = await add(own.owner.key, pem, { 'idempotency-key': 'a private key' });
@@ -59,12 +59,12 @@ describe('SSH public keys', () => {
       ]);
       expect(rows.length, table).toBe(0);
     }
-    // The refusal left nothing behind under its idempotency key: the public half may be sent with the same one.
+    // The rejection stored nothing under its idempotency key: the public half can be sent with the same one.
     const half = String(createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }));
     expect((await add(own.owner.key, half, { 'idempotency-key': 'a private key' })).status).toBe(201);
   });
 
-  it('belong to one person, in one mode', async () => {
+  it('belong to one user, in one mode', async () => {
     const [member, test] = [await own.addPerson('member'), await own.ownerKey('test')];
     const pem = freshPem();
     const mine = await add(own.owner.key, pem);
@@ -82,7 +82,7 @@ describe('SSH public keys', () => {
     expect((await remove(own.owner.key, mine.json.id)).status).toBe(404);
   });
 
-  it('are told about in the audit log by fingerprint', async () => {
+  it('are identified in the audit log by fingerprint', async () => {
     const { json } = await add(own.owner.key, freshPem());
     const log = await fixture.call({
       method: 'GET',
@@ -96,7 +96,7 @@ describe('SSH public keys', () => {
 });
 
 describe('a repeated request', () => {
-  it('of the same person is answered with the first result, also through another of their keys', async () => {
+  it('of the same user gets the first result, also through another of their keys', async () => {
     const [pem, header] = [freshPem(), { 'idempotency-key': 'my laptop' }];
     const first = await add(own.owner.key, pem, header);
     const again = await add((await own.ownerKey('live')).key, pem, header);
@@ -104,7 +104,7 @@ describe('a repeated request', () => {
     expect(again.json).toEqual(first.json);
   });
 
-  it('of another person is no repetition: they are not told that what they asked for was done', async () => {
+  it('of another user is not a repetition and does not reveal the first result', async () => {
     const [pem, header] = [freshPem(), { 'idempotency-key': 'our laptop' }];
     await add(own.owner.key, pem, header);
     const colleague = await own.addPerson('member');
@@ -114,7 +114,7 @@ describe('a repeated request', () => {
     expect((await add(colleague.key, pem)).status).toBe(201);
   });
 
-  it('without the scope is refused before anything is looked up', async () => {
+  it('without the scope is rejected before any look-up', async () => {
     const [pem, header] = [freshPem(), { 'idempotency-key': 'narrow' }];
     await add(own.owner.key, pem, header);
     const body = { name: 'narrow', scopes: ['ssh-keys:read'] };
@@ -124,7 +124,7 @@ describe('a repeated request', () => {
 });
 
 describe('operations', () => {
-  it('tell what became of a request, by record and by key, to its own organisation and mode alone', async () => {
+  it('return the result of a request, by id and by key, only to its organisation and mode', async () => {
     const response = await add(own.owner.key, freshPem(), { 'idempotency-key': 'find me' });
     const id = String(response.headers['operation-id']);
     const read = (key: string, path: string) =>
@@ -148,8 +148,8 @@ describe('operations', () => {
   });
 });
 
-describe('a person who is being removed', () => {
-  it('ends up without a single working key, whatever they were creating at that instant', async () => {
+describe('a user who is being removed', () => {
+  it('has no working key afterwards, whatever they were creating at that moment', async () => {
     for (let round = 0; round < 3; round++) {
       const member = await own.addPerson('member');
       const create = () =>

@@ -11,7 +11,7 @@ import type { SshAlgorithm } from './ssh-public-key.ts';
 
 type WireSshKey = ResponseBody<Contract['operations']['createSshPublicKey']>;
 
-/** SSH public keys, of the calling person. */
+/** SSH public keys of the calling user. */
 export function serveSshKeys({ server, operations, db }: RouteDeps): void {
   server.serve(operations.createSshPublicKey, ({ body, context, transact }) => {
     const fields = { name: body.name, key: requireSshPublicKey(body.publicKey) };
@@ -44,7 +44,7 @@ function toWireSshKey(key: SshKeyRecord): WireSshKey {
     name: key.name,
     publicKey: key.publicKey,
     fingerprint: key.fingerprint,
-    // Only algorithms of the contract are ever stored.
+    // Only algorithms of the contract are stored.
     algorithm: key.algorithm as SshAlgorithm,
     createdAt: key.createdAt.toISOString(),
   };

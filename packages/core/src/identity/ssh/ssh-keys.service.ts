@@ -7,17 +7,15 @@ import type { SshKeyRecord } from '../model/identity.ts';
 import { readSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
 import { countSshKeys, deleteSshKey, insertSshKey } from './ssh-keys.store.ts';
 
-/** The use-cases of SSH public keys. */
-
 export const SSH_KEYS_MAX = 100;
 
-/** Reads what was pasted, or refuses it with the reason. The text itself goes nowhere else. */
+/** Parses a pasted key or rejects it with the reason. The text itself is neither stored nor logged. */
 export function requireSshPublicKey(text: string): SshPublicKey {
   const reading = readSshPublicKey(text);
   if (reading.ok) return reading.key;
   const { code, why, suggestion } = reading.error;
   throw new Fault('SSH_KEY_INVALID', {
-    message: code === 'private_key' ? why : `This SSH public key is refused: ${why}.`,
+    message: code === 'private_key' ? why : `This SSH public key was not accepted: ${why}.`,
     issues: [{ path: ['publicKey'], code, message: why }],
     ...(suggestion === undefined ? {} : { suggestion }),
   });

@@ -5,7 +5,7 @@ import type { KeyMode } from '../model/api-key.ts';
 import type { PageRequest, SshKeyRecord } from '../model/identity.ts';
 import type { SshPublicKey } from './ssh-public-key.ts';
 
-/** All SQL about SSH public keys. They belong to a person, in one organisation and one mode. */
+/** All SQL about SSH public keys. A key belongs to a user in one organisation and one mode. */
 export interface SshKeyOwner {
   readonly userId: UserId;
   readonly mode: KeyMode;
@@ -22,7 +22,7 @@ function toRecord(row: Selectable<Tables['ssh_public_keys']>): SshKeyRecord {
   };
 }
 
-/** Null when the person has this key here already. */
+/** Null if the user already has this key. */
 export async function insertSshKey(
   tx: Tx,
   orgId: OrgId,
@@ -60,7 +60,7 @@ export async function countSshKeys(reader: Reader, orgId: OrgId, owner: SshKeyOw
   return Number(row.count);
 }
 
-/** A person's keys, newest first. */
+/** Newest first. */
 export async function listSshKeys(
   reader: Reader,
   orgId: OrgId,
@@ -79,7 +79,7 @@ export async function listSshKeys(
   return rows.map(toRecord);
 }
 
-/** Those of a person's keys that are named, or all of them; oldest first. */
+/** The given keys of a user, or all of them; oldest first. */
 export async function findSshKeys(
   reader: Reader,
   orgId: OrgId,
@@ -96,7 +96,7 @@ export async function findSshKeys(
   return (await query.orderBy('id').execute()).map(toRecord);
 }
 
-/** What was deleted, or null when the person has no such key here. */
+/** The deleted key; null if the user has no such key. */
 export async function deleteSshKey(
   tx: Tx,
   orgId: OrgId,

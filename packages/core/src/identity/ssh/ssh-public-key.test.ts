@@ -4,7 +4,7 @@ import { workGrowth } from '@millrace/testing/work-growth';
 import { describe, expect, it } from 'vitest';
 import { readSshPublicKey, type SshPublicKey } from './ssh-public-key.ts';
 
-/** Made once with ssh-keygen; the fingerprint is what `ssh-keygen -l` printed for it. */
+/** Made with ssh-keygen; the fingerprint is the output of `ssh-keygen -l`. */
 const ED25519 = {
   line: 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIF3mTj3gmXS2i/uaqOB3Iq2q2GXvWBAnTKbPpp0wdCl3 ada@example.com',
   fingerprint: 'SHA256:fvfplQhTYJFq7blEpOTuNcCVFvHCqV8zmUV2W4LpIDI',
@@ -71,8 +71,8 @@ function wire(...fields: readonly (string | Buffer)[]): Buffer {
 const line = (algorithm: string, blob: Buffer) => `${algorithm} ${blob.toString('base64')}`;
 const pem = (key: KeyObject, type: 'spki' | 'pkcs1') => String(key.export({ type, format: 'pem' }));
 
-describe('forms of one key', () => {
-  it('are all brought to the same line and the fingerprint ssh-keygen prints', () => {
+describe('readSshPublicKey of equivalent formats', () => {
+  it('returns the same line and the fingerprint that ssh-keygen prints', () => {
     const forms = [
       ED25519.line,
       `\uFEFF  ${ED25519.line}\r\n\r\n`,
@@ -98,7 +98,7 @@ describe('forms of one key', () => {
     ['P-256', () => generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey, 'ecdsa-sha2-nistp256', 256],
     ['P-384', () => generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey, 'ecdsa-sha2-nistp384', 384],
     ['P-521', () => generateKeyPairSync('ec', { namedCurve: 'P-521' }).publicKey, 'ecdsa-sha2-nistp521', 521],
-  ])('%s is read from PEM and again from what that became', (_name, make, algorithm, bits) => {
+  ])('reads %s from PEM and again from the resulting line', (_name, make, algorithm, bits) => {
     const key = make();
     const fromPem = read(pem(key, 'spki'));
     expect(fromPem).toMatchObject({ algorithm, bits });
@@ -108,7 +108,7 @@ describe('forms of one key', () => {
     if (algorithm === 'ssh-rsa') expect(read(pem(key, 'pkcs1'))).toEqual(fromPem);
   });
 
-  it('include keys that live in hardware', () => {
+  it('reads hardware keys', () => {
     const ed = wire('sk-ssh-ed25519@openssh.com', edBlob.subarray(-32), 'ssh:');
     expect(read(line('sk-ssh-ed25519@openssh.com', ed)).bits).toBe(256);
     const point = Buffer.alloc(65, 7).fill(4, 0, 1);
@@ -123,7 +123,7 @@ describe('forms of one key', () => {
   });
 });
 
-describe('a private key pasted by mistake', () => {
+describe('readSshPublicKey of a private key', () => {
   const secretMark = 'c2VjcmV0LXNlY3JldC1zZWNyZXQ';
   it.each([
     ['OpenSSH', `-----BEGIN OPENSSH PRIVATE KEY-----\n${secretMark}\n-----END OPENSSH PRIVATE KEY-----`],
@@ -145,20 +145,20 @@ describe('a private key pasted by mistake', () => {
       putty(3, ED25519.line, ['Key-Derivation: Argon2id', 'Private-Lines: 1', secretMark, 'Private-MAC: 0']),
     ],
     ['PuTTY, torn', putty(3, 'ssh-ed25519 AAAA', ['Private-Lines: 1', secretMark])],
-  ])('is refused with a warning that repeats none of it: %s', (_name, text) => {
+  ])('rejects it with a warning that quotes none of it: %s', (_name, text) => {
     const error = readError(text);
     expect(error.code).toBe('private_key');
     expect(error.why).toContain('PRIVATE key');
     expect(JSON.stringify(error)).not.toContain(secretMark);
   });
 
-  it('names the public half when the file shows it', () => {
+  it('returns the public half if the file contains it', () => {
     const error = readError(putty(3, ED25519.line, ['Private-Lines: 1', secretMark, 'Private-MAC: 0']));
     expect(error.suggestion).toContain(`ssh-ed25519 ${base64Of(ED25519.line)}`);
   });
 });
 
-describe('what could not be installed safely', () => {
+describe('readSshPublicKey of an unsafe text', () => {
   const other = `ssh-ed25519 ${wire('ssh-ed25519', Buffer.alloc(32, 9)).toString('base64')}`;
   const smallExponent = wire('ssh-rsa', Buffer.from([1]), Buffer.alloc(257, 0xff).fill(0, 0, 1));
   it.each([
@@ -203,11 +203,11 @@ describe('what could not be installed safely', () => {
     ['a PuTTY file of another version', putty(1, ED25519.line), 'unsupported'],
     ['a PuTTY file cut short', putty(3, ED25519.line).slice(0, 120), 'damaged'],
     ['a very long text', `ssh-rsa ${'A'.repeat(20_000)}`, 'too_long'],
-  ])('%s is refused with the reason', (_name, text, code) => {
+  ])('rejects %s with the reason', (_name, text, code) => {
     expect(readError(text).code).toBe(code);
   });
 
-  it('never throws, and never lets a second line or an option through, whatever is sent', () => {
+  it('never throws and never accepts a second line or an option, for any input', () => {
     const piece = fc.constantFrom(
       ...[
         ED25519.line,

@@ -1,4 +1,4 @@
-/** Reads the binary form of an SSH public key (RFC 4253, section 6.6): a row of length-prefixed strings. */
+/** Reads the binary form of an SSH public key (RFC 4253, section 6.6): a sequence of length-prefixed strings. */
 export class SshWireReader {
   #offset = 0;
   readonly #bytes: Buffer;
@@ -7,7 +7,7 @@ export class SshWireReader {
     this.#bytes = bytes;
   }
 
-  /** The next string, or null when what is left is not a whole one. */
+  /** The next string, or null if the rest is not a whole one. */
   next(): Buffer | null {
     const start = this.#offset + 4;
     if (start > this.#bytes.length) return null;
@@ -22,7 +22,7 @@ export class SshWireReader {
   }
 }
 
-/** Strict base64: Node's own decoder skips what it does not know, and a key must have one spelling. */
+/** Strict base64: Node's decoder skips unknown characters, but a key must have one spelling. */
 export function decodeBase64(text: string): Buffer | null {
   if (text === '' || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return null;
   const bytes = Buffer.from(text, 'base64');
