@@ -2,10 +2,10 @@ import tailwindcss from '@tailwindcss/vite';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
 
-/** The api serves the result below /console/; while developing, `npm run console:dev` asks the api that `npm run dev` started. */
+/** API that the development server proxies to; `npm run dev` starts it. */
 const api = process.env['MILLRACE_API_URL'] ?? 'http://127.0.0.1:8080';
 
-// Vite takes its settings from a default export.
+// Vite requires a default export.
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',
@@ -13,12 +13,12 @@ export default defineConfig({
   build: {
     target: 'es2022',
     manifest: true,
-    // The policy of the pages allows no inline data but pictures, and small files are cheap over one connection.
+    // The content security policy allows inline data only for images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
-        // What every page needs and what changes with React alone is kept apart, so that a release of ours keeps it cached.
+        // Separate chunks for libraries stay cached across our releases.
         codeSplitting: {
           groups: [
             { name: 'react', test: /node_modules\/(?:react|react-dom|scheduler)\// },

@@ -15,14 +15,14 @@ import { pagePath, pageName, openTab, waitUntilLoaded } from './open-page.ts';
 import { pages, type ConsolePage } from './pages.ts';
 import { seedConsole, type Seeded } from './seed.ts';
 
-// Every page, with something on it, as people meet it who see little, use a keyboard, a phone, or the dark.
+// Checks every page with axe, in light and dark mode, and on a narrow screen.
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe finds serious or critical, each as a line. In the dark only colours are others. */
+/** Serious and critical findings of axe, one line each. In dark mode only colours are checked. */
 async function violationsOf(page: Page, scheme: ColorScheme): Promise<readonly string[]> {
   await page.emulateMedia({ colorScheme: scheme });
-  // Colours that change slowly are on their way for a moment: what is judged is where they arrive.
+  // Finish colour transitions, so that axe checks the final colours.
   await page.evaluate(`new Promise((shown) => requestAnimationFrame(() => requestAnimationFrame(shown))).then(() =>
     document.getAnimations().filter((each) => each instanceof CSSTransition).forEach((each) => each.finish()))`);
   const only = scheme === 'dark' ? ", { runOnly: ['color-contrast'] }" : '';
@@ -43,7 +43,7 @@ async function pixelsBeyond(page: Page): Promise<readonly string[]> {
   return beyond > 0 ? [`${String(beyond)} pixels beyond the right edge at 360`] : [];
 }
 
-// One tab shows the pages of one person and mode, one after the other.
+// One tab per user and mode shows its pages in turn.
 const tabs = Map.groupBy(pages, ({ who = 'owner', mode = 'live' }) => `${who} in ${mode} mode`);
 let stack: ConsoleStack;
 let seeded: Seeded;
@@ -58,7 +58,7 @@ afterAll(async () => {
   await stack[Symbol.asyncDispose]();
 }, 60_000);
 test.each([...tabs])(
-  'no page of %s has anything serious for axe, in light or dark, or scrolls sideways at 360 pixels',
+  'pages of %s have no serious axe findings in light and dark mode and no horizontal scrolling at 360 px',
   async (_, shown) => {
     const found: Record<string, readonly string[]> = {};
     const [first] = shown;
@@ -72,7 +72,7 @@ test.each([...tabs])(
           await goto(pagePath(page, seeded));
           await waitUntilLoaded(tab);
           await page.prepare?.(tab);
-          // By the debugger, which the policy of the page does not concern.
+          // Through the debugger, which the content security policy does not affect.
           await tab.evaluate(axe);
         };
         for (const page of shown) {
@@ -80,8 +80,7 @@ test.each([...tabs])(
           const light = await violationsOf(tab, 'light');
           let dark = await violationsOf(tab, 'dark');
           if (dark.length > 0) {
-            // The browser does not repaint every inherited colour when the scheme changes under a page: one that was opened
-            // in the dark counts.
+            // Browsers do not repaint all inherited colours when the scheme changes, so open the page again.
             await open(page);
             dark = await violationsOf(tab, 'dark');
           }

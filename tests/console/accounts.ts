@@ -12,7 +12,7 @@ import { parseId, type OrgId } from '@millrace/platform/ids';
 import { eventually, uniqueId, type TestSmtp } from '@millrace/testing';
 import { randomClientIp, type StorageState } from './browser.ts';
 
-/** People with accounts, made over HTTP as the console makes them, without the clicks. */
+/** Creates accounts over HTTP, as the console does. */
 
 export interface AccountDeps {
   readonly apiUrl: string;
@@ -24,38 +24,39 @@ export interface Person {
   readonly name: string;
   readonly email: string;
   readonly password: string;
-  /** For a tab that is signed in from the start. */
+  /** For a tab that is already signed in. */
   readonly session: StorageState;
 }
 
 export interface Owner extends Person {
   readonly orgId: OrgId;
-  /** Calls the API with a key that has everything the owner may do. */
+  /** Creates an API key with all permissions of the owner. */
   key(mode: KeyMode): Promise<string>;
 }
 
 const password = 'a mill by the quiet river';
 
-/** The link in the newest letter to this mailbox that leads to such a path. */
+/** Link in the newest email to the address whose path matches. */
 export async function emailLink(smtp: TestSmtp, email: string, path: RegExp): Promise<string> {
-  return eventually({ what: `a letter to ${email}`, timeoutMs: 20_000 }, async () => {
+  return eventually({ what: `an email to ${email}`, timeoutMs: 20_000 }, async () => {
     const emails = smtp.emails.filter(({ to }) => to.includes(email)).toReversed();
     const links = emails.flatMap(({ body }) => body.match(/https?:\/\/[^\s"'<>]+/g) ?? []);
     return links.map((link) => link.replaceAll('&amp;', '&')).find((link) => path.test(link));
   });
 }
 
-/** Somebody with a mailbox that is confirmed, signed in, who belongs nowhere yet. */
+/** Creates a signed-in user with a verified email address and no organisation. */
 export async function createPerson(place: AccountDeps, name = 'Ada Miller'): Promise<Person> {
   const email = `${name.split(' ', 1)[0]?.toLowerCase()}-${uniqueId()}@example.com`;
   await post(place, '/auth/sign-up/email', { name, email, password, callbackURL: '/console/verified' });
   const confirmed = await fetch(await emailLink(place.smtp, email, /verify-email/), { redirect: 'manual' });
-  if (confirmed.status >= 400) throw new Error(`The mailbox was not confirmed: ${await confirmed.text()}`);
+  if (confirmed.status >= 400)
+    throw new Error(`The email address was not verified: ${await confirmed.text()}`);
   const signedIn = await post(place, '/auth/sign-in/email', { email, password });
   return { name, email, password, session: toStorageState(place.apiUrl, signedIn.headers.getSetCookie()) };
 }
 
-/** The same with an organisation of their own. */
+/** Creates a user with an organisation. */
 export async function createOwner(
   place: AccountDeps,
   options: {
@@ -98,7 +99,7 @@ export async function addColleague(place: AccountDeps, owner: Owner, email: stri
   );
 }
 
-/** In the mode in which a tab begins. */
+/** Session whose tabs start in the given mode. */
 export function withMode(session: StorageState, url: string, orgId: OrgId, mode: KeyMode): StorageState {
   const value = JSON.stringify({ organisationId: orgId, mode });
   return { ...session, origins: [{ origin: url, localStorage: [{ name: 'millrace.place', value }] }] };

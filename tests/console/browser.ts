@@ -5,24 +5,24 @@ import { chromium, type Browser, type BrowserContext, type Page } from 'playwrig
 import { expect } from 'vitest';
 
 /**
- * A real Chromium for tests of the console. Whatever goes wrong in a page that its test did not expect fails the test: an
- * error on the browser's console, a script that throws, a breach of the content policy, a request that fails.
+ * Chromium for browser tests. Any unexpected console error, exception, policy violation or failed request fails the
+ * test.
  */
 
 export type ColorScheme = 'light' | 'dark';
 
 export const desktopViewport = { width: 1280, height: 800 } as const;
-/** The narrowest screen that everything has to fit on. */
+/** Narrowest supported screen. */
 export const mobileViewport = { width: 360, height: 740 } as const;
 
 export interface TabOptions {
-  /** Where the api is that serves the console. */
+  /** Address of the api. */
   readonly url: string;
   readonly colorScheme?: ColorScheme;
   readonly viewport?: { readonly width: number; readonly height: number };
-  /** A session that was begun before: what `Visit.session()` gave. */
+  /** From `TabSession.session()`. */
   readonly session?: StorageState;
-  /** What may go wrong: troubles that match are no failure. */
+  /** Errors that are not failures. */
   readonly expected?: readonly RegExp[];
 }
 
@@ -31,15 +31,15 @@ export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 export interface TabSession {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** From now on, a trouble that matches is no failure. */
+  /** Allows further errors. */
   expect(fault: RegExp): void;
-  /** Opens a page of the console, by its path below /console. */
+  /** Opens a console page by its path below /console. */
   goto(path: string): Promise<void>;
   session(): Promise<StorageState>;
 }
 
 export interface TestBrowser extends AsyncDisposable {
-  /** Opens a tab with cookies of its own, and closes it afterwards. What failed is kept in `.millrace/console-failures`. */
+  /** Runs `work` in a tab with its own cookies. Failures are stored in `.millrace/console-failures`. */
   withTab<T>(options: TabOptions, work: (tab: TabSession) => Promise<T>): Promise<T>;
 }
 
@@ -57,10 +57,10 @@ const flags = [
   '--disable-sync',
   '--disable-dev-shm-usage',
 ];
-/** Longer than anything that a person would wait for, on two cores that do much else. */
+/** Long, because tests share two cores. */
 const ACTION_TIMEOUT_MS = 60_000;
 
-/** Where somebody may come from: as far as limits go, a machine of its own. */
+/** Random address, so that rate limits of tests do not interfere. */
 export function randomClientIp(): string {
   return `10.${randomInt(256)}.${randomInt(256)}.${randomInt(1, 255)}`;
 }
@@ -68,7 +68,7 @@ export function randomClientIp(): string {
 export async function openBrowser(): Promise<TestBrowser> {
   const executablePath = programs.find((program) => existsSync(program));
   if (executablePath === undefined) {
-    throw new Error('There is no Chromium on this machine. Run: apt-get install chromium fonts-dejavu-core');
+    throw new Error('Chromium is not installed. Run: apt-get install chromium fonts-dejavu-core');
   }
   const browser = await chromium.launch({ executablePath, args: flags });
   return {
@@ -92,7 +92,8 @@ async function withTab<T>(
     ...(options.session === undefined ? {} : { storageState: options.session }),
   });
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
-  // Tries to sign in are counted by address. Only these name one: a gateway, which is of another origin, allows pages no such header.
+  // Sign-in attempts are counted per address. The header is sent only to /auth, because gateways do not allow it in
+  // CORS.
   const address = randomClientIp();
   await context.route(`${options.url}/auth/**`, (route) =>
     route.continue({ headers: { ...route.request().headers(), 'x-forwarded-for': address } }),
@@ -111,7 +112,7 @@ async function withTab<T>(
       session: () => context.storageState(),
     });
     const unexpected = errors.filter((error) => !expected.some((each) => each.test(error)));
-    expect(unexpected, 'what went wrong in the browser').toEqual([]);
+    expect(unexpected, 'errors in the browser').toEqual([]);
     return result;
   } catch (error) {
     await keepFailure(context, errors);
@@ -121,21 +122,20 @@ async function withTab<T>(
   }
 }
 
-/** Everything that goes wrong in any tab, as it happens. */
+/** Collects errors of all tabs. */
 function watch(context: BrowserContext): string[] {
   const errors: string[] = [];
   context.on('console', (message) => {
     if (message.type() !== 'error' && message.type() !== 'warning') return;
-    // Told once by the response itself, with its address.
+    // The response handler reports it with its URL.
     if (message.text().startsWith('Failed to load resource:')) return;
     errors.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
   });
   context.on('weberror', (error) => errors.push(`thrown: ${error.error().stack ?? error.error().message}`));
   context.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? '';
-    // A page that is left ends what it was still asking for.
-    // And a browser gives up what is under way when this machine gets another network card, as it does for other tests: the
-    // console asks again.
+    // Leaving a page aborts its requests, and other tests add network interfaces, which resets connections; the
+    // console retries.
     if (why === 'net::ERR_ABORTED' || why === 'net::ERR_NETWORK_CHANGED') return;
     errors.push(`request failed: ${request.method()} ${request.url()} ${why}`);
   });
@@ -146,7 +146,7 @@ function watch(context: BrowserContext): string[] {
   return errors;
 }
 
-/** What a person would have seen, for whoever looks into a failed test. */
+/** Stores screenshot, accessibility tree and errors of a failed test. */
 async function keepFailure(context: BrowserContext, errors: readonly string[]): Promise<void> {
   mkdirSync(failures, { recursive: true });
   const test = (expect.getState().currentTestName ?? 'unnamed').replaceAll(/[^\w]+/g, '-').slice(0, 120);

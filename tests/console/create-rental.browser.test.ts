@@ -8,7 +8,7 @@ import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { waitUntilLoaded, signedOutError } from './open-page.ts';
 import { withMode, createOwner, type Owner } from './accounts.ts';
 
-// The catalog and the page that rents from it, as a person uses them.
+// The catalog and the rent form.
 
 const GPU_HOUR = '2490000001';
 const rentals = '/v2/on-demand/virtual-machine-rentals';
@@ -44,20 +44,20 @@ async function call(mode: 'live' | 'test', method: string, path: string, body?: 
 
 const tab = (mode: 'live' | 'test'): StorageState => withMode(owner.session, stack.apiUrl, owner.orgId, mode);
 
-/** The exact amount in it, in nano-USD. */
+/** Exact amount in nano-USD. */
 const nanoIn = (place: Locator): Promise<string | null> =>
   place.locator('data').first().getAttribute('value');
 
 const tileOf = (page: Page, count: number): Locator =>
   page.getByRole('link', { name: `Rent ${String(count)} × H100 in us-central-1` }).first();
 
-test('the price of a card is that of the review, to the nano, and a filter survives a reload', async () => {
+test('the catalog and the rent form show the same exact price, and a filter survives a reload', async () => {
   await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, expected: [signedOutError] },
     async ({ page, goto }) => {
       await goto('/');
       await waitUntilLoaded(page);
-      await page.getByLabel('GPUs in it').selectOption('2');
+      await page.getByLabel('GPU count').selectOption('2');
       await page.waitForURL(/count=2/);
       await page.reload();
       await waitUntilLoaded(page);
@@ -74,41 +74,41 @@ test('the price of a card is that of the review, to the nano, and a filter survi
       const card = await nanoIn(tileOf(page, 2));
       await tileOf(page, 2).click();
       const summary = page.getByRole('complementary', { name: 'Summary' });
-      await summary.getByText('Needed to begin').waitFor();
+      await summary.getByText('Required balance').waitFor();
       expect(await nanoIn(summary)).toBe(card);
       expect(card).toBe(String(2n * BigInt(GPU_HOUR)));
     },
   );
 });
 
-test('without a key and without money Create is off, and says both', async () => {
+test('Create is disabled without SSH key and balance, and both reasons are shown', async () => {
   await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
     async ({ page, goto }) => {
       await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
       const summary = page.getByRole('complementary', { name: 'Summary' });
       const item = (text: string): Locator => summary.getByRole('listitem').filter({ hasText: text });
-      await item('must be available to begin with').waitFor();
+      await item('You need $').waitFor();
       await item('Choose at least one SSH key').waitFor();
-      const create = summary.getByRole('button', { name: 'Create the machine' });
+      const create = summary.getByRole('button', { name: 'Create machine' });
       expect(await create.getAttribute('aria-disabled')).toBe('true');
       await summary.getByRole('link', { name: 'Top up' }).waitFor();
     },
   );
 });
 
-test('a key is added on the way, pressing twice makes one rental, and its page is there at once', async () => {
+test('an SSH key is added in the rent form, a double click creates one rental, and its page opens', async () => {
   await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('test') },
     async ({ page, goto }) => {
       await goto(`/rent?gpu=h100&type=virtual-machine&count=1&region=${MOCK_REGION}&network=ethernet`);
       await page.getByLabel('Public key').fill(newReadinessKey().publicKey);
-      await page.getByRole('button', { name: 'Add this key' }).click();
+      await page.getByRole('button', { name: 'Save key' }).click();
       const name = await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue();
       const command = await page.getByRole('region', { name: 'equivalent command' }).innerText();
       expect(command).toContain(`--count 1 --region ${MOCK_REGION} --network ethernet --name ${name}`);
       const summary = page.getByRole('complementary', { name: 'Summary' });
-      const create = summary.getByRole('button', { name: 'Create the machine', disabled: false });
+      const create = summary.getByRole('button', { name: 'Create machine', disabled: false });
       await create.waitFor();
       await create.dblclick();
       await page.waitForURL(/\/rentals\/\d+/);
@@ -120,7 +120,7 @@ test('a key is added on the way, pressing twice makes one rental, and its page i
   );
 });
 
-test('what is sold out stays visible, says why, and can be asked for', async () => {
+test('a sold-out offer stays visible, explains why, and can be requested', async () => {
   const order = { gpuType: 'b200', gpuCount: 8, region: MOCK_REGION, ttlSeconds: 7_200 };
   let last = 200;
   for (let tries = 0; tries < 20 && last === 200; tries += 1) {
@@ -133,19 +133,19 @@ test('what is sold out stays visible, says why, and can be asked for', async () 
       await goto('/?gpu=b200&count=8');
       await waitUntilLoaded(page);
       await page
-        .getByRole('button', { name: /None free: what to do/ })
+        .getByRole('button', { name: /Sold out: see options/ })
         .first()
         .click();
       const dialog = page.getByRole('dialog');
-      await dialog.getByText('Enough is known to come free').waitFor();
-      await dialog.getByRole('heading', { name: 'What you could have now instead' }).waitFor();
+      await dialog.getByText('Expected to be available').waitFor();
+      await dialog.getByRole('heading', { name: 'Available alternatives' }).waitFor();
       await dialog.getByRole('button', { name: 'Request a reservation' }).click();
       await dialog.getByText('Reservation request for 8 GPUs received').waitFor();
     },
   );
 });
 
-test('an idle rule is offered only where the service accepts one, and the page says why it is not', async () => {
+test('the idle rule is offered only if the service accepts it; otherwise the page says why not', async () => {
   await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('live') },
     async ({ page, goto }) => {
@@ -157,21 +157,21 @@ test('an idle rule is offered only where the service accepts one, and the page s
       });
       await goto('/rent?gpu=h100&type=virtual-machine&count=1&region=us-central-1&network=ethernet');
       const summary = page.getByRole('complementary', { name: 'Summary' });
-      await summary.getByText('Needed to begin').waitFor();
-      await page.getByText('More: image, idle rule').click();
-      const idleAfter = page.getByLabel('When it has idled for');
+      await summary.getByText('Required balance').waitFor();
+      await page.getByText('Advanced: image, idle rule').click();
+      const idleAfter = page.getByLabel('After being idle for');
       await idleAfter.fill('30m');
       isAccepted = false;
       await page.getByLabel('Time to live').fill('8h');
       await page.getByText('these machines do not report how busy their GPUs are').waitFor();
-      await summary.getByRole('listitem').filter({ hasText: 'Idle: Not available here' }).waitFor();
+      await summary.getByRole('listitem').filter({ hasText: 'Idle rule: Not available here' }).waitFor();
       await idleAfter.fill('');
       await idleAfter.waitFor({ state: 'detached' });
     },
   );
 });
 
-test('an operator writes off a volume by its number, and sees the refusal of a number that no volume has', async () => {
+test('an operator writes off a volume by its number, and sees the error for an unknown number', async () => {
   const notFound = /POST \S+\/v2\/admin\/volumes\/\d+\/write-off 404/;
   await browser.withTab(
     { url: stack.apiUrl, viewport: desktopViewport, session: tab('live'), expected: [notFound] },
@@ -183,7 +183,7 @@ test('an operator writes off a volume by its number, and sees the refusal of a n
       await open.click();
       const dialog = page.getByRole('dialog', { name: 'Write off volume 2000000000' });
       await dialog.getByLabel('Reason').fill('Its disks are gone');
-      await dialog.getByLabel('The host is switched off').check();
+      await dialog.getByLabel('The host is permanently off').check();
       await dialog.getByRole('button', { name: 'Write off' }).click();
       await dialog.getByText('VOLUME_NOT_FOUND').waitFor();
     },

@@ -33,41 +33,41 @@ async function call(method: string, path: string, body: object): Promise<Respons
   return response;
 }
 
-/** A tab of the owner in test mode. */
+/** Opens a tab of the owner in test mode. */
 function withTab<T>(work: (tab: TabSession) => Promise<T>, expected: readonly RegExp[] = []): Promise<T> {
   const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'test');
   return browser.withTab({ url: stack.apiUrl, session, expected }, work);
 }
 
-/** Fills the form for one GPU with these tags, and sends it. */
+/** Submits the rent form for one GPU with these tags. */
 async function order({ page, goto }: TabSession, name: string, tags: readonly string[]): Promise<void> {
   await goto('/rent?gpu=h100&count=1');
   await page.getByLabel('Name', { exact: true }).fill(name);
-  await page.getByText('More: image, idle rule, ports, tags, user data').click();
+  await page.getByText('Advanced: image, idle rule, ports, tags, user data').click();
   await page.getByLabel('Tags').fill(tags.join('\n'));
-  await page.getByRole('button', { name: 'Create the machine' }).first().click();
+  await page.getByRole('button', { name: 'Create machine' }).first().click();
 }
 
 const stateOf = (page: Page) => page.getByRole('region', { name: 'State' });
 const refusedOrder = /refused: POST \S+\/virtual-machine-rentals 40[02]/;
 
-describe('an order', () => {
-  test('for which there is no capacity says so, that nothing is charged, and what to do', async () => {
+describe('creating a rental', () => {
+  test('reports missing capacity, that nothing is charged, and what to do', async () => {
     await withTab(
       async (tab) => {
         await order(tab, 'full', ['millrace.fault=no-capacity']);
         const alert = tab.page.getByRole('alert').first();
         await alert.getByText('There is not enough free capacity for this request right now.').waitFor();
         await alert.getByText(/^req_/).waitFor();
-        await tab.page.getByText('Nothing was created and nothing is charged.').first().waitFor();
-        // What was typed is still there, for another try.
+        await tab.page.getByText('Nothing was created or charged.').first().waitFor();
+        // The input is kept for another try.
         expect(await tab.page.getByLabel('Name', { exact: true }).inputValue()).toBe('full');
       },
       [refusedOrder],
     );
   }, 60_000);
 
-  test('for which there is no balance says so, and leads to where money is added', async () => {
+  test('reports a missing balance and links to the top-up', async () => {
     await withTab(
       async (tab) => {
         await order(tab, 'poor', ['millrace.fault=no-balance']);

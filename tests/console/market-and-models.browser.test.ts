@@ -7,7 +7,7 @@ import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { signedOutError } from './open-page.ts';
 import { withMode, createOwner, type Owner } from './accounts.ts';
 
-// Models and the marketplace as people use them: the playground asks a real gateway from a real browser, across origins.
+// Models and the marketplace; the playground calls a real gateway from a real browser, cross-origin.
 
 let stack: ConsoleStack;
 let browser: TestBrowser;
@@ -53,10 +53,10 @@ async function send(page: Page, question: string): Promise<Locator> {
   return answered;
 }
 
-/** The exact amount that stands there. */
+/** Exact amount in nano-USD. */
 async function nanoIn(place: Locator): Promise<bigint> {
   const value = await place.locator('data').first().getAttribute('value');
-  return BigInt(value ?? expect.fail('There is no amount.'));
+  return BigInt(value ?? expect.fail('No amount found.'));
 }
 
 interface ListedKey {
@@ -66,7 +66,7 @@ interface ListedKey {
   readonly createdAt: string;
 }
 
-test('a model answers in the browser, with a key of an hour that is made once for all loads, kept for the tab and shown nowhere', () =>
+test('the playground answers with a one-hour key that is created once, kept for the tab and never shown', () =>
   inTestMode(async ({ page, goto }) => {
     await goto(`/playground?model=${MOCK_MODEL}`);
     const first = await send(page, 'Tell me of the mill.');
@@ -90,22 +90,22 @@ test('a model answers in the browser, with a key of an hour that is made once fo
       expect(code).not.toContain('mr_test_');
     }
     await page.keyboard.press('Escape');
-    // What was said before goes along, and the answer can be looked up.
+    // The earlier messages are sent along, and the request can be looked up.
     await page.getByRole('link', { name: 'How it ran' }).last().click();
     await page.getByRole('table', { name: 'Attempts at engines' }).waitFor();
     await page.getByText(/\d+ in, 0 of them cached; \d+ out/).waitFor();
   }));
 
-test('models and their prices are for everybody to see; who wants to try one signs in', () =>
+test('models and prices are public, and trying a model requires sign-in', () =>
   browser.withTab({ url: stack.apiUrl, expected: [signedOutError] }, async ({ page, goto }) => {
     await goto('/models');
-    await page.getByRole('table', { name: 'Models and their prices' }).waitFor();
+    await page.getByRole('table', { name: 'Models and prices' }).waitFor();
     await page.getByRole('link', { name: `Try it: ${MOCK_MODEL}` }).click();
     await page.getByRole('heading', { level: 1, name: /Sign in/ }).waitFor();
     expect(page.url()).toContain(encodeURIComponent(MOCK_MODEL));
   }));
 
-test('a machine of the marketplace: found, rented at the price that was shown, watched, ended, with a receipt', () =>
+test('a marketplace machine is found, rented at the listed price, terminated, and has a receipt', () =>
   inTestMode(async ({ page, goto }) => {
     await goto('/marketplace?gpu=H200');
     const row = page.getByRole('row', { name: /H200/ }).first();
@@ -117,19 +117,19 @@ test('a machine of the marketplace: found, rented at the price that was shown, w
     await page.getByRole('spinbutton', { name: 'GPUs' }).fill('2');
     const hour = page.getByRole('strong');
     await expect.poll(() => nanoIn(hour)).toBe(listed * 2n);
-    await page.getByRole('button', { name: 'Rent it' }).click();
+    await page.getByRole('button', { name: 'Rent GPUs' }).click();
     await page.getByRole('region', { name: 'SSH command' }).waitFor({ timeout: 180_000 });
     const name = await page.getByRole('heading', { level: 1 }).innerText();
     expect(await call('GET', `/v2/marketplace/instances/${name}`)).toMatchObject({
       status: 'online',
       gpuCount: 2,
       gpuVerification: 'unverified',
-      // Agreed at what test mode costs.
+      // Test mode is free.
       costPerHourNanoUsd: '0',
     });
     await page.getByRole('button', { name: 'Terminate' }).click();
     const dialog = page.getByRole('alertdialog');
-    await dialog.getByLabel(`Type ${name} to go on`).fill(name);
+    await dialog.getByLabel(`Type ${name} to confirm`).fill(name);
     await dialog.getByRole('button', { name: 'Terminate' }).click();
     await page.getByRole('heading', { level: 2, name: 'Receipt' }).waitFor();
     await expect

@@ -39,7 +39,7 @@ const inside = (path: string, work: (tab: TabSession) => Promise<void>, expected
     },
   );
 
-/** The secret that is shown this once. */
+/** Reads a one-time secret. */
 const secretOf = async (page: Page, what: string): Promise<string> =>
   (await page.getByRole('region', { name: what, exact: true }).innerText()).trim();
 
@@ -48,27 +48,27 @@ const statusWith = async (key: string): Promise<number> =>
 
 async function closeSecret(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Done' }).click();
-  await expect.poll(() => page.getByRole('alert').innerText()).toContain('gone for good');
-  await page.getByRole('button', { name: 'I have kept it, close' }).click();
+  await expect.poll(() => page.getByRole('alert').innerText()).toContain('Did you save');
+  await page.getByRole('button', { name: 'I saved it, close' }).click();
   await page.getByRole('dialog').waitFor({ state: 'hidden' });
 }
 
-test('the balance is exact, and what was spent is told by day and product', async () => {
+test('the balance page shows the exact balance, and spending by day and product', async () => {
   await inside('/money', async ({ page }) => {
     const main = page.getByRole('main');
     await expect.poll(() => main.innerText()).toContain('$97.259999999');
-    await page.getByText('Spend by day as a table').click();
-    const table = page.getByRole('table', { name: 'Spend by day and product' });
+    await page.getByText('Daily spending as table').click();
+    const table = page.getByRole('table', { name: 'Daily spending by product' });
     const today = table.getByRole('row').nth(1);
     const cells = await today.getByRole('cell').allInnerTexts();
     expect(cells).toEqual(['$2.490000001', '$0.25', '$2.740000001']);
-    await expect.poll(() => main.innerText()).toContain('takes no cards');
+    await expect.poll(() => main.innerText()).toContain('does not accept cards');
   });
 }, 60_000);
 
-test('the ledger leads to causes, keeps its filters in the address, and is exported', async () => {
+test('the ledger links to causes, keeps filters in the URL, and can be exported', async () => {
   await inside('/ledger', async ({ page }) => {
-    const table = page.getByRole('table', { name: 'Changes of the balance, newest first' });
+    const table = page.getByRole('table', { name: 'Ledger entries, newest first' });
     await expect.poll(() => table.getByRole('row').count()).toBe(4);
     await page.getByRole('combobox', { name: 'Cause', exact: true }).selectOption('Rentals');
     await expect.poll(() => table.getByRole('row').count()).toBe(2);
@@ -90,27 +90,26 @@ test('the ledger leads to causes, keeps its filters in the address, and is expor
   });
 }, 60_000);
 
-test('a budget is made, shows how much of it is used, and is deleted', async () => {
+test('a budget is created, shows its usage, and is deleted', async () => {
   await inside('/budgets', async ({ page }) => {
-    await page.getByRole('button', { name: 'New budget' }).first().click();
+    await page.getByRole('button', { name: 'Create budget' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'Create' }).click();
     await expect.poll(() => dialog.getByRole('alert').innerText()).toContain('above zero');
-    await dialog.getByRole('textbox', { name: 'Limit in US dollars' }).fill('10');
-    // By Enter, as people do.
-    await dialog.getByRole('textbox', { name: 'Limit in US dollars' }).press('Enter');
+    await dialog.getByRole('textbox', { name: 'Limit (USD)' }).fill('10');
+    await dialog.getByRole('textbox', { name: 'Limit (USD)' }).press('Enter');
     await dialog.waitFor({ state: 'hidden' });
     const row = page.getByRole('row').filter({ hasText: 'Monthly' });
     await expect.poll(() => row.innerText()).toContain('$10.00');
     await row.getByRole('button', { name: 'Delete Monthly' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText('You have no budgets yet.').waitFor();
+    await page.getByText('No budgets yet').waitFor();
   });
 }, 60_000);
 
-test('an invoice adds up and comes as a PDF', async () => {
+test('an invoice adds up and downloads as PDF', async () => {
   await inside(`/invoices/${invoiceId}`, async ({ page }) => {
-    expect(await page.getByText('do not come to the total').count()).toBe(0);
+    expect(await page.getByText('do not add up to the total').count()).toBe(0);
     const [file] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: /^Download .* as PDF$/ }).click(),
@@ -122,9 +121,9 @@ test('an invoice adds up and comes as a PDF', async () => {
   });
 }, 60_000);
 
-test('a key is shown once and works; rotated, both work for a while; revoked, it is refused', async () => {
+test('an API key is shown once and works; after rotation both keys work for a while; a revoked key is rejected', async () => {
   await inside('/keys', async ({ page }) => {
-    await page.getByRole('button', { name: 'New API key' }).first().click();
+    await page.getByRole('button', { name: 'Create API key' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Name' }).fill('robot');
     await dialog.getByRole('button', { name: 'Read only' }).click();
@@ -132,14 +131,14 @@ test('a key is shown once and works; rotated, both work for a while; revoked, it
     await dialog.getByText('Copy it now.').waitFor();
     const first = await secretOf(page, 'API key');
     expect(first).toMatch(/^mr_live_/);
-    const request = await secretOf(page, 'request to try the key');
+    const request = await secretOf(page, 'test request');
     expect(request).toContain('MILLRACE_API_KEY');
     expect(request).not.toContain(first);
     expect(await statusWith(first)).toBe(200);
     expect(page.url()).not.toContain('mr_');
     await page.keyboard.press('Escape');
-    await dialog.getByText('gone for good').waitFor();
-    await dialog.getByRole('button', { name: 'I have kept it, close' }).click();
+    await dialog.getByText('Did you save').waitFor();
+    await dialog.getByRole('button', { name: 'I saved it, close' }).click();
     await dialog.waitFor({ state: 'hidden' });
     expect(await page.content()).not.toContain(first);
 
@@ -153,14 +152,14 @@ test('a key is shown once and works; rotated, both work for a while; revoked, it
 
     await page.getByRole('button', { name: 'Revoke robot' }).first().click();
     const sure = page.getByRole('alertdialog');
-    expect(await sure.innerText()).toContain('go on costing');
+    expect(await sure.innerText()).toContain('keep billing');
     await sure.getByRole('button', { name: 'Revoke', exact: true }).click();
     await sure.waitFor({ state: 'hidden' });
     await expect.poll(() => statusWith(second)).toBe(401);
   });
 }, 90_000);
 
-test('a private SSH key never leaves the page; a public one gets its comment as name', async () => {
+test('a private SSH key never leaves the page; a public key gets its comment as name', async () => {
   await inside('/ssh-keys', async ({ page }) => {
     const sent: string[] = [];
     page.on('request', (request) => {
@@ -181,15 +180,15 @@ test('a private SSH key never leaves the page; a public one gets its comment as 
     await expect.poll(() => row.innerText()).toContain('SHA256:');
     await row.getByRole('button', { name: 'Delete ada@laptop' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete', exact: true }).click();
-    await page.getByText('You have no SSH keys in live mode yet.').waitFor();
+    await page.getByText('No SSH keys in live mode yet').waitFor();
   });
 }, 60_000);
 
-test('a webhook is made, tried, looked into, switched off with the reason, and deleted', async () => {
+test('a webhook is created, tested, inspected, disabled with a reason, and deleted', async () => {
   await inside('/webhooks', async ({ page }) => {
     await page.getByRole('button', { name: 'New webhook' }).first().click();
     const dialog = page.getByRole('dialog');
-    // Nobody listens there, so that there is a failure to look into.
+    // No server listens there, so that deliveries fail.
     await dialog.getByRole('textbox', { name: 'Address' }).fill('https://127.0.0.1:9/hook');
     await dialog.getByRole('button', { name: 'Create webhook' }).click();
     await dialog.getByText('Copy it now.').waitFor();

@@ -5,7 +5,7 @@ import type { ConsolePage } from './pages.ts';
 import { withMode } from './accounts.ts';
 import type { Seeded } from './seed.ts';
 
-/** What is asked of the service by whoever is not signed in, and refused. */
+/** Expected 401 for users who are not signed in. */
 export const signedOutError = /refused: GET \S+\/v2\/me\/organisations 401/;
 
 interface PageTarget {
@@ -19,7 +19,7 @@ interface Appearance {
   readonly colorScheme?: ColorScheme;
 }
 
-/** A tab of whoever the page is for, in its mode. */
+/** Opens a tab as the user and mode of the page. */
 export function openTab<T>(
   browser: TestBrowser,
   { stack, seeded, page }: PageTarget,
@@ -31,7 +31,7 @@ export function openTab<T>(
   return browser.withTab({ url: stack.apiUrl, ...look, ...who }, work);
 }
 
-/** Opens a page as whoever it is for, and waits until it has all that it shows. */
+/** Opens a page and waits until it is loaded. */
 export function openPage<T>(
   browser: TestBrowser,
   where: PageTarget,
@@ -64,7 +64,7 @@ function sessionFor(
   return withMode(seeded.owner.session, stack.apiUrl, seeded.owner.orgId, mode);
 }
 
-/** The page has its heading, and says of nothing any more that it is loading. */
+/** Waits for the heading and until no loading text is left. */
 export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).first().waitFor();
   await page

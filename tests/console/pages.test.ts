@@ -5,7 +5,6 @@ import { pages } from './pages.ts';
 
 const features = path.join(import.meta.dirname, '..', '..', 'apps', 'console', 'src', 'features');
 
-/** Every `path:` that an area's routes.tsx gives to a route. */
 function routesOfConsole(): readonly string[] {
   const files = readdirSync(features, { recursive: true, encoding: 'utf8' }).filter((file) =>
     file.endsWith('routes.tsx'),
@@ -16,7 +15,7 @@ function routesOfConsole(): readonly string[] {
   return found.map(([, route = '']) => (route.startsWith('/') ? route : `/${route}`));
 }
 
-it('the list of pages has every route of the console, and no other', () => {
+it('pages contains every route of the console and no other', () => {
   const routes = routesOfConsole();
   expect(routes.length).toBeGreaterThan(20);
   expect(new Set(pages.map(({ route }) => route))).toEqual(new Set(routes));

@@ -1,26 +1,22 @@
 import type { Page } from 'playwright-core';
 import type { Seeded } from './seed.ts';
 
-/**
- * Every page of the console: axe reads them, and `npm run console:shots` takes their pictures. `pages.test.ts` compares this list with
- * the routes, so a new page is a line here.
- */
+/** All pages, for axe and `npm run console:shots`. `pages.test.ts` compares this list with the routes. */
 export interface ConsolePage {
-  /** As in `routes.tsx`, from the root. */
+  /** Path in `routes.tsx`, from the root. */
   readonly route: string;
-  /** Its address; the route itself unless said. */
+  /** Path with parameters; default: `route`. */
   readonly at?: (seeded: Seeded) => string;
-  /** Who looks at it; the owner unless said. */
+  /** Default: owner. */
   readonly who?: 'anyone' | 'newcomer' | 'owner';
-  /** Test mode is where machines are; live mode where money is. */
+  /** Rentals are in test mode, money in live mode. */
   readonly mode?: 'live' | 'test';
-  /** Brings it into the state that is worth a look, such as an open dialog. */
+  /** Opens a dialog, for example. */
   readonly prepare?: (page: Page) => Promise<void>;
-  /** For the name of the picture, where one route is looked at twice. */
+  /** Name of the screenshot, if a route is used twice. */
   readonly as?: string;
 }
 
-/** Opens the dialog behind a button. */
 const pressButton =
   (name: string) =>
   async (page: Page): Promise<void> => {
@@ -98,11 +94,11 @@ export const pages: readonly ConsolePage[] = [
   { route: '/money' },
   { route: '/ledger' },
   { route: '/budgets' },
-  { route: '/budgets', prepare: pressButton('New budget'), as: 'budget-create' },
+  { route: '/budgets', prepare: pressButton('Create budget'), as: 'budget-create' },
   { route: '/invoices' },
   { route: '/invoices/$invoiceId', at: ({ invoiceId }) => `/invoices/${invoiceId}`, as: 'invoice' },
   { route: '/keys' },
-  { route: '/keys', prepare: pressButton('New API key'), as: 'key-create' },
+  { route: '/keys', prepare: pressButton('Create API key'), as: 'key-create' },
   { route: '/ssh-keys' },
   { route: '/webhooks' },
   { route: '/webhooks', prepare: pressButton('New webhook'), as: 'webhook-create' },
@@ -153,7 +149,7 @@ export const pages: readonly ConsolePage[] = [
   {
     route: '/operator/organisations/$organisationId',
     at: ({ organisationId }) => `/operator/organisations/${organisationId}`,
-    prepare: pressButton('Correct'),
+    prepare: pressButton('Adjust balance'),
     as: 'operator-correct',
   },
   {
@@ -161,7 +157,7 @@ export const pages: readonly ConsolePage[] = [
     at: ({ organisationId }) => `/operator/organisations/${organisationId}?tab=members`,
     as: 'operator-members',
   },
-  { route: '/operator/prices', prepare: pressButton('Set a price'), as: 'operator-set-price' },
+  { route: '/operator/prices', prepare: pressButton('Set price'), as: 'operator-set-price' },
   { route: '/operator/suppliers' },
   { route: '/operator/suppliers', at: () => '/operator/suppliers?tab=machines', as: 'operator-machines' },
   { route: '/operator/models' },

@@ -26,7 +26,7 @@ const codeOf = (request: SnippetRequest, id: string): string =>
   buildSnippets(request, places).find((snippet) => snippet.id === id)?.code ?? '';
 
 describe.each(requests.map((request) => [request.kind, request] as const))('code for %s', (_, request) => {
-  test('names the model, and takes the key from the environment', () => {
+  test('names the model and reads the key from the environment', () => {
     for (const { id, code } of buildSnippets(request, places)) {
       expect(code, id).toContain(request.model);
       if (id !== 'cli') expect(code, id).toContain('MILLRACE_API_KEY');
@@ -34,8 +34,7 @@ describe.each(requests.map((request) => [request.kind, request] as const))('code
     }
   });
 
-  // What a shell and Node make of it, in their own hands.
-  test('curl sends exactly what was filled in, whatever signs are in it', () => {
+  test('curl sends the exact input, including special characters', () => {
     const shell = codeOf(request, 'curl').replace(/^curl/, 'printf "%s\\0"');
     const words = execFileSync('sh', ['-c', shell], { env: { MILLRACE_API_KEY: 'k' }, encoding: 'utf8' });
     const body = JSON.parse(words.split('\0').at(-2) ?? '') as Record<string, unknown>;
@@ -44,14 +43,14 @@ describe.each(requests.map((request) => [request.kind, request] as const))('code
     expect(words).toContain('Authorization: Bearer k');
   });
 
-  test('the command line is one command with the words as they are', () => {
+  test('the CLI snippet is one command with the exact input', () => {
     const shell = codeOf(request, 'cli').replace(/^millrace/, 'printf "%s\\0"');
     const words = execFileSync('sh', ['-c', shell], { encoding: 'utf8' }).split('\0');
     expect(words).toContain(nasty);
     expect(words).toContain(request.model);
   });
 
-  test('Node understands it', () => {
+  test('the JavaScript snippet is valid', () => {
     const input = codeOf(request, 'javascript');
     const checked = execFileSync(process.execPath, ['--check', '--input-type=module', '-'], {
       input,
@@ -62,7 +61,7 @@ describe.each(requests.map((request) => [request.kind, request] as const))('code
   });
 });
 
-test('Python writes texts and lists as JSON does, and true in its own way', () => {
+test('the Python snippet writes texts and lists as JSON, and booleans in Python', () => {
   const request: SnippetRequest = {
     kind: 'chat',
     model: 'm',
@@ -93,13 +92,13 @@ for chunk in stream:
 `);
 });
 
-test('what was left to the model is not in the code', () => {
+test('snippets omit empty settings', () => {
   const plain: SnippetRequest = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'Hi' }] };
   expect(codeOf(plain, 'curl')).not.toMatch(/temperature|max_tokens/);
   expect(codeOf(plain, 'cli')).toBe('millrace chat Hi --model m');
 });
 
-test('a shell gets a word as it is', () => {
+test('shellQuoted produces one shell word', () => {
   expect(shellQuoted('plain-word_1.png')).toBe('plain-word_1.png');
   expect(shellQuoted('')).toBe("''");
   expect(shellQuoted("it's")).toBe(String.raw`'it'\''s'`);

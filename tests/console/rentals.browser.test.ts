@@ -187,7 +187,7 @@ test('a volume is made for the price that is shown, snapshotted, and deleted onl
     const restoring = page.getByRole('dialog', { name: 'Restore before' });
     await restoring.getByLabel('Restore it into').selectOption('same-volume');
     expect(await restoring.getByRole('button', { name: 'Replace datasets' }).isDisabled()).toBe(true);
-    await restoring.getByLabel('Type datasets to go on').fill('datasets');
+    await restoring.getByLabel('Type datasets to confirm').fill('datasets');
     await restoring.getByRole('button', { name: 'Replace datasets' }).click();
     await restoring.waitFor({ state: 'hidden' });
     await stateOf(page).getByText('Active:').waitFor({ timeout: 90_000 });
@@ -209,7 +209,7 @@ test('a volume is made for the price that is shown, snapshotted, and deleted onl
     await page.getByRole('button', { name: 'Delete', exact: true }).first().click();
     const sure = page.getByRole('alertdialog', { name: 'Delete datasets?' });
     expect(await sure.getByRole('button', { name: 'Delete' }).isDisabled()).toBe(true);
-    await sure.getByLabel('Type datasets to go on').fill('datasets');
+    await sure.getByLabel('Type datasets to confirm').fill('datasets');
     await sure.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('row', { name: /datasets.*deleted/ }).waitFor();
   });
@@ -239,6 +239,6 @@ test('the lists of volumes and of running costs show a volume that is being rest
     await goto('/volumes');
     await page.getByRole('row', { name: /kept-data.*being restored/ }).waitFor();
     await goto('/money');
-    await page.getByRole('row', { name: /kept-data.*billed while a snapshot is restored into it/ }).waitFor();
+    await page.getByRole('row', { name: /kept-data.*billed while a snapshot is restored/ }).waitFor();
   });
 }, 180_000);

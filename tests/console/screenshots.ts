@@ -8,8 +8,8 @@ import { pages } from './pages.ts';
 import { seedConsole } from './seed.ts';
 
 /**
- * `npm run console:shots [-- PART…]`: pictures of every page, or of those whose route has one of the parts in it, in light and dark,
- * wide and narrow.
+ * `npm run console:shots [-- PART…]`: screenshots of all pages, or of routes that contain a PART, in light and dark
+ * mode, wide and narrow.
  */
 
 const folder = path.join(import.meta.dirname, '..', '..', '.millrace', 'console-shots');
@@ -43,5 +43,5 @@ for (const page of wanted) {
   }
   process.stdout.write(`${pageName(page)}\n`);
 }
-process.stdout.write(`Pictures of ${String(wanted.length)} pages are in ${folder}.\n`);
+process.stdout.write(`Screenshots of ${String(wanted.length)} pages are in ${folder}.\n`);
 process.exitCode = failed === 0 ? 0 : 1;

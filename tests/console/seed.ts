@@ -14,19 +14,15 @@ import { MOCK_MODEL, MOCK_REGION } from '../stack/mock-stack.ts';
 import type { ConsoleStack } from './console-stack.ts';
 import { addColleague, createOwner, createPerson, type Owner, type Person } from './accounts.ts';
 
-/**
- * An organisation to look at: something of everything, made over the API where the API can make it in a test's time, and planted where
- * it takes a month.
- */
+/** Creates an organisation with data for every page: through the API where that is fast, else by inserting rows. */
 export interface Seeded extends AsyncDisposable {
-  /** Owner of the organisation, who also supplies machines and is an operator: sees every page. */
+  /** Owner, supplier and operator, who sees every page. */
   readonly owner: Owner;
-  /** Signed in, and a member of nothing. */
+  /** Signed in without an organisation. */
   readonly newcomer: Person;
-  /** By their names. */
   readonly rentals: Readonly<Record<'train' | 'paused' | 'broken' | 'old' | 'warming', number>>;
   readonly volumeId: number;
-  /** A machine of the marketplace, and the instance on it. */
+  /** A marketplace machine and the instance on it. */
   readonly nodeName: string;
   readonly instanceName: string;
   readonly webhookId: string;
@@ -93,7 +89,7 @@ export async function seedConsole(stack: ConsoleStack): Promise<Seeded> {
   };
 }
 
-/** Rentals in the states that people meet, and what hangs on one of them. */
+/** Rentals in several states, with a volume on one of them. */
 async function seedMachines(call: Call): Promise<Pick<Seeded, 'rentals' | 'volumeId'>> {
   const { publicKey } = newReadinessKey();
   await call('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey });
@@ -199,7 +195,7 @@ async function seedPeople(stack: ConsoleStack, call: Call, owner: Owner): Promis
 }
 
 async function seedWebhook(call: Call, receiver: WebhookReceiver): Promise<string> {
-  // Nobody trusts its certificate, so that there is a delivery that failed, to look at.
+  // Its certificate is not trusted, so that a delivery fails.
   const url = `https://127.0.0.1:${receiver.port}/hook`;
   const { id } = await call('POST', '/v2/webhooks', { url, description: 'The chat room', eventTypes: ['*'] });
   const { id: spare } = await call('POST', '/v2/api-keys', { name: 'spare', scopes: ['events:read'] });
@@ -222,6 +218,6 @@ async function callModel({ gatewayUrl }: ConsoleStack, call: Call): Promise<stri
     }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`The model did not answer: ${text}`);
+  if (!response.ok) throw new Error(`The model call failed: ${text}`);
   return response.headers.get('x-request-id') ?? '';
 }

@@ -18,8 +18,8 @@ import { accountsEnv } from './console-stack.ts';
 import { signedOutError } from './open-page.ts';
 import { emailLink } from './accounts.ts';
 
-// A person who has never been here, from the catalog to the receipt, on machines of a real Incus cluster. Everything is found as a
-// person finds it: by its role and its name.
+// A new user, from the catalog to the receipt, on machines of a real Incus cluster. Elements are found by role and
+// name.
 
 let stack: RentalStack;
 let smtp: TestSmtp;
@@ -40,10 +40,10 @@ const never = new AbortController().signal;
 const email = 'ada@example.com';
 const password = 'a mill by the quiet river';
 
-/** The exact amount that stands there, whatever it is rounded to. */
+/** Exact amount in nano-USD, even if the text is rounded. */
 async function nanoIn(place: Locator): Promise<bigint> {
   const value = await place.locator('data').first().getAttribute('value');
-  return BigInt(value ?? expect.fail('There is no amount.'));
+  return BigInt(value ?? expect.fail('No amount found.'));
 }
 
 const offerIn = (page: Page): Locator =>
@@ -55,14 +55,14 @@ async function signUp({ page }: TabSession): Promise<void> {
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign up' }).click();
-  await page.getByRole('heading', { name: 'Look into your mail' }).waitFor();
+  await page.getByRole('heading', { name: 'Check your email' }).waitFor();
   await page.goto(await emailLink(smtp, email, /verify-email/));
   await page.getByRole('link', { name: 'Sign in' }).click();
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.getByLabel('Name of your organisation').fill('Quiet River');
-  await page.getByRole('button', { name: 'Create the organisation' }).click();
+  await page.getByLabel('Organisation name').fill('Quiet River');
+  await page.getByRole('button', { name: 'Create organisation' }).click();
   await page.getByRole('button', { name: 'Account and organisation: Quiet River' }).waitFor();
 }
 
@@ -78,10 +78,10 @@ async function organisation(): Promise<OrgId> {
   const [row] = await stack.rows<{ id: string }>(
     `select org_id as id from members join users on users.id = user_id where email = '${email}'`,
   );
-  return fromUuid('org', row?.id ?? expect.fail('There is no organisation.'));
+  return fromUuid('org', row?.id ?? expect.fail('No organisation found.'));
 }
 
-/** Where the command that is shown leads. */
+/** SSH target of the shown command. */
 async function sshTargetIn(page: Page): Promise<Omit<SshTarget, 'privateKey'>> {
   const command = await page.getByRole('region', { name: 'SSH command', exact: true }).innerText();
   const user = /(\S+)@(\S+)/.exec(command);
@@ -98,7 +98,7 @@ async function sshTargetIn(page: Page): Promise<Omit<SshTarget, 'privateKey'>> {
   };
 }
 
-test('a person signs up, rents, logs in, ends it, and every page shows the price that the ledger charges, to the nano', async () => {
+test('a user signs up, rents, logs in and terminates, and every page shows the exact price of the ledger', async () => {
   const { privateKey, publicKey } = newReadinessKey();
   await browser.withTab({ url: stack.apiUrl, expected: [signedOutError] }, async (tab) => {
     const { page } = tab;
@@ -112,7 +112,7 @@ test('a person signs up, rents, logs in, ends it, and every page shows the price
     await page.getByRole('heading', { level: 1 }).waitFor();
     const granted = nanoUsd(100_000_000_000n);
     await grantCredit(stack.database.db, await organisation(), granted);
-    // Nobody reloads the page.
+    // Without a reload.
     await page.getByText('$100.00').first().waitFor();
 
     await page.getByRole('link', { name: 'Catalog' }).first().click();
@@ -120,16 +120,16 @@ test('a person signs up, rents, logs in, ends it, and every page shows the price
     await offerIn(page).click();
     const summary = page.getByRole('complementary', { name: 'Summary' }).first();
     await expect.poll(() => summary.locator('data').count()).toBeGreaterThan(0);
-    expect(await nanoIn(summary), 'in the review').toBe(onCard);
+    expect(await nanoIn(summary), 'in the summary').toBe(onCard);
     await page.getByLabel('Name', { exact: true }).fill('first');
-    await summary.getByRole('button', { name: 'Create the machine' }).click();
+    await summary.getByRole('button', { name: 'Create machine' }).click();
 
     await page.getByRole('heading', { level: 1, name: 'first' }).waitFor();
     const state = page.getByRole('region', { name: 'State' });
     await state.getByRole('list', { name: 'Steps' }).getByText('prove').first().waitFor();
     await state.getByText('Running:').waitFor({ timeout: 180_000 });
     const price = page.getByRole('term').filter({ hasText: 'Price' }).locator('..');
-    expect(await nanoIn(price), 'on the page of the rental').toBe(onCard);
+    expect(await nanoIn(price), 'on the rental page').toBe(onCard);
 
     const target = { ...(await sshTargetIn(page)), privateKey };
     expect(await loginAndCountGpus(target, never)).toMatchObject({ outcome: 'in', gpuCount: 1 });
@@ -149,7 +149,7 @@ test('a person signs up, rents, logs in, ends it, and every page shows the price
     const charged = await nanoIn(line.getByRole('cell').nth(3));
     expect(charged, 'in the ledger').toBe(-receipt);
 
-    // What was billed is the price of the card for as long as it ran, and the books say the same.
+    // The charge is the catalog price times the runtime, and the ledger agrees.
     const [meter] = await stack.rows<{ rate: string; ms: string; posted: string }>(
       `select rate_nano_usd_per_hour::text as rate, elapsed_before_ms::text as ms, posted_nano_usd::text as posted from meters`,
     );

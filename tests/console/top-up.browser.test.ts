@@ -13,7 +13,7 @@ import { accountsEnv } from './console-stack.ts';
 import { waitUntilLoaded } from './open-page.ts';
 import { withMode, createOwner, type Owner } from './accounts.ts';
 
-// Adding money by card, with a double of Stripe: from the amount to the page to pay on, and back to a balance that has it.
+// Top-up by card against a double of Stripe.
 
 let smtp: TestSmtp;
 let stripe: StripeDouble;
@@ -43,7 +43,7 @@ afterAll(async () => {
   await smtp?.close();
 }, 60_000);
 
-test('an amount is paid on the page of the provider, and coming back proves nothing until it is confirmed', async () => {
+test('a top-up is paid at the provider, and the return page shows it as paid only after confirmation', async () => {
   const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'live');
   await browser.withTab({ url: stack.apiUrl, session }, async ({ page, context, goto }) => {
     await context.route('https://checkout.example.com/**', (route) =>
@@ -51,16 +51,18 @@ test('an amount is paid on the page of the provider, and coming back proves noth
     );
     await goto('/money');
     await waitUntilLoaded(page);
-    const amount = page.getByRole('textbox', { name: 'Amount in US dollars' });
+    const amount = page.getByRole('textbox', { name: 'Amount (USD)' });
     await amount.fill('4.99');
     await amount.press('Enter');
-    await expect.poll(() => page.getByRole('alert').allInnerTexts()).toContain('From $5 to $10,000 at once.');
+    await expect
+      .poll(() => page.getByRole('alert').allInnerTexts())
+      .toContain('Enter an amount from $5 to $10,000.');
     expect(stripe.calls()).toBe(0);
     await amount.fill('25.50');
     await page.getByRole('button', { name: 'Pay by card' }).click();
     await page.getByRole('heading', { name: 'Pay here' }).waitFor();
     const [checkout] = stripe.sessions();
-    if (checkout === undefined) throw new Error('No page to pay on was made.');
+    if (checkout === undefined) throw new Error('No checkout session was created.');
     expect(checkout.amount_total).toBe(2_550);
 
     await goto('/money?back=paid');
@@ -68,8 +70,8 @@ test('an amount is paid on the page of the provider, and coming back proves noth
     const main = page.getByRole('main');
     await expect
       .poll(() => main.innerText(), { timeout: 10_000 })
-      .toContain('waiting for the payment provider');
-    expect(await main.innerText()).toContain('There is nothing to spend.');
+      .toContain('Waiting for the payment provider');
+    expect(await main.innerText()).toContain('Your balance is empty.');
     const now = Date.now();
     const { body, headers } = signStripeEvent(stripe.settings.webhookSecret, {
       type: 'checkout.session.completed',
@@ -82,10 +84,12 @@ test('an amount is paid on the page of the provider, and coming back proves noth
       body,
     });
     expect(response.status).toBe(200);
-    // A change is on the screen within two seconds; the rest is for two cores that do much else.
-    await expect.poll(() => main.innerText(), { timeout: 10_000 }).toContain('Paid, and in your balance.');
+    // Changes appear within two seconds; the rest is for slow machines.
+    await expect
+      .poll(() => main.innerText(), { timeout: 10_000 })
+      .toContain('Paid and added to your balance.');
     await expect.poll(() => main.innerText(), { timeout: 15_000 }).toContain('$25.50');
     await expect.poll(() => page.url()).not.toContain('back=');
-    await expect.poll(() => main.innerText(), { timeout: 15_000 }).not.toContain('nothing to spend');
+    await expect.poll(() => main.innerText(), { timeout: 15_000 }).not.toContain('Your balance is empty');
   });
 }, 90_000);

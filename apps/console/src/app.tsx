@@ -4,7 +4,7 @@ import { ApiError } from '@millrace/sdk';
 import { Toasts } from './ui/toast.tsx';
 import { router } from './router.tsx';
 
-// The SDK tries again where that helps, so the cache does not; a session that ended sends the person to the sign-in.
+// The SDK already retries. A 401 sends the user to the sign-in page.
 const cache = new QueryClient({
   defaultOptions: { queries: { retry: false, staleTime: 2_000, refetchOnWindowFocus: true } },
 });

@@ -6,7 +6,7 @@ import { followTheme } from './app/theme.ts';
 
 followTheme();
 const root = document.querySelector('#root');
-if (root === null) throw new Error('The page has no place for the console.');
+if (root === null) throw new Error('index.html has no #root element.');
 createRoot(root).render(
   <StrictMode>
     <App />

@@ -1,14 +1,11 @@
 import { consoleHeaders } from './client.ts';
 import { removeTabKeys } from './tab-keys.ts';
 
-/**
- * Sign-in speaks the protocol of the sign-in library, below /auth. Everything else that the console does is an operation of
- * the public interface.
- */
+/** A refusal of the sign-in library below /auth. All other calls of the console are operations of the public API. */
 export class SignInError extends Error {
   override name = 'SignInError';
   readonly status: number;
-  /** The library's own word for what was wrong, such as `EMAIL_NOT_VERIFIED`. */
+  /** Error code of the library, such as `EMAIL_NOT_VERIFIED`. */
   readonly code: string;
 
   constructor(status: number, code: string, message: string) {
@@ -24,7 +21,7 @@ function field(body: unknown, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** One call below /auth. `path` is such as `/sign-in/email`. */
+/** Calls the sign-in library. `path` is below /auth, such as `/sign-in/email`. */
 export async function authCall<Output = unknown>(
   method: 'GET' | 'POST',
   path: string,
@@ -40,9 +37,10 @@ export async function authCall<Output = unknown>(
   const data: unknown = text === '' ? null : parse(text);
   if (response.ok) return data as Output;
   if (response.status === 429) {
-    throw new SignInError(429, 'TOO_MANY_TRIES', 'Too many tries. Wait a little and try again.');
+    throw new SignInError(429, 'TOO_MANY_TRIES', 'Too many attempts. Wait a minute, then try again.');
   }
-  const message = field(data, 'message') ?? `The service answered ${String(response.status)}.`;
+  const message =
+    field(data, 'message') ?? `The service responded with status ${String(response.status)}. Try again.`;
   throw new SignInError(response.status, field(data, 'code') ?? 'UNKNOWN', message);
 }
 
@@ -54,7 +52,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Ends the session, and the keys that the console made for this tab are forgotten here. */
+/** Ends the session and removes the keys that the console created for this tab. */
 export async function endSession(): Promise<void> {
   await authCall('POST', '/sign-out');
   removeTabKeys(sessionStorage);

@@ -1,20 +1,20 @@
-/** The one place of the console that asks what time it is, and that waits. */
+/** The console's only access to clock and timers. */
 export function nowMs(): number {
   return Date.now();
 }
 
-/** For how long something took: never set back, and finer than a millisecond. */
+/** For durations: never goes backwards, finer than a millisecond. */
 export function monotonicMs(): number {
   return performance.now();
 }
 
-/** Resolves after `ms` milliseconds, or rejects with the signal's reason once it aborts. */
+/** Resolves after `ms` milliseconds; rejects with the signal's reason if it aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {
     const onAbort = (): void => {
       clearTimeout(timer);
-      reject(signal?.reason instanceof Error ? signal.reason : new Error('Given up.'));
+      reject(signal?.reason instanceof Error ? signal.reason : new Error('Aborted.'));
     };
     const timer = setTimeout(() => {
       signal?.removeEventListener('abort', onAbort);

@@ -1,15 +1,12 @@
-/** Files that the interface sends, into the reader's own downloads. */
+/** Saves files from API responses as browser downloads. */
 
-/** The name that the service gives a file, if it is one. */
+/** Returns the file name from the header, or `otherwise` if the header has no plain file name. */
 export function downloadFileName(disposition: string | null, otherwise: string): string {
   const name = /filename="?([A-Za-z0-9][\w.-]*)"?(?:;|$)/.exec(disposition ?? '')?.[1];
   return name ?? otherwise;
 }
 
-/**
- * Reads the whole body before anything is saved: an answer that breaks off fails here, because a part of a report looks just
- * like a report.
- */
+/** Reads the whole body before saving, so that an interrupted response fails instead of saving a truncated report. */
 export async function download(response: Response, otherwise: string): Promise<string> {
   const blob = await response.blob();
   const name = downloadFileName(response.headers.get('content-disposition'), otherwise);
@@ -20,7 +17,7 @@ export async function download(response: Response, otherwise: string): Promise<s
   document.body.append(link);
   link.click();
   link.remove();
-  // What the address stands for was taken when the link was followed.
+  // The browser has already read the blob when click() returns.
   URL.revokeObjectURL(url);
   return name;
 }

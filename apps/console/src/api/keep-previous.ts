@@ -1,7 +1,4 @@
-/**
- * What was shown stays while the next page loads, but only where it was: prices and names of another organisation or mode are
- * never shown as this one's.
- */
+/** Keeps the shown data while the next page loads, but never shows data of another organisation or mode. */
 export function keepPreviousFor(place: { readonly organisationId: string; readonly mode: string }) {
   return <Data>(
     previous: Data | undefined,

@@ -1,7 +1,7 @@
 import { ApiError, ConnectionError } from '@millrace/sdk';
 import { SignInError } from './auth.ts';
 
-/** What a person is told of a failure: what happened, what to do, and the id to name when asking for help. */
+/** A failed call as the user sees it: what happened, what to do, and the request id to quote to support. */
 export interface Problem {
   readonly title: string;
   readonly advice: string | null;
@@ -19,19 +19,19 @@ export function toProblem(error: unknown): Problem {
   }
   if (error instanceof ConnectionError) {
     return {
-      title: 'The service could not be reached.',
-      advice: 'Check your connection and try again; what you typed is still here.',
+      title: 'Could not reach the service.',
+      advice: 'Check your connection and try again. Your input is still here.',
       requestId: null,
       reason: null,
       docUrl: null,
     };
   }
   const title = error instanceof Error ? error.message : String(error);
-  const advice = error instanceof SignInError ? null : 'Try again. If it stays, reload the page.';
+  const advice = error instanceof SignInError ? null : 'Try again. If the error remains, reload the page.';
   return { title, advice, requestId: null, reason: null, docUrl: null };
 }
 
-/** What was wrong with one field of the input, if the service said. */
+/** The service's message about one input field, if there is one. */
 export function fieldIssue(error: unknown, field: string): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
   return error.issues.find(({ path }) => path?.[0] === field || path?.join('.') === field)?.message;

@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useSession } from './session.tsx';
 import { keepPreviousFor } from './keep-previous.ts';
 
-/** Nouns of the interface; the feed of events says which of them has changed. */
+/** Cache key prefixes. The event feed says which of them to invalidate. */
 export type ResourceName =
   | 'me'
   | 'catalog'
@@ -24,14 +24,14 @@ export type ResourceName =
   | 'supplier';
 
 export interface ApiQueryOptions<Data> {
-  /** How often to look again: a number, or a function of what is known, so that what is settled is left alone. */
+  /** Poll interval, or a function of the data, so that settled data is not polled. */
   readonly refetchMs?: number | false | ((data: Data | undefined) => number | false);
   readonly enabled?: boolean;
-  /** Keep what was shown while the next page or filter loads. */
+  /** Keep the shown data while the next page or filter loads. */
   readonly keepPrevious?: boolean;
 }
 
-/** Reads something of the organisation that this tab acts for. The key begins with its noun. */
+/** Reads from the API for the organisation and mode of this tab. */
 export function useApiQuery<Data>(
   key: readonly [ResourceName, ...unknown[]],
   read: (client: Millrace, signal: AbortSignal) => Promise<Data>,
@@ -53,7 +53,7 @@ export function useApiQuery<Data>(
   });
 }
 
-/** Changes something. What was read of the named nouns is read again afterwards. */
+/** Changes something through the API, then invalidates the queries in `changes`. */
 export function useApiMutation<Input, Output>(
   run: (client: Millrace, input: Input) => Promise<Output>,
   options: {

@@ -9,7 +9,7 @@ export type Me = Output<'getMe'>;
 export type Membership = Output<'listMyOrganisations'>['items'][number];
 export type Installation = Output<'getInstallation'>;
 
-/** Whether anybody is signed in, and where they belong. */
+/** The user of this browser, with the organisations they belong to. */
 export type Person =
   | { readonly state: 'unknown' }
   | { readonly state: 'out' }
@@ -17,7 +17,7 @@ export type Person =
 
 const personKey = ['person', 'organisations'] as const;
 
-/** Asked once when the page loads, and again after every sign-in and sign-out. */
+/** Loaded once per page load, and again after every sign-in and sign-out. */
 export function usePerson(): {
   readonly person: Person;
   readonly error: Error | null;
@@ -27,7 +27,7 @@ export function usePerson(): {
   const { data, error } = useQuery({
     queryKey: personKey,
     queryFn: async (): Promise<Person> => {
-      // Asked first, since for nobody it has an answer, where an operation would be refused.
+      // This call returns null when signed out; an API operation would fail with 401.
       if ((await authCall('GET', '/get-session')) === null) return { state: 'out' };
       try {
         const memberships = await anonymousClient.me.listOrganisations().all();
@@ -50,15 +50,14 @@ export function useInstallation() {
   });
 }
 
-/** What every page of an organisation stands on. */
 export interface Session {
   readonly client: Millrace;
   readonly place: OrgContext;
   readonly me: Me;
   readonly memberships: readonly Membership[];
-  /** Whether the role of this person has a scope, here and now. */
+  /** Whether the user's role has the scope in this organisation and mode. */
   readonly may: (scope: Scope) => boolean;
-  /** Why it has not, for a control that is off; false where it has. */
+  /** Why the user does not have the scope, for a disabled control; false if they have it. */
   readonly mayNot: (scope: Scope) => string | false;
   readonly go: (place: Partial<OrgContext>) => void;
 }
@@ -67,11 +66,11 @@ const SessionContext = createContext<Session | null>(null);
 
 export function useSession(): Session {
   const session = use(SessionContext);
-  if (session === null) throw new Error('This page needs somebody who is signed in.');
+  if (session === null) throw new Error('useSession was called outside of a signed-in page.');
   return session;
 }
 
-/** On pages that everybody may see: null when nobody is signed in. */
+/** For public pages: null when signed out. */
 export function useSessionIfAny(): Session | null {
   return use(SessionContext);
 }
@@ -88,14 +87,14 @@ function readStoredOrgContext(): Partial<OrgContext> {
   }
 }
 
-/** A tab stays where it is; a new one begins where the last was. */
+/** A tab keeps its organisation across reloads; a new tab starts with the one used last. */
 function storeOrgContext(place: OrgContext): void {
   const text = JSON.stringify(place);
   sessionStorage.setItem(storageKey, text);
   localStorage.setItem(storageKey, text);
 }
 
-/** The organisation and mode that this tab acts for. */
+/** The organisation and mode of this tab. */
 export function useOrgContext(
   memberships: readonly Membership[],
 ): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {
@@ -117,12 +116,12 @@ export function useOrgContext(
   return [place, go];
 }
 
-/** Why a person may not do something here: test mode leaves people, money and organisations alone, and roles differ. */
+/** Test mode cannot change members, money or organisations, so a missing scope has two possible causes. */
 function scopeReason(me: Me, { mode }: OrgContext, scope: Scope): string {
   if (mode === 'test' && roles[me.role].includes(scope)) {
-    return 'This cannot be changed in test mode. Switch back to live mode in the menu of your organisation.';
+    return 'You cannot change this in test mode. Switch to live mode in the organisation menu.';
   }
-  return `Your role in ${me.organisation.name} is ${me.role}, which does not include this (${scope}). Ask an owner or admin.`;
+  return `Your role in ${me.organisation.name} is ${me.role}, which lacks the permission ${scope}. Ask an owner or admin.`;
 }
 
 interface SessionProviderProps {

@@ -1,6 +1,6 @@
 /**
- * Keys that the console makes for calls which no session can make, kept for this tab alone. They survive a reload, so that one is made
- * an hour and not one at every load; they are gone with the tab and with the sign-out.
+ * Stores API keys that the console creates for calls which a session cannot make. They survive a reload, so that the
+ * console creates one per hour instead of one per load, and end with the tab or the sign-out.
  */
 
 export interface TabKey {
@@ -13,7 +13,7 @@ type KeyStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem' | 'key' | '
 
 const prefix = 'millrace.key ';
 
-/** Null for a key that is not there, has ended or ends within `marginMs`. */
+/** Null if the key is missing, has expired or expires within `marginMs`. */
 export function readTabKey(
   place: KeyStorage,
   name: string,
@@ -27,11 +27,11 @@ export function storeTabKey(place: KeyStorage, name: string, key: TabKey): void 
   try {
     place.setItem(prefix + name, JSON.stringify(key));
   } catch {
-    // Storage that is full or switched off costs a key at the next load, and nothing else.
+    // Storage is full or disabled: the next load creates another key.
   }
 }
 
-/** For a key that is refused, and, without a name, for all keys when the person signs out. */
+/** Removes one refused key, or without `name` all keys at sign-out. */
 export function removeTabKeys(place: KeyStorage, name?: string): void {
   const names = Array.from({ length: place.length }, (_, index) => place.key(index) ?? '');
   const wanted = name === undefined ? prefix : prefix + name;

@@ -8,13 +8,13 @@ const page = {
   scope: 'admin:read',
 };
 
-test('a page of live mode does not report a missing permission in test mode', () => {
+test('accessDeniedText suggests live mode, instead of a missing permission, while in test mode', () => {
   const text = accessDeniedText({ ...page, isTest: true }).join(' ');
   expect(text).toContain('Switch to live mode');
   expect(text).not.toMatch(/permission|operators/);
 });
 
-test('a page that the role does not include says which permission is missing, and whose page it is', () => {
+test('accessDeniedText names the missing permission and who the page is for', () => {
   const text = accessDeniedText({ ...page, isTest: false }).join(' ');
   expect(text).toContain('This page is for operators.');
   expect(text).toContain('Missing permission: admin:read');

@@ -1,7 +1,7 @@
-/** Why a page is not shown. In test mode nothing is known of the person's rights in live mode, so nothing is said of them. */
+/** Explains why a page is not shown. In test mode the user's live permissions are unknown, so none is named. */
 export function accessDeniedText(page: {
   readonly isTest: boolean;
-  /** Whose page it is and how one becomes that. */
+  /** Who the page is for and how to get access. */
   readonly who: string;
   readonly role: string;
   readonly organisation: string;

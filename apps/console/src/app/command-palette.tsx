@@ -5,7 +5,7 @@ import { useEffect } from 'react';
 import { visibleNavGroups, type NavItem } from './navigation.ts';
 import { useSessionIfAny } from '../api/session.tsx';
 
-/** Ctrl K or Cmd K: type where to go. */
+/** Opens with Ctrl K or Cmd K. */
 export function CommandPalette(props: Readonly<{ open: boolean; onOpen: (open: boolean) => void }>) {
   const { open, onOpen } = props;
   const session = useSessionIfAny();
@@ -42,12 +42,12 @@ export function CommandPalette(props: Readonly<{ open: boolean; onOpen: (open: b
             itemToStringValue={(place: NavItem) => `${place.label} ${place.words ?? ''}`}
           >
             <Autocomplete.Input
-              aria-label="Where to?"
-              placeholder="Where to?"
+              aria-label="Go to a page…"
+              placeholder="Go to a page…"
               className="border-line w-full border-b bg-transparent px-4 py-3 text-base outline-none"
             />
             <Autocomplete.Empty className="text-soft px-4 empty:hidden py-3">
-              Nothing is called so.
+              No pages match.
             </Autocomplete.Empty>
             <Autocomplete.List className="max-h-80 overflow-y-auto p-1">
               {(place: NavItem) => (

@@ -9,7 +9,7 @@ async function* events(types: readonly string[], end?: Error): AsyncGenerator<{ 
   if (end !== undefined) throw end;
 }
 
-/** Follows a feed that opens so often in the given ways, and tells what was done. */
+/** Follows a feed whose openings behave as given, and returns what happened in order. */
 async function follow(
   openings: readonly Opening[],
   { isFinal = () => false, isLate = false }: Partial<Pick<FollowOptions, 'isFinal' | 'isLate'>> = {},
@@ -38,13 +38,13 @@ async function follow(
   return done;
 }
 
-describe('the feed', () => {
-  it('says what of the console has changed', async () => {
+describe('followFeed', () => {
+  it('reports the cache keys that an event changes', async () => {
     const done = await follow([() => events(['rental.running', 'key.created', 'novel.thing'])]);
     expect(done.slice(0, 3)).toEqual(['open', 'rentals volumes money catalog', 'keys']);
   });
 
-  it('is opened anew when it is given up, and what was missed meanwhile is read again', async () => {
+  it('reopens after a failure and reloads everything that it may have missed', async () => {
     const done = await follow([
       () => events(['volume.active'], new Error('gave up')),
       () => events(['balance.low']),
@@ -52,28 +52,28 @@ describe('the feed', () => {
     expect(done.slice(0, 6)).toEqual(['open', 'volumes rentals money', '1000 ms', 'open', 'all', 'money']);
   });
 
-  it('reads everything again only after it was opened, so that nothing falls between', async () => {
+  it('reloads only after the feed is open, so that no event is missed in between', async () => {
     const late = await follow([() => events(['key.created'])], { isLate: true });
     expect(late.slice(0, 3)).toEqual(['open', 'all', 'keys']);
     const first = await follow([() => events(['key.created'])]);
     expect(first.slice(0, 2)).toEqual(['open', 'keys']);
   });
 
-  it('is asked for ever more slowly while it stays away, and promptly again once it was there', async () => {
+  it('backs off while opening fails, and resets the backoff after a success', async () => {
     const away: Opening = () => events([], new Error('away'));
     const done = await follow([...Array.from({ length: 7 }, () => away), () => events(['key.revoked'])]);
     const waits = done.filter((each) => each.endsWith(' ms')).map((each) => Number.parseInt(each, 10));
     expect(waits.slice(0, 8)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 1_000]);
   });
 
-  it('is left alone once it is of no use to ask', async () => {
+  it('stops after a final error', async () => {
     const ended = new Error('session ended');
     expect(await follow([() => events([], ended)], { isFinal: (error) => error === ended })).toEqual([
       'open',
     ]);
   });
 
-  it('knows every kind of thing that events are about', () => {
+  it('maps every event type of the contract', () => {
     const unknown = eventTypeNames.filter((type) => changedResources(type).length === 0);
     expect(unknown).toEqual([]);
   });

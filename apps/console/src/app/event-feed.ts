@@ -1,6 +1,6 @@
 import type { ResourceName } from '../api/queries.ts';
 
-/** What of the console may look different after an event, by the first word of its type. */
+/** Cache keys to invalidate after an event, by the first word of its type. */
 const resourcesByEventPrefix: Readonly<Record<string, readonly ResourceName[]>> = {
   rental: ['rentals', 'volumes', 'money', 'catalog'],
   volume: ['volumes', 'rentals', 'money'],
@@ -22,18 +22,18 @@ export function changedResources(eventType: string): readonly ResourceName[] {
 
 export interface FollowOptions {
   /**
-   * Opens the feed from now on, and comes back once the service has accepted it. It heals short breaks by itself, and throws
-   * when it gives up.
+   * Opens the feed and resolves once the service has accepted it. The feed reconnects after short breaks and throws
+   * when it stops retrying.
    */
   readonly open: () => PromiseLike<AsyncIterable<{ readonly type: string }>>;
   readonly onNouns: (nouns: readonly ResourceName[]) => void;
-  /** Something may have been missed: everything is to be read again. */
+  /** Events may have been missed: reload everything. */
   readonly onGap: () => void;
-  /** Whether it is of no use to ask again, as when the session has ended. */
+  /** Whether retrying is pointless, for example after the session ended. */
   readonly isFinal: (error: unknown) => boolean;
-  /** Comes back early when the signal aborts. */
+  /** Resolves early when the signal aborts. */
   readonly wait: (ms: number) => Promise<unknown>;
-  /** Others may have followed until now, so that something may have been missed already. */
+  /** Another tab followed until now, so events may already have been missed. */
   readonly isLate: boolean;
   readonly signal: AbortSignal;
 }
@@ -41,17 +41,14 @@ export interface FollowOptions {
 const INITIAL_RECONNECT_MS = 1_000;
 const MAX_RECONNECT_MS = 30_000;
 
-/**
- * Follows the feed for as long as the page is open. A feed that was given up is opened anew, ever more slowly, and what
- * happened meanwhile is found by reading everything again.
- */
+/** Follows the feed while the page is open. After a failure it reopens the feed with backoff and reloads everything. */
 export async function followFeed(following: FollowOptions): Promise<void> {
   const { signal } = following;
   let waitMs = INITIAL_RECONNECT_MS;
   for (let isLate = following.isLate; !signal.aborted; isLate = true) {
     try {
       const events = await following.open();
-      // Only now: whatever happens from here on is told, and whatever happened before is read.
+      // Reload only after opening: the feed covers everything later, the reload everything earlier.
       if (isLate) following.onGap();
       for await (const { type } of events) {
         waitMs = INITIAL_RECONNECT_MS;

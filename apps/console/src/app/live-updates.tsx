@@ -6,20 +6,20 @@ import type { ResourceName } from '../api/queries.ts';
 import { followFeed } from './event-feed.ts';
 import { useSessionIfAny } from '../api/session.tsx';
 
-/** Refused for good: whoever asks again is refused again. A limit of streams is no such refusal. */
+/** Retrying cannot help after these. A 429 is not final: a stream slot may become free. */
 const isFinal = (error: unknown): boolean =>
   error instanceof ApiError && [401, 403, 404].includes(error.status);
 
 /**
- * One tab of a browser follows for all of them: a browser keeps six connections to a server without HTTP/2, and each feed
- * would take one for good. The next tab takes over when that one is closed.
+ * Lets one tab follow the feed for all: without HTTP/2 a browser has six connections to a server, and each feed uses
+ * one. Another tab takes over when that tab closes.
  */
 async function withTabLock(
   name: string,
   signal: AbortSignal,
   work: (hasWaited: boolean) => Promise<void>,
 ): Promise<void> {
-  // Absent where the page did not come over https, nor from this machine.
+  // Web Locks exist only on HTTPS and localhost.
   const locks = navigator.locks as LockManager | undefined;
   if (locks === undefined) return work(false);
   const isFree = await locks.request(name, { ifAvailable: true }, async (lock) => {
@@ -30,8 +30,8 @@ async function withTabLock(
 }
 
 /**
- * Follows the feed of events of the organisation: whatever it names is read again at once, so a change is on the screen
- * within two seconds. Pages that must not miss anything also look again by themselves.
+ * Follows the organisation's event feed and invalidates what changed, so that a change is visible within two seconds.
+ * Pages that must not miss a change also poll.
  */
 export function LiveUpdates() {
   const session = useSessionIfAny();
@@ -67,7 +67,7 @@ export function LiveUpdates() {
         wait: (ms) => sleep(ms, signal).catch(() => undefined),
         signal,
       });
-    // Only leaving ends the wait for the turn otherwise, and then nobody is left to be told.
+    // Waiting for the lock rejects only when this component unmounts.
     withTabLock(name, signal, follow).catch(() => undefined);
     return () => {
       leaving.abort();

@@ -33,11 +33,11 @@ export interface NavItem {
   readonly to: string;
   readonly label: string;
   readonly icon: LucideIcon;
-  /** Shown only to those whose role has it; null: to everybody. */
+  /** Scope that shows this entry; null shows it to everyone. */
   readonly needs: Scope | null;
-  /** Also shown to those who have this instead. */
+  /** Alternative scope that also shows it. */
   readonly orNeeds?: Scope;
-  /** Further words that one may look for in the palette. */
+  /** Further search terms for the command palette. */
   readonly words?: string;
 }
 
@@ -46,7 +46,7 @@ export interface NavGroup {
   readonly places: readonly NavItem[];
 }
 
-/** Where one can go. The navigation, the palette and the list of pages for the browser's tests read it. */
+/** All pages, for navigation, command palette and browser tests. */
 export const navGroups: readonly NavGroup[] = [
   {
     label: 'Rent',
@@ -118,7 +118,13 @@ export const navGroups: readonly NavGroup[] = [
         words: 'events deliveries',
       },
       { to: '/team', label: 'Team', icon: Users, needs: 'members:read', words: 'members invitations roles' },
-      { to: '/audit', label: 'Audit log', icon: ScrollText, needs: 'audit:read', words: 'who did what' },
+      {
+        to: '/audit',
+        label: 'Audit log',
+        icon: ScrollText,
+        needs: 'audit:read',
+        words: 'activity history changes',
+      },
     ],
   },
   {
@@ -158,7 +164,7 @@ export const navGroups: readonly NavGroup[] = [
         label: 'All rentals',
         icon: Server,
         needs: 'admin:read',
-        words: 'instances reservation requests everybody',
+        words: 'instances reservation requests all organisations',
       },
       {
         to: '/operator/providers',
@@ -167,7 +173,7 @@ export const navGroups: readonly NavGroup[] = [
         needs: 'admin:read',
         words: 'clusters regions',
       },
-      { to: '/operator/prices', label: 'Price book', icon: Tags, needs: 'admin:read' },
+      { to: '/operator/prices', label: 'Prices', icon: Tags, needs: 'admin:read' },
       {
         to: '/operator/organisations',
         label: 'Organisations',
@@ -200,7 +206,6 @@ export const navGroups: readonly NavGroup[] = [
   },
 ];
 
-/** The groups with what this person may see. */
 export function visibleNavGroups(may: (scope: Scope) => boolean): readonly NavGroup[] {
   return navGroups
     .map((group) => ({

@@ -6,16 +6,13 @@ import { TextLink } from '../ui/link.tsx';
 export function NotFound() {
   return (
     <main className="mx-auto max-w-xl px-4 py-10">
-      <PageHeader
-        title="There is no such page"
-        about="The address may be mistyped, or what it showed is gone."
-      />
-      <TextLink to="/">To what can be rented</TextLink>
+      <PageHeader title="Page not found" about="Check the address. The resource may have been deleted." />
+      <TextLink to="/">Go to the catalog</TextLink>
     </main>
   );
 }
 
-/** A page that broke while it was drawn. The rest of the console goes on. */
+/** Shown when a page throws while rendering; the navigation stays usable. */
 export function PageFailure({ error, reset }: ErrorComponentProps) {
   return (
     <div className="p-4">

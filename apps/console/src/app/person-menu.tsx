@@ -10,7 +10,7 @@ import { LinkButton } from '../ui/link.tsx';
 const item =
   'data-[highlighted]:bg-raised flex w-full items-center justify-between gap-3 rounded px-2.5 py-1.5 outline-none select-none';
 
-/** Who one is, for whom one acts, in which mode; or the way in. */
+/** Shows user, organisation and mode, or the sign-in buttons. */
 export function PersonMenu() {
   const { person } = usePerson();
   const session = useSessionIfAny();
@@ -18,7 +18,7 @@ export function PersonMenu() {
   if (person.state === 'in' && person.memberships.length === 0) {
     return (
       <Link to="/welcome" className={`${buttonClass('primary')} mx-2`}>
-        Name your organisation
+        Create organisation
       </Link>
     );
   }
@@ -37,7 +37,7 @@ const separator = <Menu.Separator className="bg-line my-1 h-px" />;
 const check = <Check aria-hidden className="size-3.5" />;
 
 const themes: readonly (readonly [Theme, string])[] = [
-  ['system', 'As the system'],
+  ['system', 'System'],
   ['light', 'Light'],
   ['dark', 'Dark'],
 ];
@@ -54,7 +54,7 @@ function SignedInMenu({ session }: Readonly<{ session: Session }>) {
   return (
     <Menu.Root>
       <Menu.Trigger className="hover:bg-raised mx-2 flex w-[calc(100%-1rem)] items-center gap-2 rounded-md px-2 py-1.5 text-left">
-        {/* Part of the name beside what is seen, so that it can also be called by what is seen. */}
+        {/* Hidden prefix: the accessible name must contain the visible text. */}
         <span className="sr-only">Account and organisation: </span>
         <span
           aria-hidden
@@ -97,7 +97,7 @@ function SignedInMenu({ session }: Readonly<{ session: Session }>) {
             </Menu.CheckboxItem>
             {separator}
             <Menu.RadioGroup value={storedTheme()} onValueChange={(value: Theme) => applyTheme(value)}>
-              <Menu.GroupLabel className="text-soft px-2.5 py-1 text-xs">Look</Menu.GroupLabel>
+              <Menu.GroupLabel className="text-soft px-2.5 py-1 text-xs">Theme</Menu.GroupLabel>
               {themes.map(([theme, words]) => (
                 <Menu.RadioItem key={theme} value={theme} className={item}>
                   {words}

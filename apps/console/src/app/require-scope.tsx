@@ -8,14 +8,13 @@ import { useSession } from '../api/session.tsx';
 
 interface RequireScopeProps {
   readonly scope: Scope;
-  /** The title of the page. */
   readonly title: string;
-  /** Whose page it is and how one becomes that. */
+  /** Who the page is for and how to get access. */
   readonly who: string;
   readonly children: ReactNode;
 }
 
-/** Shows a page to those who may see it, and tells the others which role they would need and who gives it. */
+/** Shows the page if the user has the scope; otherwise says which role is needed and who grants it. */
 export function RequireScope({ scope, title, who, children }: RequireScopeProps) {
   const session = useSession();
   if (session.may(scope)) return children;
@@ -26,7 +25,7 @@ export function RequireScope({ scope, title, who, children }: RequireScopeProps)
       <PageHeader title={title} />
       <Card>
         <EmptyState
-          title={isTest ? 'This page works in live mode only' : 'Your role does not include this page'}
+          title={isTest ? 'This page is available in live mode only' : 'Your role does not include this page'}
           action={
             isTest && (
               <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>

@@ -20,7 +20,7 @@ import {
 
 const noMemberships: Extract<Person, { state: 'in' }>['memberships'] = [];
 
-/** The frame of all pages: finds out who is there, then shows the navigation around the page. */
+/** Loads the user, then shows the navigation around the page. */
 export function Shell() {
   const { person, error, again } = usePerson();
   const memberships = person.state === 'in' ? person.memberships : noMemberships;
@@ -28,7 +28,7 @@ export function Shell() {
   const me = useQuery({
     queryKey: [place?.organisationId, place?.mode, 'me'],
     queryFn: async (): Promise<Me> => {
-      if (place === null) throw new Error('Nobody is signed in.');
+      if (place === null) throw new Error('No organisation is selected.');
       return clientFor(place).me.get();
     },
     enabled: place !== null,
@@ -39,14 +39,15 @@ export function Shell() {
     <Frame>
       {failure !== null && (
         <div className="mb-4">
-          <Problem error={failure} doing="find out who you are" retry={() => void again()} />
+          <Problem error={failure} doing="load your account" retry={() => void again()} />
         </div>
       )}
       <Outlet />
     </Frame>
   );
   if (place === null || me.data === undefined) return frame;
-  // Rows, secrets and open questions of one organisation, or of test mode, are not left standing in the next.
+  // The key remounts the page, so that no data, secret or dialog of one organisation or mode stays visible in
+  // another.
   const where = `${place.organisationId} ${place.mode}`;
   return (
     <SessionProvider key={where} place={place} me={me.data} memberships={memberships} go={go}>
@@ -66,7 +67,7 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
         href="#content"
         className="bg-accent text-on-accent sr-only z-50 rounded px-3 py-2 focus:not-sr-only focus:fixed focus:top-2 focus:left-2"
       >
-        Skip to the content
+        Skip to content
       </a>
       <aside className="border-line bg-surface sticky top-0 z-30 border-b lg:h-dvh lg:overflow-y-auto lg:border-r lg:border-b-0">
         <div className="flex items-center justify-between gap-2 px-4 py-3">
@@ -78,7 +79,7 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
             className="hover:bg-raised rounded p-1.5 lg:hidden"
             aria-expanded={menuOpen}
             aria-controls="navigation"
-            aria-label={menuOpen ? 'Close the menu' : 'Open the menu'}
+            aria-label={menuOpen ? 'Close menu' : 'Open menu'}
             onClick={() => setMenuOpen(!menuOpen)}
           >
             {menuOpen ? <X aria-hidden className="size-5" /> : <MenuIcon aria-hidden className="size-5" />}
@@ -104,9 +105,9 @@ function Frame({ children }: Readonly<{ children: ReactNode }>) {
       <div className="min-w-0">
         {session?.place.mode === 'test' && (
           <div className="bg-warn-soft px-4 py-1.5 text-center text-xs">
-            <strong>Test mode.</strong> Machines and models here are imitated and cost nothing.{' '}
+            <strong>Test mode.</strong> Machines and models are simulated and free.{' '}
             <button type="button" className="underline" onClick={() => session.go({ mode: 'live' })}>
-              Back to live
+              Switch to live mode
             </button>
           </div>
         )}

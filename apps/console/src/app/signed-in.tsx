@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'react';
 import { Loading } from '../ui/states.tsx';
 import { usePerson, useSessionIfAny } from '../api/session.tsx';
 
-/** Lets those in who are signed in and belong to an organisation, and shows the others the way. */
+/** Shows the page to signed-in members of an organisation and redirects others. */
 export function RequireSignIn() {
   const { person } = usePerson();
   const session = useSessionIfAny();
@@ -13,8 +13,8 @@ export function RequireSignIn() {
 }
 
 /**
- * Sends once, to come back to where one was when this began. While the next page loads the location is that page's already, so
- * whoever went by what it is now would be sent from there to there without an end.
+ * Redirects once, to the location at mount. Reading the current location instead would loop, since it already is the
+ * sign-in page while that page loads.
  */
 function RedirectToSignIn() {
   const navigate = useNavigate();
@@ -22,7 +22,7 @@ function RedirectToSignIn() {
   useEffect(() => {
     void navigate({ to: '/sign-in', search: { next: from.current }, replace: true });
   }, [navigate]);
-  return <Loading what="the sign-in" />;
+  return <Loading what="sign-in" />;
 }
 
 function RedirectToWelcome() {
@@ -30,5 +30,5 @@ function RedirectToWelcome() {
   useEffect(() => {
     void navigate({ to: '/welcome', replace: true });
   }, [navigate]);
-  return <Loading what="what to do first" />;
+  return <Loading what="the welcome page" />;
 }

@@ -10,8 +10,8 @@ export function storedTheme(): Theme {
 const dark = globalThis.matchMedia('(prefers-color-scheme: dark)');
 
 /**
- * The styles give each colour two values; the page says which of them hold, also where that is the system's choice: a browser
- * that is told of a new choice by the system alone leaves colours that were inherited as they were.
+ * Sets the theme on the page even when the system decides: browsers do not repaint inherited colours when only the
+ * system preference changes.
  */
 function applyColorScheme(theme: Theme): void {
   const shown = theme === 'system' ? (dark.matches ? 'dark' : 'light') : theme;
@@ -24,7 +24,7 @@ export function applyTheme(theme: Theme): void {
   applyColorScheme(theme);
 }
 
-/** Shows what was chosen, and follows the system for as long as nothing was. */
+/** Applies the stored theme and follows the system while none is stored. */
 export function followTheme(): void {
   applyColorScheme(storedTheme());
   dark.addEventListener('change', () => applyColorScheme(storedTheme()));

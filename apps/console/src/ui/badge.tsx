@@ -20,7 +20,7 @@ export function Badge({ tone = 'plain', children }: Readonly<{ tone?: Tone; chil
   );
 }
 
-/** How states of all our things look: what lives is green, what changes blue, what is in doubt amber, what failed red. */
+/** Badge colours by status: running green, changing blue, uncertain amber, failed red. */
 const tones: Readonly<Record<string, Tone>> = {
   running: 'good',
   active: 'good',

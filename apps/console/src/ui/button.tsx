@@ -20,9 +20,9 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement
   readonly kind?: ButtonKind;
   readonly size?: 'small' | 'medium';
   readonly icon?: ReactNode;
-  /** What is being done right now; the button cannot be pressed meanwhile, and says so. */
+  /** Label while the action runs; the button is disabled meanwhile. */
   readonly busy?: string | false | undefined;
-  /** Why it cannot be pressed. A button that is off always says why, to eyes and to screen readers. */
+  /** Why the button is disabled; shown as tooltip and to screen readers. */
   readonly off?: string | false | undefined;
 }
 
@@ -35,7 +35,7 @@ export function Button({ kind, size, icon, busy, off, children, type = 'button',
       type={type}
       className={`${buttonClass(kind, size)} ${rest.className ?? ''}`}
       disabled={isBusy || isOff}
-      // It stays in the order of the keyboard, so that its reason can be found.
+      // Keyboard users must be able to reach the reason.
       focusableWhenDisabled
     >
       {icon}

@@ -4,20 +4,19 @@ import { tickLabel, scaleTicks, type ScaleBase } from './chart-scale.ts';
 
 export interface Series {
   readonly label: string;
-  /** One value for each moment; null where there is none. */
+  /** One value per entry of `seconds`; null for a gap. */
   readonly values: readonly (number | null)[];
 }
 
 export interface ChartProps {
-  /** What is shown, for the caption and for screen readers. */
+  /** Caption, also for screen readers. */
   readonly label: string;
   readonly kind?: 'line' | 'bars';
-  /** Moments in seconds since 1970, ascending. */
+  /** Unix times in seconds, ascending. */
   readonly seconds: readonly number[];
   readonly series: readonly Series[];
-  /** A value as text, with its unit. */
   readonly format: (value: number) => string;
-  /** Where its horizontal lines are; at round decimal numbers unless said. */
+  /** Scale of the grid lines; decimal by default. */
   readonly base?: ScaleBase;
   readonly height?: number;
 }
@@ -27,14 +26,14 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 const daySeconds = 86_400;
 
-/** The time of day, or the day where the steps are that wide: in the reader's own way. */
+/** Time of day, or the date if ticks are a day or more apart, in the user's locale. */
 function tickText(second: number, stepSeconds: number): string {
   return (stepSeconds < daySeconds ? clock : day).format(second * 1000);
 }
 
 const strokes = ['--color-accent', '--color-info', '--color-warn', '--color-bad', '--color-good'];
 
-/** Canvas knows no light-dark(): the colour is asked of an element that has it. */
+/** Canvas does not support light-dark(), so the colour is read from an element. */
 function colour(name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;
@@ -71,7 +70,7 @@ function optionsOf({ kind, series, format, height, base }: Drawing, width: numbe
     height,
     cursor: { y: false },
     legend: { live: true },
-    // The top line is drawn whole, and no point is above it.
+    // Leave space so that the top grid line is not clipped.
     scales: { y: { range: (_, low) => [Math.min(0, low), (ticks.at(-1) ?? 1) * 1.02] } },
     axes: [
       { ...axis, values: (_, times, _axis, _space, incr) => times.map((time) => tickText(time, incr)) },
@@ -84,7 +83,7 @@ function optionsOf({ kind, series, format, height, base }: Drawing, width: numbe
     ],
     series: [
       {
-        // Without a pointer on the chart, the legend shows the latest values.
+        // Without a pointer, the legend shows the latest values.
         value: (plot, second: number | null, _series, index) => {
           const shown = index === null ? latestValue(plot.data[0]) : second;
           return shown === null ? '–' : moment.format(shown * 1000);
@@ -107,13 +106,13 @@ function optionsOf({ kind, series, format, height, base }: Drawing, width: numbe
   };
 }
 
-/** More rows help nobody who reads them one by one. */
+/** Enough for a screen reader user to read row by row. */
 const rowsMax = 200;
 
 export function ChartCanvas(props: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const { seconds, series, label, format, kind = 'line', height = 200, base = 'decimal' } = props;
-  // Drawn anew only when what is drawn has changed: pages are drawn every second, and ten thousand points are not.
+  // Redraw only when the data changes: pages re-render every second, and a chart may have ten thousand points.
   useEffect(() => {
     const element = place.current;
     if (element === null) return undefined;
@@ -138,7 +137,7 @@ export function ChartCanvas(props: ChartProps) {
     <figure className="min-w-0">
       <div ref={place} aria-hidden className="min-w-0 overflow-hidden" />
       <details className="text-soft mt-1 text-xs">
-        <summary>{label} as a table</summary>
+        <summary>{label} as table</summary>
         <div className="max-h-60 overflow-auto">
           <table className="w-full text-left">
             <caption className="sr-only">{label}</caption>
@@ -165,7 +164,7 @@ export function ChartCanvas(props: ChartProps) {
             </tbody>
           </table>
         </div>
-        {skipped > 0 && <p>The first {skipped} values are only in the picture.</p>}
+        {skipped > 0 && <p>The table omits the first {skipped} values.</p>}
       </details>
     </figure>
   );

@@ -4,18 +4,18 @@ import { scaleTicks, tickLabel } from './chart-scale.ts';
 
 const gib = 1_024 ** 3;
 
-test('bytes are divided at powers of two, so that no line reads 279.4 GiB', () => {
+test('chart ticks for bytes are powers of two, so that no tick reads 279.4 GiB', () => {
   expect(scaleTicks(300e9, 'binary').map((tick) => tick / gib)).toEqual([0, 64, 128, 192, 256, 320]);
   expect(scaleTicks(80 * gib, 'binary').map((tick) => tick / gib)).toEqual([0, 16, 32, 48, 64, 80]);
 });
 
-test('money and counts are divided at round numbers, and percentages up to 100', () => {
+test('chart ticks for money and counts are round numbers, and percentages end at 100', () => {
   expect(scaleTicks(7.3, 'decimal')).toEqual([0, 2, 4, 6, 8]);
   expect(scaleTicks(0, 'decimal')).toEqual([0, 0.2, 0.4, 0.6000000000000001, 0.8, 1]);
   expect(scaleTicks(12, 'percent')).toEqual([0, 25, 50, 75, 100]);
 });
 
-test('the top line is at or above every point, with at most six lines below it', () => {
+test('chart ticks cover every point, with at most six ticks below the top one', () => {
   fc.assert(
     fc.property(
       fc.double({ min: 1e-6, max: 1e15, noNaN: true }),
@@ -30,7 +30,7 @@ test('the top line is at or above every point, with at most six lines below it',
   );
 });
 
-test('a round line has no decimals', () => {
+test('tickLabel drops the decimals of round values', () => {
   expect([tickLabel('64.0 GiB'), tickLabel('50.0 %'), tickLabel('2.5 KiB/s'), tickLabel('$10.00')]).toEqual([
     '64 GiB',
     '50 %',

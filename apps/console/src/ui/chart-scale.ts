@@ -1,8 +1,8 @@
 import { ratio } from '@millrace/sdk/text';
 
-/** The values at which a chart draws its horizontal lines, from 0 up to a line above every point. Pure. */
+/** Computes the grid lines of a chart, from 0 to at least the highest point. */
 
-/** How a unit is divided: money and counts by tens, bytes by powers of two, percentages up to 100. */
+/** Tick spacing: decimal for money and counts, binary for bytes, percent up to 100. */
 export type ScaleBase = 'decimal' | 'binary' | 'percent';
 
 const steps: Readonly<Record<'decimal' | 'binary', readonly number[]>> = {
@@ -23,7 +23,7 @@ export function scaleTicks(highest: number, base: ScaleBase): readonly number[] 
   return Array.from({ length: count + 1 }, (_, index) => index * step);
 }
 
-/** A value without the decimals that a round number does not need: `64 GiB`, not `64.0 GiB`. */
+/** Drops trailing zero decimals: `64 GiB`, not `64.0 GiB`. */
 export function tickLabel(text: string): string {
   return text.replace(/(\d)\.0+(?=\D|$)/, '$1');
 }

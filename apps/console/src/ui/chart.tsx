@@ -4,7 +4,7 @@ import type { ChartProps } from './chart-canvas.tsx';
 
 const Canvas = lazy(async () => ({ default: (await import('./chart-canvas.tsx')).ChartCanvas }));
 
-/** Values over time. The drawing library is loaded when the first chart is; a table with the same values stands below it. */
+/** Time series chart with a data table below. The drawing library is loaded with the first chart. */
 export function Chart(props: ChartProps) {
   return (
     <Suspense fallback={<Loading what={props.label} />}>

@@ -1,7 +1,6 @@
 import { Check, Copy } from 'lucide-react';
 import { useEffect, useState } from 'react';
 
-/** Puts a text on the clipboard and says that it did. */
 export function CopyButton({ text, what }: Readonly<{ text: string; what: string }>) {
   const [copied, setCopied] = useState(false);
   useEffect(() => {
@@ -13,7 +12,7 @@ export function CopyButton({ text, what }: Readonly<{ text: string; what: string
     <button
       type="button"
       className="text-soft hover:bg-raised hover:text-ink inline-flex size-6 shrink-0 items-center justify-center rounded"
-      aria-label={copied ? `Copied the ${what}` : `Copy the ${what}`}
+      aria-label={copied ? `Copied ${what}` : `Copy ${what}`}
       onClick={() => {
         void navigator.clipboard.writeText(text).then(() => setCopied(true));
       }}
@@ -27,7 +26,6 @@ export function CopyButton({ text, what }: Readonly<{ text: string; what: string
   );
 }
 
-/** An id, in full, with a way to copy it. */
 export function Id({ value, what }: Readonly<{ value: string; what: string }>) {
   return (
     <span className="inline-flex max-w-full items-center gap-1">
@@ -39,18 +37,17 @@ export function Id({ value, what }: Readonly<{ value: string; what: string }>) {
 
 interface CodeBlockProps {
   readonly code: string;
-  /** What it is, such as `SSH command`. */
+  /** What the code is, such as `SSH command`. */
   readonly what: string;
   readonly label?: string;
 }
 
-/** A line, or some, to copy into a terminal or a program. */
 export function CodeBlock({ code, what, label }: CodeBlockProps) {
   return (
     <figure className="min-w-0">
       {label !== undefined && <figcaption className="text-soft mb-1 text-xs">{label}</figcaption>}
       <div className="border-line bg-raised flex items-start gap-1 rounded-md border py-1.5 pr-1.5 pl-3">
-        {/* One may have to scroll it, and the keyboard must be able to. */}
+        {/* Keyboard users must be able to scroll it. */}
         <pre
           // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
           tabIndex={0}
@@ -66,7 +63,7 @@ export function CodeBlock({ code, what, label }: CodeBlockProps) {
   );
 }
 
-/** What this page does, as the command does it. */
+/** Shows the CLI command that does the same as this page. */
 export function CommandHint({ command }: Readonly<{ command: string }>) {
-  return <CodeBlock code={command} what="equivalent command" label="The same from a terminal" />;
+  return <CodeBlock code={command} what="equivalent command" label="CLI equivalent" />;
 }

@@ -13,7 +13,7 @@ const backdrop = 'fixed inset-0 z-40 bg-veil';
 const popup =
   'border-line bg-surface fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100dvh-2rem)] w-[calc(100vw-2rem)] max-w-lg -translate-x-1/2 -translate-y-1/2 flex-col overflow-hidden rounded-lg border shadow-xl';
 
-/** Something to do apart from the page. Escape and a click beside it close it. */
+/** Modal dialog; Escape or a click outside closes it. */
 export function Dialog({
   title,
   about,
@@ -50,22 +50,22 @@ interface ConfirmDialogProps<Output> {
   readonly title: string;
   readonly open: boolean;
   readonly onClose: () => void;
-  /** The word on the button, such as `Terminate`. */
+  /** Button label, such as `Terminate`. */
   readonly action: string;
-  /** The word while it is being done, such as `Terminating…`. */
+  /** Button label while the action runs, such as `Terminating…`. */
   readonly doing: string;
   readonly run: (client: Millrace) => Promise<Output>;
   readonly changes: readonly ResourceName[];
-  /** Called when it was done, before the dialog closes. */
+  /** Called after success, before the dialog closes. */
   readonly onDone?: (toast: ReturnType<typeof useToast>, response: Output) => void;
-  /** What has to be typed first. */
+  /** Text that the user must type to confirm. */
   readonly typed?: string;
   readonly children: ReactNode;
 }
 
 /**
- * Asks before something is lost: names the thing, says what is lost and what goes on costing. Where data is destroyed the
- * name has to be typed.
+ * Asks for confirmation: names the resource, says what is lost and what keeps billing. If data is destroyed, the user
+ * must type the name.
  */
 export function ConfirmDialog<Output>(props: ConfirmDialogProps<Output>) {
   const { title, open, onClose, action: label, doing, run, changes, onDone, typed, children } = props;
@@ -80,7 +80,7 @@ export function ConfirmDialog<Output>(props: ConfirmDialogProps<Output>) {
   });
   const close = (): void => {
     setWords('');
-    // A request that still runs reports its failure when the dialog is opened again.
+    // Keep a running request, so that its failure shows when the dialog is opened again.
     if (!action.isPending) action.reset();
     onClose();
   };
@@ -97,7 +97,7 @@ export function ConfirmDialog<Output>(props: ConfirmDialogProps<Output>) {
             </AlertDialog.Description>
             {typed !== undefined && (
               <TextField
-                label={`Type ${typed} to go on`}
+                label={`Type ${typed} to confirm`}
                 value={words}
                 autoComplete="off"
                 onValue={setWords}
@@ -105,11 +105,11 @@ export function ConfirmDialog<Output>(props: ConfirmDialogProps<Output>) {
             )}
             {action.error !== null && <Problem error={action.error} />}
             <div className="flex justify-end gap-2">
-              <Button onClick={close}>Keep it</Button>
+              <Button onClick={close}>Cancel</Button>
               <Button
                 kind="danger"
                 busy={action.isPending && doing}
-                off={!isTyped && `Type ${typed} above first.`}
+                off={!isTyped && `Type ${typed} to confirm.`}
                 onClick={() => action.mutate(null)}
               >
                 {label}

@@ -12,18 +12,18 @@ import { fieldIssue } from '../api/problem.ts';
 const box =
   'border-field bg-surface text-ink min-h-9 w-full rounded-md border px-2.5 py-1.5 aria-invalid:border-bad disabled:opacity-60';
 
-/** Why the service refused the form around a field. */
+/** Error of the enclosing form, from which a field shows its own part. */
 export const FormErrorContext = createContext<unknown>(null);
 
 interface Labelled {
   readonly label: string;
-  /** What helps to fill it in, below the label. */
+  /** Help text below the label. */
   readonly hint?: ReactNode;
-  /** What is wrong with it. */
+  /** Validation message. */
   readonly error?: string | undefined;
-  /** The name of the input whose refusal by the service is shown here. */
+  /** Input name in the API; errors about it are shown at this field. */
   readonly issue?: string | undefined;
-  /** For a field whose label is plain from where it stands: only screen readers are told. */
+  /** Show the label only to screen readers. */
   readonly hideLabel?: boolean | undefined;
 }
 
@@ -64,7 +64,7 @@ function Frame(props: Labelled & { readonly children: (ids: Ids) => ReactNode })
   );
 }
 
-/** The attributes of an element, with a handler that is given the new value instead of the event. */
+/** Element attributes whose handler gets the new value instead of the event. */
 type WithValue<Attributes, Value> = Omit<Attributes, 'onChange'> & {
   readonly onValue?: ((value: Value) => void) | undefined;
 };
@@ -113,11 +113,11 @@ export interface Choice<Value extends string = string> {
 
 type SelectProps<Value extends string> = Labelled &
   WithValue<SelectHTMLAttributes<HTMLSelectElement>, Value> & {
-    /** A value alone is its own label. */
+    /** A plain value is its own label. */
     readonly choices: readonly (Value | Choice<Value>)[];
   };
 
-/** A choice between values; a value that is not among them is never reported. */
+/** Select field; values that are not in `choices` are never reported. */
 export function SelectField<Value extends string>(props: SelectProps<Value>) {
   const { label, hint, error, issue, hideLabel, choices, onValue, className = '', ...rest } = props;
   const options: readonly Choice<Value>[] = choices.map((choice) =>
@@ -148,14 +148,14 @@ export function SelectField<Value extends string>(props: SelectProps<Value>) {
 }
 
 interface FilterProps<Value extends string> extends Pick<Labelled, 'label' | 'hideLabel'> {
-  /** The label of the choice that leaves nothing out. */
+  /** Label of the option that filters nothing. */
   readonly all: string;
   readonly value: Value | undefined;
   readonly choices: readonly (Value | Choice<Value>)[];
   readonly onValue: (value: Value | undefined) => void;
 }
 
-/** A choice that narrows a list. */
+/** Select field that filters a list. */
 export function FilterField<Value extends string>(props: FilterProps<Value>) {
   const { all, value = '', choices, onValue, ...rest } = props;
   return (

@@ -3,13 +3,13 @@ import { Button, type ButtonProps } from './button.tsx';
 import { FormErrorContext } from './field.tsx';
 
 interface FormProps extends Omit<FormHTMLAttributes<HTMLFormElement>, 'onSubmit'> {
-  /** Without it the fields act by themselves, and Enter does nothing. */
+  /** Without it, Enter does nothing and each field acts by itself. */
   readonly onSend?: (form: HTMLFormElement) => void;
-  /** Why the service refused it: a field with an `issue` shows its part of it. */
+  /** API error; fields with a matching `issue` show their part. */
   readonly error?: unknown;
 }
 
-/** A form that the page sends by itself: the browser never leaves the page. */
+/** Form that never navigates the browser. */
 export function Form({ onSend, error, children, ...rest }: FormProps) {
   return (
     <form
@@ -26,13 +26,13 @@ export function Form({ onSend, error, children, ...rest }: FormProps) {
 
 interface FormButtonsProps extends Pick<ButtonProps, 'kind' | 'busy' | 'off'> {
   readonly onClose: () => void;
-  /** The word on the button that closes. */
+  /** Label of the close button. */
   readonly cancel?: string;
-  /** The words on the button that sends. */
+  /** Label of the submit button. */
   readonly children: ReactNode;
 }
 
-/** The end of a form in a dialog. */
+/** Buttons at the end of a dialog form. */
 export function FormButtons({ onClose, cancel = 'Cancel', kind = 'primary', ...rest }: FormButtonsProps) {
   return (
     <div className="flex justify-end gap-2">

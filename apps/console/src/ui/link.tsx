@@ -2,7 +2,6 @@ import { createLink } from '@tanstack/react-router';
 import type { ComponentProps } from 'react';
 import { buttonClass, type ButtonKind } from './button.tsx';
 
-/** A link that stands in text. */
 export const TextLink = createLink(({ className = '', children, ...rest }: ComponentProps<'a'>) => (
   <a {...rest} className={`underline ${className}`}>
     {children}
@@ -14,7 +13,6 @@ interface LinkButtonProps extends ComponentProps<'a'> {
   readonly size?: 'small' | 'medium';
 }
 
-/** A link that looks like a button. */
 export const LinkButton = createLink(({ kind, size, className = '', children, ...rest }: LinkButtonProps) => (
   <a {...rest} className={`${buttonClass(kind, size)} ${className}`}>
     {children}

@@ -8,12 +8,12 @@ import { Button } from './button.tsx';
 import { EmptyState, Loading, Problem } from './states.tsx';
 import { rowId, Table, type Column, type Identified, type Keyed } from './table.tsx';
 
-/** A list that the service gives page by page. */
+/** Reads a paginated list. */
 export function usePages<Item>(
   key: readonly [ResourceName, ...unknown[]],
   read: (client: Millrace, signal: AbortSignal) => PagePromise<Item>,
   options: {
-    /** How often to look again: a number, or a function of what is shown, so that what is settled is left alone. */
+    /** Poll interval, or a function of the items, so that settled items are not polled. */
     readonly refetchMs?: number | ((items: readonly Item[]) => number | false);
     readonly enabled?: boolean;
   } = {},
@@ -25,7 +25,7 @@ export function usePages<Item>(
     initialPageParam: null as Page<Item> | null,
     queryFn: async ({ pageParam, signal }): Promise<Page<Item>> => {
       const next = pageParam === null ? await read(client, signal) : await pageParam.nextPage();
-      if (next === null) throw new Error('The list has no further page.');
+      if (next === null) throw new Error('The list has no next page.');
       return next;
     },
     getNextPageParam: (last: Page<Item>) => (last.nextCursor === null ? undefined : last),
@@ -45,19 +45,19 @@ function intervalOf<Item>(every: number | ((items: readonly Item[]) => number | 
 
 interface PagedTableProps<Item> {
   readonly pages: ReturnType<typeof usePages<Item>>;
-  /** What is listed, such as `rentals`. */
+  /** Plural noun, such as `rentals`. */
   readonly what: string;
   readonly caption: string;
   readonly columns: readonly Column<Item>[];
-  /** What is said where there is nothing to list, why that may be, and what to do next. */
+  /** Title of the empty state. */
   readonly empty: string;
   readonly hint?: ReactNode;
   readonly action?: ReactNode;
-  /** What of the pages is shown; the rest is only counted. */
+  /** Filters the loaded items in the browser. */
   readonly keep?: (item: Item) => boolean;
 }
 
-/** The one list of the console: loading, empty, failed, shown, and more on demand. */
+/** Paginated table with loading, empty, error and "show more" states. */
 export function PagedTable<Item extends Identified>(props: PagedTableProps<Item>): ReactNode;
 export function PagedTable<Item>(props: PagedTableProps<Item> & Keyed<Item>): ReactNode;
 export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<Item>>) {
@@ -73,7 +73,7 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
   }
   const all = data.pages.flatMap((page) => [...page.items]);
   const rows = keep === undefined ? all : all.filter((item) => keep(item));
-  // Later pages may hold something to show even where these do not.
+  // A later page may contain matches.
   if (rows.length === 0 && !hasNextPage) {
     return (
       <EmptyState title={empty} action={action}>
@@ -93,9 +93,9 @@ export function PagedTable<Item>(props: PagedTableProps<Item> & Partial<Keyed<It
       <div className="border-line text-soft flex items-center justify-between gap-2 border-t px-4 py-2 text-xs">
         <span>
           {hasNextPage
-            ? `${String(rows.length)} shown, there are more`
-            : `${String(rows.length)} shown, that is all`}
-          {hidden > 0 && `; ${String(hidden)} not shown`}
+            ? `${rows.length === 1 ? '1 result' : `${String(rows.length)} results`}, more available`
+            : `${rows.length === 1 ? '1 result' : `${String(rows.length)} results`}`}
+          {hidden > 0 && `; ${String(hidden)} hidden`}
         </span>
         {hasNextPage && (
           <Button

@@ -1,4 +1,4 @@
-/** The sign of the house: water on its way to a wheel. */
+/** Millrace logo. */
 export function Logo() {
   return (
     <svg viewBox="0 0 32 32" className="size-6" aria-hidden>

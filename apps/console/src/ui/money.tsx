@@ -1,6 +1,6 @@
 import { usdToNano, usdText } from '@millrace/sdk/text';
 
-/** Money to the last nano-USD: what is shown is what the ledger says. The exact amount is also there for programs. */
+/** An exact amount, to the nano-USD as in the ledger. `data-nano` has it for programs. */
 export function Money({ nano, signed }: Readonly<{ nano: string | bigint; signed?: boolean }>) {
   const amount = BigInt(nano);
   return (
@@ -11,7 +11,7 @@ export function Money({ nano, signed }: Readonly<{ nano: string | bigint; signed
   );
 }
 
-/** A price of an hour: in nano-USD where the interface tells them, else the number of dollars that it sends. */
+/** Hourly price, in nano-USD if the API sends them, else in dollars. */
 export function PerHour(price: { readonly usd: number } | { readonly nano: string | bigint }) {
   const nano = 'nano' in price ? BigInt(price.nano) : usdToNano(price.usd);
   return (

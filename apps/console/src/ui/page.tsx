@@ -4,11 +4,11 @@ interface PageHeaderProps {
   readonly title: string;
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
-  /** A link to where one came from. */
+  /** Link to the parent page. */
   readonly back?: ReactNode;
 }
 
-/** The head of every page: one h1, what it is about, and what can be done here. */
+/** Page heading (one h1), description and actions. */
 export function PageHeader({ title, about, actions, back }: PageHeaderProps) {
   useEffect(() => {
     document.title = `${title} · Millrace`;
@@ -32,7 +32,7 @@ interface CardProps {
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-  /** Without room around its content, for tables. */
+  /** No padding, for tables. */
   readonly flush?: boolean;
 }
 
@@ -53,7 +53,7 @@ export function Card({ title, about, actions, children, flush }: CardProps) {
   );
 }
 
-/** Figures that matter, side by side. */
+/** Headline figures side by side. */
 export function KeyFigures({
   items,
 }: Readonly<{
@@ -72,7 +72,6 @@ export function KeyFigures({
   );
 }
 
-/** Names and what they are. */
 export function DescriptionList({
   items,
 }: Readonly<{ items: readonly (readonly [name: string, value: ReactNode] | null)[] }>) {

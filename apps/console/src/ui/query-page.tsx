@@ -4,15 +4,15 @@ import { QueryView } from './states.tsx';
 
 interface QueryPageProps<Data> {
   readonly query: Parameters<typeof QueryView<Data>>[0]['query'];
-  /** What the page is called while the thing is not known, such as `Node`. */
+  /** Page title until the data is loaded, such as `Node`. */
   readonly title: string;
-  /** What is read, such as `node`. */
+  /** Noun for loading and error texts, such as `node`. */
   readonly what: string;
   readonly back: ReactNode;
   readonly children: (data: Data) => ReactNode;
 }
 
-/** The page of one thing, which brings its own heading. While it is not there, the page has one all the same. */
+/** Page of one resource, which brings its own heading; until it is loaded, this component shows one. */
 export function QueryPage<Data>({ query, title, what, back, children }: QueryPageProps<Data>) {
   return (
     <>

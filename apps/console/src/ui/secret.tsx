@@ -6,19 +6,19 @@ import { Note } from './states.tsx';
 
 interface OneTimeSecretProps {
   readonly title: string;
-  /** What it is, such as `API key`. */
+  /** Noun for texts, such as `API key`. */
   readonly what: string;
   readonly secret: string | null;
-  /** What to do when there is none to show. */
+  /** What to do if the secret was lost. */
   readonly lost: string;
   readonly onClose: () => void;
-  /** How to use it. */
+  /** Usage instructions. */
   readonly children?: ReactNode;
 }
 
 /**
- * A secret, this once. It is in the memory of the page and nowhere else, and leaving it asks whether it was kept. Null: the
- * answer was lost on its way and came a second time, without the secret.
+ * Shows a secret once, from memory only, and asks for confirmation before closing. Null: the response was lost and
+ * the retry returned no secret.
  */
 export function OneTimeSecret({ title, what, secret, lost, onClose, children }: OneTimeSecretProps) {
   const [isConfirming, setConfirming] = useState(false);
@@ -35,7 +35,7 @@ export function OneTimeSecret({ title, what, secret, lost, onClose, children }: 
         {isThere ? (
           <>
             <Note tone="warn">
-              <strong>Copy it now.</strong> It is shown this once; nobody can show it again, nor can we.
+              <strong>Copy it now.</strong> You cannot see it again.
             </Note>
             <CodeBlock code={secret} what={what} label={`Your ${what}`} />
             {children}
@@ -45,11 +45,11 @@ export function OneTimeSecret({ title, what, secret, lost, onClose, children }: 
         )}
         {isConfirming ? (
           <div role="alert" className="flex flex-col gap-2">
-            <Note tone="bad">Have you kept the {what}? When this closes it is gone for good.</Note>
+            <Note tone="bad">Did you save the {what}? You cannot see it again.</Note>
             <div className="flex justify-end gap-2">
-              <Button onClick={() => setConfirming(false)}>Show it again</Button>
+              <Button onClick={() => setConfirming(false)}>Show again</Button>
               <Button kind="primary" onClick={onClose}>
-                I have kept it, close
+                I saved it, close
               </Button>
             </div>
           </div>

@@ -4,7 +4,6 @@ import { toProblem } from '../api/problem.ts';
 import { Button } from './button.tsx';
 import { CopyButton } from './copy.tsx';
 
-/** Never a spinner without a word: it says what is being waited for. */
 export function Loading({ what }: Readonly<{ what: string }>) {
   return (
     <div role="status" className="text-soft flex items-center gap-2 px-4 py-6">
@@ -14,7 +13,7 @@ export function Loading({ what }: Readonly<{ what: string }>) {
   );
 }
 
-/** Nothing there yet, why that may be, and what to do next. */
+/** Empty list: what the page is for, and the first action. */
 export function EmptyState(props: Readonly<{ title: string; children?: ReactNode; action?: ReactNode }>) {
   const { title, children, action } = props;
   return (
@@ -29,12 +28,12 @@ export function EmptyState(props: Readonly<{ title: string; children?: ReactNode
 
 interface ProblemProps {
   readonly error: unknown;
-  /** What was being done, such as `load the rentals`. */
+  /** Verb phrase for "Could not …", such as `load the rentals`. */
   readonly doing?: string;
   readonly retry?: () => void;
 }
 
-/** What went wrong, what to do, the id of the request, and a way to try again. */
+/** Shows an error with advice, request id and retry. */
 export function Problem({ error, doing, retry }: ProblemProps) {
   const { title, advice, requestId, docUrl, reason } = toProblem(error);
   return (
@@ -78,7 +77,6 @@ const noteClasses = {
   bad: 'bg-bad-soft',
 } as const;
 
-/** Something worth knowing beside what one is doing. */
 export function Note(props: Readonly<{ tone?: keyof typeof noteClasses; children: ReactNode }>) {
   const { tone = 'info', children } = props;
   return <div className={`rounded-md px-3 py-2 ${noteClasses[tone]}`}>{children}</div>;
@@ -92,12 +90,12 @@ interface QueryState<Data> {
 
 interface QueryViewProps<Data> {
   readonly query: QueryState<Data>;
-  /** What is read, such as `rentals`. */
+  /** Plural noun, such as `rentals`. */
   readonly what: string;
   readonly children: (data: Data) => ReactNode;
 }
 
-/** What was read, or why it is not there. An error beside data that is already shown stands above it. */
+/** Shows loaded data, or why it is missing. An error while refreshing appears above the old data. */
 export function QueryView<Data>({ query, what, children }: QueryViewProps<Data>) {
   const { data, error } = query;
   const retry = (): void => void query.refetch();
@@ -114,7 +112,11 @@ export function QueryView<Data>({ query, what, children }: QueryViewProps<Data>)
     <>
       {error !== null && (
         <div className="p-4">
-          <Problem error={error} doing={`refresh the ${what}; what is shown may be old`} retry={retry} />
+          <Problem
+            error={error}
+            doing={`refresh the ${what}. The data shown may be out of date`}
+            retry={retry}
+          />
         </div>
       )}
       {children(data)}

@@ -3,14 +3,14 @@ import type { ReactNode } from 'react';
 export interface Column<Row> {
   readonly head: string;
   readonly cell: (row: Row) => ReactNode;
-  /** Figures stand on the right. */
+  /** Right-aligned, for numbers. */
   readonly right?: boolean;
-  /** The column that names the row: it stands first in its card on a small screen. */
+  /** Names the row; comes first in the card on a small screen. */
   readonly main?: boolean;
 }
 
 interface TableProps<Row> {
-  /** Said to screen readers. */
+  /** For screen readers. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -24,13 +24,9 @@ export interface Keyed<Row> {
   readonly rowKey: (row: Row) => string;
 }
 
-/** Rows that have an id are told apart by it. */
 export const rowId = (row: unknown): string => String((row as Identified).id);
 
-/**
- * A table on a wide screen; on a narrow one each row is a card with its names, so that nobody scrolls sideways. It stays a
- * table for screen readers either way.
- */
+/** A table on wide screens and cards on narrow ones, always a table to screen readers. */
 export function Table<Row extends Identified>(props: TableProps<Row>): ReactNode;
 export function Table<Row>(props: TableProps<Row> & Keyed<Row>): ReactNode;
 export function Table<Row>({
@@ -40,7 +36,7 @@ export function Table<Row>({
   rowKey = rowId,
 }: TableProps<Row> & Partial<Keyed<Row>>) {
   return (
-    // Many columns on a screen of middle width: what does not fit can be scrolled to, and is never cut off.
+    // On medium widths, scroll instead of clipping columns.
     <div className="md:overflow-x-auto">
       <table role="table" className="block w-full md:table">
         <caption className="sr-only">{caption}</caption>

@@ -7,7 +7,7 @@ export interface Tab {
   readonly content: () => ReactNode;
 }
 
-/** Sides of one thing. Which one is open belongs in the URL: the page passes it in and is told of changes. */
+/** Tabs whose selection is in the URL: the page passes it in and handles changes. */
 export function Tabs({
   tabs,
   open,

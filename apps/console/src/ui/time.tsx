@@ -5,7 +5,7 @@ import { nowMs } from '../api/clock.ts';
 const whole = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 
-/** The present, again every so often. */
+/** Current time, updated every `everyMs`. */
 export function useNow(everyMs: number): number {
   const [now, setNow] = useState(nowMs);
   useEffect(() => {
@@ -15,7 +15,7 @@ export function useNow(everyMs: number): number {
   return now;
 }
 
-/** A moment in the reader's own zone; pointing at it names the zone. */
+/** Local date and time; the tooltip names the time zone. */
 export function Timestamp({ at }: Readonly<{ at: string }>) {
   const instant = new Date(at);
   return (
@@ -25,7 +25,7 @@ export function Timestamp({ at }: Readonly<{ at: string }>) {
   );
 }
 
-/** How long ago, or in how long; pointing at it tells the moment. */
+/** Relative time; the tooltip shows the timestamp. */
 export function RelativeTime({ at }: Readonly<{ at: string }>) {
   const now = useNow(5_000);
   return (

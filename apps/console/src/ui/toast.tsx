@@ -2,7 +2,7 @@ import { Toast } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
 import type { ReactNode } from 'react';
 
-/** Short news of something that was done. Screen readers are told; it goes away by itself. */
+/** Short messages after an action, read by screen readers, that disappear after a while. */
 export function Toasts({ children }: Readonly<{ children: ReactNode }>) {
   return (
     <Toast.Provider timeout={6_000} limit={3}>
@@ -35,7 +35,7 @@ function ToastList() {
   ));
 }
 
-/** `say('Terminated', 'It cost $1.02.')` */
+/** `toast('Terminated', 'It cost $1.02.')` */
 export function useToast(): (title: string, description?: string) => void {
   const { add } = Toast.useToastManager();
   return (title, description) => void add({ title, ...(description === undefined ? {} : { description }) });

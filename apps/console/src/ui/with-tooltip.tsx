@@ -1,7 +1,7 @@
 import { Tooltip } from '@base-ui/react/tooltip';
 import { useId, type ReactElement } from 'react';
 
-/** Says something of a control when one points at it or reaches it by keyboard; screen readers are told as well. */
+/** Tooltip on hover and keyboard focus, also for screen readers. */
 export function WithTooltip({ why, children }: Readonly<{ why: string; children: ReactElement }>) {
   const id = useId();
   return (

@@ -14,23 +14,20 @@ import { Passkeys } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { TwoFactorCard } from './two-factor-card.tsx';
 
-/** What concerns the person and no organisation: name, password, second step, passkeys, where one is signed in, mail. */
+/** Settings of the user, independent of the organisation. */
 export function AccountPage() {
   const { me } = useSession();
   return (
     <>
-      <PageHeader
-        title="Account and security"
-        about="What concerns you, whichever organisation you act for."
-      />
-      <Card title="You">
+      <PageHeader title="Account and security" about="Settings for your user account in all organisations." />
+      <Card title="Profile">
         <DescriptionList
           items={[
             ['Name', me.user.name ?? '–'],
             ['Email', me.user.email],
-            ['Person', <Id key="id" value={me.user.id} what="id of your account" />],
-            ['Role here', `${me.role} of ${me.organisation.name}`],
-            me.platformRoles.length === 0 ? null : ['On this cloud', me.platformRoles.join(', ')],
+            ['User ID', <Id key="id" value={me.user.id} what="user ID" />],
+            ['Role', `${me.role} of ${me.organisation.name}`],
+            me.platformRoles.length === 0 ? null : ['Platform roles', me.platformRoles.join(', ')],
           ]}
         />
       </Card>
@@ -61,10 +58,10 @@ function Sessions() {
   return (
     <Card
       flush
-      title="Where you are signed in"
-      about="End what you do not know; it is refused within a second."
+      title="Sessions"
+      about="Revoke any session that you do not recognise. It stops working within a second."
     >
-      {error !== null && <Problem error={error} doing="end the session" />}
+      {error !== null && <Problem error={error} doing="revoke the session" />}
       <QueryView query={query} what="sessions">
         {(sessions) => (
           <Table
@@ -72,28 +69,28 @@ function Sessions() {
             rows={sessions}
             columns={[
               {
-                head: 'Browser or program',
+                head: 'Device',
                 main: true,
                 cell: ({ userAgent, current }) => (
                   <>
-                    {browserName(userAgent)} {current && <Badge tone="good">this one</Badge>}
+                    {browserName(userAgent)} {current && <Badge tone="good">current</Badge>}
                   </>
                 ),
               },
-              { head: 'Address', cell: ({ ip }) => ip ?? 'unknown' },
+              { head: 'IP address', cell: ({ ip }) => ip ?? 'unknown' },
               { head: 'Signed in', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
-              { head: 'Ends', cell: ({ expiresAt }) => <Timestamp at={expiresAt} /> },
+              { head: 'Expires', cell: ({ expiresAt }) => <Timestamp at={expiresAt} /> },
               {
-                head: 'Action',
+                head: 'Actions',
                 right: true,
                 cell: ({ id, current }) => (
                   <Button
                     size="small"
                     kind="danger"
-                    off={current && 'This is the one you are using. Sign out instead.'}
+                    off={current && 'This is your current session. Sign out instead.'}
                     onClick={() => void end(id).catch(setError)}
                   >
-                    End
+                    Revoke
                   </Button>
                 ),
               },
@@ -105,7 +102,7 @@ function Sessions() {
   );
 }
 
-/** Enough to tell one's laptop from one's phone; what browsers say of themselves is long and mostly the same. */
+/** Short browser and system name; full user agents are long and mostly identical. */
 function browserName(agent: string | null): string {
   if (agent === null) return 'unknown';
   const known = ['Firefox', 'Edg', 'Chrome', 'Safari', 'millrace'].find((name) => agent.includes(name));

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { approveOrDenyCode, findCode } from './device-code.ts';
 
 test.each(['approve', 'deny'] as const)(
-  'a code is looked up, with its origin, before it is decided on: %s',
+  'a device code is looked up, with its origin, before it is approved or denied: %s',
   async (decision) => {
     const calls: unknown[] = [];
     const requestedFrom = { ip: '203.0.113.7', userAgent: 'millrace', at: '2026-01-01T00:00:00.000Z' };

@@ -1,18 +1,18 @@
 import type { authCall } from '../../api/auth.ts';
 
-/** A code as it is kept, however it was typed: terminals show it in two halves. */
+/** Normalises typed codes: terminals show a code in two halves. */
 export function normaliseCode(typed: string): string {
   return typed.replaceAll(/[\s-]/g, '').toUpperCase();
 }
 
-/** Where a request to sign a program in came from, as far as it is known. */
+/** Where a device sign-in request came from. */
 export interface DeviceOrigin {
   readonly ip: string | null;
   readonly userAgent: string | null;
   readonly at: string;
 }
 
-/** Looks a code up; its person is then the only one who can decide on it. */
+/** Looks up a code and binds it to this user, who alone can then decide on it. */
 export async function findCode(
   call: typeof authCall,
   typed: string,
@@ -25,7 +25,7 @@ export async function findCode(
   return { code, requestedFrom: found?.requestedFrom ?? null };
 }
 
-/** Lets a terminal in, or refuses it. `code` was looked up before. */
+/** Approves or denies a code that was looked up before. */
 export async function approveOrDenyCode(
   call: typeof authCall,
   code: string,

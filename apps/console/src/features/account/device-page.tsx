@@ -15,8 +15,8 @@ type Found = Awaited<ReturnType<typeof findCode>>;
 type Outcome = 'approved' | 'denied';
 
 /**
- * `millrace login` shows a code; the person who types it here signs that terminal in. The code is never taken from the address: a link
- * from a stranger must not need only one click.
+ * Signs in a terminal by the code that `millrace login` shows. The code is never read from the URL, so that a link
+ * from an attacker needs more than one click.
  */
 export function DevicePage() {
   const { person } = usePerson();
@@ -26,11 +26,11 @@ export function DevicePage() {
   if (person.state === 'out') return <Navigate to="/sign-in" search={{ next: '/console/device' }} replace />;
   if (outcome !== null) {
     return (
-      <SingleFormPage
-        title={outcome === 'approved' ? 'The terminal is signed in' : 'The terminal was refused'}
-      >
+      <SingleFormPage title={outcome === 'approved' ? 'Terminal signed in' : 'Sign-in denied'}>
         <p>
-          {outcome === 'approved' ? 'Go back to it; this page can be closed.' : 'Nothing was given to it.'}
+          {outcome === 'approved'
+            ? 'Return to your terminal. You can close this page.'
+            : 'The terminal has no access to your account.'}
         </p>
       </SingleFormPage>
     );
@@ -42,7 +42,7 @@ function CodeForm({ onFound }: Readonly<{ onFound: (found: Found) => void }>) {
   const [code, setCode] = useState('');
   const { busy, error, onSubmit } = useForm(async () => onFound(await findCode(authCall, code)));
   return (
-    <SingleFormPage title="Sign a terminal in" about="Type the code that your own terminal shows.">
+    <SingleFormPage title="Sign in a terminal" about="Enter the code shown in your terminal.">
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <TextField
           label="Code"
@@ -78,26 +78,26 @@ function Decision(props: Readonly<{ found: Found; onDecided: (outcome: Outcome) 
   };
   return (
     <SingleFormPage
-      title="Sign this terminal in?"
-      about="It can then create an API key in your name, with everything that your role allows."
+      title="Sign in this terminal?"
+      about="The terminal can create an API key with all permissions of your role."
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <DescriptionList
           items={[
             ['Code', code],
-            ['Requested from', requestedFrom?.ip ?? 'unknown address'],
+            ['Requested from', requestedFrom?.ip ?? 'unknown IP address'],
             ['Program', requestedFrom?.userAgent ?? 'unknown'],
             requestedFrom === null ? null : ['Requested', <RelativeTime key="at" at={requestedFrom.at} />],
           ]}
         />
-        <Note tone="warn">Refuse it if you did not start this yourself, or if the code was sent to you.</Note>
+        <Note tone="warn">Deny this request if you did not start it, or if someone sent you the code.</Note>
         {error !== null && <Problem error={error} />}
         {denying !== null && <Problem error={denying} />}
         <Button kind="primary" type="submit" busy={busy && 'Signing in…'}>
           Sign in
         </Button>
         <Button kind="danger" onClick={() => void deny().catch(setDenying)}>
-          Refuse
+          Deny
         </Button>
       </form>
     </SingleFormPage>

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { removeInvitationSecret, invitationSecretFor, storeInvitationSecret } from './invitation-secret.ts';
 
-it('a tab keeps the secret of one invitation, and shows it for that invitation only', () => {
+it('invitationSecretFor returns the stored secret only for its own invitation', () => {
   const stored = new Map<string, string>();
   const storage = {
     getItem: (name: string) => stored.get(name) ?? null,

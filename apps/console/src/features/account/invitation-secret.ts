@@ -1,7 +1,4 @@
-/**
- * The secret of an invitation's link. This tab keeps it, because the person may have to sign up or sign in between opening the link
- * and accepting the invitation.
- */
+/** Stores the secret of an invitation link in this tab while the user signs up or signs in before accepting. */
 
 const key = 'millrace.invitation';
 
@@ -9,7 +6,7 @@ export function storeInvitationSecret(storage: Pick<Storage, 'setItem'>, secret:
   storage.setItem(key, secret);
 }
 
-/** The secret that was kept, if it is of this invitation: a secret begins with the id. */
+/** Returns the stored secret if it belongs to the invitation: a secret starts with the invitation's id. */
 export function invitationSecretFor(storage: Pick<Storage, 'getItem'>, invitationId: string): string | null {
   const secret = storage.getItem(key);
   return secret?.startsWith(`${invitationId}.`) === true ? secret : null;

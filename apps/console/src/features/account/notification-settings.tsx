@@ -5,7 +5,6 @@ import { CheckboxField } from '../../ui/field.tsx';
 import { Card } from '../../ui/page.tsx';
 import { Problem, QueryView } from '../../ui/states.tsx';
 
-/** Which news of the organisation come by mail. */
 export function NotificationSettings() {
   const { me, place, mayNot } = useSession();
   const query = useApiQuery(['me', 'notices'], (client, signal) =>
@@ -19,10 +18,10 @@ export function NotificationSettings() {
   const off = mayNot('notices:write');
   return (
     <Card
-      title="Mail"
-      about={`What you are told of ${me.organisation.name}${place.mode === 'test' ? ', in test mode' : ''}.`}
+      title="Email notifications"
+      about={`Choose the emails you get about ${me.organisation.name}${place.mode === 'test' ? ' in test mode' : ''}.`}
     >
-      <QueryView query={query} what="choices">
+      <QueryView query={query} what="notification settings">
         {({ email, preferences }) => (
           <fieldset className="flex flex-col gap-2" disabled={off !== false}>
             <legend className="mb-2">Sent to {email}</legend>
@@ -32,16 +31,14 @@ export function NotificationSettings() {
                 label={noticeCategories[name]}
                 checked={preferences[name].enabled}
                 disabled={!preferences[name].available}
-                {...(preferences[name].available
-                  ? {}
-                  : { hint: `Your role, ${me.role}, is not told of this.` })}
+                {...(preferences[name].available ? {} : { hint: `Not sent to your role (${me.role}).` })}
                 onValue={(value) => choose.mutate({ [name]: value })}
               />
             ))}
           </fieldset>
         )}
       </QueryView>
-      {choose.error !== null && <Problem error={choose.error} doing="keep your choice" />}
+      {choose.error !== null && <Problem error={choose.error} doing="save your choice" />}
     </Card>
   );
 }

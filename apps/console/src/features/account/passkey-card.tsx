@@ -18,7 +18,6 @@ interface Passkey {
 
 const key = ['person', 'passkeys'] as const;
 
-/** Ways to sign in without a password: a fingerprint, a face, a security key. */
 export function Passkeys() {
   const cache = useQueryClient();
   const { data: installation } = useInstallation();
@@ -40,11 +39,11 @@ export function Passkeys() {
   };
   if (!isOn) return null;
   return (
-    <Card title="Passkeys" about="Sign in by fingerprint, face or a security key instead of the password.">
+    <Card title="Passkeys" about="Sign in with fingerprint, face or security key instead of your password.">
       <QueryView query={query} what="passkeys">
         {(passkeys) => (
           <ul className="mb-3 flex flex-col gap-1">
-            {passkeys.length === 0 && <li className="text-soft">You have none yet.</li>}
+            {passkeys.length === 0 && <li className="text-soft">No passkeys yet.</li>}
             {passkeys.map(({ id, name, createdAt }) => (
               <li key={id} className="flex items-center justify-between gap-2">
                 <span>
@@ -59,15 +58,15 @@ export function Passkeys() {
         )}
       </QueryView>
       <form onSubmit={adding.onSubmit} className="flex max-w-sm flex-col gap-3">
-        <TextField label="Name of a new one" name="name" placeholder="Laptop" required maxLength={100} />
+        <TextField label="Name" name="name" placeholder="Laptop" required maxLength={100} />
         {(adding.error ?? error) !== null && <Problem error={adding.error ?? error} />}
         <div>
           <Button
             type="submit"
             busy={adding.busy && 'Waiting for your device…'}
-            off={!canUsePasskeys() && 'This browser knows no passkeys.'}
+            off={!canUsePasskeys() && 'This browser does not support passkeys.'}
           >
-            Add a passkey
+            Add passkey
           </Button>
         </div>
       </form>

@@ -1,13 +1,14 @@
 import { authCall } from '../../api/auth.ts';
 
-/** Passkeys by what browsers have themselves: options and answers are JSON on both sides. */
+/** Passkeys with the browser's own WebAuthn API, with JSON options and responses. */
 
 export function canUsePasskeys(): boolean {
   return 'PublicKeyCredential' in globalThis && 'parseCreationOptionsFromJSON' in PublicKeyCredential;
 }
 
 function jsonOf(credential: Credential | null): unknown {
-  if (!(credential instanceof PublicKeyCredential)) throw new Error('The browser gave no passkey.');
+  if (!(credential instanceof PublicKeyCredential))
+    throw new Error('The browser returned no passkey. Try again.');
   return credential.toJSON();
 }
 
@@ -27,7 +28,7 @@ export async function signInWithPasskey(): Promise<void> {
     '/passkey/generate-authenticate-options',
   );
   const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(options);
-  // It takes the place of a password and a second factor, so the device asks who it is.
+  // A passkey replaces password and second factor, so the device must verify the user.
   const requestOptions = { ...publicKey, userVerification: 'required' } as const;
   const response = jsonOf(await navigator.credentials.get({ publicKey: requestOptions }));
   await authCall('POST', '/passkey/verify-authentication', { response });

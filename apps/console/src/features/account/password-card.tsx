@@ -15,18 +15,18 @@ export function PasswordCard() {
       newPassword: password,
       revokeOtherSessions: others === 'on',
     });
-    toast('Your new password is set');
+    toast('Password changed');
   });
   return (
     <Card title="Password">
       <form onSubmit={onSubmit} className="flex max-w-sm flex-col gap-3">
-        <PasswordField label="Present password" name="current" />
+        <PasswordField label="Current password" name="current" />
         <NewPasswordField label="New password" />
-        <CheckboxField label="Sign out everywhere else" name="others" defaultChecked />
+        <CheckboxField label="Sign out all other sessions" name="others" defaultChecked />
         {error !== null && <Problem error={error} />}
         <div>
-          <Button type="submit" busy={busy && 'Setting it…'}>
-            Set the new password
+          <Button type="submit" busy={busy && 'Saving…'}>
+            Change password
           </Button>
         </div>
       </form>

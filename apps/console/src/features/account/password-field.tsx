@@ -1,6 +1,6 @@
 import { TextField } from '../../ui/field.tsx';
 
-/** The longest that the api takes; a longer one would only cost it time. */
+/** Limit of the api: hashing longer passwords would only cost time. */
 const MAX_PASSWORD_LENGTH = 128;
 
 interface PasswordFieldProps {
@@ -9,7 +9,7 @@ interface PasswordFieldProps {
   readonly autoFocus?: boolean;
 }
 
-/** For a password that there is already. */
+/** For an existing password. */
 export function PasswordField({ name = 'password', ...rest }: PasswordFieldProps) {
   return (
     <TextField
@@ -23,7 +23,7 @@ export function PasswordField({ name = 'password', ...rest }: PasswordFieldProps
   );
 }
 
-/** For one that is to be: browsers offer to make it, and it has a shortest length. */
+/** For a new password: browsers offer to generate one. */
 export function NewPasswordField({ name = 'password', ...rest }: PasswordFieldProps) {
   return (
     <TextField
@@ -31,7 +31,7 @@ export function NewPasswordField({ name = 'password', ...rest }: PasswordFieldPr
       name={name}
       type="password"
       autoComplete="new-password"
-      hint="At least 10 characters. A few words that only you would put together are best."
+      hint="At least 10 characters. Several unrelated words work well."
       required
       minLength={10}
       maxLength={MAX_PASSWORD_LENGTH}

@@ -18,20 +18,20 @@ export function ForgotPasswordPage() {
   if (sent) {
     return (
       <SingleFormPage
-        title="Look into your mail"
-        about="If there is an account for this address, a link to set a new password is on its way. It works for an hour."
+        title="Check your email"
+        about="If an account exists for this address, we sent a link to set a new password. It is valid for one hour."
       >
-        <TextLink to="/sign-in">Back to the sign-in</TextLink>
+        <TextLink to="/sign-in">Back to sign-in</TextLink>
       </SingleFormPage>
     );
   }
   return (
-    <SingleFormPage title="Forgot your password?" about="We send you a link to set a new one.">
+    <SingleFormPage title="Forgot your password?" about="We will email you a link to set a new one.">
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <TextField label="Email" name="email" type="email" autoComplete="username" required autoFocus />
         {error !== null && <Problem error={error} />}
         <Button kind="primary" type="submit" busy={busy && 'Sending…'}>
-          Send the link
+          Send link
         </Button>
       </form>
     </SingleFormPage>
@@ -48,8 +48,8 @@ export function ResetPasswordPage() {
   if (done) {
     return (
       <SingleFormPage
-        title="Your new password is set"
-        about="Whoever was signed in with the old one is signed out."
+        title="Password changed"
+        about="All sessions that used the old password are signed out."
       >
         <LinkButton to="/sign-in" kind="primary">
           Sign in
@@ -60,10 +60,10 @@ export function ResetPasswordPage() {
   if (token === undefined) {
     return (
       <SingleFormPage
-        title="This link is not whole"
-        about="Copy it again from the mail, or have a new one sent."
+        title="This link is incomplete"
+        about="Copy the whole link from the email, or request a new one."
       >
-        <TextLink to="/forgot-password">Send a new link</TextLink>
+        <TextLink to="/forgot-password">Request a new link</TextLink>
       </SingleFormPage>
     );
   }
@@ -72,8 +72,8 @@ export function ResetPasswordPage() {
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
         <NewPasswordField label="New password" autoFocus />
         {error !== null && <Problem error={error} />}
-        <Button kind="primary" type="submit" busy={busy && 'Setting it…'}>
-          Set the password
+        <Button kind="primary" type="submit" busy={busy && 'Saving…'}>
+          Set password
         </Button>
       </form>
     </SingleFormPage>

@@ -1,7 +1,7 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { insideRoute, rootRoute } from '../../app/root-routes.tsx';
 
-/** Where to go afterwards: a path of our own and nothing else, for it comes from the address. */
+/** Redirect target after sign-in. It comes from the URL, so only own paths are allowed. */
 function nextOf(search: Record<string, unknown>): { next?: string } {
   const { next } = search;
   return typeof next === 'string' && /^\/(?![/\\])/.test(next) ? { next } : {};
@@ -12,7 +12,7 @@ function textOf(search: Record<string, unknown>, name: string): string | undefin
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
-/** Pages without the frame, for whoever is not signed in or belongs nowhere yet. */
+/** Pages without navigation, for users who are signed out or have no organisation. */
 export const signInRoutes = [
   createRoute({
     getParentRoute: () => rootRoute,

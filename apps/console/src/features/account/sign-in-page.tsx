@@ -33,7 +33,7 @@ export function SignInPage() {
       title="Sign in"
       below={
         closed ? (
-          'This cloud takes new people by invitation.'
+          'Sign-up is by invitation only.'
         ) : (
           <>
             New here?{' '}
@@ -83,7 +83,7 @@ function PasswordForm(props: Readonly<{ onDone: () => Promise<void>; onSecondFac
   );
 }
 
-/** The password was right, the mailbox is not proven yet. */
+/** Shown when the password was correct but the email address is not verified. */
 function UnverifiedEmail({ email }: Readonly<{ email: string }>) {
   const [sent, setSent] = useState(false);
   const send = async (): Promise<void> => {
@@ -92,13 +92,13 @@ function UnverifiedEmail({ email }: Readonly<{ email: string }>) {
   };
   return (
     <Note tone="warn">
-      <p>Your mailbox is not confirmed yet. Open the link in the mail that we sent to {email}.</p>
+      <p>Verify your email address first. Open the link in the email we sent to {email}.</p>
       <div className="mt-2">
         {sent ? (
-          <p role="status">A new mail is on its way.</p>
+          <p role="status">We sent a new email.</p>
         ) : (
           <Button size="small" onClick={() => void send()}>
-            Send it again
+            Resend email
           </Button>
         )}
       </div>

@@ -11,7 +11,7 @@ import { NewPasswordField } from './password-field.tsx';
 import { useForm } from './use-form.ts';
 import { TextLink } from '../../ui/link.tsx';
 
-/** The secret of an invitation's link; it stands behind the #, so that it is in no log. Accepting needs it once more. */
+/** Reads the invitation secret from the URL fragment, which is never logged. Accepting needs it again. */
 function useInvitationSecret(): string | null {
   const hash = useLocation({ select: (location) => location.hash });
   const secret = new URLSearchParams(hash).get('invitation');
@@ -36,7 +36,7 @@ export function SignUpPage() {
   });
   if (person.state === 'in')
     return <Navigate to={invitationSecret === null ? '/' : '/invitations'} replace />;
-  if (installation.data === undefined) return <Loading what="the form" />;
+  if (installation.data === undefined) return <Loading what="sign-up" />;
   const { mail, signUp } = installation.data;
   if (sentTo !== null && mail) return <CheckYourEmail email={sentTo} />;
   if (sentTo !== null) return <Navigate to="/sign-in" search={{ next: '/console/invitations' }} replace />;
@@ -47,12 +47,12 @@ export function SignUpPage() {
       title="Sign up"
       about={
         invitationSecret === null
-          ? 'See machines and prices at once; pay only for what you start.'
-          : 'Use the email address that was invited.'
+          ? 'Browse machines and prices for free. Pay only for what you run.'
+          : 'Use the email address that the invitation was sent to.'
       }
       below={
         <>
-          Here before?{' '}
+          Already have an account?{' '}
           <TextLink to="/sign-in" search={afterwards === undefined ? {} : { next: afterwards }}>
             Sign in
           </TextLink>
@@ -76,23 +76,23 @@ function CheckYourEmail({ email }: Readonly<{ email: string }>) {
   const [again, setAgain] = useState<'no' | 'sent'>('no');
   return (
     <SingleFormPage
-      title="Look into your mail"
+      title="Check your email"
       about={
         <>
-          We have sent a link to <strong className="text-ink">{email}</strong>. Open it to confirm that the
-          mailbox is yours; then you are in.
+          We sent a link to <strong className="text-ink">{email}</strong>. Open it to verify your address and
+          sign in.
         </>
       }
-      below="Nothing there? It may take a minute, or be among the unwanted mail."
+      below="No email? Wait a minute, then check your spam folder."
     >
       <Button
-        off={again === 'sent' && 'It is on its way.'}
+        off={again === 'sent' && 'The email was sent.'}
         onClick={() => {
           void authCall('POST', '/send-verification-email', { email, callbackURL: '/console/verified' });
           setAgain('sent');
         }}
       >
-        {again === 'sent' ? 'Sent again' : 'Send it again'}
+        {again === 'sent' ? 'Email sent' : 'Resend email'}
       </Button>
     </SingleFormPage>
   );
@@ -101,8 +101,8 @@ function CheckYourEmail({ email }: Readonly<{ email: string }>) {
 function SignUpClosed() {
   return (
     <SingleFormPage
-      title="By invitation"
-      about="Whoever runs this cloud adds people themselves. Ask them, or a colleague who is an owner or admin, to invite you."
+      title="Sign-up is by invitation"
+      about="Ask the operator, or an owner or admin of your organisation, to invite you."
     >
       <TextLink to="/sign-in">Sign in</TextLink>
     </SingleFormPage>

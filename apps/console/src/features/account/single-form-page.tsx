@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router';
 import { useEffect, type ReactNode } from 'react';
 import { Logo } from '../../ui/logo.tsx';
 
-/** A page that is nothing but one form: signing in and what belongs to it. */
+/** Page with one form and no navigation, such as sign-in. */
 export function SingleFormPage({
   title,
   about,

@@ -18,13 +18,16 @@ interface Account {
 
 const accountKey = ['person', 'account'] as const;
 
-/** A second step when signing in: six digits of an authenticator app. */
+/** Two-factor sign-in with an authenticator app. */
 export function TwoFactorCard() {
   const cache = useQueryClient();
   const account = useQuery({ queryKey: accountKey, queryFn: () => authCall<Account>('GET', '/get-session') });
   const refresh = (): void => void cache.invalidateQueries({ queryKey: accountKey });
   return (
-    <Card title="Second step" about="Six digits of an authenticator app, asked for after the password.">
+    <Card
+      title="Two-factor authentication"
+      about="Enter a six-digit code from an authenticator app after your password."
+    >
       <QueryView query={account} what="settings">
         {({ user }) =>
           user.twoFactorEnabled === true ? (
@@ -49,9 +52,9 @@ function EnableTwoFactor({ onDone }: Readonly<{ onDone: () => void }>) {
   return (
     <TwoFactorForm
       state={<Badge tone="warn">off</Badge>}
-      label="Your password, to set it up"
-      button="Set it up"
-      doing="Making a secret…"
+      label="Confirm your password"
+      button="Enable two-factor authentication"
+      doing="Creating a secret…"
       onSubmit={async (password) =>
         setSecret(await authCall<Secret>('POST', '/two-factor/enable', { password }))
       }
@@ -63,26 +66,26 @@ function Confirmation({ secret, onDone }: Readonly<{ secret: Secret; onDone: () 
   const toast = useToast();
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
     await authCall('POST', '/two-factor/verify-totp', { code: code.trim() });
-    toast('The second step is on');
+    toast('Two-factor authentication is on');
     onDone();
   });
   const key = new URL(secret.totpURI).searchParams.get('secret') ?? '';
   const picture = `data:image/svg+xml;utf8,${encodeURIComponent(renderSVG(secret.totpURI))}`;
   return (
     <form onSubmit={onSubmit} className="flex max-w-md flex-col gap-4">
-      <p>Scan this with your authenticator app, or type the secret into it.</p>
-      <img src={picture} alt="The secret as a QR code" className="size-44 bg-paper rounded p-2" />
-      <CodeBlock code={key} what="secret" label="The secret" />
+      <p>Scan the QR code with your authenticator app, or enter the secret.</p>
+      <img src={picture} alt="QR code of the secret" className="size-44 bg-paper rounded p-2" />
+      <CodeBlock code={key} what="secret" label="Secret" />
       <CodeBlock
         code={secret.backupCodes.join('\n')}
         what="backup codes"
-        label="Backup codes, each for one sign-in"
+        label="Backup codes (each works once)"
       />
       <Note tone="warn">
-        Keep the backup codes where you find them without your phone. They are shown only now.
+        Store the backup codes somewhere you can reach without your phone. You cannot see them again.
       </Note>
       <TextField
-        label="The six digits that the app shows now"
+        label="Six-digit code from the app"
         name="code"
         inputMode="numeric"
         autoComplete="one-time-code"
@@ -92,7 +95,7 @@ function Confirmation({ secret, onDone }: Readonly<{ secret: Secret; onDone: () 
       {error !== null && <Problem error={error} />}
       <div>
         <Button kind="primary" type="submit" busy={busy && 'Checking…'}>
-          Switch it on
+          Turn on
         </Button>
       </div>
     </form>
@@ -103,10 +106,10 @@ function DisableTwoFactor({ onDone }: Readonly<{ onDone: () => void }>) {
   return (
     <TwoFactorForm
       state={<Badge tone="good">on</Badge>}
-      label="Your password, to switch it off"
-      button="Switch it off"
+      label="Confirm your password"
+      button="Turn off"
       kind="danger"
-      doing="Switching it off…"
+      doing="Turning off…"
       onSubmit={async (password) => {
         await authCall('POST', '/two-factor/disable', { password });
         onDone();
@@ -124,7 +127,7 @@ interface TwoFactorFormProps {
   readonly onSubmit: (password: string) => Promise<void>;
 }
 
-/** Changing two-factor sign-in asks for the password, so that an unattended session cannot change it. */
+/** Asks for the password, so that an unattended session cannot change two-factor sign-in. */
 function TwoFactorForm({ state, label, button, kind, doing, onSubmit: submit }: TwoFactorFormProps) {
   const { busy, error, onSubmit } = useForm(({ password = '' }) => submit(password));
   return (

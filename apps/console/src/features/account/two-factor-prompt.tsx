@@ -6,7 +6,7 @@ import { Problem } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { useForm } from './use-form.ts';
 
-/** The second step of signing in, for those who have set one up. */
+/** Second factor at sign-in. */
 export function TwoFactorPrompt({ onDone }: Readonly<{ onDone: () => Promise<void> }>) {
   const [backup, setBackup] = useState(false);
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {
@@ -16,11 +16,11 @@ export function TwoFactorPrompt({ onDone }: Readonly<{ onDone: () => Promise<voi
   });
   return (
     <SingleFormPage
-      title="One more step"
+      title="Two-factor authentication"
       about={
         backup
-          ? 'Type one of the backup codes that you kept. Each works once.'
-          : 'Type the six digits that your authenticator app shows.'
+          ? 'Enter one of your backup codes. Each works once.'
+          : 'Enter the six-digit code from your authenticator app.'
       }
     >
       <form onSubmit={onSubmit} className="flex flex-col gap-3">
@@ -36,10 +36,10 @@ export function TwoFactorPrompt({ onDone }: Readonly<{ onDone: () => Promise<voi
         />
         {error !== null && <Problem error={error} />}
         <Button kind="primary" type="submit" busy={busy && 'Checking…'}>
-          Go on
+          Continue
         </Button>
         <Button kind="quiet" onClick={() => setBackup(!backup)}>
-          {backup ? 'Use the app instead' : 'Use a backup code instead'}
+          {backup ? 'Use authenticator app' : 'Use a backup code'}
         </Button>
       </form>
     </SingleFormPage>

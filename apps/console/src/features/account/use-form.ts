@@ -1,6 +1,6 @@
 import { useState, type FormEvent } from 'react';
 
-/** One form that does one thing: what is being done, and what came of it. */
+/** State of a form with one action: whether it runs, and its error. */
 export function useForm(submit: (fields: Readonly<Record<string, string>>) => Promise<void>) {
   const [state, setState] = useState<{ readonly busy: boolean; readonly error: unknown }>({
     busy: false,

@@ -4,15 +4,15 @@ import { Loading } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 
-/** Where the link of the mail leads. */
+/** Target of the link in the verification email. */
 export function VerifiedPage() {
   const { error } = useSearch({ from: '/verified' });
   const { person } = usePerson();
   if (error !== undefined) {
     return (
       <SingleFormPage
-        title="This link does not work any more"
-        about="It is used up, too old or not whole. Sign in, and you can have a new one sent."
+        title="This link is not valid"
+        about="It has been used, has expired or is incomplete. Sign in to get a new one."
       >
         <LinkButton to="/sign-in" kind="primary">
           Sign in
@@ -24,7 +24,7 @@ export function VerifiedPage() {
   if (person.state === 'in')
     return <Navigate to={person.memberships.length === 0 ? '/welcome' : '/'} replace />;
   return (
-    <SingleFormPage title="Your mailbox is confirmed" about="Sign in to go on.">
+    <SingleFormPage title="Email verified" about="Sign in to continue.">
       <LinkButton to="/sign-in" kind="primary">
         Sign in
       </LinkButton>

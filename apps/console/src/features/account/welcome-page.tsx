@@ -18,7 +18,7 @@ import { TextLink } from '../../ui/link.tsx';
 
 const invitationsKey = ['person', 'invitations'] as const;
 
-/** For whoever is signed in and belongs nowhere yet, or was invited somewhere: join, or begin one's own. */
+/** For users without an organisation, or with invitations: join one or create one. */
 export function WelcomePage() {
   const { person, again } = usePerson();
   const invitations = useQuery({
@@ -35,12 +35,12 @@ export function WelcomePage() {
   return (
     <SingleFormPage
       title="Welcome"
-      about="Machines, money and keys belong to an organisation: your company, your group, or just you."
+      about="An organisation owns your machines, balance and keys. It can be your company, your team or just you."
       below={
         <>
           {person.memberships.length > 0 && (
             <>
-              <TextLink to="/">Go to the console</TextLink> ·{' '}
+              <TextLink to="/">Go to console</TextLink> ·{' '}
             </>
           )}
           <button type="button" className="underline" onClick={() => void signOut()}>
@@ -90,7 +90,7 @@ function Invitation({ invitation }: Readonly<{ invitation: InvitationRecord }>) 
         <strong>{invitation.organisation.name}</strong> invites you as {invitation.role}.
       </p>
       <p className="text-soft text-xs">
-        By {invitation.invitedBy.email}; it ends <RelativeTime at={invitation.expiresAt} />.
+        By {invitation.invitedBy.email}; expires <RelativeTime at={invitation.expiresAt} />.
       </p>
       <div className="mt-2 flex gap-2">
         <Button kind="primary" size="small" onClick={() => void accept().catch(setError)}>
@@ -116,7 +116,7 @@ function NewOrganisation() {
   return (
     <form onSubmit={onSubmit} className="flex flex-col gap-3">
       <TextField
-        label="Name of your organisation"
+        label="Organisation name"
         name="name"
         required
         maxLength={100}
@@ -125,8 +125,8 @@ function NewOrganisation() {
         autoFocus
       />
       {error !== null && fieldIssue(error, 'name') === undefined && <Problem error={error} />}
-      <Button kind="primary" type="submit" busy={busy && 'Making it…'}>
-        Create the organisation
+      <Button kind="primary" type="submit" busy={busy && 'Creating…'}>
+        Create organisation
       </Button>
     </form>
   );

@@ -13,11 +13,11 @@ type Entry = Item<'listAuditLog'>;
 
 const filters = [
   ['action', 'Action', 'key.created'],
-  ['actor', 'By whom (id)', 'usr_…'],
-  ['resource', 'On what (id)', 'key_…'],
+  ['actor', 'Actor ID', 'usr_…'],
+  ['resource', 'Resource ID', 'key_…'],
 ] as const;
 
-/** Who did what, from where; written with every change and never changed itself. */
+/** Lists the append-only audit log. */
 export function AuditPage() {
   const search = useSearch({ from: '/shell/inside/audit' });
   const navigate = useNavigate();
@@ -43,7 +43,7 @@ export function AuditPage() {
     <>
       <PageHeader
         title="Audit log"
-        about="Every change, who made it and from where. Nobody can change this."
+        about="Every change, who made it and from where. Entries cannot be edited."
       />
       <Form
         key={JSON.stringify(search)}
@@ -67,20 +67,20 @@ export function AuditPage() {
           pages={pages}
           what="entries"
           caption="Audit log"
-          empty={isFiltered ? 'Nothing fits these filters.' : 'Nothing was changed yet.'}
+          empty={isFiltered ? 'No entries match' : 'No changes yet'}
           action={
-            isFiltered && <Button onClick={() => void navigate({ to: '/audit' })}>Show everything</Button>
+            isFiltered && <Button onClick={() => void navigate({ to: '/audit' })}>Clear filters</Button>
           }
           columns={[
-            { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
-            { head: 'What', main: true, cell: (entry) => <ActionCell entry={entry} /> },
-            { head: 'By', cell: ({ actor }) => <Reference kind={actor.kind} id={actor.id} /> },
+            { head: 'Time', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+            { head: 'Action', main: true, cell: (entry) => <ActionCell entry={entry} /> },
+            { head: 'Actor', cell: ({ actor }) => <Reference kind={actor.kind} id={actor.id} /> },
             {
-              head: 'On',
+              head: 'Resource',
               cell: ({ resource }) =>
-                resource === null ? 'the installation' : <Reference kind={resource.kind} id={resource.id} />,
+                resource === null ? 'installation' : <Reference kind={resource.kind} id={resource.id} />,
             },
-            { head: 'From', cell: ({ ip }) => ip ?? 'inside' },
+            { head: 'IP address', cell: ({ ip }) => ip ?? 'internal' },
           ]}
         />
       </Card>

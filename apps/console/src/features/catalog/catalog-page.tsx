@@ -21,7 +21,7 @@ import {
 import { SoldOutDialog } from './sold-out-dialog.tsx';
 import { isCatalogPrivate, usePublicOffers, useMemberOffers, type Offers } from './use-offers.ts';
 
-/** What can be rented now. Everybody may look; who is signed in sees their own prices. */
+/** Public catalog; members see the prices of their organisation. */
 export function CatalogPage() {
   const { person } = usePerson();
   const session = useSessionIfAny();
@@ -34,10 +34,7 @@ function MemberCatalog() {
   const offers = useMemberOffers();
   return (
     <>
-      <PageHeader
-        title="Catalog"
-        about="What can be rented now, where, and what it costs your organisation."
-      />
+      <PageHeader title="Catalog" about="GPUs available now, by region, at your organisation's prices." />
       <QueryView query={offers} what="offers">
         {(data) => <Listing data={data} />}
       </QueryView>
@@ -45,7 +42,10 @@ function MemberCatalog() {
   );
 }
 
-/** Asked for at once, so that a visitor does not wait for it; shown when it is known that nobody is signed in. */
+/**
+ * Loaded in parallel with the session check, so that visitors do not wait; shown once the user is known to be signed
+ * out.
+ */
 function PublicCatalog({ isKnown }: Readonly<{ isKnown: boolean }>) {
   const offers = usePublicOffers(true);
   if (!isKnown) return <Loading what="the catalog" />;
@@ -53,7 +53,7 @@ function PublicCatalog({ isKnown }: Readonly<{ isKnown: boolean }>) {
     return (
       <>
         <Hero facts={null} />
-        <Note>What can be rented here is shown to members. Sign in to see it.</Note>
+        <Note>The catalog is visible to members only. Sign in to see it.</Note>
       </>
     );
   }
@@ -81,13 +81,9 @@ function Listing({ data }: Readonly<{ data: Offers }>) {
       ))}
       {families.length === 0 &&
         (hasActiveFilters(filters) ? (
-          <EmptyState title="Nothing matches these filters.">
-            Clear some of them to see what else there is.
-          </EmptyState>
+          <EmptyState title="No offers match">Remove a filter to see more offers.</EmptyState>
         ) : (
-          <EmptyState title="Nothing is on offer yet.">
-            Machines appear here as soon as the operator sells some.
-          </EmptyState>
+          <EmptyState title="No offers yet">Machines appear here when the operator adds them.</EmptyState>
         ))}
       <CommandHint command={offersCommand(filters, shown.length)} />
       {soldOut !== null && <SoldOutDialog offer={soldOut} onClose={() => setSoldOut(null)} />}
@@ -95,7 +91,7 @@ function Listing({ data }: Readonly<{ data: Offers }>) {
   );
 }
 
-/** How old the figures are; what is too old says so in so many words. */
+/** Shows the age of the figures, with a warning if they are stale. */
 function DataAge({ asOfMs, shown, total }: Readonly<{ asOfMs: number; shown: number; total: number }>) {
   const now = useNow(1_000);
   const age = ageSeconds(asOfMs, now);
@@ -103,8 +99,8 @@ function DataAge({ asOfMs, shown, total }: Readonly<{ asOfMs: number; shown: num
     return (
       <div className="mb-3">
         <Note tone="warn">
-          These figures are {age} s old: newer ones could not be had. What is free may have changed; prices
-          are checked again before anything is rented.
+          This data is {age} s old because it could not be refreshed. Availability may have changed. Prices
+          are checked again before you rent.
         </Note>
       </div>
     );

@@ -6,10 +6,10 @@ import { selectionFromSpec, type RentalSpec } from './selection.ts';
 import { mayBecomeAvailable, mainObstacle } from './placement-obstacles.ts';
 import { TextLink } from '../../ui/link.tsx';
 
-/** Few enough to read; the service lists the nearest first. */
+/** The service lists the nearest first. */
 const ALTERNATIVES_SHOWN = 4;
 
-/** Why a machine cannot be had now, when it may be, and what could be had instead. */
+/** Explains why a machine is not available, when it may be, and which alternatives exist. */
 export function PlacementExplanation({
   spec,
   explained,
@@ -21,19 +21,19 @@ export function PlacementExplanation({
       {(capacityExpectedAt !== null || mayBecomeAvailable(explained)) && (
         <p>
           {capacityExpectedAt === null ? (
-            'When it will be free again is not known.'
+            'We do not know when it will be available.'
           ) : (
             <>
-              Enough is known to come free <RelativeTime at={capacityExpectedAt} /> (
+              Expected to be available <RelativeTime at={capacityExpectedAt} /> (
               <Timestamp at={capacityExpectedAt} />
-              ), if nobody else takes it first.
+              ), unless someone else rents it first.
             </>
           )}
         </p>
       )}
       {alternatives.length > 0 && (
         <div>
-          <h3>What you could have now instead</h3>
+          <h3>Available alternatives</h3>
           <ul className="mt-1 flex flex-col gap-1">
             {alternatives.slice(0, ALTERNATIVES_SHOWN).map((each) => (
               <li key={`${each.gpuType} ${String(each.gpuCount)} ${each.region} ${each.networkType}`}>
@@ -50,7 +50,7 @@ export function PlacementExplanation({
                   {each.gpuCount} × {each.gpuType.toUpperCase()} in {each.region} (
                   {networkText(each.networkType)})
                 </TextLink>
-                , <PerHour usd={each.costPerHour} /> on demand, {each.totalAvailable} free
+                , <PerHour usd={each.costPerHour} /> on demand, {each.totalAvailable} available
               </li>
             ))}
           </ul>

@@ -5,7 +5,7 @@ import { parseFilters, hasActiveFilters, type Filters } from './filters.ts';
 import type { FilterChoices } from './offers.ts';
 import { Form } from '../../ui/form.tsx';
 
-/** A choice that came with the address is shown even where nothing is called so: it is what hides the rest. */
+/** Also lists a value from the URL that no offer has, because it filters the list. */
 function withChosen(values: readonly string[], chosen: string | undefined): readonly string[] {
   return chosen === undefined || values.includes(chosen) ? values : [...values, chosen];
 }
@@ -19,7 +19,7 @@ export function FilterBar({ filters, choices }: Readonly<{ filters: Filters; cho
   const regions = withChosen(choices.regions, filters.region);
   const counts = withChosen(choices.counts.map(String), filters.count?.toString());
   return (
-    <Form aria-label="Filter the catalog" className="mb-4 grid grid-cols-2 items-end gap-3 md:grid-cols-5">
+    <Form aria-label="Filter catalog" className="mb-4 grid grid-cols-2 items-end gap-3 md:grid-cols-5">
       <FilterField
         label="GPU"
         value={filters.gpu}
@@ -45,25 +45,25 @@ export function FilterBar({ filters, choices }: Readonly<{ filters: Filters; cho
         ]}
       />
       <FilterField
-        label="GPUs in it"
+        label="GPU count"
         value={filters.count?.toString()}
         all="Any"
         choices={counts}
         onValue={(count) => set({ count })}
       />
       <SelectField
-        label="Order"
+        label="Sort by"
         value={filters.sort ?? 'price'}
         onValue={(sort) => set({ sort })}
         choices={[
-          { value: 'price', label: 'Cheapest first' },
-          { value: 'free', label: 'Most free first' },
-          { value: 'region', label: 'By name' },
+          { value: 'price', label: 'Lowest price' },
+          { value: 'free', label: 'Most available' },
+          { value: 'region', label: 'Region name' },
         ]}
       />
       <div className="col-span-2 flex min-h-9 flex-wrap items-center gap-x-4 gap-y-2 md:col-span-5">
         <CheckboxField
-          label="Only what is free now"
+          label="Available only"
           checked={filters.available === true}
           onValue={(available) => set({ available })}
         />
@@ -78,7 +78,7 @@ export function FilterBar({ filters, choices }: Readonly<{ filters: Filters; cho
               })
             }
           >
-            Clear the filters
+            Clear filters
           </Button>
         )}
       </div>

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseFilters, hasActiveFilters, offersCommand, type Filters } from './filters.ts';
 
-describe('filters in the address', () => {
-  it('are read back as they were written, whether numbers and yes come as themselves or as text', () => {
+describe('parseFilters', () => {
+  it('reads back what was written, with numbers and booleans as values or as text', () => {
     const filters: Filters = {
       gpu: 'h100',
       region: 'us-central-1',
@@ -17,7 +17,7 @@ describe('filters in the address', () => {
     expect(parseFilters({ gpu: 'H100' })).toEqual({ gpu: 'h100' });
   });
 
-  it('leave out what goes without saying and whatever nobody could mean', () => {
+  it('drops defaults and invalid values', () => {
     expect(parseFilters({ sort: 'price', available: false })).toEqual({});
     const odd = { gpu: '"; rm', region: 7, type: 'vm', count: 1.5, sort: 'name', more: 1 };
     expect(parseFilters(odd)).toEqual({});
@@ -25,7 +25,7 @@ describe('filters in the address', () => {
       expect(parseFilters({ count })).toEqual({});
   });
 
-  it('never fail, and once read stay as they are', () => {
+  it('never throws and is idempotent', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('gpu', 'region', 'type', 'count', 'sort'), fc.anything()),
@@ -37,7 +37,7 @@ describe('filters in the address', () => {
     );
   });
 
-  it('narrow the list, except by its order', () => {
+  it('counts every filter except the sort order as active', () => {
     expect(hasActiveFilters({})).toBe(false);
     expect(hasActiveFilters({ sort: 'free' })).toBe(false);
     expect(hasActiveFilters({ available: true })).toBe(true);
@@ -45,8 +45,8 @@ describe('filters in the address', () => {
   });
 });
 
-describe('the same from a terminal', () => {
-  it('shows what is sold out as the page does, and all of a long list', () => {
+describe('offersCommand', () => {
+  it('includes sold-out offers as the page does, and the whole of a long list', () => {
     expect(offersCommand({}, 4)).toBe('millrace offers --all');
     expect(offersCommand({ gpu: 'h100', available: true }, 11)).toBe('millrace offers --gpu h100 --limit 11');
     expect(offersCommand({ count: 8, region: 'eu-west-1', type: 'bare-metal' }, 1)).toBe(

@@ -1,4 +1,4 @@
-/** What of the catalog somebody wants to see. It lives in the address, so that it survives a reload and can be shared. */
+/** Catalog filters, stored in the URL so that they survive a reload and can be shared. */
 
 export type MachineType = 'virtual-machine' | 'bare-metal';
 export type Sort = 'price' | 'free' | 'region';
@@ -7,15 +7,15 @@ export interface Filters {
   readonly gpu?: string;
   readonly region?: string;
   readonly type?: MachineType;
-  /** Machines of just so many GPUs. */
+  /** Exact number of GPUs. */
   readonly count?: number;
-  /** Only what could be had now. */
+  /** Available offers only. */
   readonly available?: true;
-  /** By the price of a GPU unless told. */
+  /** Default: price per GPU. */
   readonly sort?: Exclude<Sort, 'price'>;
 }
 
-/** Words of the interface: a GPU type or a region. New ones come with the service, so they are not listed here. */
+/** A GPU type or region. The service may add new ones, so they are not listed here. */
 const slugPattern = /^[a-z0-9][a-z0-9-]{0,62}$/;
 
 export function slugParam(value: unknown): string | undefined {
@@ -34,7 +34,7 @@ export function machineTypeParam(value: unknown): MachineType | undefined {
   return value === 'virtual-machine' || value === 'bare-metal' ? value : undefined;
 }
 
-/** What an address says. Whatever it should not say is left out, and so is what goes without saying. */
+/** Reads filters from the URL; drops defaults and invalid values. */
 export function parseFilters(search: Readonly<Record<string, unknown>>): Filters {
   const { available, sort } = search;
   const gpu = slugParam(search['gpu']);
@@ -51,14 +51,14 @@ export function parseFilters(search: Readonly<Record<string, unknown>>): Filters
   };
 }
 
-/** Whether anything is hidden by them; an order hides nothing. */
+/** Whether offers may be hidden; the sort order hides none. */
 export function hasActiveFilters({ gpu, region, type, count, available }: Filters): boolean {
   return [gpu, region, type, count, available].some((each) => each !== undefined);
 }
 
 const cliLimit = 10;
 
-/** The same list from a terminal, which leaves out what is sold out unless told, and shows the first ten. */
+/** CLI command for the same list. By default the CLI omits sold-out offers and shows ten. */
 export function offersCommand({ gpu, region, type, count, available }: Filters, shown: number): string {
   return [
     'millrace offers',

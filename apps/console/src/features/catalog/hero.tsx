@@ -4,15 +4,15 @@ import { KeyFigures, PageHeader } from '../../ui/page.tsx';
 import type { CatalogSummary } from './offers.ts';
 import { LinkButton } from '../../ui/link.tsx';
 
-/** For those who have never been here: what this is, three facts, and the way in. */
+/** Introduction for visitors who are not signed in. */
 export function Hero({ facts }: Readonly<{ facts: CatalogSummary | null }>) {
   const { data: installation } = useInstallation();
   const isOpen = installation?.signUp !== 'closed';
   return (
     <>
       <PageHeader
-        title="GPUs that are there now, at the price you see"
-        about="Rent a virtual machine or whole nodes, log in by SSH within minutes, and stop when you are done. Look around: nobody needs an account for that."
+        title="GPUs available now, at the price you see"
+        about="Rent a virtual machine or whole nodes, log in over SSH within minutes, and stop when you are done. Browse without an account."
         actions={
           <>
             <LinkButton to="/sign-in">Sign in</LinkButton>
@@ -28,7 +28,7 @@ export function Hero({ facts }: Readonly<{ facts: CatalogSummary | null }>) {
         <KeyFigures
           items={[
             {
-              label: 'A GPU from',
+              label: 'GPUs from',
               value:
                 facts.lowestPerGpuNano === null ? (
                   'no price yet'
@@ -38,18 +38,18 @@ export function Hero({ facts }: Readonly<{ facts: CatalogSummary | null }>) {
                     <span className="text-soft text-sm font-normal"> an hour</span>
                   </>
                 ),
-              note: 'To the millisecond, from when the machine is proven usable',
+              note: 'Billed by the millisecond once the machine is ready',
             },
             {
-              label: 'Free this moment',
+              label: 'Available now',
               value: facts.gpusFree === 1 ? '1 GPU' : `${String(facts.gpusFree)} GPUs`,
               note:
                 facts.regionsWithRoom === 1 ? 'In one region' : `In ${String(facts.regionsWithRoom)} regions`,
             },
             {
-              label: 'If it cannot be made',
-              value: 'It costs nothing',
-              note: 'And what a review says is what the ledger says',
+              label: 'Failed launches',
+              value: 'Free',
+              note: 'The quoted price is the price you pay',
             },
           ]}
         />

@@ -14,16 +14,16 @@ import {
 } from './offers.ts';
 
 function freeText(gpusFree: number): string {
-  return gpusFree === 1 ? '1 GPU free' : `${String(gpusFree)} GPUs free`;
+  return gpusFree === 1 ? '1 GPU available' : `${String(gpusFree)} GPUs available`;
 }
 
-/** One type of GPU as one type of machine: every region, every size, what it costs and how many are free. */
+/** Offers of one GPU type and machine type: regions, sizes, prices and availability. */
 export function OfferGroupCard({
   family,
   onSoldOut,
 }: Readonly<{
   family: OfferGroup;
-  /** What cannot be had now was asked for. */
+  /** Called when the user selects a sold-out offer. */
   onSoldOut: (offer: Offer) => void;
 }>) {
   const { gpuType, machineType, formFactors, lowestPerGpuNano, gpusFree, regionCount, spots } = family;
@@ -32,16 +32,16 @@ export function OfferGroupCard({
     <Card
       flush
       title={`${gpuType.toUpperCase()} · ${machineTypeText(machineType)}`}
-      about={`${form} · ${regionCount === 1 ? 'one region' : `${String(regionCount)} regions`}${machineType === 'bare-metal' ? ' · whole nodes, nobody else on them' : ''}`}
+      about={`${form} · ${regionCount === 1 ? 'one region' : `${String(regionCount)} regions`}${machineType === 'bare-metal' ? ' · whole nodes, not shared' : ''}`}
       actions={
         <div className="flex flex-wrap items-center gap-3">
           <span>
             <span className="text-soft">from </span>
             <Money nano={lowestPerGpuNano} />
-            <span className="text-soft"> per GPU and hour</span>
+            <span className="text-soft"> per GPU-hour</span>
           </span>
           <Badge tone={gpusFree > 0 ? 'good' : 'warn'}>
-            {gpusFree > 0 ? freeText(gpusFree) : 'none free'}
+            {gpusFree > 0 ? freeText(gpusFree) : 'sold out'}
           </Badge>
         </div>
       }
@@ -78,13 +78,13 @@ function LocationHead({ spot }: Readonly<{ spot: OfferLocation }>) {
       <h3 className="break-words">{region}</h3>
       <p className="text-soft text-xs">{networkText(network)}</p>
       <p className="mt-1">
-        <Money nano={perGpuNano} /> <span className="text-soft text-xs">per GPU and hour</span>
+        <Money nano={perGpuNano} /> <span className="text-soft text-xs">per GPU-hour</span>
       </p>
       <p className="mt-1">
         {gpusFree > 0 ? (
           <Badge tone="good">{freeText(gpusFree)}</Badge>
         ) : (
-          <Badge tone="warn">{isOpen ? 'none free' : 'closed to new work'}</Badge>
+          <Badge tone="warn">{isOpen ? 'sold out' : 'not accepting new rentals'}</Badge>
         )}
       </p>
     </div>
@@ -118,7 +118,7 @@ function FreeTile({ offer }: Readonly<{ offer: Offer }>) {
       </span>
       <TileFacts offer={offer} />
       <span className="text-good mt-auto pt-1 text-xs font-medium">
-        {totalAvailable === 1 ? '1 free now' : `${String(totalAvailable)} free now`}
+        {totalAvailable === 1 ? '1 available' : `${String(totalAvailable)} available`}
       </span>
     </Link>
   );
@@ -133,10 +133,10 @@ function SoldOutTile({ offer, onSoldOut }: Readonly<{ offer: Offer; onSoldOut: (
     >
       <TileFacts offer={offer} />
       <span className="text-warn mt-auto pt-1 text-xs font-medium">
-        {offer.enabled ? 'None free: what to do' : 'Closed: what to do'}
+        {offer.enabled ? 'Sold out: see options' : 'Closed: see options'}
       </span>
       <span className="sr-only">
-        about {offer.gpuCount} × {offer.gpuType.toUpperCase()} in {offer.region}
+        for {offer.gpuCount} × {offer.gpuType.toUpperCase()} in {offer.region}
       </span>
     </button>
   );

@@ -1,6 +1,5 @@
 import type { Offer } from './offers.ts';
 
-/** An offer as the service lists it, with what a test is about. */
 export function makeOffer(fields: Partial<Offer> = {}): Offer {
   const { gpuCount = 1 } = fields;
   return {

@@ -25,13 +25,13 @@ const metal = makeOffer({
 const all = [soldOut, two, closed, metal, expensive, one];
 
 describe('offers', () => {
-  it('have the price of one GPU to the nano', () => {
+  it('are priced per GPU, exact to the nano-USD', () => {
     expect(perGpuNano(two)).toBe(2_490_000_000n);
     expect(perGpuNano(metal)).toBe(2_000_000_001n);
     expect(perGpuNano(makeOffer({ gpuCount: 8, pricePerHourNanoUsd: '0' }))).toBe(0n);
   });
 
-  it('are put together by GPU and type of machine, then by place, smallest machine first', () => {
+  it('are grouped by GPU and machine type, then by location, smallest size first', () => {
     const families = groupOffers(all, 'price');
     expect(families.map(({ id, gpusFree, regionCount }) => ({ id, gpusFree, regionCount }))).toEqual([
       { id: 'h100 bare-metal', gpusFree: 16, regionCount: 1 },
@@ -39,12 +39,12 @@ describe('offers', () => {
     ]);
     const [, machines] = families;
     expect(machines?.spots[0]?.sizes).toEqual([one, two]);
-    // Both sizes are cut from the same four GPUs.
+    // Both sizes share the same four GPUs.
     expect(machines?.spots[0]?.gpusFree).toBe(4);
     expect(machines?.lowestPerGpuNano).toBe(2_490_000_000n);
   });
 
-  it('put what could be had before what could not, which stays in the list', () => {
+  it('list available offers first and keep sold-out ones', () => {
     const places = (sort: 'price' | 'free' | 'region') =>
       groupOffers(all, sort)
         .find(({ machineType }) => machineType === 'virtual-machine')
@@ -54,7 +54,7 @@ describe('offers', () => {
     expect(places('region')).toEqual(['ca-east-1', 'eu-west-1', 'us-central-1', 'us-east-1']);
   });
 
-  it('are narrowed by every filter alone and by all together', () => {
+  it('match each filter alone and all filters together', () => {
     expect(filterOffers(all, {})).toEqual(all);
     expect(filterOffers(all, { available: true })).toEqual([two, metal, expensive, one]);
     expect(filterOffers(all, { count: 2 })).toEqual([two]);
@@ -65,7 +65,7 @@ describe('offers', () => {
     expect(filterOffers(all, { gpu: 'b200' })).toEqual([]);
   });
 
-  it('say what filters can be set to', () => {
+  it('provide the filter values', () => {
     expect(filterChoices(all)).toEqual({
       gpus: ['h100'],
       regions: ['ca-east-1', 'eu-west-1', 'us-central-1', 'us-east-1'],
@@ -73,7 +73,7 @@ describe('offers', () => {
     });
   });
 
-  it('say in three figures what there is, counting nothing that is closed or sold out', () => {
+  it('are summarised without closed or sold-out ones', () => {
     expect(summariseCatalog(all)).toEqual({
       lowestPerGpuNano: 2_000_000_001n,
       gpusFree: 29,
@@ -87,7 +87,7 @@ describe('offers', () => {
     expect(summariseCatalog([])).toEqual({ lowestPerGpuNano: null, gpusFree: 0, regionsWithRoom: 0 });
   });
 
-  it('say what a machine has, node by node', () => {
+  it('show the hardware of each node', () => {
     expect(hardwareText(one)).toBe('16 vCPU · 128 GB RAM · 500 GB disk');
     expect(hardwareText({ nodes: [...one.nodes, ...one.nodes] })).toBe(
       '2 nodes, each 16 vCPU · 128 GB RAM · 500 GB disk',
@@ -96,8 +96,8 @@ describe('offers', () => {
   });
 });
 
-describe('the age of the figures', () => {
-  it('is in whole seconds and never below zero', () => {
+describe('ageSeconds', () => {
+  it('returns whole seconds, never negative', () => {
     expect(ageSeconds(1_000, 5_900)).toBe(4);
     expect(ageSeconds(5_000, 1_000)).toBe(0);
   });

@@ -2,22 +2,21 @@ import type { Item } from '@millrace/sdk';
 import { splitBy } from '@millrace/sdk/text';
 import type { Filters, Sort } from './filters.ts';
 
-/** What can be rented, put in the order in which people ask: which GPU, where, how many, for how much. */
+/** Groups and sorts the offers of the catalog. */
 
 export type Offer = Item<'listRentalOptions'>;
 
-/** Figures older than this are not to be trusted, and the page says so. */
+/** Older data gets a warning. */
 export const STALE_AFTER_MS = 30_000;
 export const REFRESH_MS = 10_000;
 
-/** Whether one could be had now. */
 export function isFree({ enabled, totalAvailable }: Pick<Offer, 'enabled' | 'totalAvailable'>): boolean {
   return enabled && totalAvailable > 0;
 }
 
 /**
- * What one GPU of it costs an hour. An offer costs so many times the price of one GPU, so nothing is left over; the amounts
- * are far below what a number holds exactly.
+ * Hourly price per GPU. The offer price is a multiple of the GPU price, so the division is exact; amounts are far
+ * below 2^53.
  */
 export function perGpuNano({
   pricePerHourNanoUsd,
@@ -26,20 +25,20 @@ export function perGpuNano({
   return BigInt(splitBy(Number(pricePerHourNanoUsd), gpuCount)[0]);
 }
 
-/** One region and network in which a type of machine is sold, with the sizes that are listed there. */
+/** One region and network that sells a machine type, with the sizes listed there. */
 export interface OfferLocation {
   readonly region: Offer['region'];
   readonly network: Offer['connectionType'];
   readonly perGpuNano: bigint;
-  /** GPUs that could be had now in machines of one of the sizes. */
+  /** GPUs available in machines of one of the sizes. */
   readonly gpusFree: number;
-  /** False: closed to new work. */
+  /** False: not accepting new rentals. */
   readonly isOpen: boolean;
-  /** Smallest first. */
+  /** Ascending. */
   readonly sizes: readonly Offer[];
 }
 
-/** All places in which one type of GPU is sold as one type of machine. */
+/** All locations that sell one GPU type as one machine type. */
 export interface OfferGroup {
   readonly id: string;
   readonly gpuType: Offer['gpuType'];
@@ -72,7 +71,7 @@ function compareText(one: string, other: string): number {
   return one < other ? -1 : 1;
 }
 
-/** What could be had comes before what could not, whatever the order: that is what people look for. */
+/** Available locations come first in every sort order. */
 function compareLocations(sort: Sort): (one: OfferLocation, other: OfferLocation) => number {
   return (one, other) => {
     const byFree = Number(other.gpusFree > 0) - Number(one.gpusFree > 0);
@@ -98,7 +97,7 @@ function toOfferLocation(sizes: readonly Offer[]): OfferLocation | null {
   };
 }
 
-/** Sizes share the same GPUs, so they do not add up: it is the most that machines of one size come to. */
+/** Sizes share the same GPUs, so take the maximum over sizes instead of the sum. */
 function gpusFreeIn(sizes: readonly Offer[]): number {
   return Math.max(
     0,
@@ -144,7 +143,7 @@ export function groupOffers(offers: readonly Offer[], sort: Sort): readonly Offe
     .toSorted(compareOfferGroups(sort));
 }
 
-/** What the filters can be set to: what there is at all, so that a choice never leads to a place that is not known. */
+/** Filter values that occur in the catalog. */
 export interface FilterChoices {
   readonly gpus: readonly string[];
   readonly regions: readonly string[];
@@ -160,9 +159,9 @@ export function filterChoices(offers: readonly Offer[]): FilterChoices {
   };
 }
 
-/** The three figures that somebody who has never been here wants to know. */
+/** Headline figures for visitors. */
 export interface CatalogSummary {
-  /** Null: nothing has a price. */
+  /** Null: no offer has a price. */
   readonly lowestPerGpuNano: bigint | null;
   readonly gpusFree: number;
   readonly regionsWithRoom: number;
@@ -179,12 +178,11 @@ export function summariseCatalog(offers: readonly Offer[]): CatalogSummary {
   };
 }
 
-/** How old the figures are, in whole seconds. A clock that is behind the service's does not make them come from the future. */
+/** Age in whole seconds; never negative, even if the local clock is behind the service's. */
 export function ageSeconds(asOfMs: number, nowMs: number): number {
   return splitBy(Math.max(0, nowMs - asOfMs), 1_000)[0];
 }
 
-/** What a machine of this size has, as one reads it. */
 export function hardwareText({ nodes }: Pick<Offer, 'nodes'>): string {
   const [node] = nodes;
   if (node === undefined) return '';

@@ -1,23 +1,20 @@
 import type { Output } from '@millrace/sdk';
 
-/**
- * Obstacles come in the order in which they are looked at, so whoever the last one stops came nearest: that is the one worth
- * telling.
- */
+/** Describes the last obstacle: checks run in order, so the nodes that it rejected came closest to a placement. */
 export function mainObstacle({
   placeable,
   nodesConsidered,
   obstacles,
 }: Pick<Output<'explainPlacement'>, 'placeable' | 'nodesConsidered' | 'obstacles'>): string {
-  if (placeable) return 'It can be had now.';
+  if (placeable) return 'Available now.';
   const nearest = obstacles.at(-1);
-  if (nearest === undefined) return 'No host can take it at the moment.';
+  if (nearest === undefined) return 'No capacity right now.';
   if (nearest.nodeCount === 0 || nodesConsidered === 0) return nearest.message;
-  const hosts = nodesConsidered === 1 ? 'the one host' : `the ${String(nodesConsidered)} hosts`;
-  return `Of ${hosts} there, ${String(nearest.nodeCount)} came nearest: ${nearest.message}`;
+  const hosts = nodesConsidered === 1 ? '1 host' : `${String(nodesConsidered)} hosts`;
+  return `Checked ${hosts}; the closest match (${String(nearest.nodeCount)}) was rejected: ${nearest.message}`;
 }
 
-/** Obstacles that no waiting removes: nothing there is of the kind that is wanted. */
+/** Obstacles that waiting does not remove. */
 const permanentObstacles: ReadonlySet<string> = new Set([
   'REGION_NOT_OFFERED',
   'GPU_COUNT_NOT_OFFERED',
@@ -28,7 +25,6 @@ const permanentObstacles: ReadonlySet<string> = new Set([
   'NODE_TOO_SMALL',
 ]);
 
-/** Whether it is worth saying when it may be had. */
 export function mayBecomeAvailable({ obstacles }: Pick<Output<'explainPlacement'>, 'obstacles'>): boolean {
   return obstacles.some(({ code }) => !permanentObstacles.has(code));
 }

@@ -7,7 +7,7 @@ import { Note, Problem } from '../../ui/states.tsx';
 import { integerParam } from './filters.ts';
 import { Form } from '../../ui/form.tsx';
 
-/** Tells the operator that more is wanted than can be had. */
+/** Sends the operator a request for more capacity. */
 export function ReservationForm({ gpuCount }: Readonly<{ gpuCount: number }>) {
   const { mayNot } = useSession();
   const [text, setText] = useState(String(gpuCount));
@@ -17,7 +17,7 @@ export function ReservationForm({ gpuCount }: Readonly<{ gpuCount: number }>) {
     { changes: ['rentals'] },
   );
   if (request.data !== undefined) {
-    return <Note tone="good">{request.data.message}. The operator has it now and will be in touch.</Note>;
+    return <Note tone="good">{request.data.message}. The operator will contact you.</Note>;
   }
   return (
     <Form
@@ -26,24 +26,23 @@ export function ReservationForm({ gpuCount }: Readonly<{ gpuCount: number }>) {
         if (count !== undefined && !request.isPending) request.mutate(count);
       }}
     >
-      <h3>Ask for a reservation</h3>
+      <h3>Request a reservation</h3>
       <p className="text-soft">
-        The operator is told that your organisation wants so many GPUs. Nothing is set aside and nothing costs
-        anything by asking.
+        Tell the operator how many GPUs you need. The request is free and does not reserve capacity.
       </p>
       <TextField
-        label="How many GPUs"
+        label="Number of GPUs"
         inputMode="numeric"
         value={text}
         onValue={setText}
-        error={count === undefined ? 'A whole number from 1.' : undefined}
+        error={count === undefined ? 'Enter a whole number of 1 or more.' : undefined}
       />
       {request.error !== null && <Problem error={request.error} doing="send the request" />}
       <div>
         <Button
           type="submit"
           busy={request.isPending && 'Sending…'}
-          off={mayNot('rentals:write') || (count === undefined && 'Say how many GPUs first.')}
+          off={mayNot('rentals:write') || (count === undefined && 'Enter the number of GPUs.')}
         >
           Request a reservation
         </Button>

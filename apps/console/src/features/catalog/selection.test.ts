@@ -33,7 +33,7 @@ const spec: RentalSpec = {
 };
 
 describe('picks', () => {
-  it('are in the address as they were picked', () => {
+  it('are written to the URL and read back', () => {
     expect(parseSelection({ ...selectionForOffer(metal) })).toEqual(selectionForOffer(metal));
     expect(parseSelection({ ...selectionFromSpec({ ...spec, days: 30 }) })).toEqual({
       ...selectionForOffer(free),
@@ -44,13 +44,13 @@ describe('picks', () => {
     );
   });
 
-  it('are filled in by the cheapest that is free, not by the cheapest of all', () => {
+  it('default to the cheapest available offer, not the cheapest of all', () => {
     expect(resolveSpec({ type: 'virtual-machine' }, all)).toEqual(spec);
     expect(resolveSpec({}, [cheap])?.region).toBe('us-east-1');
     expect(resolveSpec({}, [])).toBeNull();
   });
 
-  it('stay as they were picked, also where nothing like it is listed', () => {
+  it('keep chosen values that no offer has', () => {
     const odd = { gpu: 'b200', type: 'virtual-machine', count: 64, region: 'jp-east-1' } as const;
     expect(resolveSpec(odd, all)).toMatchObject(odd);
     expect(resolveSpec({ ...selectionForOffer(cheap), days: 7 }, all)).toMatchObject({
@@ -59,7 +59,7 @@ describe('picks', () => {
     });
   });
 
-  it('of a size between two are looked for where there are larger ones', () => {
+  it('resolve a size between two listed ones to locations with larger machines', () => {
     const large = makeOffer({ region: 'eu-west-1', gpuCount: 4, pricePerHourNanoUsd: '20000000000' });
     expect(resolveSpec({ count: 3, type: 'virtual-machine' }, [...all, large])).toMatchObject({
       count: 3,
@@ -67,7 +67,7 @@ describe('picks', () => {
     });
   });
 
-  it('once whole lead to themselves, so that the address comes to rest', () => {
+  it('resolve to themselves once complete', () => {
     for (const picks of [{}, { gpu: 'h100' }, { type: 'bare-metal' as const }, { count: 2 }]) {
       const first = resolveSpec(picks, all);
       expect(first).not.toBeNull();
@@ -76,8 +76,8 @@ describe('picks', () => {
   });
 });
 
-describe('where and how large', () => {
-  it('lists every place that sells it, cheapest first, and says where such a machine is free', () => {
+describe('locationsFor and sizesFor', () => {
+  it('list every location, cheapest first, and whether the size is available there', () => {
     expect(locationsFor(spec, all).map(({ region, hasRoom }) => ({ region, hasRoom }))).toEqual([
       { region: 'us-east-1', hasRoom: false },
       { region: 'us-central-1', hasRoom: true },
@@ -85,12 +85,12 @@ describe('where and how large', () => {
     expect(locationsFor({ ...spec, count: 4 }, all).map(({ hasRoom }) => hasRoom)).toEqual([false, false]);
   });
 
-  it('lists the sizes of the chosen place, smallest first', () => {
+  it('list the sizes of the chosen location, smallest first', () => {
     expect(sizesFor(spec, all)).toEqual([free, freeTwo]);
     expect(sizesFor({ ...spec, network: 'infiniband' }, all)).toEqual([]);
   });
 
-  it('takes whole GPUs, and whole nodes of bare metal', () => {
+  it('accept whole GPUs, and for bare metal whole nodes', () => {
     expect(countIssue(spec)).toBeNull();
     expect(countIssue({ ...spec, count: 0 })).not.toBeNull();
     expect(countIssue({ ...spec, count: 1.5 })).not.toBeNull();
@@ -99,8 +99,8 @@ describe('where and how large', () => {
   });
 });
 
-describe('a wish as the service reads it', () => {
-  it('names a term only where there is one', () => {
+describe('toQuoteRequest', () => {
+  it('includes a term only if one is chosen', () => {
     const wire = {
       rentalType: 'virtual-machine',
       gpuCount: 1,

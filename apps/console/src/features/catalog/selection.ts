@@ -2,7 +2,7 @@ import type { Input } from '@millrace/sdk';
 import { machineTypeParam, integerParam, slugParam, type MachineType } from './filters.ts';
 import { isFree, perGpuNano, type Offer } from './offers.ts';
 
-/** What somebody picked to rent. It lives in the address: a link to the page is a link to the choice. */
+/** The chosen rental, stored in the URL so that it can be shared as a link. */
 
 export type Network = Offer['connectionType'];
 
@@ -12,7 +12,7 @@ export interface RentalSelection {
   readonly count?: number;
   readonly region?: string;
   readonly network?: Network;
-  /** A reserved term; left out, it is on demand. */
+  /** Reserved term; absent for on demand. */
   readonly days?: number;
 }
 
@@ -33,7 +33,6 @@ export function parseSelection(search: Readonly<Record<string, unknown>>): Renta
   };
 }
 
-/** The picks that lead to an offer of the catalog. */
 export function selectionForOffer({
   gpuType,
   machineType,
@@ -44,7 +43,7 @@ export function selectionForOffer({
   return { gpu: gpuType, type: machineType, count: gpuCount, region, network: connectionType };
 }
 
-/** Everything that a price depends on, with nothing left open. */
+/** Everything that a price depends on. */
 export interface RentalSpec {
   readonly gpu: Offer['gpuType'];
   readonly type: MachineType;
@@ -54,7 +53,7 @@ export interface RentalSpec {
   readonly days: number | null;
 }
 
-/** Bare metal is rented by whole nodes of this many GPUs. */
+/** Bare metal is rented in whole nodes of this many GPUs. */
 export const GPUS_PER_NODE = 8;
 
 function compareByPrice(one: Offer, other: Offer): number {
@@ -64,9 +63,8 @@ function compareByPrice(one: Offer, other: Offer): number {
 }
 
 /**
- * Fills in what was not picked: of what fits the picks the cheapest that is free now, else the cheapest. What was picked
- * stays as it is even where nothing like it is listed; why it cannot be had is for the service to say. Null: there is nothing
- * to rent at all.
+ * Completes a selection with the cheapest available offer that matches, else the cheapest. Chosen values stay even if
+ * no offer has them; the service explains why. Null: the catalog is empty.
  */
 export function resolveSpec(picks: RentalSelection, offers: readonly Offer[]): RentalSpec | null {
   const fits = (offer: Offer, count: boolean): boolean =>
@@ -74,7 +72,7 @@ export function resolveSpec(picks: RentalSelection, offers: readonly Offer[]): R
     (picks.type === undefined || offer.machineType === picks.type) &&
     (picks.region === undefined || offer.region === picks.region) &&
     (picks.network === undefined || offer.connectionType === picks.network) &&
-    // Sizes between those that are listed can be had too, on machines that have at least as many.
+    // A size between two listed ones fits on the larger machine.
     (!count || picks.count === undefined || offer.gpuCount >= picks.count);
   const fitting = offers.filter((offer) => fits(offer, true));
   const near = fitting.length > 0 ? fitting : offers.filter((offer) => fits(offer, false));
@@ -93,25 +91,24 @@ export function resolveSpec(picks: RentalSelection, offers: readonly Offer[]): R
   };
 }
 
-/** The wish as the address has it, so that a change of one pick keeps the others. */
+/** The URL form of a spec, so that changing one field keeps the others. */
 export function selectionFromSpec({ gpu, type, count, region, network, days }: RentalSpec): RentalSelection {
   return { gpu, type, count, region, network, ...(days !== null && { days }) };
 }
 
-/** One place where the GPUs of a wish are sold as such machines. */
 export interface SpecLocation {
   readonly value: string;
   readonly region: Offer['region'];
   readonly network: Network;
   readonly perGpuNano: bigint;
-  /** Whether a machine of the wished size could be had there now; sizes between two listed ones count as the larger. */
+  /** Whether the chosen size is available there; a size between two listed ones counts as the larger. */
   readonly hasRoom: boolean;
   readonly isOpen: boolean;
 }
 
 const joinLocation = (region: string, network: string): string => `${region} ${network}`;
 
-/** Everywhere that the GPUs of a wish are sold, cheapest first. The wished place is among them even where it is not listed. */
+/** All locations of the GPU and machine type, cheapest first, including the chosen one even if it is not listed. */
 export function locationsFor(spec: RentalSpec, offers: readonly Offer[]): readonly SpecLocation[] {
   const sold = offers.filter(({ gpuType, machineType }) => gpuType === spec.gpu && machineType === spec.type);
   const places = Map.groupBy(sold, ({ region, connectionType }) => joinLocation(region, connectionType));
@@ -140,7 +137,7 @@ export function locationValue({ region, network }: Pick<RentalSpec, 'region' | '
   return joinLocation(region, network);
 }
 
-/** The sizes that are listed where the wish is, smallest first. */
+/** The sizes listed at the chosen location, ascending. */
 export function sizesFor(spec: RentalSpec, offers: readonly Offer[]): readonly Offer[] {
   return offers
     .filter(
@@ -153,18 +150,18 @@ export function sizesFor(spec: RentalSpec, offers: readonly Offer[]): readonly O
     .toSorted((one, other) => one.gpuCount - other.gpuCount);
 }
 
-/** What is wrong with the number of GPUs, or null. */
+/** Validation message for the GPU count, or null. */
 export function countIssue({ type, count }: Pick<RentalSpec, 'type' | 'count'>): string | null {
-  if (!Number.isInteger(count) || count < 1) return 'Say how many GPUs: a whole number from 1.';
+  if (!Number.isInteger(count) || count < 1) return 'Enter a whole number of GPUs, 1 or more.';
   if (type === 'bare-metal' && count % GPUS_PER_NODE !== 0) {
-    return `Bare metal comes in whole nodes of ${String(GPUS_PER_NODE)} GPUs: 8, 16, 24 and so on.`;
+    return `Bare metal comes in whole nodes of ${String(GPUS_PER_NODE)} GPUs. Enter 8, 16, 24 and so on.`;
   }
   return null;
 }
 
 export type QuoteRequest = Input<'quoteRental'>;
 
-/** The wish in the words of the service, for a quote or an explanation. */
+/** The API request for a quote or an explanation. */
 export function toQuoteRequest(spec: RentalSpec): QuoteRequest {
   return {
     rentalType: spec.type,

@@ -8,7 +8,7 @@ import { machineTypeText, type Offer } from './offers.ts';
 import { ReservationForm } from './reservation-form.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 
-/** What can be done about something that cannot be had now. */
+/** Options for a sold-out offer. */
 export function SoldOutDialog({ offer, onClose }: Readonly<{ offer: Offer; onClose: () => void }>) {
   const session = useSessionIfAny();
   const { gpuCount, gpuType, region, machineType } = offer;
@@ -16,7 +16,7 @@ export function SoldOutDialog({ offer, onClose }: Readonly<{ offer: Offer; onClo
     <Dialog
       open
       onClose={onClose}
-      title={`${String(gpuCount)} × ${gpuType.toUpperCase()}: none free in ${region}`}
+      title={`${String(gpuCount)} × ${gpuType.toUpperCase()} is sold out in ${region}`}
       about={machineTypeText(machineType)}
     >
       {session === null ? <ForVisitors /> : <ForMembers offer={offer} />}
@@ -28,8 +28,7 @@ function ForVisitors() {
   return (
     <div className="flex flex-col gap-3">
       <p>
-        Sign in to see why, when it is expected to be free again and what you could have instead, or to ask
-        for a reservation.
+        Sign in to see why, when it should be available again, and alternatives, or to request a reservation.
       </p>
       <div>
         <LinkButton to="/sign-in" search={{ next: '/' }} kind="primary">

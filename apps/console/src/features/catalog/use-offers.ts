@@ -7,16 +7,16 @@ import { REFRESH_MS, type Offer } from './offers.ts';
 
 export interface Offers {
   readonly offers: readonly Offer[];
-  /** When these figures were true. */
+  /** When the data was current. */
   readonly asOfMs: number;
 }
 
-/** Whether nobody may look before they have signed in: the operator closed the catalog. */
+/** Whether the operator restricts the catalog to members. */
 export function isCatalogPrivate(error: Error | null): boolean {
   return error instanceof ApiError && error.status === 404;
 }
 
-/** For those who have not signed in: live machines at list prices. */
+/** Live offers at list prices, for visitors. */
 export function usePublicOffers(enabled: boolean) {
   return useQuery({
     queryKey: ['open-catalog'],
@@ -29,10 +29,10 @@ export function usePublicOffers(enabled: boolean) {
   });
 }
 
-/** What the service lists was counted at most so long before it was asked. */
+/** The service counts availability at most this long before it responds. */
 const MAX_COUNT_AGE_MS = 1_000;
 
-/** For those who have: machines of this tab's mode, at the prices of their organisation. */
+/** Offers of this tab's mode at the organisation's prices. */
 export function useMemberOffers() {
   return useApiQuery(
     ['catalog', 'offers'],

@@ -6,14 +6,13 @@ import type { RentalSpec } from '../catalog/selection.ts';
 
 interface AdvancedFields {
   readonly spec: RentalSpec;
-  /** Why the choice cannot have an idle rule; null where it can. */
+  /** Why an idle rule is not possible; null if it is. */
   readonly idleProblem: string | null;
   readonly draft: Draft;
   readonly issues: Issues;
   readonly onChange: (change: Partial<Draft>) => void;
 }
 
-/** What it is called and what ends it. */
 export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec' | 'idleProblem'>) {
   return (
     <Card title="Name and limits">
@@ -21,7 +20,7 @@ export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec
         <TextField
           label="Name"
           form={FORM_ID}
-          hint="Also for: millrace ssh NAME"
+          hint="Also used in: millrace ssh NAME"
           value={draft.name}
           maxLength={255}
           onValue={(name) => onChange({ name })}
@@ -30,16 +29,16 @@ export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec
         <TextField
           label="Time to live"
           form={FORM_ID}
-          hint="Such as 90m, 8h or 3d"
-          placeholder="no end"
+          hint="For example 90m, 8h or 3d"
+          placeholder="unlimited"
           value={draft.ttl}
           onValue={(ttl) => onChange({ ttl })}
           error={issues.ttl}
         />
         <TextField
-          label="Cost limit (USD)"
+          label="Spending limit (USD)"
           form={FORM_ID}
-          hint="It ends before it costs more"
+          hint="The machine is terminated before it costs more"
           placeholder="no limit"
           inputMode="decimal"
           value={draft.maxUsd}
@@ -51,7 +50,7 @@ export function NameCard({ draft, issues, onChange }: Omit<AdvancedFields, 'spec
   );
 }
 
-/** What few need, folded away. It opens by itself where something in it is wrong. */
+/** Rarely used options; opens automatically if one of them is invalid. */
 export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: AdvancedFields) {
   const isWrong = [issues.idleAfter, issues.ports, issues.tags, issues.userData].some(
     (each) => each !== undefined,
@@ -59,7 +58,7 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
   return (
     <Card>
       <details open={isWrong || undefined}>
-        <summary className="font-medium">More: image, idle rule, ports, tags, user data</summary>
+        <summary className="font-medium">Advanced: image, idle rule, ports, tags, user data</summary>
         <div className="mt-3 flex flex-col gap-3">
           <ImageFields spec={spec} draft={draft} onChange={onChange} />
           {idleProblem !== null && <p className="text-soft text-xs">{idleProblem}</p>}
@@ -68,9 +67,9 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
           )}
           {spec.type === 'virtual-machine' && (
             <TextField
-              label="Ports to open"
+              label="Open ports"
               form={FORM_ID}
-              hint="Beside SSH, such as: 8080, 8888. Each is reachable from everywhere."
+              hint="In addition to SSH, for example 8080, 8888. Open to the internet."
               value={draft.ports}
               onValue={(ports) => onChange({ ports })}
               error={issues.ports}
@@ -79,7 +78,7 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
           <TextArea
             label="Tags"
             form={FORM_ID}
-            hint="One on each line: team=vision"
+            hint="One per line, for example team=vision"
             rows={2}
             value={draft.tags}
             onValue={(tags) => onChange({ tags })}
@@ -88,7 +87,7 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
           <TextArea
             label="User data"
             form={FORM_ID}
-            hint="A program (#!/bin/sh) that runs once as root, or #cloud-config. It can be read from inside the machine: no secrets."
+            hint="A script (#!/bin/sh) that runs once as root, or #cloud-config. Readable inside the machine, so do not include secrets."
             rows={5}
             spellCheck={false}
             className="font-mono"
@@ -98,8 +97,8 @@ export function AdvancedCard({ spec, idleProblem, draft, issues, onChange }: Adv
           />
           <CheckboxField
             form={FORM_ID}
-            label="Measure what it does"
-            hint="Utilisation over time on its page, kept for seven days."
+            label="Enable monitoring"
+            hint="Shows GPU and system metrics, kept for 7 days."
             checked={draft.monitoring}
             onValue={(monitoring) => onChange({ monitoring })}
           />
@@ -115,8 +114,8 @@ function ImageFields({ spec, draft, onChange }: Omit<AdvancedFields, 'idleProble
       <TextField
         label="Image"
         form={FORM_ID}
-        hint="By its name, if another than the usual one"
-        placeholder="the usual one"
+        hint="Leave empty for the default image"
+        placeholder="default"
         value={draft.image}
         maxLength={255}
         onValue={(image) => onChange({ image })}
@@ -125,7 +124,7 @@ function ImageFields({ spec, draft, onChange }: Omit<AdvancedFields, 'idleProble
         <SelectField
           label="CUDA"
           form={FORM_ID}
-          hint="What the driver must support at least"
+          hint="Minimum CUDA version of the driver"
           value={draft.cuda}
           onValue={(cuda) => onChange({ cuda })}
           choices={[
@@ -143,23 +142,23 @@ function IdleFields({ draft, issues, onChange }: Omit<AdvancedFields, 'spec' | '
   return (
     <div className="grid gap-3 sm:grid-cols-2">
       <TextField
-        label="When it has idled for"
+        label="After being idle for"
         form={FORM_ID}
-        hint="At least five minutes: 30m, 2h"
-        placeholder="nothing happens"
+        hint="At least 5 minutes, for example 30m or 2h"
+        placeholder="never"
         value={draft.idleAfter}
         onValue={(idleAfter) => onChange({ idleAfter })}
         error={issues.idleAfter}
       />
       <SelectField
-        label="Then"
+        label="Action"
         form={FORM_ID}
-        hint="A stop keeps the disk; an end deletes it."
+        hint="Stop keeps the disk; terminate deletes it."
         value={draft.idleAction}
         onValue={(idleAction) => onChange({ idleAction })}
         choices={[
-          { value: 'stop', label: 'Stop it' },
-          { value: 'terminate', label: 'Terminate it' },
+          { value: 'stop', label: 'Stop' },
+          { value: 'terminate', label: 'Terminate' },
         ]}
       />
     </div>

@@ -64,61 +64,61 @@ const quoted = (change: Partial<Quote>): Partial<BlockerContext> => ({
 });
 const why = (change: Partial<BlockerContext>) => findBlockers({ ...fine, ...change });
 
-describe('what keeps Create from being pressed', () => {
-  it('is nothing when every rule holds', () => {
+describe('findBlockers', () => {
+  it('returns none when every rule is met', () => {
     expect(why({})).toEqual([]);
   });
 
   it.each<[string, Partial<BlockerContext>, string, string | null]>([
-    ['the role', { mayNot: 'Your role is viewer.' }, 'Your role is viewer.', 'team'],
+    ['a missing scope', { mayNot: 'Your role is viewer.' }, 'Your role is viewer.', 'team'],
     ['a suspended organisation', { isSuspended: true }, 'suspended', null],
     ['frozen money', { isFrozen: true }, 'frozen', null],
-    ['a field', { issues: { ttl: 'At least a minute.' } }, 'Time to live: At least a minute.', null],
+    ['an invalid field', { issues: { ttl: 'At least a minute.' } }, 'Time to live: At least a minute.', null],
     ['no SSH key', { keysChosen: 0 }, 'SSH key', 'ssh-key'],
-    ['keys that are not known yet', { keysChosen: null }, 'SSH keys…', null],
-    ['a price that is not known yet', { priced: { state: 'waiting' } }, 'Asking for the price', null],
+    ['keys that are still loading', { keysChosen: null }, 'SSH keys…', null],
+    ['a quote that is still loading', { priced: { state: 'waiting' } }, 'Getting the price', null],
     [
-      'a price that was refused',
+      'a rejected quote',
       { priced: { state: 'refused', message: 'No price.', reason: 'PRICE_NOT_AVAILABLE' } },
       'No price.',
       'catalog',
     ],
-    ['no capacity', quoted({ available: false }), 'No host can take it', 'alternatives'],
+    ['no capacity', quoted({ available: false }), 'No capacity right now', 'alternatives'],
     [
-      'no balance',
+      'too little balance',
       quoted({ affordable: false }),
-      '$0.20 must be available to begin with. You have $5.00.',
+      'You need $0.20 to start, and have $5.00.',
       'top-up',
     ],
     [
-      'a budget',
+      'a used-up budget',
       { budgets: [budget] },
-      'The budget "August" leaves $0.10, and $0.20 would be set aside.',
+      'The budget "August" has $0.10 left, but $0.20 must be held.',
       'budgets',
     ],
-  ])('says so of %s, and what to do', (_, change, text, step) => {
+  ])('reports %s with a fix', (_, change, text, step) => {
     const [first, ...others] = why(change);
     expect(others).toEqual([]);
     expect(first?.why).toContain(text);
     expect(first?.step).toBe(step);
   });
 
-  it('is the number of GPUs alone where no price can be asked for', () => {
+  it('reports only the GPU count when no quote can be requested', () => {
     const spec = { ...fine.spec, type: 'bare-metal' as const, count: 9 };
     expect(why({ spec, priced: { state: 'waiting' } })).toHaveLength(1);
   });
 
-  it('tells all of it at once, the most decisive first', () => {
+  it('returns all blockers at once, the most important first', () => {
     const both = why({ mayNot: 'No.', keysChosen: 0, ...quoted({ available: false, affordable: false }) });
     expect(both.map(({ step }) => step)).toEqual(['team', 'ssh-key', 'alternatives', 'top-up']);
   });
 
-  it('does not guess what a balance is that nobody told', () => {
+  it('does not state an unknown balance', () => {
     const [first] = why({ ...quoted({ affordable: false }), availableNanoUsd: null });
-    expect(first?.why).toBe('$0.20 must be available to begin with.');
+    expect(first?.why).toBe('You need $0.20 to start.');
   });
 
-  it('is no budget that only tells, counts a single key, or leaves just enough', () => {
+  it('ignores budgets that only notify, apply to one key, or have just enough left', () => {
     const harmless: readonly Partial<Budget>[] = [
       { onExceeded: 'notify' },
       { keyId: 'key_1' as Budget['keyId'] },
@@ -127,10 +127,10 @@ describe('what keeps Create from being pressed', () => {
     for (const change of harmless) expect(why({ budgets: [{ ...budget, ...change }] })).toEqual([]);
     expect(why({ budgets: [budget], ...quoted({ holdNanoUsd: '0' }) })).toEqual([]);
     const over = why({ budgets: [{ ...budget, spentNanoUsd: '1500000000' }] });
-    expect(over[0]?.why).toContain('leaves $0.00');
+    expect(over[0]?.why).toContain('has $0.00 left');
   });
 
-  it('is the own limit where what is certain to be paid exceeds it', () => {
+  it('reports a spending limit below the known cost', () => {
     const term = {
       termPeriodDays: 30,
       committedNanoUsd: '1000000001',
@@ -141,13 +141,13 @@ describe('what keeps Create from being pressed', () => {
     expect(why({ maxNanoUsd: 1_000_000_001n, ...quoted({ term }) })).toEqual([]);
     const total = quoted({ totalNanoUsd: '1000000001' });
     expect(why({ maxNanoUsd: 1_000_000_000n, ttlSeconds: 60, ...total })).toHaveLength(1);
-    // Without an end the limit itself ends it.
+    // Without a TTL, the limit itself ends the rental.
     expect(why({ maxNanoUsd: 1n })).toEqual([]);
   });
 });
 
 describe('refusals', () => {
-  it('are told apart from failures that may have come after the deed', () => {
+  it('are distinguished from failures after which the rental may exist', () => {
     const response = (status: number) =>
       new ApiError({
         status,
@@ -166,7 +166,7 @@ describe('refusals', () => {
     expect(isRejection(null)).toBe(false);
   });
 
-  it('lead to where something can be done about them', () => {
+  it('map to a fix', () => {
     expect(fixForReason('INSUFFICIENT_BALANCE')).toBe('top-up');
     expect(fixForReason('NO_PUBLIC_KEY')).toBe('ssh-key');
     expect(fixForReason('INSUFFICIENT_CAPACITY')).toBe('alternatives');
@@ -174,13 +174,13 @@ describe('refusals', () => {
     expect(fixForReason(null)).toBeNull();
   });
 
-  it('of placement are told by the obstacle that the nearest hosts met', () => {
+  it('describe the obstacle that the closest hosts met', () => {
     const obstacles = [
       { code: 'NODE_DRAINING', message: 'These hosts accept no new rentals.', nodeCount: 1 },
       { code: 'NO_FREE_GPUS', message: 'Their GPUs are taken.', nodeCount: 11 },
     ];
     expect(mainObstacle({ placeable: false, nodesConsidered: 12, obstacles })).toBe(
-      'Of the 12 hosts there, 11 came nearest: Their GPUs are taken.',
+      'Checked 12 hosts; the closest match (11) was rejected: Their GPUs are taken.',
     );
     expect(mayBecomeAvailable({ obstacles })).toBe(true);
     const nowhere = [{ code: 'NO_NODES_IN_REGION', message: 'There are no hosts.', nodeCount: 0 }];
@@ -188,8 +188,8 @@ describe('refusals', () => {
       'There are no hosts.',
     );
     expect(mayBecomeAvailable({ obstacles: nowhere })).toBe(false);
-    expect(mainObstacle({ placeable: false, nodesConsidered: 3, obstacles: [] })).toContain('No host');
-    expect(mainObstacle({ placeable: true, nodesConsidered: 3, obstacles: [] })).toContain('can be had');
+    expect(mainObstacle({ placeable: false, nodesConsidered: 3, obstacles: [] })).toContain('No capacity');
+    expect(mainObstacle({ placeable: true, nodesConsidered: 3, obstacles: [] })).toContain('Available');
   });
 });
 
@@ -202,8 +202,8 @@ const limits: SpendingLimits = {
 const lineOf = (label: string, change: Partial<Quote> = {}, of: Partial<SpendingLimits> = {}) =>
   summaryLines({ ...quote, ...change }, { ...limits, ...of }).find((line) => line.label === label);
 
-describe('the summary', () => {
-  it('has parts that add up to the price, to the nano', () => {
+describe('rental summary', () => {
+  it('has lines that add up to the price, to the nano-USD', () => {
     const lines = [
       { kind: 'gpu' as const, description: '1 × h100', costPerHourNanoUsd: '2490000003' },
       { kind: 'discount' as const, description: '10 % off', costPerHourNanoUsd: '-249000000' },
@@ -216,27 +216,27 @@ describe('the summary', () => {
     expect(sum).toBe(2_241_000_010n);
   });
 
-  it('says what it costs while stopped, with its GPUs and without', () => {
-    expect(lineOf('While stopped, GPUs kept')?.value).toEqual({ nano: 2_490_000_000n, unit: '/h' });
-    expect(lineOf('While stopped, GPUs given back')?.value).toEqual({ nano: 68_500_000n, unit: '/h' });
-    expect(lineOf('While stopped, GPUs given back', { released: null })).toBeUndefined();
+  it('shows the cost while stopped, with GPUs kept and released', () => {
+    expect(lineOf('Stopped, GPUs kept')?.value).toEqual({ nano: 2_490_000_000n, unit: '/h' });
+    expect(lineOf('Stopped, GPUs released')?.value).toEqual({ nano: 68_500_000n, unit: '/h' });
+    expect(lineOf('Stopped, GPUs released', { released: null })).toBeUndefined();
     const volume = { kind: 'storage', description: '256 GB', costPerHourNanoUsd: '35072000' } as const;
-    const beside = /new volume costs on/;
-    expect(lineOf('While stopped, GPUs given back')?.note).not.toMatch(beside);
-    expect(lineOf('While stopped, GPUs given back', { lines: [volume] })?.note).toMatch(beside);
+    const beside = /new volume is billed/;
+    expect(lineOf('Stopped, GPUs released')?.note).not.toMatch(beside);
+    expect(lineOf('Stopped, GPUs released', { lines: [volume] })?.note).toMatch(beside);
   });
 
-  it('says what is needed, what is left and how long that lasts', () => {
-    expect(lineOf('Needed to begin')?.value).toEqual({ nano: 200_000_000n, unit: '' });
-    expect(lineOf('Available afterwards')?.value).toEqual({ nano: 4_800_000_000n, unit: '' });
-    expect(lineOf('Available afterwards', { affordable: false })).toBeUndefined();
-    expect(lineOf('Balance then lasts')?.value).toBe('2 h');
-    expect(lineOf('Balance then lasts', { affordable: false })).toBeUndefined();
-    expect(lineOf('Balance then lasts', { runwaySeconds: null })?.value).toBe('nothing costs anything');
+  it('shows the required balance, the rest and the runway', () => {
+    expect(lineOf('Required balance')?.value).toEqual({ nano: 200_000_000n, unit: '' });
+    expect(lineOf('Available after start')?.value).toEqual({ nano: 4_800_000_000n, unit: '' });
+    expect(lineOf('Available after start', { affordable: false })).toBeUndefined();
+    expect(lineOf('Runway')?.value).toBe('2 h');
+    expect(lineOf('Runway', { affordable: false })).toBeUndefined();
+    expect(lineOf('Runway', { runwaySeconds: null })?.value).toBe('unlimited');
     expect(lineOf('Available now', {}, { availableNanoUsd: null })).toBeUndefined();
   });
 
-  it('says what a term commits to, what is given back of it and what follows', () => {
+  it('shows the commitment of a term, its refund and what follows', () => {
     const term = {
       termPeriodDays: 30,
       committedNanoUsd: '1613520000000',
@@ -247,18 +247,18 @@ describe('the summary', () => {
     expect(lineOf('Commitment for 30 days', { term })).toEqual({
       label: 'Commitment for 30 days',
       value: { nano: 1_613_520_000_000n, unit: '' },
-      note: 'Ended early, 50 % of the rest is given back.',
+      note: 'If you terminate early, you get 50 % of the rest back.',
     });
     expect(lineOf('After the term', { term })?.value).toEqual({ nano: 2_490_000_000n, unit: '/h' });
-    expect(lineOf('After the term', { term }, { convert: false })?.value).toBe('it ends');
+    expect(lineOf('After the term', { term }, { convert: false })?.value).toBe('terminates');
   });
 
-  it('says what a time to live comes to, and what the own limit is', () => {
+  it('shows the cost of a TTL, and the spending limit', () => {
     expect(lineOf('For 8 h', { totalNanoUsd: '19920000000' }, { ttlSeconds: 28_800 })?.value).toEqual({
       nano: 19_920_000_000n,
       unit: '',
     });
-    expect(lineOf('At most', {}, { maxNanoUsd: 5n })?.value).toEqual({ nano: 5n, unit: '' });
+    expect(lineOf('Spending limit', {}, { maxNanoUsd: 5n })?.value).toEqual({ nano: 5n, unit: '' });
   });
 });
 
@@ -278,7 +278,7 @@ describe('terms', () => {
     enabled,
   });
 
-  it('are those of the machine and the region, its own before those of all, shortest first', () => {
+  it('are those of the machine and region, regional before global, shortest first', () => {
     const options = [
       option(30, null, 10),
       option(30, 'us-central-1', 12),
@@ -297,20 +297,20 @@ describe('terms', () => {
   });
 });
 
-describe('an attempt', () => {
+describe('attemptFor', () => {
   const keys = ['one', 'two', 'three'];
-  it('keeps its key while the order stays the same, and takes another for another', () => {
+  it('keeps the idempotency key while the order is unchanged, and changes it with the order', () => {
     let index = 0;
     const newKey = () => keys[index++] ?? '';
     const first = attemptFor(null, { count: 1 }, newKey);
     expect(attemptFor(first, { count: 1 }, newKey)).toBe(first);
     const other = attemptFor(first, { count: 2 }, newKey);
     expect(other.key).toBe('two');
-    // Back to the first order: what became of that attempt was seen, so this is a new wish.
+    // The user saw the outcome of the first order, so the same order now is a new one.
     expect(attemptFor(other, { count: 1 }, newKey).key).toBe('three');
   });
 
-  it('is named by what chance picks', () => {
+  it('gets a random name', () => {
     expect(randomBelowFrom(() => 4_294_967_295)(10)).toBe(5);
     expect(randomBelowFrom(() => 3)(10)).toBe(3);
   });

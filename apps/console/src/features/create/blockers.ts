@@ -4,11 +4,11 @@ import type { Field, Issues } from './draft.ts';
 import { countIssue, type RentalSpec } from '../catalog/selection.ts';
 import type { Budget } from '../money/budgets.ts';
 
-/** Why Create cannot be pressed: everything that the service would refuse and that is known before asking it. */
+/** Finds the reasons why Create is disabled: everything that the service would reject and that is already known. */
 
 export type Quote = Output<'quoteRental'>;
 
-/** Where to go, or what to do here, about it. */
+/** Link or action that removes a blocker. */
 export type BlockerFix = 'top-up' | 'budgets' | 'ssh-key' | 'alternatives' | 'catalog' | 'team';
 
 export interface Blocker {
@@ -16,7 +16,6 @@ export interface Blocker {
   readonly step: BlockerFix | null;
 }
 
-/** What is known of the price: not yet, refused, or told. */
 export type QuoteState =
   | { readonly state: 'waiting' }
   | { readonly state: 'refused'; readonly message: string; readonly reason: string | null }
@@ -25,14 +24,14 @@ export type QuoteState =
 export interface BlockerContext {
   readonly mayNot: string | false;
   readonly isSuspended: boolean;
-  /** The money of the organisation cannot be spent for now. */
+  /** The organisation's balance is frozen. */
   readonly isFrozen: boolean;
   readonly spec: RentalSpec;
   readonly issues: Issues;
-  /** Of the person's keys those that will be let in; null: not known yet. */
+  /** Number of selected SSH keys; null while loading. */
   readonly keysChosen: number | null;
   readonly priced: QuoteState;
-  /** What new work may use now; null: not known, or not for this person to see. */
+  /** Available balance; null if unknown or hidden from this user. */
   readonly availableNanoUsd: string | null;
   readonly budgets: readonly Budget[];
   readonly maxNanoUsd: bigint | null;
@@ -41,38 +40,42 @@ export interface BlockerContext {
 
 const blocker = (why: string, step: BlockerFix | null = null): Blocker => ({ why, step });
 
-/** What each field is called on the page. */
+/** Field labels on the page. */
 const fieldNames: Partial<Readonly<Record<Field, string>>> = {
   name: 'Name',
   ttl: 'Time to live',
-  maxUsd: 'Cost limit',
-  idleAfter: 'Idle',
+  maxUsd: 'Spending limit',
+  idleAfter: 'Idle rule',
   tags: 'Tags',
   ports: 'Ports',
   userData: 'User data',
   volumeId: 'Volume',
-  volumeLabel: 'Label of the new volume',
-  volumeGb: 'Size of the new volume',
+  volumeLabel: 'New volume label',
+  volumeGb: 'New volume size',
 };
 
-/** Most decisive first; the button tells the first, the list below it all of them. */
+/** Most important first: the button shows the first one, the list below it all of them. */
 export function findBlockers(standing: BlockerContext): readonly Blocker[] {
   const { mayNot, isSuspended, isFrozen, spec, issues, keysChosen, priced } = standing;
   const count = countIssue(spec);
   return [
     ...(mayNot === false ? [] : [blocker(mayNot, 'team')]),
-    ...(isSuspended ? [blocker('Your organisation is suspended. Ask the operator why.')] : []),
+    ...(isSuspended ? [blocker('Your organisation is suspended. Contact the operator.')] : []),
     ...(isFrozen
-      ? [blocker('The account is frozen, as after a disputed payment. Settle it, or ask the operator.')]
+      ? [
+          blocker(
+            'Your balance is frozen, for example because of a disputed payment. Resolve the dispute or contact the operator.',
+          ),
+        ]
       : []),
     ...(count === null ? [] : [blocker(count)]),
     ...Object.entries(issues).map(([field, text]) =>
       blocker(`${fieldNames[field as Field] ?? field}: ${text}`),
     ),
     ...(keysChosen === 0
-      ? [blocker('Choose at least one SSH key: nobody could log in without.', 'ssh-key')]
+      ? [blocker('Choose at least one SSH key. You cannot log in without one.', 'ssh-key')]
       : []),
-    ...(keysChosen === null ? [blocker('Looking up your SSH keys…')] : []),
+    ...(keysChosen === null ? [blocker('Loading your SSH keys…')] : []),
     ...(count === null ? quoteBlockers(priced, standing) : []),
   ];
 }
@@ -80,7 +83,7 @@ export function findBlockers(standing: BlockerContext): readonly Blocker[] {
 function quoteBlockers(priced: QuoteState, standing: BlockerContext): readonly Blocker[] {
   switch (priced.state) {
     case 'waiting':
-      return [blocker('Asking for the price…')];
+      return [blocker('Getting the price…')];
     case 'refused':
       return [blocker(priced.message, fixForReason(priced.reason))];
     case 'told':
@@ -89,30 +92,28 @@ function quoteBlockers(priced: QuoteState, standing: BlockerContext): readonly B
 }
 
 function capacityBlockers({ available }: Quote): readonly Blocker[] {
-  return available ? [] : [blocker('No host can take it at the moment.', 'alternatives')];
+  return available ? [] : [blocker('No capacity right now.', 'alternatives')];
 }
 
 function moneyBlockers(quote: Quote, standing: BlockerContext): readonly Blocker[] {
   const { availableNanoUsd, budgets, maxNanoUsd } = standing;
   const hold = BigInt(quote.holdNanoUsd);
-  const has = availableNanoUsd === null ? '' : ` You have ${usdText(availableNanoUsd)}.`;
+  const has = availableNanoUsd === null ? '' : `, and have ${usdText(availableNanoUsd)}`;
   const known = knownCost(quote, standing.ttlSeconds);
   return [
     ...(quote.affordable
       ? []
-      : [
-          blocker(`${usdText(quote.minimumBalanceNanoUsd)} must be available to begin with.${has}`, 'top-up'),
-        ]),
+      : [blocker(`You need ${usdText(quote.minimumBalanceNanoUsd)} to start${has}.`, 'top-up')]),
     ...budgets
       .filter((budget) => budgetRefuses(budget, hold))
       .map(({ name, limitNanoUsd, spentNanoUsd }) =>
         blocker(
-          `The budget "${name}" leaves ${usdText(remainingOf(limitNanoUsd, spentNanoUsd))}, and ${usdText(hold)} would be set aside.`,
+          `The budget "${name}" has ${usdText(remainingOf(limitNanoUsd, spentNanoUsd))} left, but ${usdText(hold)} must be held.`,
           'budgets',
         ),
       ),
     ...(maxNanoUsd !== null && known !== null && known > maxNanoUsd
-      ? [blocker(`It would cost ${usdText(known)}, which is more than your limit of ${usdText(maxNanoUsd)}.`)]
+      ? [blocker(`The cost of ${usdText(known)} exceeds your spending limit of ${usdText(maxNanoUsd)}.`)]
       : []),
   ];
 }
@@ -122,14 +123,14 @@ function remainingOf(limitNanoUsd: string, spentNanoUsd: string): bigint {
   return left < 0n ? 0n : left;
 }
 
-/** Budgets of single keys say nothing of people who are signed in; those that only tell refuse nobody. */
+/** Budgets of API keys do not apply to signed-in users; notify-only budgets reject nothing. */
 function budgetRefuses({ keyId, onExceeded, limitNanoUsd, spentNanoUsd }: Budget, hold: bigint): boolean {
   return (
     keyId === null && onExceeded !== 'notify' && hold > 0n && hold > remainingOf(limitNanoUsd, spentNanoUsd)
   );
 }
 
-/** What is certain to be paid: the whole of a term, or of a time to live. */
+/** The certain cost: the whole term, or the whole TTL. */
 function knownCost({ term, totalNanoUsd }: Quote, ttlSeconds: number | null): bigint | null {
   if (term !== null) return BigInt(term.committedNanoUsd);
   return ttlSeconds === null || totalNanoUsd === null ? null : BigInt(totalNanoUsd);
@@ -148,12 +149,12 @@ const fixesByReason: Readonly<Record<string, BlockerFix>> = {
   INSUFFICIENT_SCOPE: 'team',
 };
 
-/** What to do about a refusal; null where its own words say all there is. */
+/** The fix for an error reason; null if the error message says everything. */
 export function fixForReason(reason: string | null): BlockerFix | null {
   return reason !== null && Object.hasOwn(fixesByReason, reason) ? (fixesByReason[reason] ?? null) : null;
 }
 
-/** Whether the service said no. A failure, or silence, may have come after it was carried out. */
+/** Whether the service rejected the request. After other failures the rental may exist. */
 export function isRejection(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500;
 }

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react';
 
-/** One of several, as a tile that can be clicked as a whole. */
+/** Radio button as a clickable tile. */
 export function ChoiceTile({
   name,
   checked,
   onChoose,
   children,
 }: {
-  /** What is chosen; the same for all tiles of one choice. */
+  /** Radio group name. */
   readonly name: string;
   readonly checked: boolean;
   readonly onChoose: () => void;

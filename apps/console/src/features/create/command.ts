@@ -2,9 +2,9 @@ import { exactDuration } from '@millrace/sdk/text';
 import type { CreateRequest } from './draft.ts';
 import type { RentalSpec } from '../catalog/selection.ts';
 
-/** The same order from a terminal. */
+/** Builds the CLI command for the same order. */
 
-/** As a shell takes it for one word, whatever is in it. */
+/** Quotes any text as one shell word. */
 export function quoteShellWord(text: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -13,7 +13,7 @@ const flag = (name: string, value: string | number): string => `--${name} ${quot
 
 const durationText = (seconds: number): string => exactDuration(seconds).replaceAll(' ', '');
 
-/** Where the command takes a file, the page has only its text. */
+/** The CLI reads user data from a file, while the page has its text. */
 export const USER_DATA_FILE = 'user-data.sh';
 
 export function createCommand(

@@ -38,7 +38,7 @@ import { useVolumes, VolumeCard } from './volume-card.tsx';
 import { Form } from '../../ui/form.tsx';
 import { TextLink } from '../../ui/link.tsx';
 
-/** Rent a machine: choose on the left, see what it costs on the right, agree once. */
+/** Rent form on the left, price summary on the right. */
 export function CreatePage() {
   const offers = useMemberOffers();
   const picks = useSearch({ from: '/shell/inside/rent' });
@@ -58,17 +58,13 @@ function ResolvedSpec({ picks, offers }: Readonly<{ picks: RentalSelection; offe
   const whole = request === null ? null : JSON.stringify(selectionFromSpec(request));
   const isWhole = whole === JSON.stringify(picks);
   useEffect(() => {
-    // What was left open is settled once: it must not change under the person when something else becomes cheaper.
+    // Write defaults to the URL once, so that the choice does not change when another offer becomes cheaper.
     if (whole !== null && !isWhole) {
       void navigate({ to: '/rent', search: JSON.parse(whole) as RentalSelection, replace: true });
     }
   }, [whole, isWhole, navigate]);
   if (request === null) {
-    return (
-      <EmptyState title="Nothing is on offer yet.">
-        Machines appear here as soon as the operator sells some.
-      </EmptyState>
-    );
+    return <EmptyState title="No offers yet">Machines appear here when the operator adds them.</EmptyState>;
   }
   return <OrderForm spec={request} offers={offers} />;
 }
@@ -82,7 +78,7 @@ function useSelection(spec: RentalSpec) {
   const go = (search: RentalSelection): void =>
     void navigate({ to: '/rent', search, replace: true, resetScroll: false });
   return {
-    // Another type of machine is sold elsewhere: the place is chosen anew.
+    // Machine types are sold in different locations, so choose the location again.
     pick: (next: RentalSelection): void =>
       go({ ...(next.type === undefined ? selectionFromSpec(spec) : {}), ...next }),
     pickDays: (days: number | null): void => {
@@ -171,7 +167,7 @@ function OrderForm({ spec, offers }: Readonly<{ spec: RentalSpec; offers: readon
         <ReserveProblem terms={reserve} />
         <CommandHint command={createCommand(read.order, spec, volume)} />
         {draft.userData.trim() !== '' && (
-          <p className="text-soft mt-1 text-xs">The user data goes into the file {USER_DATA_FILE} first.</p>
+          <p className="text-soft mt-1 text-xs">Save the user data as {USER_DATA_FILE} first.</p>
         )}
       </div>
       <SummaryPanel
@@ -190,7 +186,7 @@ function OrderForm({ spec, offers }: Readonly<{ spec: RentalSpec; offers: readon
   );
 }
 
-/** Sends the order, once however often the button is pressed, and goes to the page of what came of it. */
+/** Creates the rental once, however often the button is pressed, and opens its page. */
 function useCreate(order: CreateRequest) {
   const navigate = useNavigate();
   const attempt = useRef<IdempotentAttempt | null>(null);
@@ -207,7 +203,7 @@ function useCreate(order: CreateRequest) {
         void navigate({ to: '/rentals/$rentalId', params: { rentalId: String(id) }, replace: true }),
     },
   );
-  // What was said of an order that has been changed since says nothing of this one.
+  // An error about an earlier version of the order does not apply to this one.
   const isOfThis = attemptFor(null, order, () => '').text === mutation.variables?.text;
   return {
     send: (onRefused: () => void): void => {

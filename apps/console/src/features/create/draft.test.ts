@@ -25,8 +25,8 @@ const read = (change: Partial<Draft>, spec = machine) => parseDraft({ ...plain, 
 const commandOf = (change: Partial<Draft>, spec = machine, label: string | null = null) =>
   createCommand(read(change, spec).order, spec, label);
 
-describe('an order', () => {
-  it('says nothing that was not asked for', () => {
+describe('parseDraft and createCommand', () => {
+  it('omit everything that was not set', () => {
     expect(read({})).toEqual({
       issues: {},
       order: {
@@ -48,7 +48,7 @@ describe('an order', () => {
     );
   });
 
-  it('says everything that was', () => {
+  it('include everything that was set', () => {
     const all: Partial<Draft> = {
       sshKeyIds: ['ssh_1', 'ssh_2'],
       image: ' ubuntu/24.04 ',
@@ -84,7 +84,7 @@ describe('an order', () => {
     );
   });
 
-  it('of bare metal has nodes, CUDA and a volume, and no ports', () => {
+  it('include nodes, CUDA and a volume for bare metal, and no ports', () => {
     const fresh = {
       cuda: 'cuda12.8',
       volume: 'new',
@@ -110,11 +110,11 @@ describe('an order', () => {
     expect(read(old, metal).order.body).toMatchObject({ storageVolume: { isNew: false, id: 7 } });
     expect(commandOf(old, metal, 'mine')).toContain('--volume mine');
     expect(read(old, metal).newVolumeGb).toBeNull();
-    // Chosen before the type of machine was changed back.
+    // Chosen before the machine type was changed back.
     expect(read(old).order.body).not.toHaveProperty('storageVolume');
   });
 
-  it('of a term says how long and what comes after', () => {
+  it('include the term and what follows it', () => {
     const month = { ...machine, days: 30 };
     expect(read({ convert: false }, month).order.body).toMatchObject({
       termType: 'reserved',
@@ -126,7 +126,7 @@ describe('an order', () => {
   });
 });
 
-describe('what cannot be sent', () => {
+describe('draft validation', () => {
   it.each<[keyof Draft, Partial<Draft>]>([
     ['name', { name: '  ' }],
     ['name', { name: 'x'.repeat(256) }],
@@ -144,7 +144,7 @@ describe('what cannot be sent', () => {
     ['ports', { ports: Array.from({ length: 21 }, (_, index) => index + 1).join(' ') }],
     ['userData', { userData: 'apt install x' }],
     ['userData', { userData: `#!${'x'.repeat(65_536)}` }],
-  ])('is told at its field: %s %j', (field, change) => {
+  ])('reports invalid input at its field: %s %j', (field, change) => {
     expect(Object.keys(read(change).issues)).toEqual([field]);
   });
 
@@ -153,12 +153,12 @@ describe('what cannot be sent', () => {
     ['volumeLabel', { volume: 'new', volumeLabel: 'a b' }],
     ['volumeGb', { volume: 'new', volumeGb: '255' }],
     ['volumeGb', { volume: 'new', volumeGb: '64001' }],
-  ])('also of volumes: %s %j', (field, change) => {
+  ])('reports invalid volume input at its field: %s %j', (field, change) => {
     expect(Object.keys(read(change, metal).issues)).toEqual([field]);
     expect(read(change).issues).toEqual({});
   });
 
-  it('an idle rule where the service accepts none: the reason is shown, and a rule entered before is refused', () => {
+  it('rejects an idle rule that the service does not accept, and says why', () => {
     expect(idleRuleDisabledReason(machine, true)).toBeNull();
     expect(idleRuleDisabledReason(machine, undefined)).toBeNull();
     expect(idleRuleDisabledReason(machine, false)).toContain('do not report how busy their GPUs are');
@@ -168,15 +168,15 @@ describe('what cannot be sent', () => {
     expect(Object.keys(idleRuleIssues({ idleAfter: '30m' }, 'No.'))).toEqual(['idleAfter']);
   });
 
-  it('is a matter of lines for tags and of any separator for ports', () => {
+  it('splits tags by line, and ports by any separator', () => {
     expect(parseTagsField(' a=1 \n\n b = x=y ').value).toEqual({ a: '1', b: 'x=y' });
     expect(parsePorts('').value).toEqual([]);
     expect(parsePorts('1,2\n3').value).toEqual([1, 2, 3]);
   });
 });
 
-describe('words for a shell', () => {
-  it('stay one word whatever is in them', () => {
+describe('quoteShellWord', () => {
+  it('produces one shell word from any text', () => {
     expect(quoteShellWord('calm-brook-42')).toBe('calm-brook-42');
     expect(quoteShellWord('a b')).toBe("'a b'");
     expect(quoteShellWord("it's $(rm)")).toBe(String.raw`'it'\''s $(rm)'`);

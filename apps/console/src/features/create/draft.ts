@@ -2,7 +2,7 @@ import type { Input } from '@millrace/sdk';
 import { parseUsd, parseDuration } from '@millrace/sdk/text';
 import type { RentalSpec } from '../catalog/selection.ts';
 
-/** What somebody has typed beside the picks, as text, and what the service is sent of it. */
+/** Parses the text fields of the rent form into the API request. */
 
 export type VirtualMachineRequest = Input<'createVirtualMachineRental'>;
 export type BareMetalRequest = Input<'createBareMetalRental'>;
@@ -15,7 +15,7 @@ export type VolumeChoice = 'none' | 'existing' | 'new';
 
 export interface Draft {
   readonly name: string;
-  /** Null: all keys that the person has. */
+  /** Null: all of the user's keys. */
   readonly sshKeyIds: readonly string[] | null;
   readonly image: string;
   readonly cuda: '' | NonNullable<BareMetalRequest['cudaVersion']>;
@@ -27,12 +27,12 @@ export interface Draft {
   readonly maxUsd: string;
   readonly idleAfter: string;
   readonly idleAction: 'stop' | 'terminate';
-  /** A line each: `team=vision`. */
+  /** One per line: `team=vision`. */
   readonly tags: string;
   readonly ports: string;
   readonly userData: string;
   readonly monitoring: boolean;
-  /** After a reserved term: on by the hour, or over. */
+  /** After a reserved term: continue on demand, or terminate. */
   readonly convert: boolean;
 }
 
@@ -61,18 +61,17 @@ export function newDraft(name: string): Draft {
 export type Field = keyof Draft;
 export type Issues = Partial<Readonly<Record<Field, string>>>;
 
-/** What of a draft cannot be sent, field by field, and what is sent of the rest. */
+/** Validation issues by field, and the request from the valid fields. */
 export interface ParsedDraft {
   readonly issues: Issues;
   readonly order: CreateRequest;
-  /** The time to live, for the price of it. */
+  /** TTL, for the quote. */
   readonly ttlSeconds: number | null;
-  /** The size of a volume that is made along with it. */
+  /** Size of the new volume, for the quote. */
   readonly newVolumeGb: number | null;
   readonly maxNanoUsd: bigint | null;
 }
 
-/** A value, or what is wrong with the text that it should have come from. */
 type ParsedField<Value> =
   | { readonly value: Value; readonly issue?: undefined }
   | { readonly value: null; readonly issue: string };
@@ -90,16 +89,16 @@ function parseDurationField(
 ): ParsedField<number | null> {
   if (text.trim() === '') return { value: null };
   const seconds = parseDuration(text);
-  if (seconds === null) return { value: null, issue: 'Write a span of time such as 90m, 8h or 3d.' };
+  if (seconds === null) return { value: null, issue: 'Enter a duration such as 90m, 8h or 3d.' };
   if (seconds < least) return { value: null, issue: `At least ${leastWords}.` };
-  return seconds > most ? { value: null, issue: 'That is too long.' } : { value: seconds };
+  return seconds > most ? { value: null, issue: 'The duration is too long.' } : { value: seconds };
 }
 
 function parseAmount(text: string): ParsedField<bigint | null> {
   if (text.trim() === '') return { value: null };
   const nano = parseUsd(text);
   return nano === null || nano <= 0n
-    ? { value: null, issue: 'Write an amount in dollars such as 20 or 12.50.' }
+    ? { value: null, issue: 'Enter an amount in dollars, such as 20 or 12.50.' }
     : { value: nano };
 }
 
@@ -116,10 +115,10 @@ export function parseTagsField(text: string): ParsedField<Readonly<Record<string
     const name = line.slice(0, Math.max(0, at)).trim();
     const value = line.slice(at + 1).trim();
     if (!tagName.test(name))
-      return { value: null, issue: `"${line}" is no tag. Write one on each line: team=vision.` };
+      return { value: null, issue: `"${line}" is not a valid tag. Enter one per line, such as team=vision.` };
     if (value.length > 255)
-      return { value: null, issue: `The value of ${name} has more than 255 characters.` };
-    if (Object.hasOwn(tags, name)) return { value: null, issue: `${name} is there twice.` };
+      return { value: null, issue: `The value of ${name} is longer than 255 characters.` };
+    if (Object.hasOwn(tags, name)) return { value: null, issue: `${name} appears twice.` };
     tags[name] = value;
   }
   return Object.keys(tags).length > MAX_TAGS
@@ -134,7 +133,7 @@ export function parsePorts(text: string): ParsedField<readonly number[]> {
   const ports = words.map((word) => (/^\d{1,5}$/.test(word) ? Number(word) : 0));
   const wrong = words[ports.findIndex((port) => port < 1 || port > 65_535)];
   if (wrong !== undefined)
-    return { value: null, issue: `"${wrong}" is no port: a port is a number from 1 to 65535.` };
+    return { value: null, issue: `"${wrong}" is not a valid port. Enter numbers from 1 to 65535.` };
   return ports.length > MAX_PORTS
     ? { value: null, issue: `At most ${String(MAX_PORTS)} ports.` }
     : { value: [...new Set(ports)] };
@@ -144,14 +143,14 @@ const MAX_USER_DATA_CHARACTERS = 65_536;
 
 function userDataIssue(text: string): string | undefined {
   if (text.trim() === '') return undefined;
-  if (text.length > MAX_USER_DATA_CHARACTERS) return 'It has more than 65,536 characters.';
+  if (text.length > MAX_USER_DATA_CHARACTERS) return 'Enter at most 65,536 characters.';
   return text.startsWith('#!') || /^#cloud-config\s/.test(text)
     ? undefined
-    : 'It begins with #! (a program, which runs once as root) or with a line #cloud-config.';
+    : 'Start with #! (a script that runs once as root) or with the line #cloud-config.';
 }
 
 function nameIssue(name: string): string | undefined {
-  if (name.trim() === '') return 'Give it a name.';
+  if (name.trim() === '') return 'Enter a name.';
   return name.trim().length > 255 ? 'At most 255 characters.' : undefined;
 }
 
@@ -175,9 +174,9 @@ function parseVolume(draft: Draft): Volume {
   const isSize = sizeInGb >= MIN_VOLUME_GB && sizeInGb <= MAX_VOLUME_GB;
   const issues: Issues = {
     ...(!volumeLabel.test(draft.volumeLabel) && {
-      volumeLabel: 'At least four letters, digits, underscores or hyphens.',
+      volumeLabel: 'Enter at least four letters, digits, underscores or hyphens.',
     }),
-    ...(!isSize && { volumeGb: 'A whole number from 256 to 64,000.' }),
+    ...(!isSize && { volumeGb: 'Enter a whole number from 256 to 64,000.' }),
   };
   return { issues, storage: { isNew: true, label: draft.volumeLabel, sizeInGb } };
 }
@@ -186,23 +185,24 @@ function issue(field: Field, text: string | undefined): Issues {
   return text === undefined ? {} : { [field]: text };
 }
 
-/** Dollars of an amount that was typed as such: the number nearest to it, which the service reads as the amount again. */
+/** The nearest double; the service reads it as the same amount. */
 function nanoToDollars(nano: bigint): number {
   const digits = nano.toString().padStart(10, '0');
   return Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`);
 }
 
-/** Why the choice cannot have an idle rule; null where it can, or where the service has not said yet. */
+/** Why an idle rule is not possible; null if it is, or if this is not known yet. */
 export function idleRuleDisabledReason(
   { type }: Pick<RentalSpec, 'type'>,
   idleRules: boolean | undefined,
 ): string | null {
-  if (type === 'bare-metal') return 'Idle rules are not available for bare metal: its use is not measured.';
+  if (type === 'bare-metal')
+    return 'Idle rules are not available for bare metal, because its GPU usage is not measured.';
   if (idleRules !== false) return null;
-  return 'Idle rules are not available here: these machines do not report how busy their GPUs are. To bound the cost, set a time to live or a cost limit.';
+  return 'Idle rules are not available here, because these machines do not report how busy their GPUs are. Set a time to live or a spending limit instead.';
 }
 
-/** A rule that was entered for another choice is refused rather than dropped: the person relies on it. */
+/** Reject an idle rule that was entered for another machine instead of dropping it: the user relies on it. */
 export function idleRuleIssues({ idleAfter }: Pick<Draft, 'idleAfter'>, problem: string | null): Issues {
   return problem === null || idleAfter.trim() === ''
     ? {}
@@ -211,10 +211,10 @@ export function idleRuleIssues({ idleAfter }: Pick<Draft, 'idleAfter'>, problem:
 
 export function parseDraft(draft: Draft, spec: RentalSpec): ParsedDraft {
   const isMetal = spec.type === 'bare-metal';
-  const ttl = parseDurationField(draft.ttl, MIN_TTL_SECONDS, MAX_SECONDS, 'a minute');
+  const ttl = parseDurationField(draft.ttl, MIN_TTL_SECONDS, MAX_SECONDS, '1 minute');
   const idle = isMetal
     ? { value: null, issue: undefined }
-    : parseDurationField(draft.idleAfter, MIN_IDLE_SECONDS, MAX_IDLE_SECONDS, 'five minutes');
+    : parseDurationField(draft.idleAfter, MIN_IDLE_SECONDS, MAX_IDLE_SECONDS, '5 minutes');
   const most = parseAmount(draft.maxUsd);
   const tags = parseTagsField(draft.tags);
   const ports = isMetal ? { value: [] } : parsePorts(draft.ports);

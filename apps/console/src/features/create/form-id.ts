@@ -1,5 +1,5 @@
 /**
- * The id of the one form of this page. Its fields stand in several cards and name it, so that Enter in any of them creates the
- * rental, while the little form for an SSH key among them stays its own.
+ * Id of the rent form. Fields in several cards refer to it, so that Enter submits it, while the nested SSH key form
+ * stays separate.
  */
 export const FORM_ID = 'rent';

@@ -1,6 +1,5 @@
 /**
- * Pressing twice makes one rental: the same order is sent under the same key however often it is sent, also after a failure of
- * which nobody knows whether it had its effect. Another order is another wish, and has another key.
+ * Idempotency key of one order: retries of the same order reuse the key, also after failures with an unknown outcome.
  */
 export interface IdempotentAttempt {
   readonly text: string;
@@ -16,7 +15,7 @@ export function attemptFor(
   return last !== null && last.text === text ? last : { text, key: newKey() };
 }
 
-/** A whole number from 0 up to, and not, `below`; from one random 32-bit number. */
+/** Returns a function that maps a random 32-bit number to 0 … `below` - 1. */
 export function randomBelowFrom(random32: () => number): (below: number) => number {
   return (below) => random32() % below;
 }

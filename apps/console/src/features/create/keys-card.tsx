@@ -20,12 +20,12 @@ export function useSshKeys() {
 
 interface KeysCardProps {
   readonly keys: readonly SshKey[];
-  /** Null: all of them. */
+  /** Null: all keys. */
   readonly chosen: readonly string[] | null;
   readonly onChoose: (ids: readonly string[] | null) => void;
 }
 
-/** Whose login is let in: the person's own keys, all of them unless told; one can be added right here. */
+/** SSH keys that can log in: all of the user's keys by default. */
 export function KeysCard({ keys, chosen, onChoose }: KeysCardProps) {
   const { mode } = useSession().place;
   const [isAdding, setAdding] = useState(false);
@@ -38,11 +38,11 @@ export function KeysCard({ keys, chosen, onChoose }: KeysCardProps) {
   return (
     <Card
       title="SSH keys"
-      about="Who may log in. Access is by key alone; there are no passwords."
+      about="Keys that can log in. Password login is disabled."
       actions={
         !isOpen && (
           <Button size="small" onClick={() => setAdding(true)}>
-            Add a key
+            Add key
           </Button>
         )
       }
@@ -50,8 +50,8 @@ export function KeysCard({ keys, chosen, onChoose }: KeysCardProps) {
       <div className="flex flex-col gap-3" id="ssh-keys">
         {keys.length === 0 && (
           <Note tone="warn">
-            You have no SSH key in {mode} mode yet. Add one here; it is kept for the next time. Live and test
-            mode have separate keys.
+            You have no SSH key in {mode} mode yet. Add one to log in to your machines. Live and test mode
+            have separate keys.
           </Note>
         )}
         {keys.map(({ id, name, fingerprint }) => (
@@ -68,7 +68,7 @@ export function KeysCard({ keys, chosen, onChoose }: KeysCardProps) {
           <AddKey
             onAdded={(id) => {
               setAdding(false);
-              // One that was just added is meant to be used.
+              // Select a key that was just added.
               if (chosen !== null) onChoose([...chosen, id]);
             }}
           />
@@ -92,12 +92,12 @@ function AddKey({ onAdded }: Readonly<{ onAdded: (id: string) => void }>) {
   return (
     <Form
       className="border-line flex flex-col gap-3 rounded-md border p-3"
-      aria-label="Add an SSH key"
+      aria-label="Add SSH key"
       onSend={() => {
         if (isReady && !add.isPending) add.mutate({ name: name.trim(), publicKey });
       }}
     >
-      <TextField label="Name of the key" value={name} maxLength={100} onValue={setName} error={nameError} />
+      <TextField label="Key name" value={name} maxLength={100} onValue={setName} error={nameError} />
       <TextArea
         label="Public key"
         rows={3}
@@ -109,8 +109,8 @@ function AddKey({ onAdded }: Readonly<{ onAdded: (id: string) => void }>) {
         error={keyError}
         hint={
           <>
-            What <code>cat ~/.ssh/id_ed25519.pub</code> prints. None yet? <code>ssh-keygen -t ed25519</code>{' '}
-            makes one. Never paste a private key.
+            The output of <code>cat ~/.ssh/id_ed25519.pub</code>. No key yet? Create one with{' '}
+            <code>ssh-keygen -t ed25519</code>. Never paste a private key.
           </>
         }
       />
@@ -121,9 +121,9 @@ function AddKey({ onAdded }: Readonly<{ onAdded: (id: string) => void }>) {
         <Button
           type="submit"
           busy={add.isPending && 'Adding…'}
-          off={mayNot('ssh-keys:write') || (!isReady && 'Name it and paste the public key first.')}
+          off={mayNot('ssh-keys:write') || (!isReady && 'Enter a name and a public key.')}
         >
-          Add this key
+          Save key
         </Button>
       </div>
     </Form>

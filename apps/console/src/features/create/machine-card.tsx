@@ -15,7 +15,7 @@ import {
   type RentalSpec,
 } from '../catalog/selection.ts';
 
-/** What is rented, and where. Every choice goes into the address. */
+/** GPU, size and location; each choice is stored in the URL. */
 export function MachineCard({
   spec,
   offers,
@@ -56,19 +56,19 @@ export function MachineCard({
             const place = places.find(({ value }) => value === chosen);
             if (place !== undefined) onPick({ region: place.region, network: place.network });
           }}
-          hint={spec.network === 'infiniband' ? 'All nodes are on one InfiniBand fabric.' : undefined}
+          hint={spec.network === 'infiniband' ? 'All nodes share one InfiniBand fabric.' : undefined}
           choices={[
             ...(isListed
               ? []
               : [
                   {
                     value: locationValue(spec),
-                    label: `${spec.region}, ${networkText(spec.network)} (not on offer)`,
+                    label: `${spec.region}, ${networkText(spec.network)} (not available)`,
                   },
                 ]),
             ...places.map(({ value, region, network, perGpuNano, hasRoom, isOpen }) => ({
               value,
-              label: `${region}, ${networkText(network)}: ${usdText(perGpuNano)} per GPU and hour, ${capacityText(hasRoom, isOpen)}`,
+              label: `${region}, ${networkText(network)}: ${usdText(perGpuNano)} per GPU-hour, ${capacityText(hasRoom, isOpen)}`,
             })),
           ]}
         />
@@ -84,10 +84,10 @@ function withChosen(values: readonly string[], chosen: string): readonly string[
 
 function capacityText(hasRoom: boolean, isOpen: boolean): string {
   if (!isOpen) return 'closed';
-  return hasRoom ? 'free now' : 'none of this size free';
+  return hasRoom ? 'available' : 'sold out in this size';
 }
 
-/** Another type of machine is sold elsewhere and in other sizes, so the place is chosen anew. */
+/** Machine types are sold in different locations and sizes, so choose the location again. */
 function selectionForType(value: string, spec: RentalSpec): RentalSelection {
   return value === 'bare-metal'
     ? { type: 'bare-metal', gpu: spec.gpu, count: Math.max(GPUS_PER_NODE, spec.count) }
@@ -117,15 +117,15 @@ function Sizes({
               </span>
               <span className="text-soft text-xs">{hardwareText(offer)}</span>
               <span className={`text-xs ${isFree(offer) ? 'text-good' : 'text-warn'}`}>
-                {isFree(offer) ? `${String(offer.totalAvailable)} free now` : 'none free'}
+                {isFree(offer) ? `${String(offer.totalAvailable)} available` : 'sold out'}
               </span>
             </ChoiceTile>
           ))}
         </ChoiceGroup>
       )}
       <TextField
-        label={isMetal ? 'GPUs in all' : 'Number of GPUs'}
-        hint={isMetal ? 'In eights: a node has 8 GPUs.' : 'Sizes between those above can be had too.'}
+        label={isMetal ? 'Total GPUs' : 'Number of GPUs'}
+        hint={isMetal ? 'In steps of 8: each node has 8 GPUs.' : 'Or enter another count.'}
         form={FORM_ID}
         type="number"
         min={isMetal ? GPUS_PER_NODE : 1}

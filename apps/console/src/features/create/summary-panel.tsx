@@ -16,7 +16,7 @@ import { TextLink } from '../../ui/link.tsx';
 export interface SummaryProps {
   readonly spec: RentalSpec;
   readonly quote: Quote | undefined;
-  /** False: the quote is of what was chosen a moment ago. */
+  /** False: the quote is for an earlier choice. */
   readonly isCurrent: boolean;
   readonly quoteError: Error | null;
   readonly onRetry: () => void;
@@ -27,7 +27,7 @@ export interface SummaryProps {
   readonly createError: Error | null;
 }
 
-/** What is about to be agreed to, always in view: beside the form, or at the bottom of a small screen. */
+/** Price summary, beside the form or at the bottom of a small screen. */
 export function SummaryPanel(summary: SummaryProps) {
   return (
     <>
@@ -77,7 +77,7 @@ function BottomBar(summary: SummaryProps) {
             <span className="text-base font-semibold">
               {summary.quote === undefined ? '…' : <PerHour nano={summary.quote.costPerHourNanoUsd} />}
             </span>
-            <span className="text-soft text-xs">{isOpen ? 'Hide the figures' : 'All figures'}</span>
+            <span className="text-soft text-xs">{isOpen ? 'Hide details' : 'Show details'}</span>
           </span>
         </button>
         <CreateButton {...summary} />
@@ -102,13 +102,13 @@ function CreateButton({ blockers, isCreating, spec }: SummaryProps) {
       off={blockers[0]?.why}
       className="lg:w-full"
     >
-      {spec.type === 'bare-metal' ? 'Create the machines' : 'Create the machine'}
+      {spec.type === 'bare-metal' ? 'Create machines' : 'Create machine'}
     </Button>
   );
 }
 
 function CostFigures({ quote, isCurrent, quoteError, onRetry, funds }: SummaryProps) {
-  if (quoteError !== null) return <Problem error={quoteError} doing="find out the price" retry={onRetry} />;
+  if (quoteError !== null) return <Problem error={quoteError} doing="get the price" retry={onRetry} />;
   if (quote === undefined) return <Loading what="the price" />;
   return (
     <div aria-busy={!isCurrent} className={isCurrent ? '' : 'opacity-60'}>
@@ -116,7 +116,7 @@ function CostFigures({ quote, isCurrent, quoteError, onRetry, funds }: SummaryPr
         <PerHour nano={quote.costPerHourNanoUsd} />
       </p>
       <p className="text-soft text-xs">
-        {isCurrent ? 'To the millisecond, from when it is proven usable.' : 'Asking for the price of this…'}
+        {isCurrent ? 'Billed by the millisecond once the machine is ready.' : 'Updating the price…'}
       </p>
       <Lines lines={hourlyPriceLines(quote)} />
       <hr className="border-line my-2" />
@@ -153,7 +153,7 @@ function BlockerList(summary: SummaryProps) {
       {createError !== null && <CreateError {...summary} />}
       {blockers.length > 0 && (
         <div>
-          <h3>Before you can create it</h3>
+          <h3>Before you can create</h3>
           <ul className="mt-1 flex list-disc flex-col gap-1 pl-4">
             {blockers.map(({ why, step }) => (
               <li key={why}>
@@ -167,7 +167,7 @@ function BlockerList(summary: SummaryProps) {
         <Note tone="warn">
           <PlacementExplanation spec={spec} explained={explained} />
           <details className="mt-2">
-            <summary className="font-medium">Ask the operator for more</summary>
+            <summary className="font-medium">Request more capacity</summary>
             <ReservationForm gpuCount={spec.count} />
           </details>
         </Note>
@@ -176,33 +176,31 @@ function BlockerList(summary: SummaryProps) {
   );
 }
 
-/** What the service said to the order, and what to do about that. */
 function CreateError({ createError }: SummaryProps) {
   const step = fixForReason(toProblem(createError).reason);
   return (
     <div className="flex flex-col gap-1">
-      <Problem error={createError} doing="create it" />
+      <Problem error={createError} doing="create the machine" />
       <p>
         {isRejection(createError)
-          ? 'Nothing was created and nothing is charged.'
-          : 'Whether it was created is not known. Press again: the same order is never carried out twice.'}{' '}
+          ? 'Nothing was created or charged.'
+          : 'The machine may have been created. Try again: the same order is never carried out twice.'}{' '}
         <FixLink step={step} />
       </p>
     </div>
   );
 }
 
-/** Where to go about it, or what to do on this page. */
 function FixLink({ step }: Readonly<{ step: BlockerFix | null }>) {
   switch (step) {
     case 'top-up':
       return <TextLink to="/money">Top up</TextLink>;
     case 'budgets':
-      return <TextLink to="/budgets">Change the budget</TextLink>;
+      return <TextLink to="/budgets">Change budget</TextLink>;
     case 'ssh-key':
       return (
         <a href="#ssh-keys" className="underline">
-          Add or choose a key
+          Add or choose an SSH key
         </a>
       );
     case 'alternatives':
@@ -210,13 +208,13 @@ function FixLink({ step }: Readonly<{ step: BlockerFix | null }>) {
         <span>
           Choose another size or region, or{' '}
           <TextLink to="/" search={{ available: true }}>
-            see what is free now
+            see what is available
           </TextLink>
           .
         </span>
       );
     case 'catalog':
-      return <TextLink to="/">See what is on offer</TextLink>;
+      return <TextLink to="/">Browse the catalog</TextLink>;
     case 'team':
       return <TextLink to="/team">See who can change your role</TextLink>;
     case null:

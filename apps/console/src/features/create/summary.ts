@@ -1,11 +1,11 @@
 import { approximateDuration } from '@millrace/sdk/text';
 import type { Quote } from './blockers.ts';
 
-/** What a rental will cost, as it is read before anybody agrees to it. Every amount is the service's own. */
+/** Lines of the price summary. Every amount comes from the service. */
 
 export interface Line {
   readonly label: string;
-  /** An amount, exact; or words where there is none. */
+  /** An exact amount, or text. */
   readonly value: { readonly nano: bigint; readonly unit: '' | '/h' } | string;
   readonly note?: string;
 }
@@ -13,7 +13,6 @@ export interface Line {
 const amount = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), unit: '' });
 const perHour = (nano: string | bigint): Line['value'] => ({ nano: BigInt(nano), unit: '/h' });
 
-/** What the price of an hour is made of. */
 export function hourlyPriceLines(quote: Quote): readonly Line[] {
   return quote.lines.map(({ description, costPerHourNanoUsd }) => ({
     label: description,
@@ -23,9 +22,7 @@ export function hourlyPriceLines(quote: Quote): readonly Line[] {
 
 function termLines({ term }: Quote, convert: boolean): readonly Line[] {
   if (term === null) {
-    return [
-      { label: 'Commitment', value: 'none', note: 'Terminate whenever you like; billing stops that moment.' },
-    ];
+    return [{ label: 'Commitment', value: 'none', note: 'Terminate at any time; billing stops at once.' }];
   }
   const { termPeriodDays, committedNanoUsd, earlyTerminationRefundPercentage: refund } = term;
   return [
@@ -34,44 +31,44 @@ function termLines({ term }: Quote, convert: boolean): readonly Line[] {
       value: amount(committedNanoUsd),
       note:
         refund === 0
-          ? 'Ended early, nothing of the rest is given back.'
-          : `Ended early, ${String(refund)} % of the rest is given back.`,
+          ? 'If you terminate early, the rest is not refunded.'
+          : `If you terminate early, you get ${String(refund)} % of the rest back.`,
     },
     convert
       ? {
           label: 'After the term',
           value: perHour(term.onDemandCostPerHourNanoUsd),
-          note: 'On demand, until you end it.',
+          note: 'On demand, until you terminate it.',
         }
-      : { label: 'After the term', value: 'it ends' },
+      : { label: 'After the term', value: 'terminates' },
   ];
 }
 
-/** Stopped machines that keep their GPUs cost what they cost; nobody should find that out from the ledger. */
+/** A stopped machine that keeps its GPUs costs the full price; say so before the user sees it in the ledger. */
 function stoppedLines({ released, costPerHourNanoUsd, lines }: Quote): readonly Line[] {
   const held: Line = {
-    label: 'While stopped, GPUs kept',
+    label: 'Stopped, GPUs kept',
     value: perHour(costPerHourNanoUsd),
-    note: 'The same: nobody else can use them meanwhile.',
+    note: 'Full price: the GPUs stay reserved for you.',
   };
   if (released === null) return [held];
-  const beside = lines.some(({ kind }) => kind === 'storage') ? ' The new volume costs on beside it.' : '';
+  const beside = lines.some(({ kind }) => kind === 'storage') ? ' The new volume is billed separately.' : '';
   return [
     held,
     {
-      label: 'While stopped, GPUs given back',
+      label: 'Stopped, GPUs released',
       value: perHour(released.costPerHourNanoUsd),
-      note: `Its disk, of at least ${String(released.diskGb)} GB. On a host with more it is more; starting again needs free GPUs.${beside}`,
+      note: `Disk only, at least ${String(released.diskGb)} GB; more on hosts with larger disks. Starting again needs available GPUs.${beside}`,
     },
   ];
 }
 
 export interface SpendingLimits {
-  /** What new work may use now; null: not known, or not for this person to see. */
+  /** Available balance; null if unknown or hidden from this user. */
   readonly availableNanoUsd: string | null;
   readonly ttlSeconds: number | null;
   readonly maxNanoUsd: bigint | null;
-  /** What happens after a reserved term. */
+  /** Continue on demand after a reserved term. */
   readonly convert: boolean;
 }
 
@@ -83,38 +80,38 @@ function limitLines(quote: Quote, { ttlSeconds, maxNanoUsd }: SpendingLimits): r
           {
             label: `For ${approximateDuration(ttlSeconds)}`,
             value: amount(quote.totalNanoUsd),
-            note: 'Then it ends by itself.',
+            note: 'Terminated automatically after that.',
           },
         ]),
     ...(maxNanoUsd === null
       ? []
-      : [{ label: 'At most', value: amount(maxNanoUsd), note: 'It is ended before it costs more.' }]),
+      : [{ label: 'Spending limit', value: amount(maxNanoUsd), note: 'Terminated before it costs more.' }]),
   ];
 }
 
 function balanceLines(quote: Quote, { availableNanoUsd }: SpendingLimits): readonly Line[] {
   const { holdNanoUsd, minimumBalanceNanoUsd, runwaySeconds, term, affordable } = quote;
-  const nothingBurns = term === null ? 'nothing costs anything' : 'the term is paid for';
+  const nothingBurns = term === null ? 'unlimited' : 'term is prepaid';
   return [
     {
-      label: 'Needed to begin',
+      label: 'Required balance',
       value: amount(minimumBalanceNanoUsd),
       note:
         term === null
-          ? 'Set aside at once; what it does not use comes back.'
-          : 'The whole term is set aside at once.',
+          ? 'Held at the start; the unused part is released.'
+          : 'Holds the cost of the whole term.',
     },
     ...(availableNanoUsd === null ? [] : [{ label: 'Available now', value: amount(availableNanoUsd) }]),
-    // What cannot be paid leaves nothing to tell of.
+    // Without enough balance, there is no rest to show.
     ...(availableNanoUsd === null || !affordable
       ? []
-      : [{ label: 'Available afterwards', value: amount(BigInt(availableNanoUsd) - BigInt(holdNanoUsd)) }]),
+      : [{ label: 'Available after start', value: amount(BigInt(availableNanoUsd) - BigInt(holdNanoUsd)) }]),
     ...(affordable
       ? [
           {
-            label: 'Balance then lasts',
+            label: 'Runway',
             value: runwaySeconds === null ? nothingBurns : approximateDuration(runwaySeconds),
-            ...(runwaySeconds !== null && { note: 'With everything that runs now beside it.' }),
+            ...(runwaySeconds !== null && { note: 'Including everything that is already running.' }),
           },
         ]
       : []),
@@ -136,7 +133,7 @@ export interface TermOption {
   readonly refundPercentage: number;
 }
 
-/** The terms on offer for a wish: one for the region counts before one for all, then the newest, as the list has them. */
+/** Terms for a spec: regional terms before global ones, then the newest, in list order. */
 export function termsFor(
   options: readonly {
     readonly machineType: string;

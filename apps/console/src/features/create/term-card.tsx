@@ -13,17 +13,17 @@ interface TermCardProps {
   readonly onConvert: (convert: boolean) => void;
 }
 
-/** By the hour, or reserved for a while: cheaper, and agreed to as a whole. */
+/** On demand or reserved. */
 export function TermCard({ spec, terms, convert, onDays, onConvert }: TermCardProps) {
   const isListed = spec.days === null || terms.some(({ days }) => days === spec.days);
   return (
     <Card title="Term">
       <div className="flex flex-col gap-3">
-        <ChoiceGroup legend="How it is paid">
+        <ChoiceGroup legend="Billing">
           <ChoiceTile name="term" checked={spec.days === null} onChoose={() => onDays(null)}>
             <span className="font-medium">On demand</span>
             <span className="text-soft text-xs">
-              Paid as it runs, to the millisecond. End it whenever you like; nothing is owed afterwards.
+              Billed by the millisecond. Terminate at any time without further cost.
             </span>
           </ChoiceTile>
           {terms.map(({ days, discountPercentage, refundPercentage }) => (
@@ -32,27 +32,26 @@ export function TermCard({ spec, terms, convert, onDays, onConvert }: TermCardPr
                 {days} days, {discountPercentage} % off
               </span>
               <span className="text-soft text-xs">
-                The whole term is set aside at once. Ended early,{' '}
-                {refundPercentage === 0 ? 'nothing' : `${String(refundPercentage)} %`} of the rest is given
-                back.
+                Holds the cost of the whole term. If you terminate early, you get{' '}
+                {refundPercentage === 0 ? 'none' : `${String(refundPercentage)} %`} of the rest back.
               </span>
             </ChoiceTile>
           ))}
           {!isListed && (
             <ChoiceTile name="term" checked onChoose={() => undefined}>
               <span className="font-medium">{spec.days} days</span>
-              <span className="text-soft text-xs">No such term is on offer here. Choose another.</span>
+              <span className="text-soft text-xs">This term is not available here. Choose another.</span>
             </ChoiceTile>
           )}
         </ChoiceGroup>
         {terms.length === 0 && spec.days === null && (
-          <p className="text-soft text-xs">No reserved terms are on offer for this machine.</p>
+          <p className="text-soft text-xs">No reserved terms are available for this machine.</p>
         )}
         {spec.days !== null && (
           <CheckboxField
             form={FORM_ID}
-            label="Go on by the hour after the term"
-            hint="Otherwise it ends with the term, and its disk with it."
+            label="Continue on demand after the term"
+            hint="Otherwise the machine and its disk are deleted at the end of the term."
             checked={convert}
             onValue={onConvert}
           />

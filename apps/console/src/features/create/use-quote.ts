@@ -7,12 +7,11 @@ import type { Budget } from '../money/budgets.ts';
 import type { Draft, ParsedDraft } from './draft.ts';
 import { countIssue, toQuoteRequest, type QuoteRequest, type RentalSpec } from '../catalog/selection.ts';
 
-/** What is asked of the service while somebody chooses: the price, the room, the money. */
+/** Queries of the rent form: quote, placement explanation and balance. */
 
 const DEBOUNCE_MS = 250;
 const REFETCH_MS = 10_000;
 
-/** All that the price depends on. */
 export function quoteRequestFor(
   spec: RentalSpec,
   draft: Pick<Draft, 'cuda'>,
@@ -26,7 +25,7 @@ export function quoteRequestFor(
   };
 }
 
-/** The price of just this wish: what was told of another is not taken for it, though it may still be shown, greyed. */
+/** The quote for this spec. A quote of the previous spec may be shown meanwhile, marked as outdated. */
 export function useQuote(request: QuoteRequest, spec: RentalSpec, wasRefused: boolean) {
   const text = JSON.stringify(request);
   const settled = useDebounced(text, DEBOUNCE_MS);
@@ -37,7 +36,7 @@ export function useQuote(request: QuoteRequest, spec: RentalSpec, wasRefused: bo
     { enabled: isEnabled, keepPrevious: true, refetchMs: REFETCH_MS },
   );
   const isCurrent = settled === text && !quote.isPlaceholderData;
-  // Somebody else may have been faster than what was told a moment ago.
+  // Someone else may have rented the capacity since the quote.
   const isFull = isEnabled && isCurrent && (wasRefused || quote.data?.available === false);
   const explained = useApiQuery(
     ['catalog', 'explain', settled],
@@ -74,7 +73,7 @@ function toQuoteState(
 
 const noBudgets: readonly Budget[] = [];
 
-/** What the organisation has and what its budgets leave, for those who may see it. */
+/** Balance and budgets, if the user may see them. */
 export function useBalanceAndBudgets() {
   const { may } = useSession();
   const enabled = may('billing:read');

@@ -18,12 +18,12 @@ export function useVolumes(enabled: boolean) {
 }
 
 const choices: readonly (readonly [VolumeChoice, string, string])[] = [
-  ['none', 'No volume', 'One can be attached later.'],
-  ['existing', 'A volume that you have', 'It must be in the same region.'],
-  ['new', 'A new volume', 'Made along with the machines. It stays, and costs, after they are gone.'],
+  ['none', 'No volume', 'You can attach one later.'],
+  ['existing', 'Existing volume', 'It must be in the same region.'],
+  ['new', 'New volume', 'Created with the machines. Keeps billing after they are deleted.'],
 ];
 
-/** Storage that outlives the machines: bare metal can have it from the start. */
+/** Shared volume that bare metal can mount from the start. */
 export function VolumeCard({
   spec,
   draft,
@@ -33,7 +33,7 @@ export function VolumeCard({
   const { mayNot } = useSession();
   const refused = mayNot('volumes:write');
   return (
-    <Card title="Storage volume" about="Shared by all nodes, and kept when they end.">
+    <Card title="Storage volume" about="Shared by all nodes and kept when they are deleted.">
       <div className="flex flex-col gap-3">
         {refused !== false && <Note>{refused}</Note>}
         <ChoiceGroup legend="Volume">
@@ -93,11 +93,11 @@ function Existing({ spec, draft, issue, onChange }: ExistingProps) {
         const here = all.filter(({ region, status }) => region === spec.region && status === 'active');
         const chosen = here.find(({ id }) => id === draft.volumeId);
         if (here.length === 0)
-          return <Note>You have no active volume in {spec.region}. Make a new one instead.</Note>;
+          return <Note>You have no active volume in {spec.region}. Create a new one instead.</Note>;
         return (
           <>
             <SelectField
-              label="Which one"
+              label="Volume"
               form={FORM_ID}
               value={chosen === undefined ? '' : String(chosen.id)}
               onValue={(value) => onChange({ volumeId: value === '' ? null : Number(value) })}
@@ -112,7 +112,7 @@ function Existing({ spec, draft, issue, onChange }: ExistingProps) {
             />
             {chosen !== undefined && (
               <p className="text-soft text-xs">
-                It costs <PerHour usd={chosen.costPerHour} /> already, which is not part of the price here.
+                The volume's current price of <PerHour usd={chosen.costPerHour} /> is not included here.
               </p>
             )}
           </>

@@ -35,11 +35,11 @@ export function CreateKey({
     if ('body' in made) create.mutate(made.body);
   };
   return (
-    <Dialog open onClose={onClose} title="New API key" about="It is shown once, when it is made.">
+    <Dialog open onClose={onClose} title="New API key" about="The key is shown once, after you create it.">
       <Form onSend={submit} className="flex flex-col gap-4">
         <TextField
           label="Name"
-          hint="What it is for, so that you know what breaks when you revoke it."
+          hint="Describe what uses the key, so that you know what stops working when you revoke it."
           value={fields.name}
           maxLength={100}
           error={problems.name ?? fieldIssue(create.error, 'name')}
@@ -49,8 +49,8 @@ export function CreateKey({
           label="Mode"
           hint={
             place.mode === 'test'
-              ? 'You are in test mode, so the key is a test key.'
-              : 'A test key reaches imitated machines and models alone, and costs nothing.'
+              ? 'You are in test mode, so this is a test key.'
+              : 'Test keys use simulated machines and models, and are free.'
           }
           value={fields.mode}
           disabled={place.mode === 'test'}
@@ -97,7 +97,7 @@ function ScopeFields({ chosen, error, onChoose }: ScopeFieldsProps) {
   };
   return (
     <fieldset className="flex flex-col gap-2">
-      <legend className="font-medium">What it may do</legend>
+      <legend className="font-medium">Permissions</legend>
       <div className="flex flex-wrap gap-2">
         {presetsFor(may).map(({ id, label, about, scopes }) => (
           <Button
@@ -106,7 +106,7 @@ function ScopeFields({ chosen, error, onChoose }: ScopeFieldsProps) {
             title={about}
             aria-pressed={sameScopes(chosen, scopes)}
             kind={sameScopes(chosen, scopes) ? 'primary' : 'plain'}
-            off={scopes.length === 0 && 'Your role includes nothing of this.'}
+            off={scopes.length === 0 && 'Your role has none of these permissions.'}
             onClick={() => onChoose(new Set(scopes))}
           >
             {label}
@@ -120,7 +120,8 @@ function ScopeFields({ chosen, error, onChoose }: ScopeFieldsProps) {
       )}
       <details>
         <summary className="text-soft">
-          {chosen.size === 1 ? '1 right chosen' : `${String(chosen.size)} rights chosen`}; choose one by one
+          {chosen.size === 1 ? '1 permission selected' : `${String(chosen.size)} permissions selected`};
+          select individually
         </summary>
         {scopeGroups.map(({ label, scopes }) => {
           const own = scopes.filter(may);

@@ -28,12 +28,12 @@ export function RotateKey({
       open
       onClose={onClose}
       title={`Rotate ${apiKey.name}`}
-      about="A new key with the same rights, limits and budget takes its place."
+      about="Creates a new key with the same permissions, limits and budget."
     >
       <Form onSend={submit} className="flex flex-col gap-3">
         <SelectField
-          label={`When ${apiKey.prefix}… stops working`}
-          hint="Long enough to put the new one everywhere the old one is."
+          label={`${apiKey.prefix}… stops working`}
+          hint="Leave enough time to deploy the new key."
           value={overlap}
           choices={rotationOverlaps}
           onValue={setOverlap}
@@ -58,11 +58,11 @@ export function RevokeKey({ apiKey, onClose }: Readonly<{ apiKey: ApiKey; onClos
       doing="Revoking…"
       run={(client) => client.keys.revoke({ keyId: apiKey.id })}
       changes={['keys', 'money']}
-      onDone={(toast) => toast('Revoked', `${apiKey.name} is refused from now on.`)}
+      onDone={(toast) => toast('Revoked', `${apiKey.name} no longer works.`)}
     >
       <p>
-        Everything that uses <code className="break-all">{apiKey.prefix}…</code> is refused within a second,
-        and this cannot be undone. It was{' '}
+        Requests that use <code className="break-all">{apiKey.prefix}…</code> fail within a second. You cannot
+        undo this. The key was{' '}
         {apiKey.lastUsedAt === null ? (
           'never used.'
         ) : (
@@ -71,7 +71,7 @@ export function RevokeKey({ apiKey, onClose }: Readonly<{ apiKey: ApiKey; onClos
           </>
         )}
       </p>
-      <p>What it started is not ended: rentals, volumes and instances run on and go on costing.</p>
+      <p>Rentals, volumes and instances that it created keep running and keep billing.</p>
     </ConfirmDialog>
   );
 }

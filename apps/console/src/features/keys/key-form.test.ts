@@ -18,8 +18,8 @@ const noLimits = {
   gpuTypes: null,
 };
 
-describe('the form of a key', () => {
-  it('has no limits but its end unless told', () => {
+describe('parseKeyForm', () => {
+  it('sets no limits except the expiry by default', () => {
     expect(parseKeyForm(fields(), now)).toEqual({
       body: {
         name: 'laptop',
@@ -32,7 +32,7 @@ describe('the form of a key', () => {
     });
   });
 
-  it('takes every limit', () => {
+  it('accepts every limit', () => {
     const made = parseKeyForm(
       fields({
         maxUsdPerHour: '$20.50',
@@ -78,27 +78,27 @@ describe('the form of a key', () => {
     ['budgetUsd', { budgetUsd: '0' }],
     ['rpm', { rpm: '0' }],
     ['tpm', { tpm: 'many' }],
-  ] as const)('says what is wrong with %s', (field, change) => {
+  ] as const)('reports an invalid %s', (field, change) => {
     const made = parseKeyForm(fields(change), now);
     expect(Object.keys('problems' in made ? made.problems : {})).toEqual([field]);
   });
 });
 
-it('limits are told in words', () => {
+it('limitLines describes the limits', () => {
   expect(limitLines(noLimits)).toEqual([]);
   expect(
     limitLines({ ...noLimits, budget: { usd: 50, period: 'total' }, maxRentalSeconds: 3_600, rpm: 60 }),
-  ).toEqual(['$50.00 in all', 'each rental up to 1 h', '60 requests a minute']);
+  ).toEqual(['$50.00 in total', 'each rental up to 1 h', '60 requests per minute']);
 });
 
-it('a key is revoked, or over, or works', () => {
+it('keyState returns revoked, expired or active', () => {
   const at = (revokedAt: string | null, expiresAt: string | null) => keyState({ revokedAt, expiresAt }, now);
   expect(at(null, null)).toBe('active');
   expect(at(null, '2026-11-16T12:00:00Z')).toBe('expired');
   expect(at('2026-11-16T11:00:00Z', '2026-11-16T11:30:00Z')).toBe('revoked');
 });
 
-it('the snippet asks what any key may ask, and the gateway only where there is one to ask', () => {
+it('keySnippet calls an operation that any key may use, and the gateway only if there is one', () => {
   const urls = { api: 'https://api.example.com/', inference: 'https://ai.example.com' };
   expect(keySnippet(['rentals:read'], urls)).toBe(
     'read -rs MILLRACE_API_KEY  # paste the key, then press Enter\n' +

@@ -6,7 +6,7 @@ export type ApiKey = Item<'listApiKeys'>;
 export type Limits = ApiKey['limits'];
 type Body = Input<'createApiKey'>;
 
-/** What is typed about a key. Empty: no limit of its own. */
+/** Text fields of the key form. Empty means no limit. */
 export interface KeyFields {
   readonly name: string;
   readonly mode: 'live' | 'test';
@@ -22,7 +22,7 @@ export interface KeyFields {
   readonly regions: string;
   readonly gpuTypes: string;
   readonly allowedIps: string;
-  /** A span such as `90d`; empty: never. */
+  /** Duration such as `90d`; empty: never. */
   readonly expires: string;
 }
 
@@ -49,16 +49,16 @@ export function emptyKey(mode: 'live' | 'test', scopes: readonly Scope[], name: 
 export type KeyIssues = Partial<Record<keyof KeyFields, string>>;
 
 export const expiries = [
-  { value: '1d', label: 'In a day' },
+  { value: '1d', label: 'In 1 day' },
   { value: '30d', label: 'In 30 days' },
   { value: '90d', label: 'In 90 days' },
-  { value: '365d', label: 'In a year' },
+  { value: '365d', label: 'In 1 year' },
   { value: '', label: 'Never' },
 ] as const;
 
 const splitNames = (typed: string): string[] => typed.split(/[\s,;]+/).filter((word) => word !== '');
 
-/** Null: nothing was typed. Undefined: what was typed is no such number. */
+/** Null if empty, undefined if invalid. */
 function parseInteger(typed: string, least: number, most: number): number | null | undefined {
   const text = typed.trim().replaceAll(/[,_ ]/g, '');
   if (text === '') return null;
@@ -85,7 +85,7 @@ const listOrNull = (typed: string): string[] | null => {
   return words.length === 0 ? null : words;
 };
 
-/** What was typed as the service takes it, or what is wrong with it. */
+/** Parses the form into the API request, or returns validation issues. */
 export function parseKeyForm(
   fields: KeyFields,
   nowMs: number,
@@ -99,16 +99,16 @@ export function parseKeyForm(
   const tpm = parseInteger(fields.tpm, 1, 1_000_000_000_000);
   const expires = fields.expires === '' ? null : parseDuration(fields.expires);
   const problems: KeyIssues = {
-    ...(name === '' ? { name: 'Give it a name that says what it is for.' } : {}),
-    ...(fields.scopes.size === 0 ? { scopes: 'Choose at least one thing that it may do.' } : {}),
-    ...(maxUsdPerHour === undefined ? { maxUsdPerHour: 'Dollars, such as 20.' } : {}),
-    ...(maxLiveRentals === undefined ? { maxLiveRentals: 'A whole number, such as 4.' } : {}),
+    ...(name === '' ? { name: 'Enter a name that says what the key is for.' } : {}),
+    ...(fields.scopes.size === 0 ? { scopes: 'Choose at least one permission.' } : {}),
+    ...(maxUsdPerHour === undefined ? { maxUsdPerHour: 'Enter an amount in dollars, such as 20.' } : {}),
+    ...(maxLiveRentals === undefined ? { maxLiveRentals: 'Enter a whole number, such as 4.' } : {}),
     ...(maxRentalSeconds === undefined
-      ? { maxRentalTime: 'A span from a minute to ten years, such as 12h or 7d.' }
+      ? { maxRentalTime: 'Enter a duration from 1 minute to 10 years, such as 12h or 7d.' }
       : {}),
-    ...(budgetUsd === undefined ? { budgetUsd: 'Dollars above zero, such as 50.' } : {}),
-    ...(rpm === undefined ? { rpm: 'A whole number from 1.' } : {}),
-    ...(tpm === undefined ? { tpm: 'A whole number from 1.' } : {}),
+    ...(budgetUsd === undefined ? { budgetUsd: 'Enter an amount above zero, such as 50.' } : {}),
+    ...(rpm === undefined ? { rpm: 'Enter a whole number of 1 or more.' } : {}),
+    ...(tpm === undefined ? { tpm: 'Enter a whole number of 1 or more.' } : {}),
   };
   if (
     maxUsdPerHour === undefined ||
@@ -137,7 +137,7 @@ export function parseKeyForm(
       name,
       scopes: [...fields.scopes],
       mode: fields.mode,
-      // The service says which regions and GPUs there are; a list here would be outdated with the next one.
+      // The service validates regions and GPUs; a list here would become outdated.
       limits: limits as NonNullable<Body['limits']>,
       allowedIps: splitNames(fields.allowedIps),
       expiresAt: expires === null ? null : new Date(nowMs + expires * 1_000).toISOString(),
@@ -145,19 +145,19 @@ export function parseKeyForm(
   };
 }
 
-/** The limits of a key in words, each a line; none: it has no limits of its own. */
+/** One line per limit; empty if the key has none. */
 export function limitLines(limits: Limits): readonly string[] {
   const { maxUsdPerHour, maxLiveRentals, maxRentalSeconds, budget, rpm, tpm, models, regions, gpuTypes } =
     limits;
   const lines = [
     budget === null
       ? null
-      : `${usdNumberText(budget.usd)} ${budget.period === 'total' ? 'in all' : `a ${budget.period}`}`,
+      : `${usdNumberText(budget.usd)} ${budget.period === 'total' ? 'in total' : `per ${budget.period}`}`,
     maxUsdPerHour === null ? null : `rentals up to ${usdNumberText(maxUsdPerHour)}/h`,
-    maxLiveRentals === null ? null : `${String(maxLiveRentals)} rentals at a time`,
+    maxLiveRentals === null ? null : `${String(maxLiveRentals)} concurrent rentals`,
     maxRentalSeconds === null ? null : `each rental up to ${exactDuration(maxRentalSeconds)}`,
-    rpm === null ? null : `${String(rpm)} requests a minute`,
-    tpm === null ? null : `${String(tpm)} tokens a minute`,
+    rpm === null ? null : `${String(rpm)} requests per minute`,
+    tpm === null ? null : `${String(tpm)} tokens per minute`,
     models === null ? null : `models ${models.join(', ')}`,
     regions === null ? null : `regions ${regions.join(', ')}`,
     gpuTypes === null ? null : `GPUs ${gpuTypes.join(', ')}`,
@@ -173,8 +173,8 @@ export function keyState(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, nowMs: nu
 }
 
 /**
- * A request that works with any key, and where there is a gateway one that asks it what it serves. The key is on no command line: the
- * history of the shell would keep it, and others on the machine could read it.
+ * Example request for any key, and a gateway request if there is a gateway. The key is not on the command line, where
+ * the shell history and other users could read it.
  */
 export function keySnippet(
   scopes: readonly string[],

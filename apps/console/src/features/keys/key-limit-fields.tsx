@@ -2,14 +2,14 @@ import { SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import type { KeyFields, KeyIssues } from './key-form.ts';
 
 const periods = [
-  { value: 'hour', label: 'an hour' },
-  { value: 'day', label: 'a day' },
-  { value: 'week', label: 'a week' },
-  { value: 'month', label: 'a month' },
-  { value: 'total', label: 'in all' },
+  { value: 'hour', label: 'hour' },
+  { value: 'day', label: 'day' },
+  { value: 'week', label: 'week' },
+  { value: 'month', label: 'month' },
+  { value: 'total', label: 'total' },
 ];
 
-/** Limits that a key may have beside those of the organisation. All may stay empty. */
+/** Optional limits of a key, in addition to those of the organisation. */
 export function KeyLimitFields({
   fields,
   problems,
@@ -31,28 +31,28 @@ export function KeyLimitFields({
   );
   return (
     <details open={Object.keys(problems).some((name) => name !== 'name' && name !== 'scopes')}>
-      <summary className="font-medium">Limits (none unless you set one)</summary>
+      <summary className="font-medium">Limits (optional)</summary>
       <div className="mt-3 grid gap-3 sm:grid-cols-2">
-        {text('budgetUsd', 'Spends at most, in dollars')}
+        {text('budgetUsd', 'Budget (USD)')}
         <SelectField
-          label="In"
+          label="Per"
           value={fields.budgetPeriod}
           choices={periods}
           onValue={(budgetPeriod) => onSet({ budgetPeriod })}
         />
-        {text('maxUsdPerHour', 'Rentals together, dollars an hour')}
-        {text('maxLiveRentals', 'Rentals at a time')}
-        {text('maxRentalTime', 'Each rental at most', 'Such as 12h or 7d.')}
-        {text('rpm', 'Requests a minute')}
-        {text('tpm', 'Tokens a minute')}
-        {text('models', 'Only these models', 'A star at the end stands for anything.')}
-        {text('regions', 'Only these regions', 'Such as eu-west-1, us-east-1.')}
-        {text('gpuTypes', 'Only these GPUs', 'Such as h100, h200.')}
+        {text('maxUsdPerHour', 'Max rental cost per hour (USD)')}
+        {text('maxLiveRentals', 'Max concurrent rentals')}
+        {text('maxRentalTime', 'Max rental duration', 'For example 12h or 7d.')}
+        {text('rpm', 'Requests per minute')}
+        {text('tpm', 'Tokens per minute')}
+        {text('models', 'Allowed models', 'End a name with * to match a prefix.')}
+        {text('regions', 'Allowed regions', 'For example eu-west-1, us-east-1.')}
+        {text('gpuTypes', 'Allowed GPUs', 'For example h100, h200.')}
       </div>
       <div className="mt-3">
         <TextArea
-          label="Only from these addresses or networks"
-          hint="One in each line, such as 203.0.113.7 or 10.0.0.0/8. Empty: from anywhere."
+          label="Allowed IP addresses"
+          hint="One address or network per line, for example 203.0.113.7 or 10.0.0.0/8. Leave empty to allow all."
           rows={2}
           value={fields.allowedIps}
           onValue={(allowedIps) => onSet({ allowedIps })}

@@ -26,7 +26,7 @@ type OpenDialog =
   | { readonly what: 'made'; readonly made: NewKey; readonly previousUntil: string | null }
   | null;
 
-/** Names of the people who made keys; without the right to see members their ids are shown. */
+/** Names of key creators; without permission to see members, their ids are shown. */
 function useMemberNames() {
   const { may, place } = useSession();
   return useApiQuery(
@@ -56,19 +56,19 @@ export function KeysPage() {
       off={mayNot('api-keys:write')}
       onClick={() => setOpen({ what: 'create' })}
     >
-      New API key
+      Create API key
     </Button>
   );
   return (
     <>
       <PageHeader
         title="API keys"
-        about="For programs and the command line. Each does what you let it, and no more than you may yourself."
+        about="Keys let programs and the CLI use the API with the permissions you choose."
         actions={create}
       />
       <div className="mb-3">
         <CheckboxField
-          label="Show keys that no longer work too"
+          label="Show revoked and expired keys"
           checked={show === 'all'}
           onValue={(value) =>
             void navigate({ to: '/keys', search: value ? { show: 'all' } : {}, replace: true })
@@ -82,9 +82,9 @@ export function KeysPage() {
           caption="API keys, newest first"
           columns={columns}
           {...(show === 'all' ? {} : { keep: (key: ApiKey) => keyState(key, now) === 'active' })}
-          empty="You have no API keys that work."
+          empty="No active API keys"
           action={create}
-          hint="Make one to use the command line, the SDK or models from your own programs."
+          hint="Create one to use the CLI, the SDK or models from your programs."
         />
       </Card>
       <CommandHint command="millrace key list" />
@@ -118,13 +118,13 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
           {name}
           <span className="text-soft flex items-center font-normal">
             <code className="break-all md:whitespace-nowrap">{prefix}…</code>
-            <CopyButton text={prefix} what={`start of the key ${name}`} />
+            <CopyButton text={prefix} what={`prefix of ${name}`} />
           </span>
         </>
       ),
     },
     {
-      head: 'State',
+      head: 'Status',
       cell: (key) => (
         <span className="inline-flex flex-wrap gap-1">
           <StateBadge state={keyState(key, now)} />
@@ -132,7 +132,10 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
         </span>
       ),
     },
-    { head: 'May', cell: ({ scopes }) => <span title={scopes.join(', ')}>{scopesText(scopes, may)}</span> },
+    {
+      head: 'Permissions',
+      cell: ({ scopes }) => <span title={scopes.join(', ')}>{scopesText(scopes, may)}</span>,
+    },
     { head: 'Limits', cell: (key) => <Limits apiKey={key} /> },
     {
       head: 'Last used',
@@ -145,7 +148,7 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
         expiresAt === null ? <span className="text-soft">never</span> : <Timestamp at={expiresAt} />,
     },
     {
-      head: 'Made by',
+      head: 'Created by',
       cell: ({ createdBy, createdAt }) => (
         <>
           {people.data?.get(createdBy) ?? <code className="break-all">{createdBy}</code>}{' '}
@@ -156,10 +159,10 @@ function useColumns(now: number, onOpen: (open: OpenDialog) => void): readonly C
       ),
     },
     {
-      head: 'Do',
+      head: 'Actions',
       cell: (key) => {
         const state = keyState(key, now);
-        const off = mayNot('api-keys:write') || (state !== 'active' && `This key is ${state} already.`);
+        const off = mayNot('api-keys:write') || (state !== 'active' && `This key is already ${state}.`);
         const button = (what: 'rotate' | 'revoke', label: string, kind: ButtonKind) => (
           <Button
             size="small"
@@ -204,18 +207,18 @@ function CreatedKey(props: Readonly<{ made: NewKey; previousUntil: string | null
   };
   return (
     <OneTimeSecret
-      title={`The key ${made.name}`}
+      title={`API key ${made.name}`}
       what="API key"
       secret={made.key}
-      lost={`The key was made, but its answer was lost on the way, and a key is told only once. Rotate ${made.name} to get one that you can see.`}
+      lost={`The key was created, but the response was lost. A key is shown only once: rotate ${made.name} to get one that you can see.`}
       onClose={onClose}
     >
       {made.key !== null && (
-        <CodeBlock code={keySnippet(made.scopes, urls)} what="request to try the key" label="Try it" />
+        <CodeBlock code={keySnippet(made.scopes, urls)} what="test request" label="Try it" />
       )}
       {previousUntil !== null && (
         <p>
-          The key before it works until <Timestamp at={previousUntil} />.
+          The previous key works until <Timestamp at={previousUntil} />.
         </p>
       )}
     </OneTimeSecret>

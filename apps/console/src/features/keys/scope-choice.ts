@@ -1,6 +1,6 @@
 import { scopeNames, type Scope } from '@millrace/contract/scopes';
 
-/** What a key may do: scopes in groups, and sets of them that people commonly want. */
+/** Groups scopes for the key form and defines common presets. */
 
 export interface ScopeGroup {
   readonly label: string;
@@ -19,7 +19,7 @@ const areas: readonly (readonly [label: string, prefixes: readonly string[]])[] 
 
 const prefixOf = (scope: string): string => scope.split(':', 1)[0] ?? '';
 
-/** Every scope stands in exactly one group; those that came later in the last. */
+/** Every scope is in exactly one group; ungrouped scopes are in the last one. */
 export const scopeGroups: readonly ScopeGroup[] = (() => {
   const known = new Set(areas.flatMap(([, prefixes]) => prefixes));
   const groups = areas.map(([label, prefixes]) => ({
@@ -27,7 +27,7 @@ export const scopeGroups: readonly ScopeGroup[] = (() => {
     scopes: scopeNames.filter((scope) => prefixes.includes(prefixOf(scope))),
   }));
   const rest = scopeNames.filter((scope) => !known.has(prefixOf(scope)));
-  return rest.length === 0 ? groups : [...groups, { label: 'More', scopes: rest }];
+  return rest.length === 0 ? groups : [...groups, { label: 'Other', scopes: rest }];
 })();
 
 export interface Preset {
@@ -48,29 +48,29 @@ const pipeline: readonly Scope[] = [
   'operations:read',
 ];
 
-/** A key can do no more than the person who makes it, so each preset is cut to that. */
+/** Limits each preset to the scopes of the user, since a key cannot have more. */
 export function presetsFor(may: (scope: Scope) => boolean): readonly Preset[] {
   const own = scopeNames.filter(may);
   return [
     {
       id: 'inference',
       label: 'Inference only',
-      about: 'Call models. For programs that need nothing else.',
+      about: 'Call models.',
       scopes: inference.filter(may),
     },
     {
       id: 'ci',
       label: 'CI: rentals',
-      about: 'Rent machines, watch them and end them.',
+      about: 'Rent, monitor and terminate machines.',
       scopes: pipeline.filter(may),
     },
     {
       id: 'read',
       label: 'Read only',
-      about: 'See everything that you may see, change nothing.',
+      about: 'Read everything you can see, change nothing.',
       scopes: own.filter((scope) => scope.endsWith(':read')),
     },
-    { id: 'all', label: 'Everything I may', about: 'As powerful as you are here.', scopes: own },
+    { id: 'all', label: 'Full access', about: 'All permissions of your role.', scopes: own },
   ];
 }
 
@@ -78,7 +78,7 @@ export function sameScopes(one: ReadonlySet<string>, other: readonly string[]): 
   return one.size === other.length && other.every((scope) => one.has(scope));
 }
 
-/** A list of scopes in few words, for a table. */
+/** Short text for a table cell. */
 export function scopesText(scopes: readonly string[], may: (scope: Scope) => boolean): string {
   const chosen = new Set(scopes);
   const preset = presetsFor(may).find((each) => each.scopes.length > 0 && sameScopes(chosen, each.scopes));

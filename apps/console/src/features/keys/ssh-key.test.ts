@@ -3,8 +3,8 @@ import { suggestedName, inspectPastedKey } from './ssh-key.ts';
 
 const body = 'AAAAC3NzaC1lZDI1NTE5AAAAIBQ0Zk7H0f1b5gYx2rJm3p1q0c7n8s9t0u1v2w3x4y5z';
 
-describe('a pasted key', () => {
-  it('in OpenSSH form has a type and a comment, which becomes its name', () => {
+describe('inspectPastedKey', () => {
+  it('reads type and comment of an OpenSSH key, and suggests the comment as name', () => {
     const pasted = inspectPastedKey(`  ssh-ed25519 ${body} ada@laptop home \n`);
     expect(pasted).toEqual({
       kind: 'public',
@@ -20,7 +20,7 @@ describe('a pasted key', () => {
     'ecdsa-sha2-nistp256',
     'sk-ssh-ed25519@openssh.com',
     'sk-ecdsa-sha2-nistp256@openssh.com',
-  ])('of type %s is one', (type) => {
+  ])('accepts type %s', (type) => {
     expect(inspectPastedKey(`${type} ${body}`)).toMatchObject({
       kind: 'public',
       algorithm: type,
@@ -28,11 +28,11 @@ describe('a pasted key', () => {
     });
   });
 
-  it('without a comment gets a name all the same', () => {
+  it('suggests a name for a key without comment', () => {
     expect(suggestedName(inspectPastedKey(`ssh-ed25519 ${body}`))).toBe('My ed25519 key');
   });
 
-  it('may be in other forms that the service reads', () => {
+  it('accepts other formats that the service reads', () => {
     expect(
       inspectPastedKey('---- BEGIN SSH2 PUBLIC KEY ----\nComment: "work"\nAAAA\n---- END'),
     ).toMatchObject({
@@ -47,21 +47,21 @@ describe('a pasted key', () => {
     '-----BEGIN RSA PRIVATE KEY-----\nMIIE',
     '-----BEGIN ENCRYPTED PRIVATE KEY-----',
     'PuTTY-User-Key-File-3: ssh-ed25519\nPublic-Lines: 2\nPrivate-Lines: 1\nAAAA',
-  ])('that is private is not sent', (text) => {
+  ])('rejects private key format %#', (text) => {
     expect(inspectPastedKey(text)).toMatchObject({
       kind: 'private',
       problem: expect.stringContaining('private key'),
     });
   });
 
-  it('that is something else is refused in words', () => {
-    expect(inspectPastedKey('hello').problem).toContain('no SSH public key');
+  it('explains why other text is rejected', () => {
+    expect(inspectPastedKey('hello').problem).toContain('not an SSH public key');
     expect(inspectPastedKey(`ssh-ed25519 ${body} a\nssh-ed25519 ${body} b`).problem).toContain(
       'one key at a time',
     );
   });
 
-  it('that is not there yet is no mistake', () => {
+  it('accepts empty input', () => {
     expect(inspectPastedKey(' \n')).toMatchObject({ kind: 'empty', problem: null });
   });
 });

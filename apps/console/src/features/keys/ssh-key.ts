@@ -1,10 +1,10 @@
-/** What can be said of a pasted SSH key before it is sent. The service judges it; a private key must not even leave the page. */
+/** Checks a pasted SSH key before it is sent, because a private key must not leave the page. */
 
 export interface PastedKey {
   readonly kind: 'empty' | 'public' | 'private' | 'other';
   readonly algorithm: string | null;
   readonly comment: string | null;
-  /** What is wrong with it, in words. */
+  /** Validation message. */
   readonly problem: string | null;
 }
 
@@ -22,7 +22,7 @@ export function inspectPastedKey(text: string): PastedKey {
       kind: 'private',
       ...nothing,
       problem:
-        'This is a private key. It was not sent. Keep it to yourself and paste the public one: the file that ends in .pub.',
+        'This is a private key. It was not sent. Paste the public key instead: the file that ends in .pub.',
     };
   }
   const lines = trimmed.split(/\r?\n/).filter((line) => line.trim() !== '');
@@ -41,13 +41,14 @@ export function inspectPastedKey(text: string): PastedKey {
   return {
     kind: 'other',
     ...nothing,
-    problem: 'This is no SSH public key. It begins with ssh-ed25519, ssh-rsa or ecdsa- and is one long line.',
+    problem:
+      'This is not an SSH public key. A public key is one line that starts with ssh-ed25519, ssh-rsa or ecdsa-.',
   };
 }
 
 const nameMax = 100;
 
-/** A name for the key: its comment, which most people have their machine's name in. */
+/** Suggests the comment as name: it usually contains the computer's name. */
 export function suggestedName({ comment, algorithm }: PastedKey): string {
   return (comment ?? (algorithm === null ? 'My key' : `My ${algorithm.replace(/^ssh-/, '')} key`)).slice(
     0,

@@ -40,7 +40,7 @@ export function SshKeysPage() {
     },
     { head: 'Added', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
     {
-      head: 'Do',
+      head: 'Actions',
       cell: (key) => (
         <Button
           size="small"
@@ -58,7 +58,7 @@ export function SshKeysPage() {
     <>
       <PageHeader
         title="SSH keys"
-        about={`Your own public keys in ${place.mode} mode. Machines that you rent from now on let you in with them. Live and test mode have separate keys.`}
+        about={`Your public keys in ${place.mode} mode, which log in to machines you rent from now on. Live and test mode have separate keys.`}
       />
       <AddKey />
       <Card title="Your keys" flush>
@@ -67,8 +67,8 @@ export function SshKeysPage() {
           what="SSH keys"
           caption="Your SSH public keys"
           columns={columns}
-          empty={`You have no SSH keys in ${place.mode} mode yet.`}
-          hint="Paste your public key above: without one you cannot log in to machines that you rent."
+          empty={`No SSH keys in ${place.mode} mode yet`}
+          hint="Paste your public key above. You need one to log in to machines that you rent."
         />
       </Card>
       <CommandHint command="millrace ssh-key add ~/.ssh/id_ed25519.pub" />
@@ -97,18 +97,18 @@ function AddKey() {
   const shownName = name ?? (pasted.kind === 'public' ? suggestedName(pasted) : '');
   const off =
     mayNot('ssh-keys:write') ||
-    (pasted.kind === 'empty' && 'Paste a public key first.') ||
+    (pasted.kind === 'empty' && 'Paste a public key.') ||
     (pasted.problem ?? false);
   const submit = (): void => {
-    // A private key stays on this page.
+    // Never send a private key.
     if (pasted.kind === 'public') add.mutate({ name: shownName.trim(), publicKey: text.trim() });
   };
   return (
-    <Card title="Add a key">
+    <Card title="Add SSH key">
       <Form onSend={submit} className="flex flex-col gap-3">
         <TextArea
           label="Public key"
-          hint="One line that begins with ssh-ed25519, ssh-rsa or ecdsa-. PEM and PuTTY forms are read too."
+          hint="One line that starts with ssh-ed25519, ssh-rsa or ecdsa-. PEM and PuTTY formats also work."
           rows={3}
           spellCheck={false}
           autoComplete="off"
@@ -123,7 +123,7 @@ function AddKey() {
         />
         <TextField
           label="Name"
-          hint="The comment of the key unless you say otherwise."
+          hint="Defaults to the comment of the key."
           value={shownName}
           maxLength={100}
           required
@@ -138,17 +138,17 @@ function AddKey() {
         </div>
       </Form>
       <details className="mt-4">
-        <summary className="text-soft">I have no key yet</summary>
+        <summary className="text-soft">Create a key</summary>
         <div className="mt-2 flex flex-col gap-2">
           <CodeBlock
             code="ssh-keygen -t ed25519"
-            what="command that makes a key"
-            label="Make one, in a terminal"
+            what="command to create a key"
+            label="1. Create a key pair in your terminal"
           />
           <CodeBlock
             code="cat ~/.ssh/id_ed25519.pub"
-            what="command that shows the public key"
-            label="Show its public half, and paste that here"
+            what="command to show the public key"
+            label="2. Show the public key and paste it above"
           />
         </div>
       </details>
@@ -168,7 +168,7 @@ function DeleteKey({ sshKey, onClose }: Readonly<{ sshKey: SshKey; onClose: () =
       changes={['ssh-keys']}
       onDone={(toast) => toast('Deleted', sshKey.name)}
     >
-      <p>New machines no longer let you in with it. Machines that run already keep it until they end.</p>
+      <p>New machines will not accept this key. Running machines keep it until they are terminated.</p>
       <p className="text-soft break-all">{sshKey.fingerprint}</p>
     </ConfirmDialog>
   );

@@ -72,7 +72,7 @@ function StateCard({ instance }: Readonly<{ instance: Instance }>) {
       <KeyFigures
         items={[
           {
-            label: 'State',
+            label: 'Status',
             value: <StateBadge state={status} />,
             note: (
               <>
@@ -81,22 +81,22 @@ function StateCard({ instance }: Readonly<{ instance: Instance }>) {
             ),
           },
           {
-            label: 'An hour costs',
+            label: 'Cost per hour',
             value: <PerHour nano={isBilled ? costPerHourNanoUsd : '0'} />,
             note:
-              mode === 'test' ? 'Test mode is free. In live mode the price of the machine applies.' : words,
+              mode === 'test' ? 'Free in test mode. In live mode, the price of the machine applies.' : words,
           },
           { label: 'Cost so far', value: <Money nano={costSoFarNanoUsd} /> },
         ]}
       />
-      <Card title="What happens">
+      <Card title="Status">
         <div className="flex flex-col gap-3" aria-live="polite">
           <div>
             <p>{meaning}</p>
-            {deadline !== null && <p className="text-soft text-xs">How long: {deadline}</p>}
+            {deadline !== null && <p className="text-soft text-xs">Duration: {deadline}</p>}
           </div>
           {statusReason !== null && <Note tone={status === 'failed' ? 'bad' : 'info'}>{statusReason}</Note>}
-          {steps.length > 0 && <StepList steps={steps} label="Steps" />}
+          {steps.length > 0 && <StepList steps={steps} label="Provisioning" />}
         </div>
       </Card>
     </>
@@ -109,13 +109,11 @@ function Connect({ instance }: Readonly<{ instance: Instance }>) {
     <Card title="Connect">
       <div className="flex flex-col gap-3">
         {sshCommand === null ? (
-          <p className="text-soft">
-            There is no SSH command yet: it appears here as soon as the machine was proven usable.
-          </p>
+          <p className="text-soft">The SSH command appears here when the machine is ready.</p>
         ) : (
           <>
             <CodeBlock code={sshCommand} what="SSH command" label="Log in" />
-            <CodeBlock code={`millrace ssh ${name}`} what="command line" label="Or with the command line" />
+            <CodeBlock code={`millrace ssh ${name}`} what="CLI command" label="Or use the CLI" />
           </>
         )}
         {ports.length > 0 && (
@@ -133,10 +131,7 @@ function Connect({ instance }: Readonly<{ instance: Instance }>) {
                         {text}
                       </a>
                     )}
-                    <CopyButton
-                      text={href ?? `${port.domain}:${String(port.port)}`}
-                      what="address of the port"
-                    />
+                    <CopyButton text={href ?? `${port.domain}:${String(port.port)}`} what="port address" />
                   </li>
                 );
               })}
@@ -150,24 +145,24 @@ function Connect({ instance }: Readonly<{ instance: Instance }>) {
 
 function InstanceFacts({ instance }: Readonly<{ instance: Instance }>) {
   return (
-    <Card title="About it">
+    <Card title="Details">
       <DescriptionList
         items={[
           ['Name', <Id key="name" value={instance.name} what="name" />],
           ['GPUs', `${String(instance.gpuCount)} × ${instance.gpuModel} (${instance.gpuVerification})`],
           ['Price', <PerHour key="price" nano={instance.costPerHourNanoUsd} />],
-          ['Image', instance.image ?? 'the machine’s usual one'],
-          ['Machine', <Id key="node" value={instance.nodeName} what="id of the machine" />],
-          ['Supplier', instance.supplierId === 'platform' ? 'the operator' : instance.supplierId],
-          ['Ordered', <Timestamp key="created" at={instance.createdAt} />],
+          ['Image', instance.image ?? 'machine default'],
+          ['Machine', <Id key="node" value={instance.nodeName} what="machine ID" />],
+          ['Supplier', instance.supplierId === 'platform' ? 'operator' : instance.supplierId],
+          ['Created', <Timestamp key="created" at={instance.createdAt} />],
           instance.startedAt === null
             ? null
-            : ['Usable since', <Timestamp key="started" at={instance.startedAt} />],
+            : ['Ready since', <Timestamp key="started" at={instance.startedAt} />],
           instance.endedAt === null ? null : ['Ended', <Timestamp key="ended" at={instance.endedAt} />],
           instance.expiresAt === null
             ? null
-            : ['Ends by itself', <Timestamp key="expires" at={instance.expiresAt} />],
-          instance.maxUsd === null ? null : ['Spends at most', `$${String(instance.maxUsd)}`],
+            : ['Terminates automatically', <Timestamp key="expires" at={instance.expiresAt} />],
+          instance.maxUsd === null ? null : ['Spending limit', `$${String(instance.maxUsd)}`],
           Object.keys(instance.tags).length === 0
             ? null
             : [
@@ -193,21 +188,17 @@ function Receipt({ instance }: Readonly<{ instance: Instance }>) {
         <DescriptionList
           items={[
             [
-              'Usable from',
-              startedAt === null ? (
-                'It never was usable, and cost nothing.'
-              ) : (
-                <Timestamp key="from" at={startedAt} />
-              ),
+              'Ready from',
+              startedAt === null ? 'Never ready, so not billed' : <Timestamp key="from" at={startedAt} />,
             ],
             endedAt === null ? null : ['Until', <Timestamp key="until" at={endedAt} />],
-            ['An hour cost', <PerHour key="hour" nano={costPerHourNanoUsd} />],
+            ['Cost per hour', <PerHour key="hour" nano={costPerHourNanoUsd} />],
           ]}
         />
-        {status === 'stopping' && <Note>Nothing more is billed. The machine is being released.</Note>}
+        {status === 'stopping' && <Note>Billing has stopped. The machine is being deleted.</Note>}
         <div>
           <LinkButton to="/ledger" search={{ causeKind: 'instance' }} size="small">
-            Instances in the ledger
+            View instances in the ledger
           </LinkButton>
         </div>
       </div>
@@ -221,7 +212,8 @@ function Terminate({ instance }: Readonly<{ instance: Instance }>) {
   const { name, status, costSoFarNanoUsd } = instance;
   const decision = actionDecision(stateTables.instance, 'terminate', status);
   const off =
-    mayNot('marketplace:write') || (decision !== 'allowed' && 'It is over already, or being ended.');
+    mayNot('marketplace:write') ||
+    (decision !== 'allowed' && 'This instance is already terminated or terminating.');
   return (
     <>
       <Button kind="danger" off={off} onClick={() => setOpen(true)}>
@@ -236,12 +228,11 @@ function Terminate({ instance }: Readonly<{ instance: Instance }>) {
         typed={name}
         run={(client) => client.marketplace.instances.terminate({ id: name })}
         changes={['instances', 'marketplace', 'money']}
-        onDone={(toast) => toast(`${name} is being ended`, 'Nothing more is billed.')}
+        onDone={(toast) => toast(`Terminating ${name}`, 'Billing has stopped.')}
       >
-        <p>Its disk and everything on it is deleted, for good. An instance cannot be stopped and kept.</p>
+        <p>The disk and all its data are permanently deleted. You cannot stop an instance and keep it.</p>
         <p>
-          Billing stops at once. So far it cost <Money nano={costSoFarNanoUsd} />. Nothing of it costs
-          anything afterwards.
+          Billing stops at once. Cost so far: <Money nano={costSoFarNanoUsd} />. You pay nothing afterwards.
         </p>
       </ConfirmDialog>
     </>

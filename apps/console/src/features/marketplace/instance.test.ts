@@ -4,7 +4,7 @@ import { instanceBilling, instanceRefetchMs, portAddress, provisioningSteps } fr
 const at = (seconds: number): string => new Date(seconds * 1_000).toISOString();
 
 describe('steps', () => {
-  test('those that are told, then those to come while it comes up', () => {
+  test('lists reported steps, then the expected ones while it starts', () => {
     const steps = [
       { name: 'place', status: 'done', startedAt: at(0), endedAt: at(1), message: null },
       { name: 'create', status: 'running', startedAt: at(1), endedAt: null, message: null },
@@ -32,18 +32,18 @@ describe('billing', () => {
     ['stopping', null, false],
     ['failed', null, false],
     ['terminated', null, false],
-  ] as const)('%s, paused at %s: billed %s', (status, billingPausedAt, isBilled) => {
+  ] as const)('%s with billing paused at %s is billed: %s', (status, billingPausedAt, isBilled) => {
     expect(instanceBilling({ status, billingPausedAt })).toMatchObject({ isBilled });
   });
 });
 
-test('a change is on the screen within two seconds, and what has ended is left alone', () => {
+test('instanceRefetchMs polls within two seconds while the instance can change, and stops after its end', () => {
   expect(instanceRefetchMs(undefined)).toBeLessThan(2_000);
   expect(instanceRefetchMs({ status: 'starting' })).toBeLessThan(2_000);
   expect(instanceRefetchMs({ status: 'terminated' })).toBe(false);
 });
 
-test('ports are links only where a browser can follow them', () => {
+test('portAddress returns a link only for ports that a browser can open', () => {
   expect(portAddress({ domain: '8080-a-b-c.run.example.com', protocol: 'https', port: 443 })).toEqual({
     text: 'https://8080-a-b-c.run.example.com',
     href: 'https://8080-a-b-c.run.example.com',

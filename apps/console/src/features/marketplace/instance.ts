@@ -7,12 +7,12 @@ import {
 } from '@millrace/sdk/text';
 import type { StepView } from '../rentals/steps.ts';
 
-/** One instance: what it is billed, how far it is, how often to look. */
+/** Derives billing, steps and poll interval of an instance. */
 export type Instance = Output<'getMarketplaceInstance'>;
 
 const plan: ExpectedSteps = [...createRentalSteps['virtual-machine'], ...releaseRentalSteps];
 
-/** The steps that are told, and while it comes up those that follow. */
+/** Reported steps, and while it starts the expected ones. */
 export function provisioningSteps(
   { steps, status }: Pick<Instance, 'steps' | 'status'>,
   nowMs: number,
@@ -48,7 +48,6 @@ export function provisioningSteps(
   return [...reported, ...toCome];
 }
 
-/** What is billed at this moment, and why. */
 export function instanceBilling({ status, billingPausedAt }: Pick<Instance, 'status' | 'billingPausedAt'>): {
   readonly isBilled: boolean;
   readonly words: string;
@@ -57,27 +56,28 @@ export function instanceBilling({ status, billingPausedAt }: Pick<Instance, 'sta
   switch (status) {
     case 'creating':
     case 'starting':
-      return free('Not billed. Billing begins when the machine is proven usable.');
+      return free('Not billed. Billing starts when the machine is ready.');
     case 'online':
       return billingPausedAt === null
         ? { isBilled: true, words: 'Billed by the second.' }
-        : free('Not billed: the machine is off, and is switched on again.');
+        : free('Not billed while the machine is off. It is being restarted.');
     case 'offline':
       return billingPausedAt === null
         ? {
             isBilled: true,
-            words: 'Billed for now. Billing pauses after 5 minutes of silence, which are given back.',
+            words:
+              'Billed for now. If the host does not respond for 5 minutes, billing pauses and those minutes are refunded.',
           }
-        : free('Not billed: its host is silent.');
+        : free('Not billed: the host does not respond.');
     case 'stopping':
-      return free('Not billed any more: billing stopped when the end was accepted.');
+      return free('Billing stopped when you terminated the instance.');
     case 'failed':
     case 'terminated':
-      return free('Not billed any more.');
+      return free('Billing has ended.');
   }
 }
 
-/** How soon to look again; never, once nothing can change. */
+/** Poll interval; false once nothing can change. */
 export function instanceRefetchMs(instance: Pick<Instance, 'status'> | undefined): number | false {
   switch (instance?.status) {
     case undefined:
@@ -94,7 +94,7 @@ export function instanceRefetchMs(instance: Pick<Instance, 'status'> | undefined
   }
 }
 
-/** Where a port is reached, as a link where a browser can follow it. */
+/** Address of a port, with a link if a browser can open it. */
 export function portAddress({ domain, protocol, port }: Instance['ports'][number]): {
   readonly text: string;
   readonly href: string | null;

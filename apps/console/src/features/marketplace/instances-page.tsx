@@ -24,10 +24,10 @@ export function InstancesPage() {
     <>
       <PageHeader
         title="Instances"
-        about="What you have rented on the marketplace."
+        about="Your instances on the marketplace."
         actions={
           <LinkButton to="/marketplace" kind="primary">
-            Rent one
+            Rent an instance
           </LinkButton>
         }
       />
@@ -38,7 +38,7 @@ export function InstancesPage() {
           void navigate({ to: '/instances', search: id === 'history' ? { view: 'history' } : {} })
         }
         tabs={[
-          { id: 'live', label: 'Yours', content: () => <Live /> },
+          { id: 'live', label: 'Active', content: () => <Live /> },
           { id: 'history', label: 'Ended', content: () => <History /> },
         ]}
       />
@@ -54,9 +54,9 @@ const nameLink = (name: string) => (
 
 const liveColumns: readonly Column<Listed>[] = [
   { head: 'Name', main: true, cell: ({ id }) => nameLink(id) },
-  { head: 'State', cell: ({ instance }) => <StateBadge state={instance.status} /> },
+  { head: 'Status', cell: ({ instance }) => <StateBadge state={instance.status} /> },
   { head: 'GPUs', cell: ({ instance }) => `${String(instance.gpu_count)} × ${gpuName(instance)}` },
-  { head: 'Where', cell: ({ instance }) => instance.location.region },
+  { head: 'Region', cell: ({ instance }) => instance.location.region },
   {
     head: 'Log in',
     cell: ({ sshCommand }) =>
@@ -85,7 +85,7 @@ const liveColumns: readonly Column<Listed>[] = [
       ),
   },
   {
-    head: 'An hour',
+    head: 'Per hour',
     right: true,
     cell: ({ instance }) => <PerHour nano={perHour(instance, instance.gpu_count)} />,
   },
@@ -106,13 +106,13 @@ function Live() {
           what="instances"
           caption="Your instances"
           columns={liveColumns}
-          empty="You have no instance yet."
+          empty="No instances yet"
           action={
             <LinkButton to="/marketplace" kind="primary">
-              Find a machine
+              Browse the marketplace
             </LinkButton>
           }
-          hint="Pick a machine of the marketplace and rent some of its GPUs."
+          hint="Choose a machine on the marketplace and rent some of its GPUs."
         />
       </Card>
       <CommandHint command="millrace market instances" />
@@ -120,7 +120,7 @@ function Live() {
   );
 }
 
-/** The list of the interface does not tell it, so each is asked for its own. */
+/** The list operation has no cost, so each instance is read for it. */
 function Spent({ name }: Readonly<{ name: string }>) {
   const { data } = useApiQuery(
     ['instances', 'one', name],
@@ -131,7 +131,7 @@ function Spent({ name }: Readonly<{ name: string }>) {
 }
 
 function durationText({ started_at: from, terminated_at: until }: Ended): string {
-  if (from === null || until === null) return 'never usable';
+  if (from === null || until === null) return 'never ready';
   return exactDuration((Date.parse(until) - Date.parse(from)) * 0.001);
 }
 
@@ -139,9 +139,9 @@ const endedColumns: readonly Column<Ended>[] = [
   { head: 'Name', main: true, cell: ({ instance_name: name }) => nameLink(name) },
   { head: 'GPUs', cell: (ended) => `${String(ended.gpu_count)} × ${gpuName(ended)}` },
   { head: 'Ended', cell: ({ terminated_at: at }) => (at === null ? '–' : <Timestamp at={at} />) },
-  { head: 'Usable for', cell: durationText },
+  { head: 'Ran for', cell: durationText },
   {
-    head: 'An hour',
+    head: 'Per hour',
     right: true,
     cell: ({ price, gpu_count: gpus }) => <PerHour nano={perHour({ pricing: { price } }, gpus)} />,
   },
@@ -158,11 +158,11 @@ function History() {
         <PagedTable
           pages={pages}
           what="ended instances"
-          caption="Instances that have ended"
+          caption="Ended instances"
           columns={endedColumns}
           rowKey={({ instance_name: name }) => name}
-          empty="None of your instances has ended."
-          hint="Those that have are listed here with their cost."
+          empty="No ended instances"
+          hint="Terminated instances appear here with their cost."
         />
       </Card>
       <CommandHint command="millrace market history" />

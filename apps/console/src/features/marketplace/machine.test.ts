@@ -39,26 +39,26 @@ const machine: Machine = {
   cluster_name: 'c1',
 };
 
-test('what is free, and what so much of it costs, to the nano', () => {
+test('freeGpus and perHour return available GPUs and the exact price', () => {
   expect(freeGpus(machine)).toBe(5);
   expect(perHour(machine, 5)).toBe(9_999_999_995n);
 });
 
-test('a GPU is labelled as unverified, even if its model is not known', () => {
+test('gpuLabel marks a GPU as unverified, even if its model is unknown', () => {
   expect(gpuLabel(machine)).toBe('H100 (unverified)');
   expect(gpuLabel({ hardware: { ...machine.hardware, gpus: [] } })).toBe('GPU (unverified)');
 });
 
-test('hardware and network in words, and only what is known', () => {
+test('hardwareTexts and networkTexts describe only known values', () => {
   expect(hardwareTexts(machine)).toEqual(['EPYC 9654, 192 threads', '1,024 GiB memory', '3,840 GB disk']);
-  expect(networkTexts(machine)).toEqual(['940 Mb/s down', '871 Mb/s up', 'public address']);
+  expect(networkTexts(machine)).toEqual(['940 Mb/s down', '871 Mb/s up', 'public IP address']);
   const bare = { hardware: { cpus: [], gpus: [], storage: [], ram: [] }, network: {} };
   expect(hardwareTexts(bare)).toEqual([]);
   expect(networkTexts(bare)).toEqual([]);
 });
 
-test('why it cannot be rented', () => {
+test('rentDisabledReason says why a machine cannot be rented', () => {
   expect(rentDisabledReason(machine)).toBeNull();
-  expect(rentDisabledReason({ ...machine, gpus_reserved: 8 })).toMatch(/rented by others/);
+  expect(rentDisabledReason({ ...machine, gpus_reserved: 8 })).toMatch(/are rented/);
   expect(rentDisabledReason({ ...machine, status: 'node_offline' })).toMatch(/is offline/);
 });

@@ -1,7 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { usdToNano, splitBy } from '@millrace/sdk/text';
 
-/** Machines of the marketplace in words. What they consist of is what their engines reported. */
+/** Describes marketplace machines as their engines reported them. */
 export type Machine = Item<'listMarketplaceMachines'>;
 
 export function freeGpus({ gpus_total: total, gpus_reserved: taken }: Machine): number {
@@ -12,12 +12,11 @@ export function gpuName({ hardware }: Pick<Machine, 'hardware'>): string {
   return hardware.gpus[0]?.model ?? 'GPU';
 }
 
-/** Always unverified: nothing verifies GPUs yet, so the list of machines has no field for it. */
+/** Always unverified: GPUs are not verified yet, so the API has no field for it. */
 export function gpuLabel(machine: Pick<Machine, 'hardware'>): string {
   return `${gpuName(machine)} (unverified)`;
 }
 
-/** Whole GiB, as such machines are spoken of. */
 export function gibibytes(mebibytes: number): string {
   return `${splitBy(mebibytes, 1_024)[0].toLocaleString()} GiB`;
 }
@@ -39,20 +38,20 @@ export function networkTexts({ network }: Pick<Machine, 'network'>): readonly st
     ...(down === undefined ? [] : [`${Math.round(down).toLocaleString()} Mb/s down`]),
     ...(up === undefined ? [] : [`${Math.round(up).toLocaleString()} Mb/s up`]),
     ...(interconnect === undefined ? [] : [interconnect]),
-    ...(own === true ? ['public address'] : []),
+    ...(own === true ? ['public IP address'] : []),
   ];
 }
 
-/** Exactly what an hour of so many of its GPUs costs. */
+/** Exact hourly price of `gpus` GPUs. */
 export function perHour({ pricing }: Pick<Machine, 'pricing'>, gpus: number): bigint {
   return usdToNano(pricing.price.amount) * BigInt(gpus);
 }
 
-/** Why it cannot be rented now; null where it can. */
+/** Why the machine cannot be rented now; null if it can. */
 export function rentDisabledReason(machine: Machine): string | null {
   if (machine.status !== 'node_ready') {
     const state = machine.status.replace(/^node_/, '').replaceAll('_', ' ');
-    return `The machine is ${state}. Nothing new is placed on it until it is ready.`;
+    return `The machine is ${state} and accepts no new instances until it is ready.`;
   }
-  return freeGpus(machine) === 0 ? 'All of its GPUs are rented by others.' : null;
+  return freeGpus(machine) === 0 ? 'All GPUs of this machine are rented.' : null;
 }

@@ -37,27 +37,27 @@ export function MarketplacePage() {
     <>
       <PageHeader
         title="Marketplace"
-        about="Machines of many suppliers, each at its own price, rented by the GPU and paid by the second."
+        about="Machines from suppliers at their own prices. Rent single GPUs, billed by the second."
         actions={<LinkButton to="/instances">Your instances</LinkButton>}
       />
       <Filters search={search} isTest={place.mode === 'test'} />
       {place.mode === 'test' && (
         <div className="mb-4">
-          <Note>You are in test mode: you pay nothing. The prices are those of live mode.</Note>
+          <Note>Test mode is free. The prices shown are live prices.</Note>
         </div>
       )}
       <Card flush>
         <PagedTable
           pages={pages}
           what="machines"
-          caption="Machines on the marketplace"
+          caption="Marketplace machines"
           columns={columnsOf(place.mode)}
           {...(Object.keys(search).length > 0 ? noneFits : noneFree)}
         />
       </Card>
       <p className="text-soft mb-4 text-xs">
-        Hardware is what the machine itself reported, speeds were measured when it joined. A supplier owns its
-        host and can read what you put on it.
+        Machines report their own hardware; network speed was measured when they joined. A supplier controls
+        its host and can read your data.
       </p>
       <CommandHint command={machinesCommand(search)} />
     </>
@@ -88,7 +88,7 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<Machine>[] => [
     ),
   },
   {
-    head: 'Free',
+    head: 'Available',
     cell: (machine) => (
       <span className="flex flex-col items-end gap-1 md:items-start">
         <span className="whitespace-nowrap">
@@ -102,15 +102,15 @@ const columnsOf = (mode: 'live' | 'test'): readonly Column<Machine>[] => [
   { head: 'Hardware', cell: (machine) => lines(hardwareTexts(machine)) },
   { head: 'Network', cell: (machine) => lines(networkTexts(machine)) },
   {
-    head: 'Where',
+    head: 'Location',
     cell: (machine) =>
       lines([
         machine.location.region,
-        machine.supplier_id === 'platform' ? 'of the operator' : <>by {machine.supplier_id}</>,
-        <Id key="id" value={machine.id} what="id of the machine" />,
+        machine.supplier_id === 'platform' ? 'by the operator' : <>by {machine.supplier_id}</>,
+        <Id key="id" value={machine.id} what="machine ID" />,
       ]),
   },
-  { head: 'Do', cell: (machine) => <RentLink machine={machine} /> },
+  { head: 'Actions', cell: (machine) => <RentLink machine={machine} /> },
 ];
 
 function RentLink({ machine }: Readonly<{ machine: Machine }>) {
@@ -121,7 +121,7 @@ function RentLink({ machine }: Readonly<{ machine: Machine }>) {
     <LinkButton
       to="/marketplace/$nodeName"
       params={{ nodeName: machine.id }}
-      aria-label={`Rent ${gpuName(machine)} of ${machine.id}`}
+      aria-label={`Rent ${gpuName(machine)} on ${machine.id}`}
       kind="primary"
     >
       Rent
@@ -130,10 +130,10 @@ function RentLink({ machine }: Readonly<{ machine: Machine }>) {
 }
 
 const sortLabels: Readonly<Record<(typeof machineSorts)[number], string>> = {
-  price: 'The cheapest first',
-  free: 'The largest first',
-  memory: 'The most GPU memory first',
-  download: 'The fastest download first',
+  price: 'Lowest price',
+  free: 'Most GPUs',
+  memory: 'Most GPU memory',
+  download: 'Fastest download',
 };
 
 type Change = { [Name in keyof MachineSearch]: MachineSearch[Name] | undefined };
@@ -154,14 +154,14 @@ function Filters({ search, isTest }: Readonly<{ search: MachineSearch; isTest: b
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-2 lg:grid-cols-3 xl:grid-cols-6">
         <DelayedTextField label="GPU model" placeholder="H100" {...text('gpu')} />
         <DelayedTextField
-          label="GPUs free, at least"
+          label="Min available GPUs"
           placeholder="1"
           inputMode="numeric"
           error={issues.gpus}
           {...text('gpus')}
         />
         <DelayedTextField
-          label="Most USD an hour"
+          label="Max price per hour (USD)"
           placeholder="2.50"
           inputMode="decimal"
           error={issues.max}
@@ -170,14 +170,14 @@ function Filters({ search, isTest }: Readonly<{ search: MachineSearch; isTest: b
         {!isTest && <DelayedTextField label="Region" placeholder="us-central-1" {...text('region')} />}
         <DelayedTextField label="Supplier" placeholder="platform" {...text('supplier')} />
         <SelectField
-          label="Order"
+          label="Sort by"
           value={search.sort ?? 'price'}
           choices={machineSorts.map((value) => ({ value, label: sortLabels[value] }))}
           onValue={(sort) => go({ sort })}
         />
       </div>
       <CheckboxField
-        label="Also machines that are taken or not ready"
+        label="Show unavailable machines"
         checked={search.all === 'yes'}
         onValue={(value) => go({ all: value ? 'yes' : undefined })}
       />
@@ -194,10 +194,10 @@ interface DelayedTextFieldProps {
   readonly error?: string | undefined;
 }
 
-/** What is typed is looked for when one leaves the field or presses Enter, and not at every letter. */
+/** Applies the filter on blur or Enter, not at every keystroke. */
 function DelayedTextField({ label, placeholder, value, onValue, inputMode, error }: DelayedTextFieldProps) {
   const [typed, setTyped] = useState({ from: value, text: value });
-  // Another address, as by the button that goes back, is shown.
+  // Show the value of the URL after back or forward.
   const text = typed.from === value ? typed.text : value;
   const take = (): void => onValue(text.trim());
   return (
@@ -217,17 +217,17 @@ function DelayedTextField({ label, placeholder, value, onValue, inputMode, error
 }
 
 const noneFits = {
-  empty: 'No machine fits.',
-  hint: 'Look for less, or also at machines that are taken.',
+  empty: 'No machines match',
+  hint: 'Remove a filter, or show unavailable machines.',
   action: (
     <LinkButton to="/marketplace" search={{}}>
-      Clear the filters
+      Clear filters
     </LinkButton>
   ),
 };
 
 const noneFree = {
-  empty: 'No machine is free at the moment.',
-  hint: 'Machines of suppliers appear here as soon as they are listed. The operator’s own offers are in the catalog.',
-  action: <LinkButton to="/">See the catalog</LinkButton>,
+  empty: 'No machines available',
+  hint: 'Machines appear here when suppliers list them. The catalog has the operator’s own offers.',
+  action: <LinkButton to="/">Browse the catalog</LinkButton>,
 };

@@ -34,8 +34,8 @@ const whole = {
   maxUsd: '12.50',
 };
 
-describe('an order', () => {
-  test('says what was filled in, and nothing else', () => {
+describe('parseRentForm', () => {
+  test('includes only the fields that were filled in', () => {
     expect(parseRentForm(newDraft, machine)).toEqual({
       issues: {},
       gpus: 1,
@@ -52,7 +52,7 @@ describe('an order', () => {
     });
   });
 
-  test('a limit is sent as it was typed, without what a division would add', () => {
+  test('sends a limit exactly as typed', () => {
     expect(parseRentForm({ ...newDraft, maxUsd: '$1,234.56' }, machine).order.max_usd).toBe(1_234.56);
     expect(parseRentForm({ ...newDraft, maxUsd: '0.07' }, machine).order.max_usd).toBe(0.07);
   });
@@ -68,58 +68,58 @@ describe('an order', () => {
     [{ ttl: 'soon' }, 'ttl'],
     [{ maxUsd: '0' }, 'maxUsd'],
     [{ maxUsd: 'much' }, 'maxUsd'],
-  ] as const)('%j: %s is wrong', (fields, field) => {
+  ] as const)('%j has an invalid %s', (fields, field) => {
     expect(Object.keys(parseRentForm({ ...newDraft, ...fields }, machine).issues)).toEqual([field]);
   });
 
-  test('is the same at a terminal', () => {
+  test('rentCommand builds the same order for the CLI', () => {
     expect(rentCommand(parseRentForm(whole, machine), whole)).toBe(
       'millrace market rent nod_1 --gpus 2 --image ubuntu:24.04 --port 8080 --port 8443 --ttl 7200s --max-usd 12.50',
     );
   });
 });
 
-test('a tag is what follows the last colon, and a registry with a port is none', () => {
+test('parseImage splits the tag at the last colon, but not at the port of a registry', () => {
   expect(parseImage('ubuntu')).toEqual({ name: 'ubuntu' });
   expect(parseImage('host:5000/ubuntu')).toEqual({ name: 'host:5000/ubuntu' });
   expect(parseImage('host:5000/ubuntu:1')).toEqual({ name: 'host:5000/ubuntu', tag: '1' });
 });
 
-describe('what keeps it from being rented', () => {
+describe('findRentBlockers', () => {
   const standing = { mayNot: false, keys: 1, availableNanoUsd: '3000000000', mode: 'live' } as const;
   const two = parseRentForm({ ...newDraft, gpus: '2' }, machine);
 
-  test('nothing, where an hour is there to the nano', () => {
+  test('returns none if the balance covers exactly one hour', () => {
     expect(findRentBlockers(machine, two, standing)).toEqual([]);
     expect(findRentBlockers(machine, two, { ...standing, availableNanoUsd: null })).toEqual([]);
   });
 
-  test('money that is one nano short, but not in test mode', () => {
+  test('reports a balance one nano-USD short, but not in test mode', () => {
     const short = { ...standing, availableNanoUsd: '2999999999' };
     expect(findRentBlockers(machine, two, short)).toEqual([
-      'An hour costs $3.00, and $2.999999999 is available. Add money first.',
+      'One hour costs $3.00, but only $2.999999999 is available. Add money first.',
     ]);
     expect(findRentBlockers(machine, two, { ...short, mode: 'test' })).toEqual([]);
   });
 
-  test('all of it at once', () => {
+  test('returns all blockers at once', () => {
     const full = { ...machine, gpus_reserved: 8 };
     const all = findRentBlockers(full, parseRentForm(newDraft, full), {
       ...standing,
-      mayNot: 'You may not.',
+      mayNot: 'Not allowed.',
       keys: 0,
     });
     expect(all).toHaveLength(4);
-    expect(all[0]).toBe('You may not.');
+    expect(all[0]).toBe('Not allowed.');
   });
 });
 
-test('how long the money lasts with it', () => {
+test('runwayWith returns how long the balance lasts with the new instance', () => {
   expect(runwayWith('10000000000', 3_000_000_000n, 2_000_000_000n)).toBe('2 h');
-  expect(runwayWith('10000000000', 0n, 0n)).toMatch(/no end/);
+  expect(runwayWith('10000000000', 0n, 0n)).toMatch(/unlimited/);
 });
 
-test('prices of machines are labelled as those of live mode in test mode, where nothing is charged', () => {
+test('priceLabels marks prices as live prices in test mode', () => {
   expect(Object.values(priceLabels('live')).join(' ')).not.toMatch(/live/);
   for (const label of Object.values(priceLabels('test'))) expect(label).toMatch(/live/i);
 });

@@ -3,18 +3,18 @@ import { parseUsd, parseDuration, approximateDuration, ratio, usdText } from '@m
 import { shellQuoted } from '../playground/snippets.ts';
 import { freeGpus, perHour, rentDisabledReason, type Machine } from './machine.ts';
 
-/** What somebody wants of one machine: as it is typed, as it is sent, and why it cannot be. */
+/** Parses the rent form of a marketplace machine and finds what blocks it. */
 
 export type CreateInstanceRequest = Input<'createMarketplaceInstance'>;
 
 export interface InstanceDraft {
   readonly gpus: string;
   readonly image: string;
-  /** Separated by commas or blanks. */
+  /** Separated by commas or spaces. */
   readonly ports: string;
   readonly ttl: string;
   readonly maxUsd: string;
-  /** Null: all keys that the person has. */
+  /** Null: all of the user's keys. */
   readonly sshKeyIds: readonly string[] | null;
 }
 
@@ -52,13 +52,13 @@ export function parseRentForm(draft: InstanceDraft, machine: Machine): ParsedRen
   const ttl = draft.ttl.trim() === '' ? undefined : parseDuration(draft.ttl);
   const max = draft.maxUsd.trim() === '' ? undefined : parseUsd(draft.maxUsd);
   const issues: Issues = {
-    ...(!(gpus >= 1 && gpus <= free) && { gpus: `A whole number from 1 to ${String(free)}.` }),
+    ...(!(gpus >= 1 && gpus <= free) && { gpus: `Enter a whole number from 1 to ${String(free)}.` }),
     ...portIssue(ports, draft.image),
     ...((ttl === null || (ttl !== undefined && (ttl < MIN_TTL_SECONDS || ttl > MAX_TTL_SECONDS))) && {
-      ttl: 'A span of time of a minute or more, such as 90m, 8h or 3d.',
+      ttl: 'Enter a duration of at least 1 minute, such as 90m, 8h or 3d.',
     }),
     ...((max === null || (max !== undefined && max <= 0n)) && {
-      maxUsd: 'An amount in dollars such as 20 or 12.50.',
+      maxUsd: 'Enter an amount in dollars, such as 20 or 12.50.',
     }),
   };
   const count = issues.gpus === undefined ? gpus : 1;
@@ -80,14 +80,12 @@ export function parseRentForm(draft: InstanceDraft, machine: Machine): ParsedRen
 }
 
 function portIssue(ports: readonly number[] | null, image: string): { readonly ports?: string } {
-  if (ports === null) return { ports: 'Numbers from 1 to 65535, such as 8080, 8443.' };
+  if (ports === null) return { ports: 'Enter numbers from 1 to 65535, such as 8080, 8443.' };
   if (ports.length > MAX_PORTS) return { ports: `At most ${String(MAX_PORTS)} ports.` };
-  return ports.length > 0 && image.trim() === ''
-    ? { ports: 'Ports come with an image: name one above.' }
-    : {};
+  return ports.length > 0 && image.trim() === '' ? { ports: 'Ports need an image. Enter one above.' } : {};
 }
 
-/** `ubuntu:24.04` is a name and a tag. */
+/** Splits `ubuntu:24.04` into name and tag. */
 export function parseImage(text: string): { readonly name: string; readonly tag?: string } {
   const [, name, tag] = /^(.+):([^:/]+)$/.exec(text) ?? [];
   return name === undefined || tag === undefined ? { name: text } : { name, tag };
@@ -95,14 +93,14 @@ export function parseImage(text: string): { readonly name: string; readonly tag?
 
 export interface RentBlockerContext {
   readonly mayNot: string | false;
-  /** How many keys get in; null: not known yet. */
+  /** Number of selected SSH keys; null while loading. */
   readonly keys: number | null;
-  /** What new work may use; null: not known, or not for this person to see. */
+  /** Available balance; null if unknown or hidden from this user. */
   readonly availableNanoUsd: string | null;
   readonly mode: 'live' | 'test';
 }
 
-/** Everything that keeps it from being rented, the most decisive first. */
+/** Most important first. */
 export function findRentBlockers(
   machine: Machine,
   read: ParsedRentForm,
@@ -116,22 +114,24 @@ export function findRentBlockers(
     ...(mayNot === false ? [] : [mayNot]),
     ...(away === null ? [] : [away]),
     ...Object.values(read.issues).filter((issue) => issue !== undefined),
-    ...(keys === 0 ? ['Choose at least one SSH key: nobody could log in without.'] : []),
-    ...(keys === null ? ['Looking up your SSH keys…'] : []),
+    ...(keys === 0 ? ['Choose at least one SSH key. You cannot log in without one.'] : []),
+    ...(keys === null ? ['Loading your SSH keys…'] : []),
     ...(isShort
-      ? [`An hour costs ${usdText(hour)}, and ${usdText(availableNanoUsd)} is available. Add money first.`]
+      ? [
+          `One hour costs ${usdText(hour)}, but only ${usdText(availableNanoUsd)} is available. Add money first.`,
+        ]
       : []),
   ];
 }
 
-/** How long the balance lasts with this beside everything that runs already. */
+/** Runway with this instance and everything that already runs. */
 export function runwayWith(availableNanoUsd: string, burnNanoUsd: bigint, hourNanoUsd: bigint): string {
   const burn = burnNanoUsd + hourNanoUsd;
-  if (burn === 0n) return 'no end: it costs nothing';
+  if (burn === 0n) return 'unlimited';
   return approximateDuration(ratio(Number(availableNanoUsd), Number(burn)) * 3_600);
 }
 
-/** The same at a terminal. */
+/** CLI command for the same order. */
 export function rentCommand({ order }: ParsedRentForm, draft: InstanceDraft): string {
   const ports = order.image?.ports ?? [];
   return [
@@ -145,9 +145,9 @@ export function rentCommand({ order }: ParsedRentForm, draft: InstanceDraft): st
   ].join(' ');
 }
 
-/** What prices of machines are called. Test mode charges nothing, so there they are the prices of live mode. */
+/** Price labels. Test mode is free, so there they say that prices are live prices. */
 export function priceLabels(mode: 'live' | 'test') {
   return mode === 'test'
-    ? ({ gpu: 'Live price of a GPU', each: 'Each GPU, in live mode', hour: 'An hour, in live mode' } as const)
-    : ({ gpu: 'Price of a GPU', each: 'Each GPU', hour: 'An hour' } as const);
+    ? ({ gpu: 'Live price per GPU', each: 'Per GPU (live)', hour: 'Per hour (live)' } as const)
+    : ({ gpu: 'Price per GPU', each: 'Per GPU', hour: 'Per hour' } as const);
 }

@@ -28,7 +28,6 @@ import { testRegion } from './search.ts';
 import { Form } from '../../ui/form.tsx';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
 
-/** One machine of the marketplace, and what it takes to rent of it. */
 export function RentPage() {
   const { nodeName } = useParams({ from: '/shell/inside/marketplace/$nodeName' });
   const { place } = useSession();
@@ -61,14 +60,14 @@ function MachineNotFound({ nodeName }: Readonly<{ nodeName: string }>) {
       <PageHeader title="This machine is not for rent" back={back} />
       <Card>
         <EmptyState
-          title="It is not listed any more, or never was."
+          title="The supplier removed this machine, or the address is wrong."
           action={
             <LinkButton to="/marketplace" kind="primary">
-              Find another
+              Browse the marketplace
             </LinkButton>
           }
         >
-          <Id value={nodeName} what="id of the machine" />
+          <Id value={nodeName} what="machine ID" />
         </EmptyState>
       </Card>
     </>
@@ -116,7 +115,7 @@ function Rent({ machine }: Readonly<{ machine: Machine }>) {
     <>
       <PageHeader
         title={`Rent ${gpuLabel(machine)}`}
-        about={`${String(freeGpus(machine))} of ${String(machine.gpus_total)} GPUs of this machine are free.`}
+        about={`${String(freeGpus(machine))} of ${String(machine.gpus_total)} GPUs available.`}
         back={back}
       />
       <div className="grid items-start gap-4 lg:grid-cols-[minmax(0,1fr)_20rem]">
@@ -137,13 +136,13 @@ function Rent({ machine }: Readonly<{ machine: Machine }>) {
         <div className="min-w-0 lg:sticky lg:top-4">
           <CostCard machine={machine} gpus={read.gpus} balance={balance.data}>
             {blockers.length > 0 && (
-              <ul aria-label="Before it can be rented" className="text-warn list-disc pl-4 text-xs">
+              <ul aria-label="Before you can rent" className="text-warn list-disc pl-4 text-xs">
                 {blockers.map((why) => (
                   <li key={why}>{why}</li>
                 ))}
               </ul>
             )}
-            {create.error !== null && <Problem error={create.error} doing="rent it" />}
+            {create.error !== null && <Problem error={create.error} doing="rent the machine" />}
             <Button
               kind="primary"
               type="submit"
@@ -151,7 +150,7 @@ function Rent({ machine }: Readonly<{ machine: Machine }>) {
               busy={create.isPending && 'Renting…'}
               off={blockers[0] ?? false}
             >
-              Rent it
+              Rent GPUs
             </Button>
           </CostCard>
           <CommandHint command={rentCommand(read, draft)} />
@@ -175,40 +174,40 @@ function RentFields({ draft, onDraft, issues, machine }: RentFieldsProps) {
     onValue: (value: string) => onDraft({ ...draft, [name]: value }),
   });
   return (
-    <Card title="What you need">
+    <Card title="Configuration">
       <div className="grid gap-4 sm:grid-cols-2">
         <TextField
           label="GPUs"
           type="number"
           min={1}
           max={Math.max(1, freeGpus(machine))}
-          hint={`Up to ${String(freeGpus(machine))}. CPUs, memory and disk come in proportion.`}
+          hint={`Up to ${String(freeGpus(machine))}. You get CPUs, memory and disk in proportion.`}
           error={issues.gpus}
           {...field('gpus')}
         />
         <TextField
           label="Image"
-          hint="One that the machine has, such as ubuntu:24.04. Empty: its usual one."
+          hint="An image of the machine, such as ubuntu:24.04. Leave empty for its default."
           placeholder="ubuntu:24.04"
           {...field('image')}
         />
         <TextField
-          label="Ports to open"
-          hint="Beside SSH. They get names with HTTPS where the operator has a domain for them."
+          label="Open ports"
+          hint="In addition to SSH. They get HTTPS hostnames if the operator has set up a domain."
           placeholder="8080, 8443"
           error={issues.ports}
           {...field('ports')}
         />
         <TextField
-          label="End it after"
-          hint="Empty: it runs until you end it."
+          label="Time to live"
+          hint="Leave empty to run until you terminate it."
           placeholder="8h"
           error={issues.ttl}
           {...field('ttl')}
         />
         <TextField
-          label="Spend at most, USD"
-          hint="It ends before it costs more. Empty: no limit."
+          label="Spending limit (USD)"
+          hint="The instance is terminated before it costs more. Leave empty for no limit."
           placeholder="20"
           inputMode="decimal"
           error={issues.maxUsd}
@@ -221,15 +220,15 @@ function RentFields({ draft, onDraft, issues, machine }: RentFieldsProps) {
 
 function MachineCard({ machine }: Readonly<{ machine: Machine }>) {
   return (
-    <Card title="The machine" about="As it reported itself; speeds were measured when it joined.">
+    <Card title="Machine" about="As reported by the machine. Network speed was measured when it joined.">
       <DescriptionList
         items={[
-          ['Machine', <Id key="id" value={machine.id} what="id of the machine" />],
+          ['Machine', <Id key="id" value={machine.id} what="machine ID" />],
           ['GPUs', `${String(machine.gpus_total)} × ${gpuLabel(machine)}`],
           ['Hardware', hardwareTexts(machine).join('; ') || 'not reported'],
           ['Network', networkTexts(machine).join('; ') || 'not measured'],
-          ['Where', machine.location.region],
-          ['Supplier', machine.supplier_id === 'platform' ? 'the operator' : machine.supplier_id],
+          ['Region', machine.location.region],
+          ['Supplier', machine.supplier_id === 'platform' ? 'operator' : machine.supplier_id],
         ]}
       />
     </Card>
@@ -243,14 +242,14 @@ interface CostCardProps {
   readonly children: ReactNode;
 }
 
-/** Exactly what it costs, how long the money lasts with it, and what one should know before. */
+/** Exact cost, runway and conditions. */
 function CostCard({ machine, gpus, balance, children }: CostCardProps) {
   const { mode } = useSession().place;
   const labels = priceLabels(mode);
   const hour = perHour(machine, gpus);
   const money = mode === 'test' ? undefined : balance;
   return (
-    <Card title="What it costs">
+    <Card title="Cost">
       <div className="flex flex-col gap-3">
         <DescriptionList
           items={[
@@ -269,26 +268,21 @@ function CostCard({ machine, gpus, balance, children }: CostCardProps) {
                     <PerHour nano="0" />: test mode is free
                   </span>,
                 ]
-              : ['Before it is usable', 'nothing'],
+              : ['While starting', 'free'],
             money === undefined
               ? null
               : ['Available', <Money key="available" nano={money.availableNanoUsd} />],
             money === undefined
               ? null
-              : [
-                  'With it, that lasts',
-                  runwayWith(money.availableNanoUsd, usdToNano(money.burnRateUsdPerHour), hour),
-                ],
+              : ['Runway', runwayWith(money.availableNanoUsd, usdToNano(money.burnRateUsdPerHour), hour)],
           ]}
         />
         {mode === 'live' && machine.supplier_id !== 'platform' && (
-          <p className="text-soft text-xs">
-            Promotional credit does not pay for machines of suppliers; paid balance does.
-          </p>
+          <p className="text-soft text-xs">You cannot use promotional credit for machines of suppliers.</p>
         )}
         <p className="text-soft text-xs">
-          Paid by the second from when the machine was proven usable. The price stays as it is now. It cannot
-          be stopped and kept: ending it deletes its disk.
+          Billed by the second once the machine is ready. The price stays fixed. You cannot stop and keep an
+          instance: terminating it deletes its disk.
         </p>
         {children}
       </div>

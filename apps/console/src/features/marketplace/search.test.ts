@@ -7,7 +7,7 @@ import {
   searchIssues,
 } from './search.ts';
 
-test('what the address does not know is left out', () => {
+test('parseMachineSearch drops unknown values', () => {
   expect(parseMachineSearch({ gpu: '', sort: 'beauty', all: 'maybe', colour: 'red' })).toEqual({});
   expect(parseMachineSearch({ gpu: 'H100', gpus: 2, all: 'yes' })).toEqual({
     gpu: 'H100',
@@ -18,8 +18,8 @@ test('what the address does not know is left out', () => {
   expect(parseInstanceSearch({ view: 'x' })).toEqual({});
 });
 
-describe('what the service is asked', () => {
-  test('only those that can be had now, the cheapest first, unless told', () => {
+describe('toListInput', () => {
+  test('requests available machines by price by default', () => {
     expect(toListInput({}, 'live')).toEqual({
       filters: { available: true },
       sort: [{ field: 'pricing.price.amount', dir: 'asc' }],
@@ -27,7 +27,7 @@ describe('what the service is asked', () => {
     expect(toListInput({ all: 'yes' }, 'live').filters).toEqual({});
   });
 
-  test('all that was chosen', () => {
+  test('includes all chosen filters', () => {
     const search = { gpu: 'H100', gpus: '2', max: '$2.50', region: 'eu-west-1', supplier: 'platform' };
     expect(toListInput(search, 'live').filters).toEqual({
       gpu_model: 'H100',
@@ -39,11 +39,11 @@ describe('what the service is asked', () => {
     });
   });
 
-  test('in test mode where its machines are, whatever else is chosen', () => {
+  test('uses the region of test mode in test mode', () => {
     expect(toListInput({ region: 'eu-west-1' }, 'test').filters).toMatchObject({ region: 'mock-region' });
   });
 
-  test('what is half typed is not asked for, and said to be wrong', () => {
+  test('omits invalid values, and searchIssues reports them', () => {
     const half = { gpus: '2x', max: '2.' };
     expect(toListInput(half, 'live').filters).toEqual({ available: true });
     expect(Object.keys(searchIssues(half))).toEqual(['gpus', 'max']);
@@ -53,7 +53,7 @@ describe('what the service is asked', () => {
   });
 });
 
-test('the command asks the same', () => {
+test('machinesCommand uses the same filters', () => {
   expect(machinesCommand({ gpu: 'RTX 4090', gpus: '2', max: '2.50', all: 'yes' })).toBe(
     "millrace market list --gpu 'RTX 4090' --gpus 2 --max-price 2.50 --all",
   );

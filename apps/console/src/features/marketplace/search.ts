@@ -3,16 +3,16 @@ import { parseUsd } from '@millrace/sdk/text';
 import { enumParam, definedParams, textParam } from '../../app/search-params.ts';
 import { shellQuoted } from '../playground/snippets.ts';
 
-/** What is looked for on the marketplace, as the address of the page says it. */
+/** Marketplace filters, stored in the URL. */
 export interface MachineSearch {
   readonly gpu?: string;
-  /** So many GPUs free at least. */
+  /** Minimum number of available GPUs. */
   readonly gpus?: string;
-  /** USD for a GPU and hour, as it was typed. */
+  /** USD per GPU-hour, as typed. */
   readonly max?: string;
   readonly region?: string;
   readonly supplier?: string;
-  /** Also those that are taken or not ready. */
+  /** Include machines that are rented or not ready. */
   readonly all?: 'yes';
   readonly sort?: MachineSort;
 }
@@ -40,7 +40,7 @@ export function parseInstanceSearch(search: Readonly<Record<string, unknown>>): 
   return definedParams({ view: enumParam(search['view'], ['history']) });
 }
 
-/** Where test mode has its machines; they are shown to those who ask for this region, and to nobody else. */
+/** Region of the test machines, which are listed only if a request names it. */
 export const testRegion = 'mock-region';
 
 type ListMachinesInput = Input<'listMarketplaceMachines'>;
@@ -61,14 +61,14 @@ const apiSorts: Readonly<Record<MachineSort, NonNullable<ListMachinesInput['sort
   ],
 };
 
-/** What is wrong with what was typed, field by field. */
+/** Validation messages by field. */
 export function searchIssues({ gpus, max }: MachineSearch): {
   readonly gpus?: string;
   readonly max?: string;
 } {
   return {
-    ...(gpus !== undefined && !/^[1-9]\d{0,3}$/.test(gpus) && { gpus: 'A whole number from 1.' }),
-    ...(max !== undefined && parsePrice(max) === null && { max: 'An amount such as 2.50.' }),
+    ...(gpus !== undefined && !/^[1-9]\d{0,3}$/.test(gpus) && { gpus: 'Enter a whole number of 1 or more.' }),
+    ...(max !== undefined && parsePrice(max) === null && { max: 'Enter an amount such as 2.50.' }),
   };
 }
 
@@ -77,7 +77,7 @@ function parsePrice(text: string): bigint | null {
   return nano === null || nano < 0n ? null : nano;
 }
 
-/** What the service is asked; what is not right is left out until it is. */
+/** The API request; invalid values are left out. */
 export function toListInput(
   search: MachineSearch,
   mode: 'live' | 'test',
@@ -99,7 +99,7 @@ export function toListInput(
   };
 }
 
-/** The same at a terminal. */
+/** CLI command for the same list. */
 export function machinesCommand(search: MachineSearch): string {
   const { gpu, gpus, max, region, all } = search;
   const issues = searchIssues(search);

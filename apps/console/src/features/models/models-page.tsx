@@ -23,7 +23,7 @@ import {
 } from './models.ts';
 import { LinkButton, TextLink } from '../../ui/link.tsx';
 
-/** Often enough for something that changes a few times a month. */
+/** The model catalog changes a few times a month. */
 const everyMs = 60_000;
 
 function useModels() {
@@ -43,18 +43,18 @@ export function ModelsPage() {
     <>
       <PageHeader
         title="Models"
-        about="Models that can be called now, and their list prices. They answer clients made for OpenAI unchanged."
+        about="Models you can call now, at list prices. They work with OpenAI clients."
       />
       {session?.place.mode === 'test' && (
         <div className="mb-4">
-          <Note>In test mode each of these is imitated, and costs nothing.</Note>
+          <Note>Test mode simulates these models for free.</Note>
         </div>
       )}
       {isClosed ? (
         <Note>
-          Models are shown to members here.{' '}
+          The model list is visible to members only.{' '}
           <TextLink to="/playground">
-            {session === null ? 'Sign in to see them' : 'See them in the playground'}
+            {session === null ? 'Sign in to see it' : 'Open the playground'}
           </TextLink>
           .
         </Note>
@@ -74,18 +74,14 @@ function Listing({ models }: Readonly<{ models: readonly CatalogModel[] }>) {
   const search = useSearch({ from: '/shell/models' });
   const shown = filterModels(models, search);
   if (models.length === 0) {
-    return (
-      <EmptyState title="No model is on offer yet.">
-        They appear here as soon as the operator sells some.
-      </EmptyState>
-    );
+    return <EmptyState title="No models yet">Models appear here when the operator adds them.</EmptyState>;
   }
   return (
     <>
       <Filters search={search} />
       {shown.length === 0 ? (
         <EmptyState
-          title="No model matches."
+          title="No models match"
           action={
             <LinkButton to="/models" search={{}}>
               Show all {models.length}
@@ -94,12 +90,12 @@ function Listing({ models }: Readonly<{ models: readonly CatalogModel[] }>) {
         />
       ) : (
         <Table
-          caption="Models and their prices"
+          caption="Models and prices"
           rows={shown}
           rowKey={({ name }) => name}
           columns={[
             { head: 'Model', main: true, cell: (model) => <Name model={model} /> },
-            { head: 'For', cell: ({ modality }) => <Badge>{modalityLabels[modality]}</Badge> },
+            { head: 'Type', cell: ({ modality }) => <Badge>{modalityLabels[modality]}</Badge> },
             { head: 'Price', cell: (model) => <Prices model={model} /> },
             {
               head: 'Context',
@@ -107,11 +103,11 @@ function Listing({ models }: Readonly<{ models: readonly CatalogModel[] }>) {
               cell: ({ contextLength: length }) => length?.toLocaleString() ?? '–',
             },
             {
-              head: 'Longest answer',
+              head: 'Max output',
               right: true,
               cell: ({ maxOutputTokens: most }) => most?.toLocaleString() ?? '–',
             },
-            { head: 'Do', cell: (model) => <Actions model={model} /> },
+            { head: 'Actions', cell: (model) => <Actions model={model} /> },
           ]}
         />
       )}
@@ -135,19 +131,19 @@ function Filters({ search }: Readonly<{ search: ModelSearch }>) {
         onValue={(value) => go({ name: value || undefined })}
       />
       <FilterField
-        label="For"
+        label="Type"
         value={search.kind}
-        all="Everything"
+        all="All types"
         choices={modalities.map((value) => ({ value, label: modalityLabels[value] }))}
         onValue={(kind) => go({ kind })}
       />
       <SelectField
-        label="Order"
+        label="Sort by"
         value={search.sort ?? 'name'}
         choices={[
-          { value: 'name', label: 'By name' },
-          { value: 'price', label: 'The cheapest first' },
-          { value: 'context', label: 'The longest context first' },
+          { value: 'name', label: 'Name' },
+          { value: 'price', label: 'Lowest price' },
+          { value: 'context', label: 'Longest context' },
         ]}
         onValue={(sort) => go({ sort })}
       />
@@ -159,7 +155,7 @@ function Name({ model }: Readonly<{ model: CatalogModel }>) {
   return (
     <span className="flex flex-col">
       <span className="inline-flex items-center gap-1 break-all">
-        {model.name} <CopyButton text={model.name} what="name of the model" />
+        {model.name} <CopyButton text={model.name} what="model name" />
       </span>
       <span className="text-soft text-xs font-normal">by {model.ownedBy}</span>
     </span>
@@ -183,7 +179,7 @@ function Prices({ model }: Readonly<{ model: CatalogModel }>) {
 function Actions({ model }: Readonly<{ model: CatalogModel }>) {
   const kind = kindForModality(model.modality);
   const request = toSnippetRequest(model);
-  if (kind === null || request === null) return <span className="text-soft">By its interface</span>;
+  if (kind === null || request === null) return <span className="text-soft">API only</span>;
   return (
     <span className="flex flex-wrap justify-end gap-2 md:flex-nowrap md:justify-start">
       <LinkButton

@@ -30,31 +30,34 @@ const models = [
 const names = (search: Parameters<typeof filterModels>[1]): string[] =>
   filterModels(models, search).map(({ name }) => name);
 
-describe('looking for a model', () => {
-  test('by what it does and by a part of its name', () => {
+describe('filterModels', () => {
+  test('filters by type and by part of the name', () => {
     expect(names({ kind: 'image' })).toEqual(['acme/draw']);
     expect(names({ name: 'BIG' })).toEqual(['acme/big']);
     expect(names({ kind: 'image', name: 'big' })).toEqual([]);
   });
 
-  test('in the order that was asked for', () => {
+  test('sorts as requested', () => {
     expect(names({})).toEqual(['acme/big', 'acme/draw', 'acme/small']);
     expect(names({ sort: 'price' })).toEqual(['acme/small', 'acme/big', 'acme/draw']);
     expect(names({ sort: 'context' })).toEqual(['acme/big', 'acme/small', 'acme/draw']);
   });
 
-  test('what the address does not know is left out', () => {
+  test('ignores unknown URL parameters', () => {
     expect(parseModelSearch({ kind: 'smell', sort: 3, name: '' })).toEqual({});
     expect(parseModelSearch({ kind: 'audio', name: 'x' })).toEqual({ kind: 'audio', name: 'x' });
   });
 });
 
-test('a model has the prices of what it is sold by, and no others', () => {
-  expect(priceLines(image)).toEqual([{ nano: '10000000', unit: 'an image of 1024 x 1024 in 25 steps' }]);
-  expect(priceLines(model('m')).map(({ unit }) => unit)).toEqual(['a million tokens in', 'a million out']);
+test('priceLines lists only the prices that the model is sold by', () => {
+  expect(priceLines(image)).toEqual([{ nano: '10000000', unit: 'per image (1024 x 1024, 25 steps)' }]);
+  expect(priceLines(model('m')).map(({ unit }) => unit)).toEqual([
+    'per million input tokens',
+    'per million output tokens',
+  ]);
 });
 
-test('there is code for whatever the playground can do', () => {
+test('toSnippetRequest covers every type that the playground supports', () => {
   expect(toSnippetRequest(model('m'))).toMatchObject({ kind: 'chat', model: 'm' });
   expect(toSnippetRequest(image)).toMatchObject({ kind: 'image' });
   expect(toSnippetRequest({ name: 'm', modality: 'audio' })).toMatchObject({ kind: 'speech' });

@@ -3,7 +3,7 @@ import { enumParam, definedParams, textParam } from '../../app/search-params.ts'
 import type { SnippetRequest } from '../playground/snippets.ts';
 import { kindForModality, type Modality } from '../playground/search.ts';
 
-/** Models as the open catalog lists them. */
+/** A model of the public catalog. */
 export type CatalogModel = Output<'getCatalog'>['models'][number];
 
 export const modalities = ['chat', 'completion', 'image', 'audio'] as const;
@@ -11,7 +11,7 @@ export const modelSorts = ['name', 'price', 'context'] as const;
 
 export interface ModelSearch {
   readonly kind?: Modality;
-  /** A part of the name. */
+  /** Part of the name. */
   readonly name?: string;
   readonly sort?: (typeof modelSorts)[number];
 }
@@ -36,19 +36,19 @@ export interface PriceLine {
   readonly unit: string;
 }
 
-/** What a model is sold by. */
+/** Prices of the units that the model is sold by. */
 export function priceLines(model: CatalogModel): readonly PriceLine[] {
   const lines: readonly (readonly [string | null, string])[] = [
-    [model.promptNanoUsdPerMillionTokens, 'a million tokens in'],
-    [model.cachedPromptNanoUsdPerMillionTokens, 'a million cached'],
-    [model.completionNanoUsdPerMillionTokens, 'a million out'],
-    [model.imageNanoUsd, 'an image of 1024 x 1024 in 25 steps'],
-    [model.characterNanoUsd, 'a character'],
+    [model.promptNanoUsdPerMillionTokens, 'per million input tokens'],
+    [model.cachedPromptNanoUsdPerMillionTokens, 'per million cached input tokens'],
+    [model.completionNanoUsdPerMillionTokens, 'per million output tokens'],
+    [model.imageNanoUsd, 'per image (1024 x 1024, 25 steps)'],
+    [model.characterNanoUsd, 'per character'],
   ];
   return lines.flatMap(([nano, unit]) => (nano === null ? [] : [{ nano, unit }]));
 }
 
-/** What two models are compared by: of text the answers, which cost the most. */
+/** Sort price: for text models the output price, which is the highest. */
 function mainPrice(model: CatalogModel): bigint {
   const { completionNanoUsdPerMillionTokens: tokens, imageNanoUsd: image, characterNanoUsd: sign } = model;
   return BigInt(tokens ?? image ?? sign ?? '0');
@@ -57,7 +57,7 @@ function mainPrice(model: CatalogModel): bigint {
 const compareValues = (a: bigint | string | number, b: bigint | string | number): number =>
   a < b ? -1 : a > b ? 1 : 0;
 
-/** Those that are looked for, in the order that was asked for. Prices are compared within what they are for. */
+/** Filters and sorts. Prices are compared only within one type. */
 export function filterModels(models: readonly CatalogModel[], search: ModelSearch): readonly CatalogModel[] {
   const { kind, name = '', sort = 'name' } = search;
   const wanted = name.toLowerCase();
@@ -81,7 +81,7 @@ export function filterModels(models: readonly CatalogModel[], search: ModelSearc
   });
 }
 
-/** Code that calls the model as it is, to begin with; null where there is none to show. */
+/** Example request for the code snippets; null if the type has none. */
 export function toSnippetRequest({
   name,
   modality,

@@ -23,7 +23,7 @@ const consequenceChoices = Object.entries(consequences).map(([value, { label }])
 
 type KeyNames = ReadonlyMap<string, string> | undefined;
 
-/** Makes a budget, or changes one; what it counts and its period stay as they were made. */
+/** Creates or edits a budget; scope and period of an existing budget are fixed. */
 export function BudgetForm(props: Readonly<{ budget?: Budget; names: KeyNames; onClose: () => void }>) {
   const { budget, names, onClose } = props;
   const toast = useToast();
@@ -39,7 +39,7 @@ export function BudgetForm(props: Readonly<{ budget?: Budget; names: KeyNames; o
     {
       changes: ['money'],
       onSuccess: ({ name }) => {
-        toast(budget === undefined ? 'Budget created' : 'Budget changed', name);
+        toast(budget === undefined ? 'Budget created' : 'Budget saved', name);
         onClose();
       },
     },
@@ -55,8 +55,8 @@ export function BudgetForm(props: Readonly<{ budget?: Budget; names: KeyNames; o
     <Dialog
       open
       onClose={onClose}
-      title={isNew ? 'New budget' : `Change ${budget.name}`}
-      about="What is held for work under way counts as spent."
+      title={isNew ? 'Create budget' : `Edit ${budget.name}`}
+      about="Money held for running work counts as spent."
     >
       <Form error={save.error} onSend={submit} className="flex flex-col gap-3">
         <BudgetInputs fields={fields} problems={problems} names={names} isNew={isNew} set={set} />
@@ -89,7 +89,7 @@ function BudgetInputs({ fields, problems, names, isNew, set }: BudgetInputsProps
         onValue={(name) => set({ name })}
       />
       <TextField
-        label="Limit in US dollars"
+        label="Limit (USD)"
         inputMode="decimal"
         placeholder="500"
         value={fields.limit}
@@ -98,33 +98,33 @@ function BudgetInputs({ fields, problems, names, isNew, set }: BudgetInputsProps
         onValue={(limit) => set({ limit })}
       />
       <SelectField
-        label="For"
+        label="Period"
         value={fields.period}
         choices={periodChoices}
         disabled={!isNew}
-        hint={isNew ? undefined : 'The period of a budget stays. Make a new one for another period.'}
+        hint={isNew ? undefined : 'You cannot change the period. Create a new budget instead.'}
         onValue={(period) => set({ period })}
       />
       <SelectField
-        label="Counts"
+        label="Applies to"
         value={fields.keyId}
         choices={[
-          { value: '', label: 'The whole organisation' },
-          ...[...(names ?? [])].map(([value, name]) => ({ value, label: `Only the key ${name}` })),
+          { value: '', label: 'Whole organisation' },
+          ...[...(names ?? [])].map(([value, name]) => ({ value, label: `API key ${name}` })),
         ]}
         disabled={!isNew}
         issue="keyId"
         onValue={(keyId) => set({ keyId })}
       />
       <TextField
-        label="Tell at these percentages"
+        label="Notify at (%)"
         value={fields.thresholds}
         error={problems.thresholds}
         issue="thresholdsPercent"
         onValue={(thresholds) => set({ thresholds })}
       />
       <SelectField
-        label="When it is used up"
+        label="When the limit is reached"
         value={fields.onExceeded}
         choices={consequenceChoices}
         hint={consequences[fields.onExceeded as OnExceeded].about}

@@ -20,7 +20,7 @@ type Open =
   | { readonly what: 'edit' | 'delete'; readonly budget: Budget }
   | null;
 
-/** The names of keys, for budgets that count one key; without the right to see keys their ids are shown. */
+/** Key names for budgets of one key; without permission to see keys, their ids are shown. */
 export function useKeyNames() {
   const { may } = useSession();
   return useApiQuery(
@@ -42,8 +42,8 @@ function budgetColumns(
   return [
     { head: 'Name', main: true, cell: ({ name }) => name },
     {
-      head: 'Counts',
-      cell: ({ keyId }) => (keyId === null ? 'the whole organisation' : `key ${names?.get(keyId) ?? keyId}`),
+      head: 'Applies to',
+      cell: ({ keyId }) => (keyId === null ? 'whole organisation' : `key ${names?.get(keyId) ?? keyId}`),
     },
     { head: 'Used', cell: (budget) => <ProgressCell budget={budget} /> },
     {
@@ -53,36 +53,36 @@ function budgetColumns(
           {periods[period]}
           {periodEnd !== null && (
             <span className="text-soft block text-xs">
-              begins anew <Timestamp at={periodEnd} />
+              resets <Timestamp at={periodEnd} />
             </span>
           )}
         </>
       ),
     },
     {
-      head: 'When used up',
+      head: 'At the limit',
       cell: ({ onExceeded, thresholdsPercent }) => (
         <>
           <Badge tone={onExceeded === 'notify' ? 'info' : 'warn'}>{consequences[onExceeded].label}</Badge>
           <span className="text-soft block text-xs">
             {thresholdsPercent.length === 0
-              ? 'no warning before'
-              : `tells at ${thresholdsPercent.map((each) => `${String(each)} %`).join(', ')}`}
+              ? 'no notifications'
+              : `notifies at ${thresholdsPercent.map((each) => `${String(each)} %`).join(', ')}`}
           </span>
         </>
       ),
     },
     {
-      head: 'Do',
+      head: 'Actions',
       cell: (budget) => (
         <span className="inline-flex flex-wrap gap-1">
           <Button
             size="small"
             off={off}
-            aria-label={`Change ${budget.name}`}
+            aria-label={`Edit ${budget.name}`}
             onClick={() => open({ what: 'edit', budget })}
           >
-            Change
+            Edit
           </Button>
           <Button
             size="small"
@@ -113,7 +113,7 @@ export function BudgetsPage() {
       off={mayNot('billing:write')}
       onClick={() => setOpen({ what: 'create' })}
     >
-      New budget
+      Create budget
     </Button>
   );
   const columns = budgetColumns(names.data, mayNot('billing:write'), setOpen);
@@ -121,18 +121,18 @@ export function BudgetsPage() {
     <>
       <PageHeader
         title="Budgets"
-        about="Be told before too much is spent, or have it stopped. Periods are those of UTC."
+        about="Get notified or stop spending at a limit. Periods follow UTC."
         actions={create}
       />
       <Card flush>
         <PagedTable
           pages={budgets}
           what="budgets"
-          caption="Budgets and how much of each is used"
+          caption="Budgets and their usage"
           columns={columns}
-          empty="You have no budgets yet."
+          empty="No budgets yet"
           action={create}
-          hint="A budget of a month with a warning at half of it is a good start."
+          hint="Start with a monthly budget that notifies you at 50 %."
         />
       </Card>
       <CommandHint command="millrace budget create --name monthly --period month --limit 500" />
@@ -153,7 +153,7 @@ function ProgressCell({ budget }: Readonly<{ budget: Budget }>) {
     <span className="block min-w-40">
       <span
         role="progressbar"
-        aria-label={`Used of ${budget.name}`}
+        aria-label={`Usage of ${budget.name}`}
         aria-valuenow={width}
         aria-valuemin={0}
         aria-valuemax={100}
@@ -170,7 +170,7 @@ function ProgressCell({ budget }: Readonly<{ budget: Budget }>) {
           'used up'
         ) : (
           <>
-            left: <Money nano={left} />
+            remaining: <Money nano={left} />
           </>
         )}
       </span>
@@ -183,7 +183,7 @@ function DeleteBudget({ budget, onClose }: Readonly<{ budget: Budget; onClose: (
     <ConfirmDialog
       open
       onClose={onClose}
-      title={`Delete the budget ${budget.name}?`}
+      title={`Delete budget ${budget.name}?`}
       action="Delete"
       doing="Deleting…"
       run={(client) => client.budgets.delete({ budgetId: budget.id })}
@@ -191,9 +191,9 @@ function DeleteBudget({ budget, onClose }: Readonly<{ budget: Budget; onClose: (
       onDone={(toast) => toast('Deleted', budget.name)}
     >
       <p>
-        Nobody is warned or stopped by it any more
-        {budget.onExceeded === 'notify' ? '.' : ', and what it kept from starting can start again.'} What was
-        spent stays in the ledger; nothing that runs is touched.
+        This budget no longer notifies or stops anything
+        {budget.onExceeded === 'notify' ? '.' : ', so new work can start again.'} Your spending stays in the
+        ledger, and running resources are not affected.
       </p>
     </ConfirmDialog>
   );

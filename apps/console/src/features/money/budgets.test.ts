@@ -23,19 +23,19 @@ const budget: Budget = {
   createdAt: '2026-11-01T00:00:00Z',
 };
 
-describe('how much of a budget is used', () => {
+describe('budgetProgress', () => {
   const of = (spentNanoUsd: string) =>
     budgetProgress({ spentNanoUsd, limitNanoUsd: '1000', thresholdsPercent: [50] });
 
-  it('is never all of it while something is left', () => {
+  it('stays below 100 % while something is left', () => {
     expect(of('999')).toEqual({ percent: 99, width: 99, tone: 'warn', left: 1n });
   });
 
-  it('may be more than all, but its bar is not', () => {
+  it('may exceed 100 %, but the bar does not', () => {
     expect(of('2500')).toEqual({ percent: 250, width: 100, tone: 'bad', left: 0n });
   });
 
-  it('is well below the first threshold', () => {
+  it('has a neutral tone below the first threshold', () => {
     expect(of('499').tone).toBe('good');
     expect(of('500').tone).toBe('warn');
   });
@@ -50,13 +50,13 @@ describe('thresholds', () => {
     expect(parseThresholds(typed)).toEqual(wanted);
   });
 
-  it.each(['0', '101', '50.5', 'half', '1 2 3 4 5 6 7 8 9 10 11'])('%s is refused', (typed) => {
+  it.each(['0', '101', '50.5', 'half', '1 2 3 4 5 6 7 8 9 10 11'])('rejects %s', (typed) => {
     expect(parseThresholds(typed)).toBeNull();
   });
 });
 
-describe('the form of a budget', () => {
-  it('gives what the service takes, exact', () => {
+describe('parseBudgetForm', () => {
+  it('returns the exact API request', () => {
     const made = parseBudgetForm({ ...emptyBudget, name: ' Monthly ', limit: '$1,234.000000001' });
     expect(made).toEqual({
       body: {
@@ -69,12 +69,12 @@ describe('the form of a budget', () => {
     });
   });
 
-  it('says what is wrong, all at once', () => {
+  it('reports all issues at once', () => {
     const wrong = parseBudgetForm({ ...emptyBudget, name: ' ', limit: '0', thresholds: 'x' });
     expect(Object.keys('problems' in wrong ? wrong.problems : {})).toEqual(['name', 'limit', 'thresholds']);
   });
 
-  it('shows a budget so that saving it unchanged changes nothing', () => {
+  it('leaves a budget unchanged when its form is saved unchanged', () => {
     const again = parseBudgetForm(toBudgetFields(budget));
     expect('body' in again ? toBudgetUpdate(again.body) : null).toEqual({
       name: 'ci',

@@ -6,30 +6,30 @@ export type OnExceeded = Budget['onExceeded'];
 type BudgetPeriod = Budget['period'];
 
 export const periods: Readonly<Record<BudgetPeriod, string>> = {
-  hour: 'an hour',
-  day: 'a day',
-  week: 'a week (from Monday)',
-  month: 'a calendar month',
-  total: 'in all, for ever',
+  hour: 'Hour',
+  day: 'Day',
+  week: 'Week (from Monday)',
+  month: 'Calendar month',
+  total: 'Total (never resets)',
 };
 
 export const consequences: Readonly<Record<OnExceeded, { readonly label: string; readonly about: string }>> =
   {
-    notify: { label: 'Tell me', about: 'Everything goes on; you are told.' },
+    notify: { label: 'Notify', about: 'You are notified. Nothing stops.' },
     stop_new_work: {
       label: 'Stop new work',
       about:
-        'Nothing new is begun until the period ends. What runs goes on and may cost more than the budget.',
+        'Nothing new can start until the period ends. Running resources continue and may exceed the budget.',
     },
     stop_everything: {
       label: 'Stop everything',
-      about: 'Nothing new is begun, and what runs is stopped when the money set aside for it is used up.',
+      about: 'Nothing new can start, and running resources stop when the money held for them is used up.',
     },
   };
 
 export interface Progress {
   readonly percent: number;
-  /** For the width of a bar: never beyond it. */
+  /** Bar width, at most 100. */
   readonly width: number;
   readonly tone: 'good' | 'warn' | 'bad';
   readonly left: bigint;
@@ -62,7 +62,7 @@ export interface BudgetFields {
 
 export type BudgetIssues = Partial<Record<keyof BudgetFields, string>>;
 
-/** Whole percentages, each once, ascending; null when one of them is none. */
+/** Unique whole percentages in ascending order; null if one is invalid. */
 export function parseThresholds(typed: string): number[] | null {
   const words = typed.split(/[\s,;%]+/).filter((word) => word !== '');
   const numbers = words.map(Number);
@@ -71,7 +71,7 @@ export function parseThresholds(typed: string): number[] | null {
   return unique.length > 10 ? null : unique;
 }
 
-/** What was typed as the service takes it, or what is wrong with it. */
+/** Parses the form into the API request, or returns validation issues. */
 export function parseBudgetForm(
   fields: BudgetFields,
 ): { readonly body: Input<'createBudget'> } | { readonly problems: BudgetIssues } {
@@ -79,10 +79,12 @@ export function parseBudgetForm(
   const thresholdsPercent = parseThresholds(fields.thresholds);
   const name = fields.name.trim();
   const problems: BudgetIssues = {
-    ...(name === '' ? { name: 'Give it a name.' } : {}),
-    ...(limit === null || limit <= 0n ? { limit: 'An amount in dollars above zero, such as 500.' } : {}),
+    ...(name === '' ? { name: 'Enter a name.' } : {}),
+    ...(limit === null || limit <= 0n
+      ? { limit: 'Enter an amount above zero in dollars, such as 500.' }
+      : {}),
     ...(thresholdsPercent === null
-      ? { thresholds: 'Up to ten whole percentages from 1 to 100, such as 50, 75, 100.' }
+      ? { thresholds: 'Enter up to ten whole percentages from 1 to 100, such as 50, 75, 100.' }
       : {}),
   };
   if (limit === null || thresholdsPercent === null || Object.keys(problems).length > 0) return { problems };
@@ -107,7 +109,7 @@ export const emptyBudget: BudgetFields = {
   onExceeded: 'notify',
 };
 
-/** A budget as its form shows it: the amount exact, without what only dresses it. */
+/** The form fields of a budget, with the exact amount and no formatting. */
 export function toBudgetFields(budget: Budget): BudgetFields {
   return {
     name: budget.name,
@@ -119,7 +121,7 @@ export function toBudgetFields(budget: Budget): BudgetFields {
   };
 }
 
-/** What of a budget can be changed; its period and its key cannot. */
+/** The fields that can be updated: not period and key. */
 export function toBudgetUpdate(body: Input<'createBudget'>): Omit<Input<'updateBudget'>, 'budgetId'> {
   const { name, limitNanoUsd, thresholdsPercent, onExceeded } = body;
   return {

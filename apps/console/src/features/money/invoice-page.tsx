@@ -19,7 +19,7 @@ interface Line {
 
 const columns: readonly Column<Line>[] = [
   {
-    head: 'What',
+    head: 'Description',
     main: true,
     cell: ({ line: { description, cause } }) => {
       const link = cause === null ? null : causeLink(cause);
@@ -77,24 +77,22 @@ function InvoiceDetail({ invoice }: Readonly<{ invoice: Invoice }>) {
             ],
             invoice.finalizedAt === null
               ? null
-              : ['Final since', <Timestamp key="final" at={invoice.finalizedAt} />],
-            ['Id', <Id key="id" value={invoice.id} what="id of the invoice" />],
+              : ['Finalised', <Timestamp key="final" at={invoice.finalizedAt} />],
+            ['ID', <Id key="id" value={invoice.id} what="invoice ID" />],
           ]}
         />
       </Card>
       {!isSound && (
         <div role="alert" className="mb-4">
-          <Note tone="bad">
-            The lines do not come to the total. Please tell the operator of this installation.
-          </Note>
+          <Note tone="bad">The lines do not add up to the total. Report this to the operator.</Note>
         </div>
       )}
-      <Card title="Lines" about="They come to the total, to the billionth of a dollar." flush>
+      <Card title="Line items" about="Exact to the billionth of a dollar." flush>
         {rows.length === 0 ? (
-          <EmptyState title="This invoice has no lines." />
+          <EmptyState title="No line items" />
         ) : (
           <Table
-            caption={`Lines of ${invoice.number}`}
+            caption={`Line items of ${invoice.number}`}
             columns={columns}
             rows={rows}
             rowKey={({ nth }) => String(nth)}

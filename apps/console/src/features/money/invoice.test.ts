@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { monthText, sumOfLines } from './invoice.ts';
 
-it('the month is the one of UTC, also where it is still the month before', () => {
+it('monthText uses UTC, even if the local month differs', () => {
   expect(monthText('2026-11-01T00:00:00.000Z', 'en-GB')).toBe('November 2026');
 });
 
-it('lines add up to the nano, those given back too', () => {
+it('sumOfLines adds up to the nano-USD, including credits', () => {
   const line = (amountNanoUsd: string) => ({
     description: '',
     cause: null,

@@ -25,7 +25,7 @@ const columns: readonly Column<Invoice>[] = [
   { head: 'Month', cell: ({ periodStart }) => monthText(periodStart) },
   { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
   {
-    head: 'Final since',
+    head: 'Finalised',
     cell: ({ finalizedAt }) => (finalizedAt === null ? '–' : <Timestamp at={finalizedAt} />),
   },
   { head: 'Total', right: true, cell: ({ totalNanoUsd }) => <Money nano={totalNanoUsd} /> },
@@ -38,7 +38,7 @@ export function InvoicesPage() {
     <>
       <PageHeader
         title="Invoices"
-        about="One for each calendar month (UTC) in which something was charged, made some hours after its end."
+        about="One per calendar month (UTC) with charges, issued a few hours after the month ends."
       />
       <Card flush>
         <PagedTable
@@ -46,9 +46,9 @@ export function InvoicesPage() {
           what="invoices"
           caption="Invoices, newest first"
           columns={columns}
-          empty="You have no invoices yet."
-          action={<TextLink to="/ledger">What was charged so far</TextLink>}
-          hint="The first comes after the end of the first month in which you spend something."
+          empty="No invoices yet"
+          action={<TextLink to="/ledger">View ledger</TextLink>}
+          hint="You get your first invoice after the first month in which you spend money."
         />
       </Card>
       <CommandHint command="millrace invoice list" />

@@ -29,19 +29,19 @@ import { Form } from '../../ui/form.tsx';
 import { TextLink } from '../../ui/link.tsx';
 
 const columns: readonly Column<Entry>[] = [
-  { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+  { head: 'Time', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
   {
-    head: 'What for',
+    head: 'Type',
     main: true,
     cell: ({ id, kind, description, reverses }) => (
       <span className="font-normal">
         <Badge tone={kind === 'charge' ? 'plain' : 'info'}>{entryKindText(kind)}</Badge> {description}
         {reverses !== null && (
           <span className="text-soft block text-xs">
-            undoes <code className="break-all">{reverses}</code>
+            reverses <code className="break-all">{reverses}</code>
           </span>
         )}
-        <CopyButton text={id} what={`id of the entry ${id}`} />
+        <CopyButton text={id} what={`entry ID ${id}`} />
       </span>
     ),
   },
@@ -86,7 +86,7 @@ export function LedgerPage() {
     <>
       <PageHeader
         title="Ledger"
-        about="Every change of your balance with its cause, newest first, to the billionth of a dollar. Nothing is ever changed or removed."
+        about="Every change of your balance with its cause, newest first, exact to the billionth of a dollar. Entries cannot be changed or removed."
         actions={<ExportButton search={search} />}
       />
       <Filters search={search} />
@@ -94,14 +94,12 @@ export function LedgerPage() {
         <PagedTable
           pages={entries}
           what="entries"
-          caption="Changes of the balance, newest first"
+          caption="Ledger entries, newest first"
           columns={columns}
-          empty={
-            isFiltered ? 'No change of the balance fits these filters.' : 'Your balance has not changed yet.'
-          }
+          empty={isFiltered ? 'No entries match' : 'No entries yet'}
           action={
             <TextLink to={isFiltered ? '/ledger' : '/money'} search={{}}>
-              {isFiltered ? 'Show all' : 'Add money'}
+              {isFiltered ? 'Clear filters' : 'Add money'}
             </TextLink>
           }
         />
@@ -114,7 +112,7 @@ export function LedgerPage() {
 function Filters({ search }: Readonly<{ search: LedgerSearch }>) {
   const navigate = useNavigate();
   const set = (change: Readonly<Record<string, string | undefined>>): void => {
-    // An id belongs to its kind of cause.
+    // An id is valid only for its kind of cause.
     const { causeId, ...rest } = search;
     const filters = 'causeKind' in change || causeId === undefined ? rest : { ...rest, causeId };
     void navigate({ to: '/ledger', search: parseLedgerSearch({ ...filters, ...change }), replace: true });
@@ -122,9 +120,9 @@ function Filters({ search }: Readonly<{ search: LedgerSearch }>) {
   return (
     <div role="search" aria-label="Filters" className="mb-4 grid grid-cols-2 gap-3 md:grid-cols-5">
       <FilterField
-        label="Kind"
+        label="Type"
         value={search.kind}
-        all="All kinds"
+        all="All types"
         choices={choicesOf(entryKinds)}
         onValue={(kind) => set({ kind })}
       />
@@ -137,17 +135,12 @@ function Filters({ search }: Readonly<{ search: LedgerSearch }>) {
       />
       <CauseIdField key={search.causeId ?? ''} search={search} onSet={(causeId) => set({ causeId })} />
       <TextField label="From" type="date" value={search.from ?? ''} onValue={(from) => set({ from })} />
-      <TextField
-        label="To, included"
-        type="date"
-        value={search.until ?? ''}
-        onValue={(until) => set({ until })}
-      />
+      <TextField label="Through" type="date" value={search.until ?? ''} onValue={(until) => set({ until })} />
     </div>
   );
 }
 
-/** Asked for when one is done typing: half an id is no id. */
+/** Applied on blur or Enter: a partial id matches nothing. */
 function CauseIdField(props: Readonly<{ search: LedgerSearch; onSet: (causeId: string) => void }>) {
   const { search, onSet } = props;
   const off = search.causeKind === undefined;
@@ -159,7 +152,7 @@ function CauseIdField(props: Readonly<{ search: LedgerSearch; onSet: (causeId: s
       }}
     >
       <TextField
-        label={off ? 'Its id (choose a cause first)' : 'Its id, then Enter'}
+        label={off ? 'Cause ID (choose a cause first)' : 'Cause ID'}
         name="causeId"
         defaultValue={search.causeId ?? ''}
         disabled={off}
@@ -188,7 +181,7 @@ function ExportButton({ search }: Readonly<{ search: LedgerSearch }>) {
         busy={save.isPending && 'Exporting…'}
         onClick={() => save.mutate(ledgerPeriod(search))}
       >
-        {search.from === undefined ? 'Export costs of this month (CSV)' : 'Export costs of these days (CSV)'}
+        {search.from === undefined ? 'Export costs of this month (CSV)' : 'Export costs of this period (CSV)'}
       </Button>
       {save.error !== null && <Problem error={save.error} doing="export the costs" />}
     </>

@@ -1,19 +1,19 @@
 import type { Item } from '@millrace/sdk';
 
-/** The lines of the ledger in words, and the filters of its page. */
+/** Texts of ledger entries and filters of the ledger page. */
 
 export type Entry = Item<'listLedgerEntries'>;
 export type EntryKind = Entry['kind'];
 
 export const entryKinds = {
   charge: 'Charge',
-  credit: 'Given back',
+  credit: 'Credit',
   top_up: 'Top-up',
-  grant: 'Credit from the operator',
-  adjustment: 'Correction',
+  grant: 'Grant',
+  adjustment: 'Adjustment',
   refund: 'Refund',
   reversal: 'Reversal',
-  clawback: 'Payment taken back',
+  clawback: 'Clawback',
   expiry: 'Credit expired',
   payout: 'Payout',
 } as const satisfies Record<EntryKind, string>;
@@ -24,7 +24,7 @@ export const causeKinds = {
   instance: 'Instances',
   inference: 'Inference',
   payment: 'Top-ups',
-  operator: 'The operator',
+  operator: 'Operator',
 } as const satisfies Record<string, string>;
 
 export function entryKindText(kind: string): string {
@@ -37,7 +37,7 @@ export interface CauseLink {
   readonly label: string;
 }
 
-/** Where the cause of a line can be looked at; null where there is no page for it. */
+/** Page of the cause; null if there is none. */
 export function causeLink({ kind, id }: Entry['cause']): CauseLink | null {
   const part = encodeURIComponent(id);
   switch (kind) {
@@ -48,11 +48,11 @@ export function causeLink({ kind, id }: Entry['cause']): CauseLink | null {
     case 'instance':
       return { to: `/instances/${part}`, label: `Instance ${id}` };
     case 'inference':
-      // A line sums the requests of a batch. Lines of older services name a single request.
+      // An entry sums the requests of a batch. Entries of older versions name a single request.
       return {
         to: '/usage',
         search: id.startsWith('bat_') ? { batch: id } : { request: id },
-        label: 'Requests to a model',
+        label: 'Inference requests',
       };
     case 'payment':
       return { to: '/money', label: 'Top-ups' };
@@ -67,7 +67,7 @@ export interface LedgerSearch {
   readonly kind?: EntryKind;
   readonly causeKind?: string;
   readonly causeId?: string;
-  /** Days of the reader, both included. */
+  /** Local dates, both inclusive. */
   readonly from?: string;
   readonly until?: string;
 }
@@ -80,7 +80,7 @@ function text(value: unknown, most: number): string | undefined {
 const isDay = (words: string | undefined): words is string =>
   words !== undefined && day.test(words) && !Number.isNaN(Date.parse(words));
 
-/** What an address says, without what is no filter. */
+/** Reads the filters of the URL and drops invalid ones. */
 export function parseLedgerSearch(search: Readonly<Record<string, unknown>>): LedgerSearch {
   const kind = text(search['kind'], 64);
   const causeKind = text(search['causeKind'], 64);
@@ -89,20 +89,20 @@ export function parseLedgerSearch(search: Readonly<Record<string, unknown>>): Le
   return {
     ...(kind !== undefined && Object.hasOwn(entryKinds, kind) ? { kind: kind as EntryKind } : {}),
     ...(causeKind === undefined ? {} : { causeKind }),
-    // An id alone names nothing: ids are told apart by their kind.
+    // Ids are unique only within a kind.
     ...(causeKind === undefined || causeId === undefined ? {} : { causeId }),
     ...(isDay(from) ? { from } : {}),
     ...(isDay(until) ? { until } : {}),
   };
 }
 
-/** The first moment of a day of the reader, some days later if asked. */
+/** Start of a local day, plus `daysLater` days. */
 function startOf(words: string, daysLater = 0): string {
   const [year = 0, month = 1, date = 1] = words.split('-').map(Number);
   return new Date(year, month - 1, date + daysLater).toISOString();
 }
 
-/** The period as the service takes it: the day of `until` is in it. */
+/** The period as the API expects it; it includes the day of `until`. */
 export function ledgerPeriod({ from, until }: Pick<LedgerSearch, 'from' | 'until'>): {
   readonly from?: string;
   readonly until?: string;

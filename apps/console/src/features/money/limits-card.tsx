@@ -7,8 +7,8 @@ import { QueryView } from '../../ui/states.tsx';
 type Limits = Output<'getLimits'>;
 
 const names: Readonly<Record<string, string>> = {
-  organisation: 'Requests of the organisation',
-  key: 'Requests of this caller',
+  organisation: 'Organisation requests',
+  key: 'Your requests',
   'api-keys': 'API keys',
   budgets: 'Budgets',
 };
@@ -20,7 +20,7 @@ function factsOf({ rateLimits, quotas }: Limits): (readonly [string, string])[] 
   return [
     ...rateLimits.map(({ name, limit, unit, windowSeconds, model }): readonly [string, string] => [
       model === null ? nameOf(name) : `${nameOf(name)}, ${model}`,
-      `${count.format(limit)} ${unit} in ${exactDuration(windowSeconds)}`,
+      `${count.format(limit)} ${unit} per ${exactDuration(windowSeconds)}`,
     ]),
     ...quotas.map(({ name, limit, used }): readonly [string, string] => [
       nameOf(name),
@@ -32,15 +32,13 @@ function factsOf({ rateLimits, quotas }: Limits): (readonly [string, string])[] 
 export function LimitsCard() {
   const limits = useApiQuery(['money', 'limits'], (client, signal) => client.limits.get({}, { signal }));
   return (
-    <Card title="Limits" about="How much you may ask for at once.">
+    <Card title="Limits" about="Your rate limits and quotas.">
       <QueryView query={limits} what="limits">
         {(data) => (
           <>
             <DescriptionList items={factsOf(data)} />
             {data.fundedAt === null && (
-              <p className="text-soft mt-3">
-                Deposits of $5 in all lift the limit on requests, once and for all.
-              </p>
+              <p className="text-soft mt-3">Deposit $5 in total to raise your rate limit permanently.</p>
             )}
           </>
         )}

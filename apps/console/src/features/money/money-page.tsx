@@ -26,7 +26,7 @@ export function MoneyPage() {
     ['money', 'spend-by-day'],
     async (client, signal): Promise<readonly SpendDay[]> => {
       const now = nowMs();
-      // The whole month even on its 31st day, and never fewer than the last 31 days.
+      // At least the current month and the last 31 days.
       const from = Math.min(monthStart(now), now - (daysShown - 1) * dayMs);
       const since = `${new Date(from).toISOString().slice(0, 10)}T00:00:00.000Z`;
       const rows = await client.usage.list({ groupBy: 'day', from: since, limit: 200 }, { signal }).all();
@@ -38,8 +38,8 @@ export function MoneyPage() {
     <>
       <PageHeader
         title="Balance"
-        about="What there is, how fast it goes, and how long it lasts. Every amount is exact."
-        actions={<LinkButton to="/ledger">Every change of it</LinkButton>}
+        about="Your balance, what you spend and how long it lasts."
+        actions={<LinkButton to="/ledger">View ledger</LinkButton>}
       />
       <QueryView query={balance} what="balance">
         {(data) => (
@@ -50,8 +50,8 @@ export function MoneyPage() {
         )}
       </QueryView>
       <TopUpCard />
-      <Card title="Spent by day" about="Days in UTC, as in the books. The last bar is today so far.">
-        <QueryView query={days} what="spend by day">
+      <Card title="Daily spending" about="Days are in UTC. The last bar is today so far.">
+        <QueryView query={days} what="daily spending">
           {(data) => <SpendChart days={data} />}
         </QueryView>
       </Card>
@@ -91,17 +91,21 @@ function BalanceFigures(props: Readonly<{ balance: Balance; days: readonly Spend
             value: <Money nano={balance.availableNanoUsd} />,
             note:
               overdraft === 0n ? (
-                'for new work'
+                'to spend'
               ) : (
                 <>
-                  for new work, with an overdraft of <Money nano={overdraft} />
+                  to spend, including an overdraft of <Money nano={overdraft} />
                 </>
               ),
           },
-          { label: 'Held', value: <Money nano={balance.heldNanoUsd} />, note: 'set aside for what runs' },
-          { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} />, note: 'with what is held' },
           {
-            label: 'Burn',
+            label: 'Held',
+            value: <Money nano={balance.heldNanoUsd} />,
+            note: 'reserved for running resources',
+          },
+          { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} />, note: 'including held money' },
+          {
+            label: 'Burn rate',
             value: <PerHour usd={balance.burnRateUsdPerHour} />,
             note: runwayText(balance.runwaySeconds, now),
           },
@@ -113,9 +117,9 @@ function BalanceFigures(props: Readonly<{ balance: Balance; days: readonly Spend
             { label: 'Spent today', value: <Money nano={sums.today} />, note: 'since midnight UTC' },
             { label: 'Spent this month', value: <Money nano={sums.month} />, note: 'since the 1st, UTC' },
             {
-              label: 'Projected for this month',
+              label: 'Projected this month',
               value: <Money nano={sums.projected} />,
-              note: `A guess: if what runs now runs on for the ${String(sums.hoursLeft)} h left. Models to come are not in it.`,
+              note: `Estimate if everything keeps running for the remaining ${String(sums.hoursLeft)} h, without inference.`,
             },
           ]}
         />

@@ -4,7 +4,7 @@ import { Button } from '../../ui/button.tsx';
 import { Problem } from '../../ui/states.tsx';
 import { download } from '../../api/download.ts';
 
-/** Fetched as everything else is, so that who may read an invoice is decided in one place. */
+/** Downloads through the API client, so that access is checked in one place. */
 export function PdfButton(props: Readonly<{ invoiceId: string; number: string; size?: 'small' | 'medium' }>) {
   const { invoiceId, number, size } = props;
   const save = useApiMutation(

@@ -6,7 +6,7 @@ export const moneyRoutes = [
   createRoute({
     getParentRoute: () => insideRoute,
     path: 'money',
-    // Where somebody comes back to from paying. It proves nothing: what became of the payment is asked for.
+    // Return page of the checkout. The parameter proves nothing, so the page reads the payment's state.
     validateSearch: ({ back }: Record<string, unknown>): { back?: 'paid' | 'cancelled' } =>
       back === 'paid' || back === 'cancelled' ? { back } : {},
     component: lazyRouteComponent(() => import('./money-page.tsx'), 'MoneyPage'),

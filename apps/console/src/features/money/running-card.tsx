@@ -16,8 +16,8 @@ import {
 import { TextLink } from '../../ui/link.tsx';
 
 const columns: readonly Column<RunningCost>[] = [
-  { head: 'What', main: true, cell: ({ name, to }) => <TextLink to={to}>{name}</TextLink> },
-  { head: 'Kind', cell: ({ kind }) => <Badge>{kind}</Badge> },
+  { head: 'Resource', main: true, cell: ({ name, to }) => <TextLink to={to}>{name}</TextLink> },
+  { head: 'Type', cell: ({ kind }) => <Badge>{kind}</Badge> },
   { head: 'Note', cell: ({ note }) => <span className="text-soft">{note ?? '–'}</span> },
   {
     head: 'Cost per hour',
@@ -31,7 +31,7 @@ const columns: readonly Column<RunningCost>[] = [
   },
 ];
 
-/** Lists that one may not read are left out, and the card says so. */
+/** Omits lists that the user may not read, and says so. */
 export function RunningCard() {
   const {
     may,
@@ -61,24 +61,19 @@ export function RunningCard() {
     instances ? null : 'marketplace instances',
   ].filter((what) => what !== null);
   return (
-    <Card title="What is there now" about="And what each costs in an hour." flush>
+    <Card title="Active resources" about="Cost per hour of everything that is running." flush>
       {hidden.length > 0 && (
         <div className="p-4">
-          <Note>
-            Your role does not show {hidden.join(', ')}, so they are not listed. The burn above counts all.
-          </Note>
+          <Note>Not listed because of your role: {hidden.join(', ')}. The burn rate includes them.</Note>
         </div>
       )}
-      <QueryView query={costs} what="things that run">
+      <QueryView query={costs} what="active resources">
         {(rows) =>
           rows.length === 0 ? (
-            <EmptyState
-              title="Nothing is there that costs by the hour."
-              action={<TextLink to="/">Pick a machine from the catalog</TextLink>}
-            />
+            <EmptyState title="Nothing is running" action={<TextLink to="/">Browse the catalog</TextLink>} />
           ) : (
             <Table
-              caption="What is there now and what it costs in an hour"
+              caption="Active resources and their cost per hour"
               columns={columns}
               rows={rows}
               rowKey={({ key }) => key}

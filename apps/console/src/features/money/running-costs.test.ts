@@ -14,8 +14,8 @@ const rental = {
   currentTerm: { termType: 'on-demand', costPerHour: 2.490000001 },
 } as const;
 
-describe('a rental', () => {
-  it('costs its rate to the nano while it runs', () => {
+describe('rentalCost', () => {
+  it('returns the exact rate while the rental runs', () => {
     expect(rentalCost(rental)).toMatchObject({
       name: 'trainer',
       to: '/rentals/1042',
@@ -24,45 +24,45 @@ describe('a rental', () => {
     });
   });
 
-  it('costs its rate while it is silent too', () => {
+  it('returns the rate while the status is Unknown', () => {
     expect(rentalCost({ ...rental, status: 'Unknown' }).perHour).toBe(2_490_000_001n);
   });
 
-  it('costs its disk alone after a stop that released the GPUs', () => {
+  it('returns the disk price after a stop that released the GPUs', () => {
     expect(rentalCost({ ...rental, gpuHeld: false })).toMatchObject({ perHour: 12_345_678n });
   });
 
-  it('costs its disk alone while it starts again after such a stop, and nothing before it ran at all', () => {
+  it('returns the disk price while the rental restarts after such a stop, and zero before its first start', () => {
     const starting = { ...rental, status: 'Pending', gpuHeld: false } as const;
     expect(rentalCost(starting).perHour).toBe(12_345_678n);
     expect(rentalCost({ ...starting, startedAt: null }).perHour).toBe(0n);
   });
 
-  it.each(['Terminating', 'Failed'] as const)('costs nothing while it is %s, and says so', (status) => {
+  it.each(['Terminating', 'Failed'] as const)('returns zero and a note while the rental is %s', (status) => {
     expect(rentalCost({ ...rental, status })).toMatchObject({
       perHour: 0n,
       note: expect.stringContaining('billed'),
     });
   });
 
-  it('costs nothing while its billing is paused', () => {
+  it('returns zero while billing is paused', () => {
     expect(rentalCost({ ...rental, billingPausedAt: '2026-11-16T00:00:00Z' }).perHour).toBe(0n);
   });
 
-  it('without a name goes by its label, or by its number', () => {
+  it('falls back to the label or the number as name', () => {
     expect(rentalCost({ ...rental, name: null, label: 'l' }).name).toBe('l');
     expect(rentalCost({ ...rental, name: null }).name).toBe('Rental 1042');
   });
 });
 
-describe('an instance', () => {
+describe('instanceCost', () => {
   const price = { amount: 0.1, period: 'hour', agent: 'x' };
   const of = (status: 'creating' | 'online' | 'offline' | 'stopping' | 'failed') => ({
     id: 'a/b',
     instance: { gpu_count: 3, pricing: { price }, status },
   });
 
-  it('costs the price of each of its GPUs while it is there', () => {
+  it('returns the price of its GPUs while the instance exists', () => {
     expect(instanceCost(of('online'), 'live')).toMatchObject({
       perHour: 300_000_000n,
       to: '/instances/a%2Fb',
@@ -70,11 +70,11 @@ describe('an instance', () => {
     expect(instanceCost(of('offline'), 'live').perHour).toBe(300_000_000n);
   });
 
-  it.each(['creating', 'stopping', 'failed'] as const)('costs nothing while it is %s', (status) => {
+  it.each(['creating', 'stopping', 'failed'] as const)('returns zero while the instance is %s', (status) => {
     expect(instanceCost(of(status), 'live')).toMatchObject({ perHour: 0n, note: expect.any(String) });
   });
 
-  it('costs nothing in test mode, whatever its machine is listed at', () => {
+  it('returns zero in test mode', () => {
     expect(instanceCost(of('online'), 'test').perHour).toBe(0n);
   });
 });
@@ -88,27 +88,30 @@ const volume = {
   terminatedAt: null,
 } as const;
 
-it('a volume costs by its size from when it can be used until its data is gone', () => {
+it('volumeCost bills by size from first use until the data is deleted', () => {
   expect(volumeCost(volume)).toMatchObject({ perHour: 20_000_000n, note: null });
   expect(volumeCost({ ...volume, status: 'inactive', startedAt: null }).perHour).toBe(0n);
   const deleted = { ...volume, status: 'inactive', terminatedAt: '2026-11-16T01:00:00Z' } as const;
-  expect(volumeCost(deleted)).toMatchObject({ perHour: 20_000_000n, note: expect.stringContaining('kept') });
+  expect(volumeCost(deleted)).toMatchObject({
+    perHour: 20_000_000n,
+    note: expect.stringContaining('retention'),
+  });
 });
 
-it('a volume that is being restored is billed unless it is new', () => {
+it('volumeCost bills a volume during a restore, unless the volume is new', () => {
   const restoring = { snapshotId: 'snp_1', storageVolumeId: 7, deadline: '2026-11-16T01:00:00Z' };
   const inPlace = { ...volume, status: 'inactive', restoring } as const;
   expect(volumeCost(inPlace)).toMatchObject({
     perHour: 20_000_000n,
-    note: 'billed while a snapshot is restored into it',
+    note: 'billed while a snapshot is restored',
   });
   expect(volumeCost({ ...inPlace, startedAt: null })).toMatchObject({
     perHour: 0n,
-    note: 'not billed before it can be used',
+    note: 'not billed until ready',
   });
 });
 
-it('the dearest comes first', () => {
+it('mostExpensiveFirst sorts by cost, descending', () => {
   const costs = [volumeCost(volume), rentalCost(rental)];
   expect(mostExpensiveFirst(costs).map(({ kind }) => kind)).toEqual(['Rental', 'Volume']);
 });

@@ -4,7 +4,7 @@ import { rentalBilling } from '../rentals/billing.ts';
 import type { RestoreStatus } from '../volumes/restore-status.ts';
 import { volumePhase, type Phase } from '../volumes/volume.ts';
 
-/** What is there now and what each thing costs in an hour. */
+/** Computes the hourly cost of each active resource. */
 
 export interface RunningCost {
   readonly key: string;
@@ -12,7 +12,7 @@ export interface RunningCost {
   readonly name: string;
   readonly to: string;
   readonly perHour: bigint;
-  /** Why it costs what it costs, where that is not plain. */
+  /** Explains the cost if it is not obvious. */
   readonly note: string | null;
 }
 
@@ -38,21 +38,21 @@ export function rentalCost(rental: Rental): RunningCost {
   };
 }
 
-const notYetBilled = 'not billed before it can be used';
+const notYetBilled = 'not billed until ready';
 
 const volumeNotes: Readonly<Record<Phase, string | null>> = {
   'being made': notYetBilled,
   active: null,
-  'being restored': 'billed while a snapshot is restored into it',
-  frozen: 'frozen: kept out of what was set aside for it',
-  deleted: 'deleted: kept out of what was set aside for it',
-  unknown: 'its storage server does not answer; it costs on',
+  'being restored': 'billed while a snapshot is restored',
+  frozen: 'frozen: paid from money held for it',
+  deleted: 'deleted: retention is paid from money held for it',
+  unknown: 'storage server does not respond; keeps billing',
 };
 
 export function volumeCost(volume: Volume): RunningCost {
   const { id, label, costPerHour } = volume;
   const phase = volumePhase(volume);
-  // A snapshot can be restored into a new volume or into one that has been billed for long.
+  // A restore may target a new volume or one that is already billed.
   const isNew = phase === 'being made' || (phase === 'being restored' && volume.startedAt === null);
   return {
     key: `volume-${String(id)}`,
@@ -66,7 +66,7 @@ export function volumeCost(volume: Volume): RunningCost {
 
 const billedInstances: ReadonlySet<string> = new Set(['online', 'offline']);
 
-/** A machine is listed at its price in test mode too, where nothing is paid. */
+/** Test mode lists machine prices but charges nothing. */
 export function instanceCost({ id, instance }: Instance, mode: 'live' | 'test'): RunningCost {
   const isBilled = billedInstances.has(instance.status);
   const perGpu = mode === 'test' ? 0n : usdToNano(instance.pricing.price.amount);
@@ -76,11 +76,10 @@ export function instanceCost({ id, instance }: Instance, mode: 'live' | 'test'):
     name: id,
     to: `/instances/${encodeURIComponent(id)}`,
     perHour: isBilled ? perGpu * BigInt(instance.gpu_count) : 0n,
-    note: isBilled ? null : `not billed while it is ${instance.status}`,
+    note: isBilled ? null : `not billed while ${instance.status}`,
   };
 }
 
-/** The dearest first. */
 export function mostExpensiveFirst(costs: readonly RunningCost[]): readonly RunningCost[] {
   return costs.toSorted((a, b) => (a.perHour === b.perHour ? 0 : a.perHour < b.perHour ? 1 : -1));
 }

@@ -4,7 +4,7 @@ import { overdraftNano, runwayLevel, runwayEnd, runwayText, balanceWarning } fro
 const monday = Date.UTC(2026, 10, 16, 9, 30);
 const zone = { locale: 'en-GB', timeZone: 'UTC' };
 
-describe('how long the money lasts', () => {
+describe('runway', () => {
   it.each([
     [null, 'fine'],
     [86_401, 'fine'],
@@ -14,55 +14,55 @@ describe('how long the money lasts', () => {
     [121, 'quarter'],
     [120, 'empty'],
     [0, 'empty'],
-  ] as const)('%s seconds are on the rung %s', (seconds, level) => {
+  ] as const)('%s seconds is level %s', (seconds, level) => {
     expect(runwayLevel(seconds)).toBe(level);
   });
 
-  it('names the day of the week and the time while it comes only once', () => {
-    expect(runwayText(28 * 3_600 + 30 * 60, monday, zone)).toBe('At this pace until Tuesday 14:00.');
+  it('shows weekday and time within the next six days', () => {
+    expect(runwayText(28 * 3_600 + 30 * 60, monday, zone)).toBe('Lasts until Tuesday 14:00.');
   });
 
-  it('names the date from the sixth day on', () => {
-    expect(runwayText(6 * 86_400, monday, zone)).toBe('At this pace until 22 Nov 2026 09:30.');
+  it('shows the date from the sixth day on', () => {
+    expect(runwayText(6 * 86_400, monday, zone)).toBe('Lasts until 22 Nov 2026 09:30.');
   });
 
-  it('is in the zone of the reader', () => {
+  it('uses the given time zone', () => {
     const tokyo = { locale: 'en-GB', timeZone: 'Asia/Tokyo' };
-    expect(runwayText(15 * 3_600, monday, tokyo)).toBe('At this pace until Tuesday 09:30.');
+    expect(runwayText(15 * 3_600, monday, tokyo)).toBe('Lasts until Tuesday 09:30.');
   });
 
-  it('has no end when nothing is spent, and no date when it is too far away', () => {
-    expect(runwayText(null, monday, zone)).toContain('No end');
-    expect(runwayText(Number.MAX_SAFE_INTEGER, monday, zone)).toBe('At this pace for more than a year.');
+  it('is unlimited without spending, and has no date when it is more than a year away', () => {
+    expect(runwayText(null, monday, zone)).toContain('Unlimited');
+    expect(runwayText(Number.MAX_SAFE_INTEGER, monday, zone)).toBe('Lasts more than a year.');
     expect(runwayEnd(Number.MAX_SAFE_INTEGER, monday)).toBeNull();
   });
 });
 
-describe('what one is warned of', () => {
+describe('balanceWarning', () => {
   const well = { frozen: false, runwaySeconds: null, availableNanoUsd: '1' };
 
-  it('is nothing while all is well', () => {
+  it('returns null if the balance is fine', () => {
     expect(balanceWarning(well, 'live')).toBeNull();
   });
 
-  it('is that money is frozen before anything else', () => {
+  it('reports a frozen balance first', () => {
     expect(balanceWarning({ ...well, frozen: true, runwaySeconds: 0 }, 'live')?.title).toBe(
-      'Your money is frozen.',
+      'Your balance is frozen.',
     );
   });
 
-  it('becomes graver as the end comes nearer', () => {
+  it('becomes more severe as the runway shrinks', () => {
     const tone = (runwaySeconds: number) => balanceWarning({ ...well, runwaySeconds }, 'live')?.tone;
     expect([tone(90_000), tone(80_000), tone(3_000), tone(60)]).toEqual([undefined, 'warn', 'bad', 'bad']);
   });
 
-  it('says that there is nothing to spend, but not in test mode, which is free', () => {
+  it('reports an empty balance in live mode only', () => {
     const none = { ...well, availableNanoUsd: '0' };
-    expect(balanceWarning(none, 'live')?.title).toBe('There is nothing to spend.');
+    expect(balanceWarning(none, 'live')?.title).toBe('Your balance is empty.');
     expect(balanceWarning(none, 'test')).toBeNull();
   });
 });
 
-it('an overdraft is exact', () => {
+it('overdraftNano is exact', () => {
   expect(overdraftNano({ maxOverdraftCents: 2_501 })).toBe(25_010_000_000n);
 });

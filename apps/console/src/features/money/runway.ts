@@ -3,7 +3,7 @@ import { approximateDuration } from '@millrace/sdk/text';
 
 export type Balance = Output<'getBalance'>;
 
-/** How near the end of the money is. The service warns at the same steps, and stops what runs at the last. */
+/** Dunning level. The service notifies at the same levels and stops resources at the last one. */
 export type RunwayLevel = 'fine' | 'day' | 'hour' | 'quarter' | 'empty';
 
 const runwayLevels: readonly (readonly [RunwayLevel, mostSeconds: number])[] = [
@@ -18,10 +18,10 @@ export function runwayLevel(runwaySeconds: number | null): RunwayLevel {
   return runwayLevels.find(([, most]) => runwaySeconds <= most)?.[0] ?? 'fine';
 }
 
-/** Beyond this a day of the week says nothing any more, and a date is only a guess. */
+/** Beyond this, an end date would be a guess. */
 const MAX_NAMED_RUNWAY_SECONDS = 365 * 86_400;
 
-/** When everything that runs now would stop; null when nothing is spent, or when it is too far away to name. */
+/** When everything running would stop; null if nothing is spent or the end is too far away. */
 export function runwayEnd(runwaySeconds: number | null, nowMs: number): Date | null {
   if (runwaySeconds === null || runwaySeconds > MAX_NAMED_RUNWAY_SECONDS) return null;
   return new Date(nowMs + runwaySeconds * 1_000);
@@ -29,15 +29,15 @@ export function runwayEnd(runwaySeconds: number | null, nowMs: number): Date | n
 
 const weekMs = 6 * 86_400_000;
 
-/** `at this pace until Tuesday 14:00`; further away with the date, because a day of the week comes again. */
+/** `Lasts until Tuesday 14:00.`, with the date if it is six days or more away. */
 export function runwayText(
   runwaySeconds: number | null,
   nowMs: number,
   { locale, timeZone }: { readonly locale?: string; readonly timeZone?: string } = {},
 ): string {
-  if (runwaySeconds === null) return 'No end: nothing is being spent by the hour.';
+  if (runwaySeconds === null) return 'Unlimited: nothing is billed by the hour.';
   const until = runwayEnd(runwaySeconds, nowMs);
-  if (until === null) return 'At this pace for more than a year.';
+  if (until === null) return 'Lasts more than a year.';
   const isNear = until.getTime() - nowMs < weekMs;
   const day = new Intl.DateTimeFormat(locale, {
     ...(isNear ? { weekday: 'long' } : { dateStyle: 'medium' }),
@@ -48,7 +48,7 @@ export function runwayText(
     minute: '2-digit',
     ...(timeZone === undefined ? {} : { timeZone }),
   }).format(until);
-  return `At this pace until ${day} ${time}.`;
+  return `Lasts until ${day} ${time}.`;
 }
 
 export interface Warning {
@@ -57,7 +57,7 @@ export interface Warning {
   readonly advice: string;
 }
 
-/** What one should know of the money before anything else; null when all is well. */
+/** The most urgent balance warning, or null. */
 export function balanceWarning(
   { frozen, runwaySeconds, availableNanoUsd }: Pick<Balance, 'frozen' | 'runwaySeconds' | 'availableNanoUsd'>,
   mode: 'live' | 'test',
@@ -65,32 +65,32 @@ export function balanceWarning(
   if (frozen) {
     return {
       tone: 'bad',
-      title: 'Your money is frozen.',
+      title: 'Your balance is frozen.',
       advice:
-        'Nothing new can be started, as after a payment that was disputed. Only the operator of this installation can free it: ask them, and name your organisation.',
+        'You cannot start anything new, for example because of a disputed payment. Contact the operator of this installation with your organisation ID.',
     };
   }
   const level = runwayLevel(runwaySeconds);
   if (level === 'empty') {
     return {
       tone: 'bad',
-      title: 'The money has run out.',
+      title: 'Your balance has run out.',
       advice:
-        'What runs is being stopped. Disks are kept for a while out of what was set aside for them, and then deleted. Add money now to keep them.',
+        'Running resources are being stopped. Disks are kept for a limited time, paid from money held for them, then deleted. Add money to keep them.',
     };
   }
   if (level !== 'fine') {
     return {
       tone: level === 'day' ? 'warn' : 'bad',
-      title: `What runs stops in ${approximateDuration(runwaySeconds ?? 0)}.`,
-      advice: 'Add money, or stop something that you do not need.',
+      title: `Running resources stop in ${approximateDuration(runwaySeconds ?? 0)}.`,
+      advice: 'Add money, or stop resources that you do not need.',
     };
   }
   if (mode === 'live' && BigInt(availableNanoUsd) <= 0n) {
     return {
       tone: 'warn',
-      title: 'There is nothing to spend.',
-      advice: 'Add money to rent machines and to call models.',
+      title: 'Your balance is empty.',
+      advice: 'Add money to rent machines and call models.',
     };
   }
   return null;

@@ -12,18 +12,18 @@ const fills: Readonly<Record<Product, string>> = {
   other: 'bg-soft',
 };
 
-/** Thousandths of the height of the chart. */
+/** Chart height in units of the bar layout. */
 const CHART_HEIGHT_UNITS = 1_000;
 
-/** A bar for each day, put together of products; the same figures stand in a table below it. */
+/** Stacked bars by day and product, with a data table below. */
 export function SpendChart({ days }: Readonly<{ days: readonly SpendDay[] }>) {
   const most = largestDay(days);
   const shown = productsIn(days);
   if (shown.length === 0) {
     return (
       <EmptyState
-        title="Nothing was spent in these days."
-        action={<TextLink to="/">See what can be rented</TextLink>}
+        title="No spending in this period"
+        action={<TextLink to="/">Browse the catalog</TextLink>}
       />
     );
   }
@@ -31,7 +31,7 @@ export function SpendChart({ days }: Readonly<{ days: readonly SpendDay[] }>) {
     <figure className="min-w-0">
       <div aria-hidden>
         <p className="text-soft mb-1 text-xs">
-          The highest day: <Money nano={most} />
+          Highest day: <Money nano={most} />
         </p>
         <div className="border-line flex h-40 items-end gap-px border-b">
           {days.map(({ day, total, byProduct }) => (
@@ -74,17 +74,17 @@ function DayTable(props: Readonly<{ days: readonly SpendDay[]; shown: ReturnType
   const { days, shown } = props;
   return (
     <details className="text-soft mt-3 text-xs">
-      <summary>Spend by day as a table</summary>
-      {/* It may be wider than a small screen, and the keyboard must be able to scroll it. */}
+      <summary>Daily spending as table</summary>
+      {/* Keyboard users must be able to scroll it. */}
       <div
         // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
         tabIndex={0}
         role="region"
-        aria-label="Spend by day as a table"
+        aria-label="Daily spending as table"
         className="max-h-60 overflow-auto"
       >
         <table className="w-full text-left">
-          <caption className="sr-only">Spend by day and product</caption>
+          <caption className="sr-only">Daily spending by product</caption>
           <thead>
             <tr>
               <th scope="col">Day</th>

@@ -18,7 +18,7 @@ const row = (group: string, amounts: Partial<UsageRow['products']>): UsageRow =>
 const at = (text: string): number => Date.parse(text);
 
 describe('days', () => {
-  it('come oldest first, with those on which nothing was spent', () => {
+  it('are sorted oldest first and include days without spending', () => {
     const rows = [row('2026-11-03', { rentals: '7', inference: '1' }), row('2026-11-01', { volumes: '2' })];
     const days = spendByDay(rows, at('2026-11-01T09:00:00Z'), at('2026-11-03T00:00:00Z'));
     expect(days.map(({ day, total }) => [day, total])).toEqual([
@@ -30,7 +30,7 @@ describe('days', () => {
     expect(productsIn(days).map(([product]) => product)).toEqual(['rentals', 'volumes', 'inference']);
   });
 
-  it('keep amounts that no number can hold', () => {
+  it('keep amounts beyond the precision of a number', () => {
     const rows = [row('2026-11-01', { rentals: '9007199254740993' })];
     const moment = at('2026-11-01T00:00:00Z');
     expect(spendByDay(rows, moment, moment)[0]?.byProduct.rentals).toBe(9_007_199_254_740_993n);
@@ -46,15 +46,15 @@ describe('sums', () => {
   ];
   const days = spendByDay(rows, at('2026-10-31T00:00:00Z'), now);
 
-  it('are of today and of this month alone', () => {
+  it('cover only today and the current month', () => {
     expect(spendSums(days, 0, now)).toEqual({ today: 3n, month: 23n, projected: 23n, hoursLeft: 3 });
   });
 
-  it('project what runs now to the end of the month, an hour that has begun as a whole one', () => {
+  it('project current costs to the end of the month, counting a started hour as whole', () => {
     expect(spendSums(days, 2.49, now).projected).toBe(23n + 3n * 2_490_000_000n);
   });
 
-  it('know where a year ends', () => {
+  it('handle the end of a year', () => {
     expect(spendSums([], 1, at('2026-12-31T23:00:00Z')).projected).toBe(1_000_000_000n);
     expect(new Date(monthStart(at('2026-12-31T23:00:00Z'))).toISOString()).toBe('2026-12-01T00:00:00.000Z');
   });

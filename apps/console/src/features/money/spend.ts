@@ -1,7 +1,7 @@
 import type { Item } from '@millrace/sdk';
 import { usdToNano, splitBy } from '@millrace/sdk/text';
 
-/** What was spent, by day and product. Days are days in UTC, as everywhere in the books. */
+/** Groups spending by UTC day and product. */
 
 export type UsageRow = Item<'getUsage'>;
 
@@ -16,7 +16,7 @@ export const products = [
 export type Product = (typeof products)[number][0];
 
 export interface SpendDay {
-  /** Such as `2026-11-16`. */
+  /** For example `2026-11-16`. */
   readonly day: string;
   readonly total: bigint;
   readonly byProduct: Readonly<Record<Product, bigint>>;
@@ -27,7 +27,7 @@ const hourMs = 3_600_000;
 
 export const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
-/** From the first to the last day, those without a charge too: a chart must not leave them out. */
+/** Includes days without charges, so that a chart shows them. */
 export function spendByDay(rows: readonly UsageRow[], fromMs: number, untilMs: number): readonly SpendDay[] {
   const byDay = new Map(rows.map((row) => [row.group, row]));
   const days: SpendDay[] = [];
@@ -50,7 +50,7 @@ export function spendByDay(rows: readonly UsageRow[], fromMs: number, untilMs: n
   return days;
 }
 
-/** Products that anything was spent on, in their fixed order, so that a colour always means the same. */
+/** Products with spending, in a fixed order so that each keeps its colour. */
 export function productsIn(days: readonly SpendDay[]): readonly (typeof products)[number][] {
   return products.filter(([product]) => days.some(({ byProduct }) => byProduct[product] !== 0n));
 }
@@ -58,7 +58,7 @@ export function productsIn(days: readonly SpendDay[]): readonly (typeof products
 export interface SpendSums {
   readonly today: bigint;
   readonly month: bigint;
-  /** What the month comes to if what runs now runs on to its end. */
+  /** Month total if everything keeps running. */
   readonly projected: bigint;
   readonly hoursLeft: number;
 }
@@ -73,7 +73,7 @@ export function spendSums(days: readonly SpendDay[], burnRateUsdPerHour: number,
   const month = today.slice(0, 7);
   const now = new Date(nowMs);
   const end = Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + 1, 1);
-  // An hour that has begun counts whole: a projection should rather be too high.
+  // Count a started hour as whole: a projection should not be too low.
   const [whole, rest] = splitBy(end - nowMs, hourMs);
   const hoursLeft = whole + (rest > 0 ? 1 : 0);
   const spent = days.filter(({ day }) => day.startsWith(month)).reduce((sum, { total }) => sum + total, 0n);
@@ -85,7 +85,6 @@ export function spendSums(days: readonly SpendDay[], burnRateUsdPerHour: number,
   };
 }
 
-/** The largest day, for the height of a chart. */
 export function largestDay(days: readonly SpendDay[]): bigint {
   return days.reduce((most, { total }) => (total > most ? total : most), 0n);
 }

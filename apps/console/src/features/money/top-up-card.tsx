@@ -23,20 +23,20 @@ import {
 } from './top-up.ts';
 import { Form } from '../../ui/form.tsx';
 
-/** Adding money: by card where the installation takes cards, and otherwise by whoever runs it. */
+/** Top-up by card if the installation accepts cards, else through the operator. */
 export function TopUpCard() {
   const { place } = useSession();
   const installation = useInstallation();
   if (place.mode === 'test') {
     return (
       <Card title="Add money">
-        <p>Test mode is free, so there is nothing to pay. Switch to live to add money.</p>
+        <p>Test mode is free. Switch to live mode to add money.</p>
       </Card>
     );
   }
   return (
     <Card title="Add money">
-      <QueryView query={installation} what="ways to pay">
+      <QueryView query={installation} what="payment methods">
         {({ topUp, name }) => (topUp ? <ByCard /> : <ByOperator operator={name} />)}
       </QueryView>
     </Card>
@@ -48,15 +48,13 @@ function ByOperator({ operator }: Readonly<{ operator: string }>) {
   return (
     <div className="flex flex-col gap-2">
       <p>
-        {operator} takes no cards. Whoever runs it credits you, for example after a bank transfer: ask them,
-        and name your organisation.
+        {operator} does not accept cards. Ask the operator to credit your account, for example after a bank
+        transfer, and name your organisation ID.
       </p>
       <p>
-        <Id value={me.organisation.id} what="id of your organisation" />
+        <Id value={me.organisation.id} what="organisation ID" />
       </p>
-      <p className="text-soft">
-        What they credit is in your balance at once, and in the ledger as their credit.
-      </p>
+      <p className="text-soft">The credit appears in your balance and ledger at once.</p>
     </div>
   );
 }
@@ -71,7 +69,7 @@ function ByCard() {
     {
       changes: ['money'],
       onSuccess: ({ checkoutUrl }) => {
-        // The payment provider's own page: card numbers never come near ours.
+        // Checkout is a page of the payment provider, so card numbers never reach our pages.
         if (checkoutUrl !== null) globalThis.location.assign(checkoutUrl);
       },
     },
@@ -85,7 +83,7 @@ function ByCard() {
     <div className="flex flex-col gap-4">
       <LastTopUp />
       <Form onSend={submit} className="flex max-w-md flex-col gap-3">
-        <div role="group" aria-label="Amounts to choose from" className="flex flex-wrap gap-2">
+        <div role="group" aria-label="Suggested amounts" className="flex flex-wrap gap-2">
           {suggestedAmounts.map((each) => (
             <Button key={each} size="small" aria-pressed={amount === each} onClick={() => setAmount(each)}>
               ${each}
@@ -93,8 +91,8 @@ function ByCard() {
           ))}
         </div>
         <TextField
-          label="Amount in US dollars"
-          hint="From $5 to $10,000. You pay on the page of the payment provider and come back here."
+          label="Amount (USD)"
+          hint="From $5 to $10,000. You pay on the payment provider's page and return here."
           inputMode="decimal"
           value={amount}
           error={wrong}
@@ -106,7 +104,7 @@ function ByCard() {
             kind="primary"
             type="submit"
             off={mayNot('billing:write')}
-            busy={(start.isPending || start.isSuccess) && 'Opening the page to pay on…'}
+            busy={(start.isPending || start.isSuccess) && 'Opening checkout…'}
           >
             Pay by card
           </Button>
@@ -117,7 +115,7 @@ function ByCard() {
   );
 }
 
-/** What became of the payment that somebody may just have come back from. The address proves nothing, so it is asked. */
+/** State of the latest payment. The return URL proves nothing, so the payment is read. */
 function LastTopUp() {
   const { back } = useSearch({ from: '/shell/inside/money' });
   const navigate = useNavigate();
@@ -131,7 +129,7 @@ function LastTopUp() {
   const topUp = topUpToWatch(newest.data ?? [], now);
   const settled = topUp !== null && !isInProgress(topUp);
   useEffect(() => {
-    // Said once: the address is clean again when the page is reloaded or shared.
+    // Remove the parameter, so that a reload does not show the message again.
     if (back !== undefined && settled) void navigate({ to: '/money', search: {}, replace: true });
   }, [back, settled, navigate]);
   if (topUp === null) return null;
@@ -140,14 +138,14 @@ function LastTopUp() {
     <div role="status">
       <Note tone={tone}>
         <strong>
-          Your last top-up, <Money nano={topUp.amountNanoUsd} />:
+          Your latest top-up, <Money nano={topUp.amountNanoUsd} />:
         </strong>{' '}
         {back === 'paid' && topUp.state === 'open'
-          ? 'You are back from paying; waiting for the payment provider to confirm it.'
+          ? 'Waiting for the payment provider to confirm your payment.'
           : topUpStateText(topUp.state)}{' '}
         {topUp.checkoutUrl !== null && back !== 'paid' && (
           <a className="underline" href={topUp.checkoutUrl}>
-            Go on paying
+            Continue payment
           </a>
         )}
       </Note>
@@ -156,18 +154,18 @@ function LastTopUp() {
 }
 
 const columns: readonly Column<TopUp>[] = [
-  { head: 'When', main: true, cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+  { head: 'Date', main: true, cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
-  { head: 'State', cell: ({ state }) => <StateBadge state={state} /> },
+  { head: 'Status', cell: ({ state }) => <StateBadge state={state} /> },
   {
-    head: 'What became of it',
+    head: 'Result',
     cell: ({ state, refundedNanoUsd }) => (
       <>
         {topUpStateText(state)}
         {refundedNanoUsd !== '0' && (
           <>
             {' '}
-            Paid back: <Money nano={refundedNanoUsd} />
+            Refunded: <Money nano={refundedNanoUsd} />
           </>
         )}
       </>
@@ -180,7 +178,7 @@ const columns: readonly Column<TopUp>[] = [
         '–'
       ) : (
         <a className={buttonClass('plain', 'small')} href={checkoutUrl}>
-          Go on paying
+          Continue payment
         </a>
       ),
   },
@@ -192,15 +190,15 @@ function TopUps() {
   );
   return (
     <div className="border-line -mx-4 -mb-4 border-t">
-      <h3 className="px-4 pt-3">Top-ups so far</h3>
+      <h3 className="px-4 pt-3">Top-up history</h3>
       <PagedTable
         pages={topUps}
         what="top-ups"
         caption="Top-ups, newest first"
         columns={columns}
         rowKey={({ paymentId }) => paymentId}
-        empty="No top-ups yet."
-        hint="Choose an amount above to make the first."
+        empty="No top-ups yet"
+        hint="Choose an amount above to add money."
       />
     </div>
   );

@@ -13,40 +13,40 @@ const topUp = (state: TopUp['state'], createdAt: string): TopUp => ({
   paidAt: null,
 });
 
-describe('an amount', () => {
+describe('topUpAmount', () => {
   it.each([
     ['5', 500],
     ['$25.50', 2_550],
     ['10,000', 1_000_000],
-  ])('%s is %i cents', (typed, cents) => {
+  ])('parses %s as %i cents', (typed, cents) => {
     expect(topUpAmount(typed)).toEqual({ cents });
   });
 
-  it.each(['4.99', '10000.01', '-25', '25.001', 'much', ''])('%s is refused in words', (typed) => {
+  it.each(['4.99', '10000.01', '-25', '25.001', 'much', ''])('explains why %s is rejected', (typed) => {
     expect(topUpAmount(typed)).toHaveProperty('wrong');
   });
 });
 
-describe('a top-up', () => {
-  it('is watched while it is recent, and only the newest', () => {
+describe('top-up', () => {
+  it('is watched while it is recent, and only the newest one', () => {
     const fresh = topUp('open', '2026-11-16T11:30:00Z');
     expect(topUpToWatch([fresh, topUp('paid', '2026-11-16T11:00:00Z')], now)).toBe(fresh);
     expect(topUpToWatch([topUp('open', '2026-11-16T10:59:59Z')], now)).toBeNull();
     expect(topUpToWatch([], now)).toBeNull();
   });
 
-  it('is under way until something has become of it', () => {
+  it('is pending until it has a result', () => {
     expect(isInProgress({ state: 'processing' })).toBe(true);
     expect(isInProgress({ state: 'paid' })).toBe(false);
   });
 
-  it('of a state that came later is still told', () => {
+  it('shows unknown states as text', () => {
     expect(topUpStateText('on_hold')).toBe('on hold');
     expect(topUpStateText('toString')).toBe('toString');
   });
 });
 
-it('comes back to where one was, where that is https', () => {
+it('returnUrls returns the current page only over HTTPS', () => {
   expect(returnUrls('https://cloud.example.com/console/money?x=1#y')).toEqual({
     successUrl: 'https://cloud.example.com/console/money?back=paid',
     cancelUrl: 'https://cloud.example.com/console/money?back=cancelled',

@@ -1,8 +1,6 @@
 import type { FleetCluster } from './fleet/fleet-layout.ts';
 import type { FleetNode } from './common/fleet-nodes.ts';
 
-/** Nodes and clusters for tests, as the interface would send them. */
-
 const at = '2026-08-01T12:00:00.000Z';
 let made = 0;
 
@@ -86,7 +84,7 @@ export function makeNode({
 
 const states = ['node_ready', 'node_ready', 'node_ready', 'node_draining', 'node_offline'] as const;
 
-/** Nodes of several regions in several states. */
+/** Nodes in several regions and states. */
 export function makeFleet(count: number): readonly FleetNode[] {
   const clusters = ['eu-north-2', 'us-east-1', 'ca-west-1'].map((region) =>
     makeCluster({ name: region, region }),

@@ -12,8 +12,8 @@ const finding = (check: string, severity: 'error' | 'notice') => ({
   remedy: 'Look.',
 });
 
-describe('the checks of an audit', () => {
-  it('stand with what they found, what is off first, and none is left out', () => {
+describe('checkResults', () => {
+  it('lists every check with its findings, failed checks first', () => {
     const checks = ['sums', 'holds', 'meters'].map((check) => ({ check, rule: 'must hold', lookedAt: 5 }));
     const findings = [finding('meters', 'error'), finding('meters', 'notice'), finding('holds', 'notice')];
     expect(

@@ -6,12 +6,12 @@ export interface CheckResult {
   readonly check: string;
   readonly rule: string;
   readonly lookedAt: number;
-  /** Of the findings that are listed; a check with many lists only the first. */
+  /** Listed findings only; a check with many lists the first ones. */
   readonly errors: number;
   readonly notices: number;
 }
 
-/** Each check with what it found; what is off stands first. */
+/** All checks with their findings, failed checks first. */
 export function checkResults(report: Pick<Report, 'checks' | 'findings'>): readonly CheckResult[] {
   const found = Map.groupBy(report.findings, ({ check }) => check);
   return report.checks

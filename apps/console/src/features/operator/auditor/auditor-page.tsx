@@ -20,7 +20,7 @@ export const AuditorPage = operatorPage('Auditor', Auditor);
 
 const columns: readonly Column<Report>[] = [
   {
-    head: 'When',
+    head: 'Time',
     main: true,
     cell: ({ id, snapshotAt }) => (
       <TextLink to="/operator/auditor/$reportId" params={{ reportId: id }}>
@@ -28,28 +28,28 @@ const columns: readonly Column<Report>[] = [
       </TextLink>
     ),
   },
-  { head: 'Kind', cell: ({ kind }) => kind },
+  { head: 'Type', cell: ({ kind }) => kind },
   {
     head: 'Result',
     cell: ({ isClean, errors }) =>
       isClean ? (
-        <Badge tone="good">clean: no drift</Badge>
+        <Badge tone="good">no drift</Badge>
       ) : (
-        <Badge tone="bad">{errors === 1 ? 'one error' : `${String(errors)} errors`}</Badge>
+        <Badge tone="bad">{errors === 1 ? '1 error' : `${String(errors)} errors`}</Badge>
       ),
   },
   { head: 'Notices', right: true, cell: ({ notices }) => notices },
-  { head: 'Took', right: true, cell: ({ durationMs }) => elapsedText(durationMs) },
+  { head: 'Duration', right: true, cell: ({ durationMs }) => elapsedText(durationMs) },
 ];
 
 function Latest({ report }: Readonly<{ report: Report }>) {
   return (
     <div className="mb-4">
       <Note tone={report.isClean ? 'good' : 'bad'}>
-        The last audit was <RelativeTime at={report.snapshotAt} /> and{' '}
-        {report.isClean ? 'found no drift.' : `found ${String(report.errors)} that do not agree.`}{' '}
+        The latest audit ran <RelativeTime at={report.snapshotAt} /> and{' '}
+        {report.isClean ? 'found no drift.' : `found drift (errors: ${String(report.errors)}).`}{' '}
         <TextLink to="/operator/auditor/$reportId" params={{ reportId: report.id }}>
-          Read it
+          View report
         </TextLink>
       </Note>
     </div>
@@ -70,7 +70,7 @@ function Auditor() {
     <>
       <PageHeader
         title="Auditor"
-        about="It compares ledger, meters, rentals and holds, which must agree to the nano-dollar. Reports are kept for 90 days."
+        about="Compares ledger, meters, rentals and holds, which must agree to the nano-USD. Reports are kept for 90 days."
       />
       {isAll && latest !== undefined && <Latest report={latest} />}
       <Card
@@ -79,13 +79,13 @@ function Auditor() {
         actions={
           <>
             <FilterField
-              label="Kind"
+              label="Type"
               hideLabel
               value={filter.kind}
-              all="Both kinds"
+              all="All types"
               choices={[
-                { value: 'full', label: 'full: everything' },
-                { value: 'incremental', label: 'incremental: what is new' },
+                { value: 'full', label: 'Full' },
+                { value: 'incremental', label: 'Incremental' },
               ]}
               onValue={(kind) => void navigate({ search: (before) => ({ ...before, kind }) })}
             />
@@ -96,7 +96,7 @@ function Auditor() {
               all="All results"
               choices={[
                 { value: 'true', label: 'clean' },
-                { value: 'false', label: 'with errors' },
+                { value: 'false', label: 'With errors' },
               ]}
               onValue={(clean) => void navigate({ search: (before) => ({ ...before, clean }) })}
             />
@@ -108,17 +108,17 @@ function Auditor() {
           what="reports"
           caption="Audit reports"
           columns={columns}
-          empty={isAll ? 'No audit was made yet' : 'No report fits'}
+          empty={isAll ? 'No audits yet' : 'No reports match'}
           hint={
             isAll
-              ? 'A worker audits the books by itself; the first report comes within minutes of its start.'
-              : 'Look at all kinds and results.'
+              ? 'A worker audits the ledger automatically. The first report appears within minutes.'
+              : 'Remove a filter to see more reports.'
           }
         />
       </Card>
       <Note>
-        What engines have and rentals do not know, and the reverse, is looked at by{' '}
-        <code>millrace-admin reconcile --dry-run</code> on a host of the installation.
+        To compare rentals with the engines, run <code>millrace-admin reconcile --dry-run</code> on a host of
+        the installation.
       </Note>
       <div className="mt-4">
         <CommandHint command="millrace admin audit-report list" />

@@ -48,16 +48,16 @@ const checkColumns: readonly Column<CheckResult>[] = [
       </>
     ),
   },
-  { head: 'Looked at', right: true, cell: ({ lookedAt }) => lookedAt },
+  { head: 'Rows checked', right: true, cell: ({ lookedAt }) => lookedAt },
   {
     head: 'Result',
     cell: ({ errors, notices }) => (
       <span className="flex flex-wrap justify-end gap-1 md:justify-start">
         <Badge tone={errors === 0 ? 'good' : 'bad'}>
-          {errors === 0 ? 'drift zero' : `${String(errors)} off`}
+          {errors === 0 ? 'no drift' : `errors: ${String(errors)}`}
         </Badge>
         {notices > 0 && (
-          <Badge tone="warn">{notices === 1 ? 'one notice' : `${String(notices)} notices`}</Badge>
+          <Badge tone="warn">{notices === 1 ? '1 notice' : `${String(notices)} notices`}</Badge>
         )}
       </span>
     ),
@@ -66,7 +66,7 @@ const checkColumns: readonly Column<CheckResult>[] = [
 
 const findingColumns: readonly Column<Finding>[] = [
   {
-    head: 'What',
+    head: 'Finding',
     main: true,
     cell: ({ sentence, check, severity }) => (
       <>
@@ -75,10 +75,10 @@ const findingColumns: readonly Column<Finding>[] = [
       </>
     ),
   },
-  { head: 'On', cell: (finding) => <Subject finding={finding} /> },
-  { head: 'Should be', right: true, cell: ({ expected }) => <span className="break-all">{expected}</span> },
-  { head: 'Is', right: true, cell: ({ actual }) => <span className="break-all">{actual}</span> },
-  { head: 'What to do', cell: ({ remedy }) => remedy },
+  { head: 'Resource', cell: (finding) => <Subject finding={finding} /> },
+  { head: 'Expected', right: true, cell: ({ expected }) => <span className="break-all">{expected}</span> },
+  { head: 'Actual', right: true, cell: ({ actual }) => <span className="break-all">{actual}</span> },
+  { head: 'Remedy', cell: ({ remedy }) => remedy },
 ];
 
 function Subject({ finding }: Readonly<{ finding: Finding }>) {
@@ -94,7 +94,7 @@ function Subject({ finding }: Readonly<{ finding: Finding }>) {
           params={{ organisationId }}
           className="block text-xs"
         >
-          its organisation
+          organisation
         </TextLink>
       )}
     </>
@@ -110,8 +110,7 @@ function Detail({ report }: Readonly<{ report: Report }>) {
         back={<TextLink to="/operator/auditor">Auditor</TextLink>}
         about={
           <>
-            {report.kind === 'full' ? 'Everything' : 'What was new'} until{' '}
-            <Timestamp at={report.snapshotAt} />
+            {report.kind === 'full' ? 'All data' : 'New data'} until <Timestamp at={report.snapshotAt} />
             {report.since !== null && (
               <>
                 , since <Timestamp at={report.since} />
@@ -122,15 +121,15 @@ function Detail({ report }: Readonly<{ report: Report }>) {
       />
       <KeyFigures
         items={[
-          { label: 'Errors', value: report.errors, note: 'books that do not agree' },
-          { label: 'Notices', value: report.notices, note: 'for reading' },
+          { label: 'Errors', value: report.errors, note: 'amounts that disagree' },
+          { label: 'Notices', value: report.notices, note: 'for information' },
           { label: 'Checks', value: checks.length },
-          { label: 'Took', value: elapsedText(report.durationMs) },
+          { label: 'Duration', value: elapsedText(report.durationMs) },
         ]}
       />
-      <Card title="Findings" about="The first of each check; the counts are of all." flush>
+      <Card title="Findings" about="The first findings of each check; counts include all." flush>
         {report.findings.length === 0 ? (
-          <EmptyState title="Nothing is off">Every check found what it expected.</EmptyState>
+          <EmptyState title="No findings">All checks passed.</EmptyState>
         ) : (
           <Table
             caption="Findings"

@@ -11,36 +11,33 @@ import { reasonIssue, REASON_MAX_LENGTH } from './reason.ts';
 import { Form, FormButtons } from '../../../ui/form.tsx';
 
 export interface ActionProps<Output> {
-  /** The word on the button, such as `Drain`; also on the one that does it. */
+  /** Label of the button and of the confirming button, such as `Drain`. */
   readonly label: string;
-  /** Names the thing, such as `Drain gpu-17`. */
+  /** Dialog title, such as `Drain gpu-17`. */
   readonly title: string;
-  /** The word while it is being done, such as `Draining…`. */
+  /** Label while the action runs, such as `Draining…`. */
   readonly doing: string;
-  /** What is said when it is done. */
+  /** Toast after success. */
   readonly done: string | ((response: Output) => string);
   readonly needs?: 'admin:write' | 'admin:money';
   readonly kind?: ButtonKind;
   readonly size?: 'small' | 'medium';
-  /** Why it cannot be done at all. */
+  /** Why the action is not possible. */
   readonly off?: string | false | undefined;
-  /** What is still missing in the fields. */
+  /** Which input is missing. */
   readonly wait?: string | false | undefined;
   readonly run: (client: Millrace, reason: string) => Promise<Output>;
   readonly changes?: readonly ResourceName[];
-  /** Told when it was done, before the dialog closes. */
+  /** Called after success, before the dialog closes. */
   readonly onDone?: (response: Output) => void;
   readonly onOpen?: () => void;
-  /** False where a field of the act is the reason itself. */
+  /** False if another field is the reason. */
   readonly needsReason?: boolean;
-  /** What happens and what does not; fields, where there are any. */
+  /** Consequences, and further fields. */
   readonly children?: ReactNode;
 }
 
-/**
- * One act of an operator: a button that says why it is off, and a dialog that says what will happen and asks for the reason
- * that goes to the audit log.
- */
+/** Operator action: a button, and a dialog that explains the consequences and asks for the reason for the audit log. */
 export function ActionButton<Output>(props: ActionProps<Output>) {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
@@ -102,7 +99,7 @@ function ActionForm<Output>({
       {needsReason && (
         <TextField
           label="Reason"
-          hint="Kept in the audit log with your name."
+          hint="Stored in the audit log with your name."
           value={reason}
           maxLength={REASON_MAX_LENGTH}
           autoComplete="off"

@@ -9,7 +9,7 @@ export interface FleetFilter {
   readonly provider?: string | undefined;
   readonly status?: string | undefined;
   readonly gpu?: string | undefined;
-  /** A part of the node's or the cluster's name, or an id. */
+  /** Part of the node or cluster name, or an id. */
   readonly find?: string | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Numbers that people type. Each answers why it will not do, or false where it will. */
+/** Validates typed numbers. Each function returns a message, or false if the number is valid. */
 
 export function integerIssue(
   what: string,
@@ -10,7 +10,6 @@ export function integerIssue(
   return `${what} must be a whole number from ${String(min)} to ${String(max)}.`;
 }
 
-/** In percent, with at most four decimals. */
 export function percentIssue(what: string, text: string): string | false {
   if (/^\d{1,3}(?:\.\d{1,4})?$/.test(text.trim()) && Number(text) <= 100) return false;
   return `${what} must be a percentage from 0 to 100 with at most four decimals.`;

@@ -1,6 +1,6 @@
 import { withoutUndefined, enumParam, textParam } from '../../../app/search-params.ts';
 
-/** What the pages of operators take from the URL: open tabs and filters, so that they survive reloading and sharing. */
+/** URL parameters of the operator pages, so that tabs and filters survive a reload. */
 
 type Search = Record<string, unknown>;
 

@@ -4,14 +4,14 @@ import { CheckboxField } from '../../../ui/field.tsx';
 import { ActionButton } from './action-button.tsx';
 
 export interface WriteOffProps {
-  /** Names the node, rental or volume. */
+  /** Node, rental or volume. */
   readonly name: string;
   readonly off: string | false;
   readonly run: (
     client: Millrace,
     request: { readonly reason: string; readonly hostIsOff: true },
   ) => Promise<unknown>;
-  /** The effect on tenants, money and capacity. */
+  /** Consequences for tenants, money and capacity. */
   readonly children: ReactNode;
 }
 
@@ -24,18 +24,14 @@ export function WriteOffButton({ name, off, run, children }: WriteOffProps) {
       title={`Write off ${name}`}
       kind="danger"
       doing="Writing off…"
-      done={`${name} is written off.`}
+      done={`${name} was written off.`}
       off={off}
       wait={!isOff && 'Confirm that the host is off.'}
       onOpen={() => setIsOff(false)}
       run={(client, reason) => run(client, { reason, hostIsOff: true })}
     >
       {children}
-      <CheckboxField
-        label="The host is switched off or disconnected for good"
-        checked={isOff}
-        onValue={setIsOff}
-      />
+      <CheckboxField label="The host is permanently off or disconnected" checked={isOff} onValue={setIsOff} />
     </ActionButton>
   );
 }

@@ -13,40 +13,40 @@ import {
 import { filterNodes } from '../common/fleet-nodes.ts';
 import { makeCluster, makeFleet, makeNode } from '../fleet.fixture.ts';
 
-describe('the cell of a GPU', () => {
+describe('cellState', () => {
   const present = { state: 'present', allocatedTo: null } as const;
   const rented = { state: 'present', allocatedTo: '17' } as const;
 
-  it('is free or sold on a node that takes work', () => {
+  it('is free or sold on a ready node', () => {
     expect(cellState({ status: 'node_ready' }, present)).toBe('free');
     expect(cellState({ status: 'node_ready' }, rented)).toBe('sold');
   });
 
-  it('stays sold while its node drains, and is draining where nobody has it', () => {
+  it('stays sold on a draining node, where free GPUs are draining', () => {
     expect(cellState({ status: 'node_draining' }, rented)).toBe('sold');
     expect(cellState({ status: 'node_draining' }, present)).toBe('draining');
   });
 
-  it('says first that its node is away or locked up, also where it is rented', () => {
+  it('shows an offline or quarantined node before a rental', () => {
     expect(cellState({ status: 'node_offline' }, rented)).toBe('offline');
     expect(cellState({ status: 'node_quarantined' }, rented)).toBe('quarantined');
   });
 
-  it('is out of use when it is not there as it should be, unless somebody still has it', () => {
+  it('is broken if the GPU is missing or faulty, unless it is rented', () => {
     for (const state of ['missing', 'faulty', 'replaced'] as const) {
       expect(cellState({ status: 'node_ready' }, { state, allocatedTo: null })).toBe('broken');
       expect(cellState({ status: 'node_ready' }, { state, allocatedTo: '17' })).toBe('sold');
     }
   });
 
-  it('has a shape of its own in every state, so that no colour is needed', () => {
+  it('has a distinct shape per state, so that colour is not required', () => {
     const shapes = cellStates.map((state) => drawLegendCell(state).shapes[0]?.path);
     expect(new Set(shapes).size).toBe(cellStates.length);
   });
 });
 
 describe('counts', () => {
-  it('count every GPU exactly once, and rented ones wherever they are', () => {
+  it('count every GPU once, and rented GPUs on every node', () => {
     const nodes = [
       makeNode({ status: 'node_ready', sold: 3, gpus: 8 }),
       makeNode({ status: 'node_offline', sold: 2, gpus: 4 }),
@@ -56,19 +56,19 @@ describe('counts', () => {
     expect(cellStates.reduce((sum, state) => sum + counts[state], 0)).toBe(counts.gpus);
   });
 
-  it('are said in words without what there is none of', () => {
+  it('are described without zero counts', () => {
     expect(nodeText(makeNode({ name: 'gpu-1', sold: 3, gpus: 8 }))).toBe(
       'gpu-1: ready, 8 GPUs: 5 free, 3 sold',
     );
-    expect(countsText(countsOf([]))).toBe('no GPUs known yet');
+    expect(countsText(countsOf([]))).toBe('no GPUs reported yet');
   });
 });
 
-describe('the groups of the map', () => {
+describe('groupFleet', () => {
   const north = makeCluster({ name: 'north', region: 'eu-north-2' });
   const empty = makeCluster({ name: 'empty', region: 'us-east-1' });
 
-  it('are regions and clusters in the order of their names, with numbers counted as numbers', () => {
+  it('sorts regions and clusters by name, with numeric order', () => {
     const nodes = ['gpu-10', 'gpu-2', 'gpu-1'].map((name) => makeNode({ name, cluster: north }));
     const groups = groupFleet([empty, north], nodes, { withEmpty: true });
     expect(groups.map(({ region }) => region)).toEqual(['eu-north-2', 'us-east-1']);
@@ -76,12 +76,12 @@ describe('the groups of the map', () => {
     expect(groups[1]?.clusters[0]).toMatchObject({ name: 'empty', nodes: [] });
   });
 
-  it('leave clusters without nodes out where something was looked for', () => {
+  it('omits empty clusters when a filter is set', () => {
     const groups = groupFleet([empty, north], [makeNode({ cluster: north })], { withEmpty: false });
     expect(groups.map(({ region }) => region)).toEqual(['eu-north-2']);
   });
 
-  it('show nodes of a cluster that is not known', () => {
+  it('includes nodes of an unknown cluster', () => {
     const groups = groupFleet([], [makeNode({ cluster: north })], { withEmpty: true });
     expect(groups[0]?.clusters[0]).toMatchObject({ name: 'north', cluster: null });
   });
@@ -89,7 +89,7 @@ describe('the groups of the map', () => {
 
 describe('filters', () => {
   const nodes = makeFleet(40);
-  it('find by region, status, GPU and a part of a name, and take them together', () => {
+  it('combines the filters region, status, GPU and name', () => {
     for (const region of fleetChoices(nodes).regions) {
       const found = filterNodes(nodes, { region, status: 'node_ready' });
       expect(found.every((node) => node.region === region && node.status === 'node_ready')).toBe(true);
@@ -100,8 +100,8 @@ describe('filters', () => {
   });
 });
 
-describe('the picture of a node', () => {
-  it('has one shape for each state, however many GPUs it has', () => {
+describe('drawNode', () => {
+  it('draws one shape per state for any number of GPUs', () => {
     const picture = drawNode(makeNode({ gpus: 16, sold: 5 }));
     expect(picture.shapes).toHaveLength(2);
     expect(picture.height).toBeGreaterThan(picture.shapes.length);
@@ -109,11 +109,11 @@ describe('the picture of a node', () => {
     expect(drawn).toBe(5 + 1);
   });
 
-  it('is there for a node of which nothing is known yet', () => {
+  it('draws a node without known GPUs', () => {
     expect(drawNode(makeNode({ gpus: 0 }))).toMatchObject({ shapes: [] });
   });
 
-  it('stays small for a thousand nodes: fewer elements than GPUs', () => {
+  it('draws fewer elements than GPUs for a thousand nodes', () => {
     const nodes = makeFleet(1_000);
     const groups = groupFleet([], nodes, { withEmpty: true });
     const elements = groups

@@ -2,7 +2,7 @@ import type { Item } from '@millrace/sdk';
 import { splitBy } from '@millrace/sdk/text';
 import { statusText, type FleetNode } from '../common/fleet-nodes.ts';
 
-/** The fleet as a picture: which cell each GPU is, how nodes are grouped, and the shapes that are drawn. */
+/** Layout of the fleet map: state of each GPU, grouping of nodes, and the drawn shapes. */
 
 export type FleetCluster = Item<'adminListClusters'>;
 type FleetGpu = FleetNode['gpus'][number];
@@ -19,19 +19,16 @@ export const cellStates = [
 export type CellState = (typeof cellStates)[number];
 
 export const cellLabels: Readonly<Record<CellState, string>> = {
-  free: 'free: can be rented now',
-  sold: 'sold: somebody has it',
-  draining: 'draining: empty, and takes nothing new',
-  registering: 'registering: its hardware is being read',
-  offline: 'offline: its node is not seen',
-  quarantined: 'quarantined: kept from new work',
+  free: 'free: available to rent',
+  sold: 'sold: rented',
+  draining: 'draining: empty, accepts no new rentals',
+  registering: 'registering: reading the hardware',
+  offline: 'offline: node not reachable',
+  quarantined: 'quarantined: accepts no new rentals',
   broken: 'out of use: missing, faulty or replaced',
 };
 
-/**
- * What a GPU looks like. A node that is away or locked up is more important than who rents on it, and a GPU that is in use
- * more than a node that takes nothing new.
- */
+/** State of a GPU cell. Offline and quarantined nodes take precedence over rentals, and rentals over draining. */
 export function cellState(
   node: Pick<FleetNode, 'status'>,
   gpu: Pick<FleetGpu, 'state' | 'allocatedTo'>,
@@ -47,7 +44,7 @@ export function cellState(
 export type Counts = Readonly<Record<CellState, number>> & {
   readonly nodes: number;
   readonly gpus: number;
-  /** Everything that somebody has, also on nodes that are away. */
+  /** Rented GPUs, including those on unreachable nodes. */
   readonly rented: number;
 };
 
@@ -64,16 +61,16 @@ export function countsOf(nodes: readonly FleetNode[]): Counts {
   return counts;
 }
 
-/** `8 GPUs: 5 sold, 3 free`. What there is none of is not mentioned. */
+/** `8 GPUs: 5 sold, 3 free`; zero counts are omitted. */
 export function countsText(counts: Counts): string {
   const texts = cellStates
     .filter((state) => counts[state] > 0)
     .map((state) => `${String(counts[state])} ${state === 'broken' ? 'out of use' : state}`);
   const gpus = `${String(counts.gpus)} ${counts.gpus === 1 ? 'GPU' : 'GPUs'}`;
-  return texts.length === 0 ? 'no GPUs known yet' : `${gpus}: ${texts.join(', ')}`;
+  return texts.length === 0 ? 'no GPUs reported yet' : `${gpus}: ${texts.join(', ')}`;
 }
 
-/** A node in one line, for those who do not see the picture. */
+/** Text alternative for a node. */
 export function nodeText(node: FleetNode): string {
   return `${node.name}: ${statusText(node.status)}, ${countsText(countsOf([node]))}`;
 }
@@ -82,7 +79,7 @@ export interface ClusterGroup {
   readonly id: string;
   readonly name: string;
   readonly providerId: string;
-  /** Null where only its nodes are known. */
+  /** Null if the cluster is unknown. */
   readonly cluster: FleetCluster | null;
   readonly nodes: readonly FleetNode[];
   readonly counts: Counts;
@@ -94,12 +91,12 @@ export interface RegionGroup {
   readonly counts: Counts;
 }
 
-// One for all: to make it anew for each comparison costs more than to compare.
+// Shared, because creating a collator costs more than comparing.
 const { compare } = new Intl.Collator('en', { numeric: true });
 const byName = (a: { readonly name: string }, b: { readonly name: string }): number =>
   compare(a.name, b.name);
 
-/** Regions, their clusters and their nodes, each in the order of their names. Clusters without nodes are there too. */
+/** Regions, clusters and nodes, each sorted by name; includes clusters without nodes. */
 export function groupFleet(
   clusters: readonly FleetCluster[],
   nodes: readonly FleetNode[],
@@ -129,7 +126,7 @@ export function groupFleet(
     .toSorted((a, b) => compare(a.region, b.region));
 }
 
-/** The values that a filter can take. */
+/** Filter values. */
 export function fleetChoices(nodes: readonly FleetNode[]): {
   readonly regions: readonly string[];
   readonly providers: readonly string[];
@@ -148,7 +145,7 @@ const gap = 3;
 const step = cell + gap;
 const perRow = 8;
 
-/** The shape of one cell at a place; each state has another, so that it can be told without its colour. */
+/** Path of one cell. Shapes differ by state, so that colour is not required. */
 function shapeAt(state: CellState, x: number, y: number): string {
   const [x1, y1] = [x + cell, y + cell];
   const box = `M${x} ${y}H${x1}V${y1}H${x}Z`;
@@ -157,7 +154,7 @@ function shapeAt(state: CellState, x: number, y: number): string {
     case 'sold':
       return box;
     case 'free':
-      // A frame: the inner square runs the other way and is left out of the fill.
+      // Frame: the inner square has the opposite winding, so it is not filled.
       return `${box}M${x + 2} ${y + 2}V${y1 - 2}H${x1 - 2}V${y + 2}Z`;
     case 'draining':
       return `M${x} ${y}V${y1}H${x1}Z`;
@@ -175,11 +172,11 @@ function shapeAt(state: CellState, x: number, y: number): string {
 export interface NodeDrawing {
   readonly width: number;
   readonly height: number;
-  /** One shape for all cells of a state: a node is a handful of elements, however many GPUs it has. */
+  /** One path per state, so that a node has few elements for any number of GPUs. */
   readonly shapes: readonly { readonly state: CellState; readonly path: string }[];
 }
 
-/** Eight cells in a row. A node of which nothing is known yet has one row without cells. */
+/** Eight cells per row; a node without known GPUs has one empty row. */
 export function drawNode(node: Pick<FleetNode, 'status' | 'gpus'>): NodeDrawing {
   const paths = new Map<CellState, string>();
   node.gpus.forEach((gpu, index) => {
@@ -195,12 +192,11 @@ export function drawNode(node: Pick<FleetNode, 'status' | 'gpus'>): NodeDrawing 
   };
 }
 
-/** One cell alone, for the legend. */
 export function drawLegendCell(state: CellState): NodeDrawing {
   return { width: cell, height: cell, shapes: [{ state, path: shapeAt(state, 0, 0) }] };
 }
 
-/** How often a fleet is looked at again: a small one at once, a large one more seldom, because all of it is sent. */
+/** Poll interval: longer for large fleets, because each response contains the whole fleet. */
 export function refreshMs(nodeCount: number): number {
   return nodeCount <= 200 ? 2_000 : 10_000;
 }

@@ -37,10 +37,9 @@ function Cells({ picture }: Readonly<{ picture: NodeDrawing }>) {
   );
 }
 
-/** What the shapes mean, in words. */
 export function Legend() {
   return (
-    <ul aria-label="What the cells mean" className="text-soft flex flex-wrap gap-x-4 gap-y-1 text-xs">
+    <ul aria-label="Legend" className="text-soft flex flex-wrap gap-x-4 gap-y-1 text-xs">
       {cellStates.map((state) => (
         <li key={state} className="flex items-center gap-1.5">
           <Cells picture={drawLegendCell(state)} />
@@ -59,7 +58,7 @@ const frames: Readonly<Record<string, string>> = {
   node_quarantined: 'border-bad',
 };
 
-/** Drawn anew only when the node is another one: what was read again and is the same keeps its identity. */
+/** Re-renders only if the node changed: unchanged data keeps its identity across reloads. */
 const Tile = memo(function Tile({ node, href }: Readonly<{ node: FleetNode; href: string }>) {
   const words = nodeText(node);
   return (
@@ -77,8 +76,8 @@ const Tile = memo(function Tile({ node, href }: Readonly<{ node: FleetNode; href
 });
 
 /**
- * All regions with their clusters and nodes. The nodes are plain links and one listener follows them all: a thousand router
- * links would each listen to every change of the address.
+ * Fleet map. Nodes are plain links with one shared click handler, because a thousand router links would each
+ * subscribe to URL changes.
  */
 export function FleetMap({ regions }: Readonly<{ regions: readonly RegionGroup[] }>) {
   const router = useRouter();
@@ -92,7 +91,7 @@ export function FleetMap({ regions }: Readonly<{ regions: readonly RegionGroup[]
     void router.navigate({ to: '/operator/nodes/$nodeId', params: { nodeId: id } });
   };
   return (
-    // The links within can be reached by keyboard themselves; this only follows them without loading the page anew.
+    // Keyboard users reach the links directly; this handler only avoids a page load.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-static-element-interactions
     <div onClick={follow}>
       {regions.map(({ region, clusters, counts }) => (
@@ -117,7 +116,7 @@ export function FleetMap({ regions }: Readonly<{ regions: readonly RegionGroup[]
 function Cluster({ group, hrefOf }: Readonly<{ group: ClusterGroup; hrefOf: (id: string) => string }>) {
   const { name, providerId, cluster, nodes, counts } = group;
   return (
-    // What is far below is not laid out until one gets there, where that is worth it.
+    // Skip the layout of off-screen clusters.
     <div
       className={nodes.length > 100 ? '[contain-intrinsic-size:auto_40rem] [content-visibility:auto]' : ''}
     >
@@ -134,7 +133,7 @@ function Cluster({ group, hrefOf }: Readonly<{ group: ClusterGroup; hrefOf: (id:
         <p className="text-warn mb-1.5 text-xs">{cluster.statusReason}</p>
       )}
       {nodes.length === 0 ? (
-        <p className="text-soft text-xs">No nodes yet. They are read from the engine once it answers.</p>
+        <p className="text-soft text-xs">No nodes yet. They appear when the engine responds.</p>
       ) : (
         <ul className="flex flex-wrap gap-1.5">
           {nodes.map((node) => (

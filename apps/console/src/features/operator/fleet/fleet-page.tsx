@@ -48,7 +48,7 @@ function Fleet() {
     <>
       <PageHeader
         title="Fleet"
-        about="Every cluster and node, one cell for each GPU."
+        about="All clusters and nodes, with one cell per GPU."
         actions={
           <>
             <LinkButton to="/operator/maintenance">Maintenance</LinkButton>
@@ -68,7 +68,7 @@ function Loaded(props: Readonly<{ nodes: readonly FleetNode[]; clusters: readonl
   const { nodes, clusters } = props;
   const { view = 'map', ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  // By its text, because the router makes the object anew whenever anything of the URL is.
+  // Compare as text, because the router creates a new object at every URL change.
   const wantedText = useDeferredValue(JSON.stringify(filter));
   const wanted = useMemo(() => JSON.parse(wantedText) as FleetFilter, [wantedText]);
   const shown = useMemo(() => filterNodes(nodes, wanted), [nodes, wanted]);
@@ -77,14 +77,14 @@ function Loaded(props: Readonly<{ nodes: readonly FleetNode[]; clusters: readonl
     return (
       <Card>
         <EmptyState
-          title="There are no clusters yet"
+          title="No clusters yet"
           action={
             <LinkButton to="/operator/providers" kind="primary">
-              Register a cluster
+              Register cluster
             </LinkButton>
           }
         >
-          Register the endpoint of a compute engine; its nodes and GPUs are read from it.
+          Register the endpoint of a compute engine to import its nodes and GPUs.
         </EmptyState>
       </Card>
     );
@@ -94,7 +94,7 @@ function Loaded(props: Readonly<{ nodes: readonly FleetNode[]; clusters: readonl
       <Overview nodes={shown} isFiltered={isFiltered} />
       <Filters nodes={nodes} filter={filter} />
       <Tabs
-        label="How the fleet is shown"
+        label="View"
         open={view}
         onOpen={(id) =>
           void navigate({ search: (before) => ({ ...before, view: id === 'table' ? 'table' : undefined }) })
@@ -120,11 +120,11 @@ function Overview({ nodes, isFiltered }: Readonly<{ nodes: readonly FleetNode[];
   return (
     <KeyFigures
       items={[
-        { label: 'Nodes', value: counts.nodes, note: isFiltered ? 'that fit the filter' : 'in the fleet' },
+        { label: 'Nodes', value: counts.nodes, note: isFiltered ? 'matching the filter' : 'in the fleet' },
         { label: 'GPUs', value: counts.gpus },
-        { label: 'Sold', value: counts.rented, note: 'also on nodes that are away' },
+        { label: 'Sold', value: counts.rented, note: 'including unreachable nodes' },
         { label: 'Free', value: counts.free },
-        { label: 'Nodes in trouble', value: troubled, note: 'offline or quarantined' },
+        { label: 'Unhealthy nodes', value: troubled, note: 'offline or quarantined' },
       ]}
     />
   );
@@ -147,9 +147,9 @@ function Filters({ nodes, filter }: Readonly<{ nodes: readonly FleetNode[]; filt
   return (
     <Card>
       <Form role="search" className="grid grid-cols-2 gap-3 md:grid-cols-5">
-        {/* What is typed is in the URL at once; the picture follows when there is time. */}
+        {/* The URL follows the input at once; the map renders deferred. */}
         <TextField
-          label="Find"
+          label="Search"
           type="search"
           placeholder="name, id or reason"
           value={filter.find ?? ''}
@@ -157,7 +157,7 @@ function Filters({ nodes, filter }: Readonly<{ nodes: readonly FleetNode[]; filt
         />
         {select('Region', 'region', 'All regions', regions)}
         {select('Provider', 'provider', 'All providers', providers)}
-        {select('State', 'status', 'All states', nodeStatuses)}
+        {select('Status', 'status', 'All statuses', nodeStatuses)}
         {select('GPU', 'gpu', 'All GPUs', gpus)}
       </Form>
     </Card>
@@ -168,10 +168,10 @@ function NoNodesMatch() {
   return (
     <Card>
       <EmptyState
-        title="No node fits these filters"
+        title="No nodes match"
         action={
           <LinkButton to="/operator" search={{}}>
-            Show all nodes
+            Clear filters
           </LinkButton>
         }
       />
@@ -211,23 +211,23 @@ const columns: readonly Column<FleetNode>[] = [
   },
   { head: 'Region', cell: ({ region }) => region },
   { head: 'Cluster', cell: ({ clusterName }) => clusterName },
-  { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+  { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
   { head: 'GPUs', cell: (node) => countsText(countsOf([node])) },
-  { head: 'Why', cell: ({ statusReason }) => statusReason ?? '' },
+  { head: 'Reason', cell: ({ statusReason }) => statusReason ?? '' },
 ];
 
 const ROWS_PER_PAGE = 100;
 
-/** The same for those who do not see the picture. Rows come in portions, so that a large fleet opens at once. */
+/** Table alternative to the map. Rows load in portions, so that a large fleet opens fast. */
 function TableView({ nodes }: Readonly<{ nodes: readonly FleetNode[] }>) {
   const [limit, setLimit] = useState(ROWS_PER_PAGE);
   if (nodes.length === 0) return <NoNodesMatch />;
   return (
     <Card flush>
-      <Table caption="Nodes of the fleet" columns={columns} rows={nodes.slice(0, limit)} />
+      <Table caption="Nodes" columns={columns} rows={nodes.slice(0, limit)} />
       {nodes.length > limit && (
         <div className="border-line text-soft flex items-center justify-between border-t px-4 py-2 text-xs">
-          The first {limit} of {nodes.length} nodes
+          Showing {limit} of {nodes.length} nodes
           <Button size="small" onClick={() => setLimit(limit + ROWS_PER_PAGE)}>
             Show more
           </Button>

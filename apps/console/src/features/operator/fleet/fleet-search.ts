@@ -8,7 +8,7 @@ export const nodeStatuses = [
   'node_registering',
 ] as const;
 
-/** What of the fleet is shown, as the URL has it. */
+/** URL parameters of the fleet page. */
 export function parseFleetSearch(search: Record<string, unknown>) {
   return withoutUndefined({
     view: enumParam(search['view'], ['map', 'table']),

@@ -61,8 +61,8 @@ function NodeDetail({ node }: Readonly<{ node: Node }>) {
       {node.drainDeadlineAt !== null && (
         <div className="mb-4">
           <Note tone="warn">
-            It should be empty by <Timestamp at={node.drainDeadlineAt} />. {rentalsText(node.liveRentalCount)}{' '}
-            still on it; nothing is ended at that moment.
+            Planned to be empty by <Timestamp at={node.drainDeadlineAt} />.{' '}
+            {rentalsText(node.liveRentalCount)} still running. Rentals are not terminated at that time.
           </Note>
         </div>
       )}
@@ -70,7 +70,7 @@ function NodeDetail({ node }: Readonly<{ node: Node }>) {
       <Card title="GPUs" about={countsText(countsOf([node]))} flush>
         <Gpus node={node} />
       </Card>
-      <Card title="Who is on it" about={`${rentalsText(node.liveRentalCount)} on this node.`} flush>
+      <Card title="Rentals" about={`${rentalsText(node.liveRentalCount)} running on this node.`} flush>
         <RentalTable filter={{ nodeId: node.id }} empty="No rentals on this node" />
       </Card>
       <Card title="Maintenance" flush actions={<AnnounceButton nodes={[node]} />}>
@@ -94,32 +94,32 @@ function NodeActions({ node }: Readonly<{ node: Node }>) {
         doing="Draining…"
         done={`${name} is draining.`}
         off={nodeActionDisabledReason('drain', node)}
-        wait={deadlineAt === undefined && 'The moment is not complete.'}
+        wait={deadlineAt === undefined && 'Enter a complete date and time.'}
         run={(client, reason) =>
           client.admin.nodes.drain({ nodeId, reason, ...(deadlineAt == null ? {} : { deadlineAt }) })
         }
       >
         <p>
-          Nothing new is placed on it. {rentalsText(node.liveRentalCount)} on it now; what runs goes on and
-          goes on being billed.
+          The node accepts no new rentals. {rentalsText(node.liveRentalCount)} running. Running rentals stay
+          billed.
         </p>
         <TextField
-          label="Should be empty by (optional)"
-          hint="Shown with the node. Nothing is ended then."
+          label="Planned to be empty by (optional)"
+          hint="Shown on the node. Rentals are not terminated at that time."
           type="datetime-local"
           value={deadline}
           onValue={setDeadline}
         />
       </ActionButton>
       <ActionButton
-        label={node.status === 'node_quarantined' ? 'Return to use' : 'Resume'}
-        title={`Put ${name} back into use`}
-        doing="Putting it back…"
-        done={`${name} is back in use.`}
+        label={node.status === 'node_quarantined' ? 'Return to service' : 'Resume'}
+        title={`Return ${name} to service`}
+        doing="Returning…"
+        done={`${name} is back in service.`}
         off={nodeActionDisabledReason('resume', node)}
         run={(client, reason) => client.admin.nodes.resume({ nodeId, reason })}
       >
-        <p>It takes new rentals again from now on.</p>
+        <p>The node accepts new rentals again.</p>
       </ActionButton>
       <ActionButton
         label="Quarantine"
@@ -131,8 +131,8 @@ function NodeActions({ node }: Readonly<{ node: Node }>) {
         run={(client, reason) => client.admin.nodes.quarantine({ nodeId, reason })}
       >
         <p>
-          It is kept from new work until an operator returns it. {rentalsText(node.liveRentalCount)} on it
-          now; what runs goes on.
+          The node accepts no new rentals until an operator returns it to service.{' '}
+          {rentalsText(node.liveRentalCount)} running. Running rentals are not affected.
         </p>
       </ActionButton>
       <ActionButton
@@ -140,11 +140,11 @@ function NodeActions({ node }: Readonly<{ node: Node }>) {
         title={`Remove ${name} from the fleet`}
         kind="danger"
         doing="Removing…"
-        done={`${name} is out of the fleet.`}
+        done={`${name} was removed.`}
         off={nodeActionDisabledReason('remove', node)}
         run={(client, reason) => client.admin.nodes.remove({ nodeId, reason })}
       >
-        <p>It leaves the fleet for good. Its name is free again once the engine has stopped listing it.</p>
+        <p>Permanently removes the node. Its name is free when the engine no longer lists it.</p>
       </ActionButton>
       <WriteOffButton
         name={name}
@@ -152,9 +152,9 @@ function NodeActions({ node }: Readonly<{ node: Node }>) {
         run={(client, request) => client.admin.nodes.writeOff({ nodeId, ...request })}
       >
         <p>
-          For a host that never returns. {rentalsText(node.liveRentalCount)} on it: their machines and data
-          are declared lost, they end, and nothing is charged after the node was last seen. The node leaves
-          the fleet and its GPUs are not offered again.
+          For a host that will not return. {rentalsText(node.liveRentalCount)} on it: their machines and data
+          are declared lost, the rentals end, and nothing is charged after the node was last seen. The node is
+          removed from the fleet, and its GPUs are not offered again.
         </p>
       </WriteOffButton>
     </>
@@ -167,12 +167,12 @@ function Hardware({ node }: Readonly<{ node: Node }>) {
     <Card title="Machine">
       <DescriptionList
         items={[
-          ['Id', <Id key="id" value={node.id} what="node id" />],
-          ['Where', `${node.region}, cluster ${node.clusterName}, provider ${node.providerId}`],
+          ['ID', <Id key="id" value={node.id} what="node ID" />],
+          ['Location', `${node.region}, cluster ${node.clusterName}, provider ${node.providerId}`],
           node.supplierId === null
             ? null
             : [
-                'Supplied by',
+                'Supplier',
                 <TextLink
                   key="supplier"
                   to="/operator/organisations/$organisationId"
@@ -181,7 +181,7 @@ function Hardware({ node }: Readonly<{ node: Node }>) {
                   {node.supplierId}
                 </TextLink>,
               ],
-          ['Address', node.address ?? 'none known'],
+          ['Address', node.address ?? 'unknown'],
           ['CPU', isRead ? `${node.cpuModel}, ${String(node.cpuCount)} cores` : 'not read yet'],
           [
             'Memory and disk',
@@ -190,7 +190,7 @@ function Hardware({ node }: Readonly<{ node: Node }>) {
           [
             'Driver',
             node.driverVersion === null
-              ? 'not known'
+              ? 'unknown'
               : `${node.driverVersion}, CUDA ${node.cudaVersion ?? 'unknown'}`,
           ],
           [
@@ -213,7 +213,7 @@ function Gpus({ node }: Readonly<{ node: Node }>) {
     },
     { head: 'PCI address', cell: ({ pciAddress }) => <code>{pciAddress}</code> },
     {
-      head: 'State',
+      head: 'Status',
       cell: ({ state, stateReason }) => (
         <>
           <Badge tone={state === 'present' ? 'good' : 'bad'}>{state}</Badge>
@@ -222,41 +222,41 @@ function Gpus({ node }: Readonly<{ node: Node }>) {
       ),
     },
     {
-      head: 'Sold to',
-      cell: ({ allocatedTo }) => (allocatedTo === null ? 'nobody' : `rental ${allocatedTo}`),
+      head: 'Rented by',
+      cell: ({ allocatedTo }) => (allocatedTo === null ? '–' : `rental ${allocatedTo}`),
     },
-    { head: 'Act', cell: (gpu) => <MarkGpu node={node} gpu={gpu} /> },
+    { head: 'Actions', cell: (gpu) => <MarkGpu node={node} gpu={gpu} /> },
   ];
-  if (node.gpus.length === 0) return <EmptyState title="No GPUs are known yet" />;
+  if (node.gpus.length === 0) return <EmptyState title="No GPUs reported yet" />;
   return <Table caption={`GPUs of ${node.name}`} columns={columns} rows={node.gpus} />;
 }
 
 function MarkGpu({ node, gpu }: Readonly<{ node: Node; gpu: Gpu }>) {
   const isFaulty = gpu.state === 'faulty';
-  const label = isFaulty ? 'Put back' : 'Mark faulty';
+  const label = isFaulty ? 'Return to service' : 'Mark faulty';
   return (
     <ActionButton
       label={label}
       title={`${label}: GPU ${gpu.pciAddress} of ${node.name}`}
       kind={isFaulty ? 'plain' : 'danger'}
       doing="Marking…"
-      done={isFaulty ? 'The GPU is sold again.' : 'The GPU is out of use.'}
-      off={!isFaulty && gpu.state !== 'present' && `It is ${gpu.state} already.`}
+      done={isFaulty ? 'The GPU is back in service.' : 'The GPU is marked as faulty.'}
+      off={!isFaulty && gpu.state !== 'present' && `The GPU is already ${gpu.state}.`}
       run={(client, reason) =>
         client.admin.nodes.markGpu({ nodeId: node.id, gpuId: gpu.id, faulty: !isFaulty, reason })
       }
     >
       <p>
         {isFaulty
-          ? 'It is sold again from now on.'
-          : 'Whoever rents it keeps it and goes on paying; it is not sold again until it is put back.'}
+          ? 'The GPU can be rented again.'
+          : 'The current rental keeps the GPU and stays billed. The GPU is not rented again until you return it to service.'}
       </p>
     </ActionButton>
   );
 }
 
 const historyColumns: readonly Column<Item<'adminListNodeTransitions'>>[] = [
-  { head: 'When', main: true, cell: ({ at }) => <Timestamp at={at} /> },
+  { head: 'Time', main: true, cell: ({ at }) => <Timestamp at={at} /> },
   {
     head: 'Change',
     cell: ({ from, to }) => (
@@ -266,7 +266,7 @@ const historyColumns: readonly Column<Item<'adminListNodeTransitions'>>[] = [
     ),
   },
   { head: 'Reason', cell: ({ reason }) => reason },
-  { head: 'By', cell: ({ actor }) => actor },
+  { head: 'Actor', cell: ({ actor }) => actor },
 ];
 
 function History({ node }: Readonly<{ node: Node }>) {
@@ -278,10 +278,10 @@ function History({ node }: Readonly<{ node: Node }>) {
       <PagedTable
         pages={pages}
         what="changes"
-        caption={`What happened to ${node.name}`}
+        caption={`History of ${node.name}`}
         columns={historyColumns}
         rowKey={({ seq }) => String(seq)}
-        empty="Nothing has happened to it yet"
+        empty="No changes yet"
       />
     </Card>
   );

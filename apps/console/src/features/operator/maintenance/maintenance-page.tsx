@@ -23,17 +23,17 @@ function Maintenance() {
       <PageHeader
         title="Maintenance"
         back={<TextLink to="/operator">Fleet</TextLink>}
-        about="Times in which nodes are away. Tenants are told ahead, and time away is not billed."
+        about="Planned downtime of nodes. Tenants are notified in advance, and downtime is not billed."
       />
       <Card
-        title="Windows"
+        title="Maintenance windows"
         flush
         actions={
           <FilterField
-            label="State"
+            label="Status"
             hideLabel
             value={status}
-            all="All states"
+            all="All statuses"
             choices={maintenanceStatuses.map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
             onValue={(next) => void navigate({ search: (before) => ({ ...before, status: next }) })}
           />
@@ -54,7 +54,7 @@ function Maintenance() {
 
 const shownMax = 50;
 
-/** Choosing nodes to announce maintenance for, several at once. */
+/** Selects the nodes of a new window. */
 function NodeChoice() {
   const [find, setFind] = useState('');
   const [picked, setPicked] = useState<ReadonlyMap<string, FleetNode>>(new Map());
@@ -68,12 +68,12 @@ function NodeChoice() {
   };
   return (
     <Card
-      title="Announce"
-      about={`${String(picked.size)} nodes chosen`}
+      title="Announce maintenance"
+      about={`${String(picked.size)} nodes selected`}
       actions={<AnnounceButton nodes={[...picked.values()]} onDone={() => setPicked(new Map())} />}
     >
       <TextField
-        label="Find nodes"
+        label="Search nodes"
         type="search"
         placeholder="name, cluster or id"
         value={find}
@@ -82,7 +82,7 @@ function NodeChoice() {
       <QueryView query={nodes} what="nodes">
         {(all) => {
           const found = filterNodes(all, { find });
-          if (found.length === 0) return <EmptyState title="No node is called so" />;
+          if (found.length === 0) return <EmptyState title="No nodes match" />;
           return (
             <>
               <ul className="mt-3 grid gap-2 sm:grid-cols-2 lg:grid-cols-3">
@@ -99,7 +99,7 @@ function NodeChoice() {
               </ul>
               {found.length > shownMax && (
                 <p className="text-soft mt-2 text-xs">
-                  The first {shownMax} of {found.length}. Type more of the name to find the others.
+                  Showing {shownMax} of {found.length}. Type more of the name to narrow the list.
                 </p>
               )}
             </>

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { maintenanceWindowIssue } from './maintenance-window-issue.ts';
 
-describe('maintenance to announce', () => {
+describe('maintenanceWindowIssue', () => {
   const [startsAt, endsAt] = ['2026-08-01T12:00:00.000Z', '2026-08-01T14:00:00.000Z'];
-  it('needs both moments in their order and words for tenants', () => {
+  it('requires a start before the end, and a summary', () => {
     expect(maintenanceWindowIssue({ startsAt, endsAt, summary: 'fans' })).toBe(false);
     expect(maintenanceWindowIssue({ startsAt: null, endsAt, summary: 'fans' })).toContain('when');
     expect(maintenanceWindowIssue({ startsAt, endsAt: undefined, summary: 'fans' })).toContain('when');

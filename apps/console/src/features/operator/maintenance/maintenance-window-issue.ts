@@ -1,4 +1,4 @@
-/** What is still missing before maintenance can be announced; false where nothing is. */
+/** Validation message for a new window; false if valid. */
 export function maintenanceWindowIssue({
   startsAt,
   endsAt,
@@ -8,7 +8,7 @@ export function maintenanceWindowIssue({
   readonly endsAt: string | null | undefined;
   readonly summary: string;
 }): string | false {
-  if (startsAt == null || endsAt == null) return 'Say when it begins and ends.';
-  if (endsAt <= startsAt) return 'It must end after it begins.';
-  return summary.trim().length < 3 && 'Say what tenants are told.';
+  if (startsAt == null || endsAt == null) return 'Enter when the maintenance starts and ends.';
+  if (endsAt <= startsAt) return 'The end must be after the start.';
+  return summary.trim().length < 3 && 'Enter a message for tenants.';
 }

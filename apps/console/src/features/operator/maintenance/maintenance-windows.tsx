@@ -21,30 +21,30 @@ const tones: Readonly<Record<Window['status'], Tone>> = {
 
 function Cancel({ window }: Readonly<{ window: Window }>) {
   const isOver = window.status === 'completed' || window.status === 'cancelled';
-  const label = window.status === 'in_progress' ? 'End early' : 'Call off';
+  const label = window.status === 'in_progress' ? 'End early' : 'Cancel';
   return (
     <ActionButton
       label={label}
       title={`${label}: ${window.summary}`}
       kind="danger"
-      doing="Calling off…"
-      done="The maintenance is called off."
-      off={isOver && `It is ${window.status} already.`}
+      doing="Cancelling…"
+      done="Maintenance cancelled."
+      off={isOver && `The maintenance is already ${window.status}.`}
       run={(client, reason) => client.admin.maintenanceWindows.cancel({ maintenanceId: window.id, reason })}
     >
       <p>
-        The organisations that were told of it are told that it is off, and its nodes take work again unless
-        somebody drained or quarantined them meanwhile.
+        Notified organisations get a cancellation notice. The nodes accept new rentals again, unless an
+        operator drained or quarantined them.
       </p>
     </ActionButton>
   );
 }
 
 const columns: readonly Column<Window>[] = [
-  { head: 'What', main: true, cell: ({ summary }) => summary },
-  { head: 'State', cell: ({ status }) => <Badge tone={tones[status]}>{status.replaceAll('_', ' ')}</Badge> },
+  { head: 'Summary', main: true, cell: ({ summary }) => summary },
+  { head: 'Status', cell: ({ status }) => <Badge tone={tones[status]}>{status.replaceAll('_', ' ')}</Badge> },
   {
-    head: 'When',
+    head: 'Period',
     cell: ({ startsAt, endsAt }) => (
       <>
         <Timestamp at={startsAt} /> to <Timestamp at={endsAt} />
@@ -53,8 +53,8 @@ const columns: readonly Column<Window>[] = [
   },
   { head: 'Drains from', cell: ({ drainsAt }) => <Timestamp at={drainsAt} /> },
   { head: 'Nodes', right: true, cell: ({ nodeIds }) => nodeIds.length },
-  { head: 'Rentals told', right: true, cell: ({ affectedRentalCount }) => affectedRentalCount },
-  { head: 'Act', cell: (window) => <Cancel window={window} /> },
+  { head: 'Affected rentals', right: true, cell: ({ affectedRentalCount }) => affectedRentalCount },
+  { head: 'Actions', cell: (window) => <Cancel window={window} /> },
 ];
 
 export function WindowTable({
@@ -71,15 +71,15 @@ export function WindowTable({
       what="maintenance windows"
       caption="Maintenance windows"
       columns={columns}
-      empty="No maintenance is announced"
-      hint="Announce it before you work on nodes: tenants are told, and time away is not billed."
+      empty="No maintenance planned"
+      hint="Announce maintenance before you work on nodes: tenants are notified, and downtime is not billed."
     />
   );
 }
 
 const hourMs = 3_600_000;
 
-/** Announces maintenance of some nodes. The summary is what tenants read, and is the reason in the audit log too. */
+/** The summary is shown to tenants and is also the reason in the audit log. */
 export function AnnounceButton({
   nodes,
   onDone,
@@ -102,11 +102,9 @@ export function AnnounceButton({
       label="Announce maintenance"
       title={`Announce maintenance of ${names ?? 'nodes'}`}
       doing="Announcing…"
-      done={({ affectedRentalCount }) =>
-        `Announced. Rentals whose tenants were told: ${String(affectedRentalCount)}.`
-      }
+      done={({ affectedRentalCount }) => `Announced. Affected rentals: ${String(affectedRentalCount)}.`}
       needsReason={false}
-      off={nodes.length === 0 && 'Choose nodes first.'}
+      off={nodes.length === 0 && 'Select at least one node.'}
       wait={maintenanceWindowIssue({ startsAt, endsAt, summary })}
       onOpen={() => {
         setStarts(instantToLocal(nowMs() + 24 * hourMs));
@@ -115,16 +113,16 @@ export function AnnounceButton({
       {...(onDone === undefined ? {} : { onDone })}
     >
       <p>
-        Organisations with something on {names} are told at once, and again when it begins and ends. Time that
-        a machine is away is not billed.
+        Organisations with rentals on {names} are notified now, at the start and at the end. Downtime is not
+        billed.
       </p>
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
-        <TextField label="Begins" type="datetime-local" value={starts} issue="startsAt" onValue={setStarts} />
-        <TextField label="Ends" type="datetime-local" value={ends} issue="endsAt" onValue={setEnds} />
+        <TextField label="Start" type="datetime-local" value={starts} issue="startsAt" onValue={setStarts} />
+        <TextField label="End" type="datetime-local" value={ends} issue="endsAt" onValue={setEnds} />
       </div>
       <TextField
-        label="What tenants are told"
-        placeholder="A fan is replaced"
+        label="Message to tenants"
+        placeholder="Fan replacement"
         value={summary}
         maxLength={500}
         issue="summary"

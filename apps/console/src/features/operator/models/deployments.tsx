@@ -43,7 +43,7 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
       <span className="break-all">
         {model}
         {upstreamModel !== model && (
-          <span className="text-soft block text-xs font-normal">there: {upstreamModel}</span>
+          <span className="text-soft block text-xs font-normal">upstream: {upstreamModel}</span>
         )}
       </span>
     ),
@@ -55,7 +55,7 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
         {engine}, {region}
         <span className="text-soft block text-xs break-all">
           {address}
-          {hasApiKey && ', with a key'}
+          {hasApiKey && ', with API key'}
         </span>
       </>
     ),
@@ -87,10 +87,10 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
       </>
     ),
   },
-  { head: 'At once', right: true, cell: ({ maxConcurrency }) => maxConcurrency ?? 'no limit' },
-  { head: 'Id', cell: ({ id }) => <Id value={id} what="deployment id" /> },
+  { head: 'Max concurrency', right: true, cell: ({ maxConcurrency }) => maxConcurrency ?? 'no limit' },
+  { head: 'ID', cell: ({ id }) => <Id value={id} what="deployment ID" /> },
   {
-    head: 'Act',
+    head: 'Actions',
     cell: (deployment) => (
       <span className="flex flex-wrap justify-end gap-1 md:justify-start">
         <EditDeployment key={deployment.updatedAt} deployment={deployment} />
@@ -100,7 +100,7 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
   },
 ];
 
-/** Engines that serve models: where, how well, and what part of the requests they get. */
+/** Deployments with health and traffic share. */
 export function Deployments({
   models,
   deployments,
@@ -113,7 +113,7 @@ export function Deployments({
       actions={<AddDeployment key={of ?? ''} models={models} of={of} />}
     >
       {deployments.length === 0 ? (
-        <EmptyState title="Nothing serves a model yet">Register an engine that does.</EmptyState>
+        <EmptyState title="No deployments yet">Register an engine that serves a model.</EmptyState>
       ) : (
         <Table caption="Deployments" columns={columnsOf(deployments)} rows={deployments} />
       )}
@@ -127,17 +127,17 @@ interface Form {
   readonly upstreamModel: string;
   readonly weight: string;
   readonly maxConcurrency: string;
-  /** Goes in and never comes out. */
+  /** Write-only. */
   readonly apiKey: string;
 }
 
 function formIssue(form: Form): string | false {
   return (
-    (form.address.trim() === '' && 'Say where the engine listens.') ||
-    (form.region.trim() === '' && 'Say in which region.') ||
+    (form.address.trim() === '' && 'Enter the address of the engine.') ||
+    (form.region.trim() === '' && 'Enter a region.') ||
     integerIssue('The weight', form.weight, { min: 0, max: 1_000 }) ||
     (form.maxConcurrency.trim() !== '' &&
-      integerIssue('Requests at once', form.maxConcurrency, { min: 1, max: 100_000 }))
+      integerIssue('Max concurrency', form.maxConcurrency, { min: 1, max: 100_000 }))
   );
 }
 
@@ -161,10 +161,10 @@ function AddDeployment({ models, of }: Readonly<{ models: readonly Model[]; of: 
           reason,
         })
       }
-      label="Register an engine"
-      title="Register an engine that serves a model"
+      label="Register engine"
+      title="Register an engine"
       doing="Registering…"
-      done="Registered. Its health is known within seconds."
+      done="Registered. Its health appears within seconds."
       changes={['admin', 'models']}
       off={models.length === 0 && 'Add a model first.'}
       wait={formIssue(form)}
@@ -197,7 +197,7 @@ function EditDeployment({ deployment }: Readonly<{ deployment: Deployment }>) {
   return (
     <ActionButton
       label="Edit"
-      title={`Edit the deployment of ${deployment.model} at ${deployment.address}`}
+      title={`Edit deployment of ${deployment.model} at ${deployment.address}`}
       doing="Saving…"
       done="Saved."
       changes={['admin', 'models']}
@@ -221,8 +221,8 @@ function EditDeployment({ deployment }: Readonly<{ deployment: Deployment }>) {
       }
     >
       <CheckboxField
-        label="Takes requests"
-        hint="Switched off, it gets nothing new; what runs there finishes."
+        label="Enabled"
+        hint="If disabled, it gets no new requests; running ones finish."
         checked={enabled}
         onValue={setEnabled}
       />
@@ -245,17 +245,17 @@ function DeploymentFields({ form, set }: Readonly<{ form: Form; set: (change: Pa
   );
   return (
     <>
-      {field('Address', 'address', 'Such as http://10.0.0.5:8000, without /v1.')}
-      {field('Region', 'region', 'Where the engine is.')}
-      {field('Its name there (optional)', 'upstreamModel', 'By which the engine knows the model.')}
+      {field('Address', 'address', 'For example http://10.0.0.5:8000, without /v1.')}
+      {field('Region', 'region', 'Location of the engine.')}
+      {field('Upstream model name (optional)', 'upstreamModel', "The engine's name for the model.")}
       <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
-        {field('Weight', 'weight', 'Its share of the requests, 0 to 1000.')}
-        {field('Requests at once (optional)', 'maxConcurrency', 'Empty: no limit.')}
+        {field('Weight', 'weight', 'Share of requests, 0 to 1000.')}
+        {field('Max concurrency (optional)', 'maxConcurrency', 'Leave empty for no limit.')}
       </div>
       {field(
-        'Key of the engine (optional)',
+        'Engine API key (optional)',
         'apiKey',
-        'Kept sealed and never shown. Empty: as it is.',
+        'Stored encrypted and never shown. Leave empty to keep the current key.',
         'password',
       )}
     </>
@@ -265,16 +265,17 @@ function DeploymentFields({ form, set }: Readonly<{ form: Form; set: (change: Pa
 function RemoveDeployment({ deployment }: Readonly<{ deployment: Deployment }>) {
   return (
     <ActionButton
-      label="Forget"
-      title={`Forget the deployment of ${deployment.model} at ${deployment.address}`}
+      label="Delete"
+      title={`Delete deployment of ${deployment.model} at ${deployment.address}`}
       kind="danger"
-      doing="Forgetting…"
-      done="The deployment is gone."
+      doing="Deleting…"
+      done="Deployment deleted."
       changes={['admin', 'models']}
       run={(client, reason) => client.admin.deployments.delete({ deploymentId: deployment.id, reason })}
     >
       <p>
-        It gets nothing new within a second, and streams that run there finish. The engine is not touched.
+        The engine gets no new requests within a second; running streams finish. The engine itself keeps
+        running.
       </p>
     </ActionButton>
   );

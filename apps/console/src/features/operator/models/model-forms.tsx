@@ -70,11 +70,11 @@ function formIssue(form: Form): string | false {
   const optional = (what: string, text: string, max: number): string | false =>
     text.trim() !== '' && integerIssue(what, text, { min: 1, max });
   return (
-    (form.name.trim() === '' && 'Give it a name.') ||
-    (form.ownedBy.trim() === '' && 'Say who made it.') ||
-    optional('The context', form.contextLength, tokens.max) ||
-    optional('The longest answer', form.maxOutputTokens, tokens.max) ||
-    optional('Requests a minute', form.requestsPerMinute, 1_000_000)
+    (form.name.trim() === '' && 'Enter a name.') ||
+    (form.ownedBy.trim() === '' && "Enter the model's creator.") ||
+    optional('Context length', form.contextLength, tokens.max) ||
+    optional('Max output', form.maxOutputTokens, tokens.max) ||
+    optional('Requests per minute', form.requestsPerMinute, 1_000_000)
   );
 }
 
@@ -91,12 +91,12 @@ export function CreateModel() {
           reason,
         })
       }
-      label="Add a model"
+      label="Add model"
       size="medium"
       kind="primary"
-      title="Add a model to the catalog"
+      title="Add a model"
       doing="Adding…"
-      done={(model) => `${model.name} is in the catalog.`}
+      done={(model) => `${model.name} was added.`}
       changes={changes}
       wait={formIssue(form)}
       onDone={() => setForm(emptyForm)}
@@ -111,23 +111,23 @@ export function CreateModel() {
       />
       <div className="grid grid-cols-2 gap-3">
         <SelectField
-          label="Kind"
+          label="Type"
           value={form.modality}
           choices={modalities}
           onValue={(modality) => setForm({ ...form, modality })}
         />
         <SelectField
-          label="For"
+          label="Available to"
           value={form.mode}
           choices={[
-            { value: 'live', label: 'live and test keys' },
-            { value: 'test', label: 'test keys alone' },
+            { value: 'live', label: 'Live and test keys' },
+            { value: 'test', label: 'Test keys only' },
           ]}
           onValue={(mode) => setForm({ ...form, mode })}
         />
       </div>
       <SettingFields form={form} set={(change) => setForm({ ...form, ...change })} />
-      <p className="text-soft text-xs">It is sold once it has a price and an engine that serves it.</p>
+      <p className="text-soft text-xs">The model is available once it has a price and a deployment.</p>
     </ActionButton>
   );
 }
@@ -151,14 +151,14 @@ export function EditModel({ model }: Readonly<{ model: Model }>) {
 }
 
 export function SwitchModel({ model }: Readonly<{ model: Model }>) {
-  const label = model.enabled ? 'Retire' : 'Offer again';
+  const label = model.enabled ? 'Retire' : 'Restore';
   return (
     <ActionButton
       label={label}
       title={`${label}: ${model.name}`}
       kind={model.enabled ? 'danger' : 'plain'}
-      doing="Switching…"
-      done={model.enabled ? `${model.name} is retired.` : `${model.name} is offered.`}
+      doing="Saving…"
+      done={model.enabled ? `${model.name} is retired.` : `${model.name} is available.`}
       changes={changes}
       run={(client, reason) =>
         client.admin.models.update({ name: model.name, enabled: !model.enabled, reason })
@@ -166,8 +166,8 @@ export function SwitchModel({ model }: Readonly<{ model: Model }>) {
     >
       <p>
         {model.enabled
-          ? 'New requests for it are refused within a second. What is being answered finishes and is billed. Its deployments stay.'
-          : 'Requests for it are answered again.'}
+          ? 'New requests are rejected within a second. Running requests finish and are billed. Deployments stay.'
+          : 'The model accepts requests again.'}
       </p>
     </ActionButton>
   );
@@ -185,19 +185,19 @@ function SettingFields({ form, set }: Readonly<{ form: Form; set: (change: Parti
   );
   return (
     <>
-      {field('Made by', 'ownedBy')}
+      {field('Created by', 'ownedBy')}
       <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
-        {field('Context in tokens (optional)', 'contextLength')}
-        {field('Longest answer in tokens (optional)', 'maxOutputTokens')}
+        {field('Context length in tokens (optional)', 'contextLength')}
+        {field('Max output tokens (optional)', 'maxOutputTokens')}
       </div>
-      {field('Other names (optional)', 'aliases', 'Apart by commas.')}
+      {field('Aliases (optional)', 'aliases', 'Separated by commas.')}
+      {field('Fallbacks (optional)', 'fallbacks', 'Models to use, in order, if no deployment is available.')}
       {field(
-        'Instead of it (optional)',
-        'fallbacks',
-        'Models to take when no deployment of this one can, in order.',
+        'Organisations (optional)',
+        'visibleTo',
+        'IDs of organisations that can use the model. Leave empty for all.',
       )}
-      {field('Organisations (optional)', 'visibleTo', 'Ids of those for whom it exists. Empty: everybody.')}
-      {field('Requests a minute of each organisation (optional)', 'requestsPerMinute')}
+      {field('Requests per minute per organisation (optional)', 'requestsPerMinute')}
     </>
   );
 }

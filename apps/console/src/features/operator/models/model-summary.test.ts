@@ -6,7 +6,7 @@ const up = { enabled: true, health: 'healthy', weight: 100 } as const;
 const down = { enabled: true, health: 'down', weight: 100 } as const;
 const off = { enabled: false, health: 'healthy', weight: 100 } as const;
 
-describe('how a model runs', () => {
+describe('modelHealth and requestShareText', () => {
   it.each([
     [[], 'bad', 'nowhere'],
     [[off], 'bad', 'all deployments are off'],
@@ -19,7 +19,7 @@ describe('how a model runs', () => {
     expect(modelHealth(deployments)).toEqual({ tone, words });
   });
 
-  it('is shared by weight among those that are on', () => {
+  it('share requests by weight among enabled deployments', () => {
     const quarter = { enabled: true, weight: 100 };
     const rest = { enabled: true, weight: 300 };
     expect(requestShareText(quarter, [quarter, rest, off], percentOf)).toBe('about 25 %');
@@ -30,8 +30,8 @@ describe('how a model runs', () => {
   });
 });
 
-describe('what is typed', () => {
-  it('is names apart, and numbers that may be left out', () => {
+describe('parseNames and parseOptionalInteger', () => {
+  it('split names and accept empty numbers', () => {
     expect(parseNames(' a, b\nc ,, ')).toEqual(['a', 'b', 'c']);
     expect(parseOptionalInteger(' ')).toBeNull();
     expect(parseOptionalInteger('4096')).toBe(4096);

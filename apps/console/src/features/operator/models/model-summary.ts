@@ -3,7 +3,7 @@ import type { Price } from '../prices/price-form.ts';
 
 type Deployment = Item<'adminListDeployments'>;
 
-/** How a model runs, told by its deployments. */
+/** Summarises the health of a model's deployments. */
 export function modelHealth(deployments: readonly Pick<Deployment, 'enabled' | 'health' | 'weight'>[]): {
   readonly tone: 'good' | 'warn' | 'bad' | 'plain';
   readonly words: string;
@@ -21,7 +21,7 @@ export function modelHealth(deployments: readonly Pick<Deployment, 'enabled' | '
   return { tone: down === used.length ? 'bad' : 'warn', words };
 }
 
-/** What part of a model's requests a deployment gets while all are well: `25 %`. */
+/** Share of requests while all deployments are healthy: `25 %`. */
 export function requestShareText(
   deployment: Pick<Deployment, 'enabled' | 'weight'>,
   all: readonly Pick<Deployment, 'enabled' | 'weight'>[],
@@ -32,7 +32,6 @@ export function requestShareText(
   return sum === 0 ? '0 %' : `about ${String(percentOf(BigInt(deployment.weight), BigInt(sum)))} %`;
 }
 
-/** The list prices of a model. */
 export function modelPrices(prices: readonly Price[], model: string): readonly Price[] {
   return prices.filter(
     ({ subject, organisationId }) =>
@@ -40,7 +39,7 @@ export function modelPrices(prices: readonly Price[], model: string): readonly P
   );
 }
 
-/** Names that were typed, one by one or by commas. */
+/** Splits names at commas or line breaks. */
 export function parseNames(text: string): string[] {
   return text
     .split(/[\s,]+/)
@@ -48,7 +47,6 @@ export function parseNames(text: string): string[] {
     .filter((name) => name !== '');
 }
 
-/** A number of tokens or requests that may be left out. */
 export function parseOptionalInteger(text: string): number | null {
   return text.trim() === '' ? null : Number(text);
 }

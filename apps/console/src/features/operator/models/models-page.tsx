@@ -22,7 +22,7 @@ type Deployment = Item<'adminListDeployments'>;
 
 export const ModelCatalogPage = operatorPage('Model catalog', ModelCatalog);
 
-/** Models, where they run and what they cost: read together, because each is judged by the others. */
+/** Reads models, deployments and prices together, because the page relates them. */
 function useCatalog() {
   return useApiQuery(
     ['admin', 'model-catalog'],
@@ -45,7 +45,7 @@ function ModelCatalog() {
     <>
       <PageHeader
         title="Model catalog"
-        about="Which models are offered, what they cost and where they run."
+        about="Models, their prices and deployments."
         actions={<CreateModel />}
       />
       <QueryView query={catalog} what="model catalog">
@@ -59,9 +59,7 @@ function ModelCatalog() {
               {chosen !== undefined && (
                 <ModelDetail model={chosen} prices={modelPrices(prices, chosen.name)} />
               )}
-              {open !== undefined && chosen === undefined && (
-                <Note tone="warn">There is no model called {open}.</Note>
-              )}
+              {open !== undefined && chosen === undefined && <Note tone="warn">No model named {open}.</Note>}
               <Deployments
                 models={models}
                 deployments={
@@ -86,11 +84,7 @@ function ModelTable({
   prices,
 }: Readonly<{ models: readonly Model[]; deployments: readonly Deployment[]; prices: readonly Price[] }>) {
   if (models.length === 0) {
-    return (
-      <EmptyState title="No models are offered yet">
-        Add one, then an engine that serves it and a price.
-      </EmptyState>
-    );
+    return <EmptyState title="No models yet">Add a model, then a deployment and a price.</EmptyState>;
   }
   const columns: readonly Column<Model>[] = [
     {
@@ -106,9 +100,9 @@ function ModelTable({
         </>
       ),
     },
-    { head: 'Kind', cell: ({ modality }) => modality },
+    { head: 'Type', cell: ({ modality }) => modality },
     {
-      head: 'Offered',
+      head: 'Available',
       cell: ({ enabled, visibleTo }) => (
         <>
           <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'yes' : 'retired'}</Badge>
@@ -119,22 +113,20 @@ function ModelTable({
       ),
     },
     {
-      head: 'Runs',
+      head: 'Health',
       cell: ({ name }) => {
         const { tone, words } = modelHealth(deployments.filter(({ model }) => model === name));
         return <Badge tone={tone}>{words}</Badge>;
       },
     },
     { head: 'Price', cell: ({ name }) => <PriceLines prices={modelPrices(prices, name)} /> },
-    { head: 'Act', cell: (model) => <SwitchModel model={model} /> },
+    { head: 'Actions', cell: (model) => <SwitchModel model={model} /> },
   ];
-  return (
-    <Table caption="Models of the catalog" columns={columns} rows={models} rowKey={({ name }) => name} />
-  );
+  return <Table caption="Models" columns={columns} rows={models} rowKey={({ name }) => name} />;
 }
 
 function PriceLines({ prices }: Readonly<{ prices: readonly Price[] }>) {
-  if (prices.length === 0) return <Badge tone="warn">no price: not sold</Badge>;
+  if (prices.length === 0) return <Badge tone="warn">no price: unavailable</Badge>;
   return (
     <>
       {prices.map(({ id, subject, priceNanoUsd, unit }) => (
@@ -164,29 +156,29 @@ function ModelDetail({ model, prices }: Readonly<{ model: Model; prices: readonl
     >
       <DescriptionList
         items={[
-          ['Context', model.contextLength === null ? 'not said' : `${String(model.contextLength)} tokens`],
+          ['Context', model.contextLength === null ? 'not set' : `${String(model.contextLength)} tokens`],
           [
-            'Longest answer',
-            model.maxOutputTokens === null ? 'not said' : `${String(model.maxOutputTokens)} tokens`,
+            'Max output',
+            model.maxOutputTokens === null ? 'not set' : `${String(model.maxOutputTokens)} tokens`,
           ],
-          ['Takes', model.inputModalities.join(', ')],
-          ['Other names', model.aliases.length === 0 ? 'none' : model.aliases.join(', ')],
-          ['Instead of it', model.fallbacks.length === 0 ? 'nothing' : model.fallbacks.join(', then ')],
+          ['Input', model.inputModalities.join(', ')],
+          ['Aliases', model.aliases.length === 0 ? 'none' : model.aliases.join(', ')],
+          ['Fallbacks', model.fallbacks.length === 0 ? 'none' : model.fallbacks.join(', then ')],
           [
-            'Requests a minute',
+            'Requests per minute',
             model.requestsPerMinute === null
-              ? 'no limit of its own'
-              : `${String(model.requestsPerMinute)} of each organisation`,
+              ? 'no limit'
+              : `${String(model.requestsPerMinute)} per organisation`,
           ],
           [
-            'Seen by',
+            'Visible to',
             model.visibleTo === null ? 'everybody' : <code key="orgs">{model.visibleTo.join(', ')}</code>,
           ],
           ['Price', <PriceLines key="price" prices={prices} />],
         ]}
       />
       <p className="mt-3">
-        <TextLink to="/operator/prices">Set its price in the price book</TextLink>
+        <TextLink to="/operator/prices">Set price</TextLink>
       </p>
     </Card>
   );

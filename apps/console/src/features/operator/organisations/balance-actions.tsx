@@ -19,7 +19,7 @@ interface MoneyProps {
 
 const changes = ['admin', 'money'] as const;
 
-/** Credit as a present; with an end it is promotional and spent first. */
+/** Grants credit; with an expiry the credit is promotional and spent first. */
 export function GrantButton({ organisation, balance }: MoneyProps) {
   const [amount, setAmount] = useState('');
   const [expires, setExpires] = useState('');
@@ -41,11 +41,11 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
       doing="Granting…"
       done={(transfer) => `Granted ${usdText(transfer.amountNanoUsd)}.`}
       changes={changes}
-      wait={('issue' in read && read.issue) || (expiresAt === undefined && 'The end is no moment.')}
+      wait={('issue' in read && read.issue) || (expiresAt === undefined && 'Enter a complete date and time.')}
       onDone={() => setAmount('')}
     >
       <TextField
-        label="Amount in dollars"
+        label="Amount (USD)"
         inputMode="decimal"
         placeholder="25"
         value={amount}
@@ -54,7 +54,7 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
       />
       <TextField
         label="Expires (optional)"
-        hint="With an end it is promotional: spent before paid credit, and gone then."
+        hint="Credit with an expiry date is promotional: spent before paid balance, and lost at expiry."
         type="datetime-local"
         value={expires}
         issue="expiresAt"
@@ -67,7 +67,6 @@ export function GrantButton({ organisation, balance }: MoneyProps) {
   );
 }
 
-/** A correction, up or down. */
 export function AdjustButton({ organisation, balance }: MoneyProps) {
   const [amount, setAmount] = useState('');
   const read = parseAmount(amount, { signed: true });
@@ -81,18 +80,18 @@ export function AdjustButton({ organisation, balance }: MoneyProps) {
           reason,
         })
       }
-      label="Correct"
-      title={`Correct the balance of ${organisation.name}`}
+      label="Adjust balance"
+      title={`Adjust the balance of ${organisation.name}`}
       needs="admin:money"
-      doing="Correcting…"
-      done={(transfer) => `Corrected by ${usdText(transfer.amountNanoUsd)}.`}
+      doing="Adjusting…"
+      done={(transfer) => `Adjusted by ${usdText(transfer.amountNanoUsd)}.`}
       changes={changes}
       wait={('issue' in read && read.issue) || change?.issue}
       onDone={() => setAmount('')}
     >
       <TextField
-        label="Amount in dollars"
-        hint="With a minus it is taken away. A balance is never taken below its floor."
+        label="Amount (USD)"
+        hint="Use a minus to deduct. The balance cannot go below its floor."
         placeholder="-12.50"
         value={amount}
         issue="amountNanoUsd"
@@ -109,10 +108,10 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
   return (
     <ActionButton
       label="Set overdraft"
-      title={`How far below zero ${organisation.name} may go`}
+      title={`Set overdraft of ${organisation.name}`}
       needs="admin:money"
-      doing="Setting…"
-      done="The overdraft is set."
+      doing="Saving…"
+      done="Overdraft saved."
       changes={changes}
       wait={change.issue}
       onOpen={() => setAmount(usdText(balance.maxOverdraftNanoUsd).slice(1))}
@@ -125,8 +124,8 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
       }
     >
       <TextField
-        label="Overdraft in dollars"
-        hint={`Now ${usdText(balance.maxOverdraftNanoUsd)}. 0 takes it away.`}
+        label="Overdraft (USD)"
+        hint={`Currently ${usdText(balance.maxOverdraftNanoUsd)}. Enter 0 to remove it.`}
         inputMode="decimal"
         value={amount}
         issue="maxOverdraftNanoUsd"
@@ -137,7 +136,7 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
   );
 }
 
-/** Gives back a charge, or a part of it. */
+/** Refunds a charge fully or partly. */
 export function RefundButton(props: MoneyProps & { readonly transfer: Transfer }) {
   const { organisation, balance, transfer } = props;
   const [amount, setAmount] = useState('');
@@ -162,12 +161,11 @@ export function RefundButton(props: MoneyProps & { readonly transfer: Transfer }
       wait={'issue' in read && read.issue}
     >
       <p>
-        The charge was <Money nano={-BigInt(transfer.amountNanoUsd)} />. All refunds of it together never
-        exceed it.
+        The charge was <Money nano={-BigInt(transfer.amountNanoUsd)} />. Refunds cannot exceed it in total.
       </p>
       <TextField
-        label="Amount in dollars (optional)"
-        hint="Empty: all that was not refunded yet."
+        label="Amount (USD, optional)"
+        hint="Leave empty to refund the rest."
         inputMode="decimal"
         value={amount}
         issue="amountNanoUsd"
@@ -176,7 +174,7 @@ export function RefundButton(props: MoneyProps & { readonly transfer: Transfer }
       {'nano' in read && (
         <BalanceChangeNote
           change={balanceChange(balance, read.nano)}
-          whose={isWhole ? `${organisation.name}, if nothing of it was refunded before` : organisation.name}
+          whose={isWhole ? `${organisation.name}, if not refunded before` : organisation.name}
         />
       )}
     </ActionButton>
@@ -194,13 +192,13 @@ export function ReverseButton(props: MoneyProps & { readonly transfer: Transfer 
       needs="admin:money"
       doing="Reversing…"
       done="Reversed."
-      off={transfer.reverses !== null && 'It undoes another movement itself.'}
+      off={transfer.reverses !== null && 'This entry is itself a reversal.'}
       changes={changes}
       run={(client, reason) => client.admin.transfers.reverse({ transferId: transfer.id, reason })}
     >
       <p>
-        The exact opposite of this movement is booked: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />
-        . Both stay in the ledger.
+        Books the exact opposite of this entry: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />. Both
+        entries stay in the ledger.
       </p>
       <BalanceChangeNote change={change} whose={organisation.name} />
     </ActionButton>
@@ -214,13 +212,13 @@ export function UnfreezeButton({ organisation }: Readonly<{ organisation: Organi
       title={`Unfreeze the account of ${organisation.name}`}
       needs="admin:money"
       doing="Unfreezing…"
-      done={`${organisation.name} can begin new work again.`}
+      done={`${organisation.name} can start new work again.`}
       changes={changes}
       run={(client, reason) =>
         client.admin.organisations.unfreeze({ organisationId: organisation.id, reason })
       }
     >
-      <p>New work is admitted again. Do this once the disputed payment is settled.</p>
+      <p>The organisation can start new work again. Do this after the disputed payment is resolved.</p>
     </ActionButton>
   );
 }

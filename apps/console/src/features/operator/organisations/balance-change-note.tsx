@@ -2,7 +2,7 @@ import { Money } from '../../../ui/money.tsx';
 import { Note } from '../../../ui/states.tsx';
 import type { BalanceChange } from './balance-changes.ts';
 
-/** What a balance is before an act and after it, to the nano-dollar. */
+/** Shows the exact balance before and after an action. */
 export function BalanceChangeNote({ change, whose }: Readonly<{ change: BalanceChange; whose: string }>) {
   const rows = [
     ['Balance', change.balance],
@@ -11,19 +11,17 @@ export function BalanceChangeNote({ change, whose }: Readonly<{ change: BalanceC
   return (
     <Note tone={change.issue === false ? 'info' : 'warn'}>
       <table className="w-full text-left">
-        <caption className="text-soft text-left text-xs">
-          {whose}, unless something is charged meanwhile
-        </caption>
+        <caption className="text-soft text-left text-xs">{whose}, unless charged meanwhile</caption>
         <thead className="text-soft text-xs">
           <tr>
             <th scope="col">
-              <span className="sr-only">Figure</span>
+              <span className="sr-only">Amount</span>
             </th>
             <th scope="col" className="font-normal">
-              before
+              Before
             </th>
             <th scope="col" className="font-normal">
-              after
+              After
             </th>
           </tr>
         </thead>

@@ -19,23 +19,23 @@ const makeAmounts = (over: Partial<BalanceAmounts> = {}): BalanceAmounts => ({
 });
 
 describe('amounts', () => {
-  it('are read without rounding, and refused when they are none', () => {
+  it('are parsed without rounding; invalid input is rejected', () => {
     expect(parseAmount('12.345678901')).toEqual({ nano: 12_345_678_901n });
     expect(parseAmount('-5', { signed: true })).toEqual({ nano: -5_000_000_000n });
     for (const text of ['', 'five', '1.0000000001', '1,5']) expect(parseAmount(text)).toHaveProperty('issue');
-    expect(parseAmount('0')).toEqual({ issue: 'The amount must not be zero.' });
-    expect(parseAmount('-5')).toEqual({ issue: 'The amount must be above zero.' });
+    expect(parseAmount('0')).toEqual({ issue: 'Enter an amount other than zero.' });
+    expect(parseAmount('-5')).toEqual({ issue: 'Enter an amount above zero.' });
   });
 
-  it('end where the service ends', () => {
+  it('are limited to the maximum of the service', () => {
     expect(parseAmount('10,000,000')).toEqual({ nano: MAX_CHANGE_NANO });
     expect(parseAmount('10000000.000000001')).toHaveProperty('issue');
     expect(parseAmount('-10000000.000000001', { signed: true })).toHaveProperty('issue');
   });
 });
 
-describe('before and after', () => {
-  it('differ by exactly what is moved, whatever the amounts', () => {
+describe('balanceChange', () => {
+  it('changes the balance by exactly the amount', () => {
     const nano = fc.bigInt({ min: -(10n ** 17n), max: 10n ** 17n });
     fc.assert(
       fc.property(nano, nano, nano, (balance, available, amount) => {
@@ -48,18 +48,18 @@ describe('before and after', () => {
     );
   });
 
-  it('never takes what is held', () => {
+  it('never takes held money', () => {
     expect(balanceChange(makeAmounts(), -70_000_000_000n).issue).toBe(false);
     expect(balanceChange(makeAmounts(), -70_000_000_001n).issue).toContain('$70.00');
   });
 
-  it('lets money be given to a balance that is below its floor', () => {
+  it('allows adding to a balance below its floor', () => {
     expect(balanceChange(makeAmounts({ availableNanoUsd: usd(-5) }), 1n).issue).toBe(false);
   });
 });
 
 describe('refunds', () => {
-  it('are the whole charge unless a smaller amount is said', () => {
+  it('default to the whole charge', () => {
     expect(parseRefund('-2490000000', '')).toEqual({ nano: 2_490_000_000n });
     expect(parseRefund('-2490000000', '2.49')).toEqual({ nano: 2_490_000_000n });
     expect(parseRefund('-2490000000', '2.490000001')).toHaveProperty('issue');
@@ -67,8 +67,8 @@ describe('refunds', () => {
   });
 });
 
-describe('an overdraft', () => {
-  it('moves what is available and not the balance', () => {
+describe('overdraftChange', () => {
+  it('changes the available amount, not the balance', () => {
     expect(overdraftChange(makeAmounts(), '50')).toMatchObject({
       nano: 50_000_000_000n,
       balance: { before: 100_000_000_000n, after: 100_000_000_000n },
@@ -77,7 +77,7 @@ describe('an overdraft', () => {
     });
   });
 
-  it('that is in use cannot be taken away, and it says how much must stay', () => {
+  it('rejects removing an overdraft in use, and says how much must stay', () => {
     const inUse = makeAmounts({
       balanceNanoUsd: usd(-20),
       heldNanoUsd: '0',

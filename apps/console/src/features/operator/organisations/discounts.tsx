@@ -18,33 +18,36 @@ const columns: readonly Column<Entitlement>[] = [
     main: true,
     cell: ({ maxDiscountPercentage }) => `up to ${String(maxDiscountPercentage)} %`,
   },
-  { head: 'On', cell: ({ gpuType }) => gpuType ?? 'every GPU' },
+  { head: 'GPU', cell: ({ gpuType }) => gpuType ?? 'all GPUs' },
   { head: 'Contract', cell: ({ contractReference }) => contractReference ?? '' },
   { head: 'From', cell: ({ validFrom }) => <Timestamp at={validFrom} /> },
-  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <Timestamp at={validUntil} />) },
-  { head: 'Act', cell: (entitlement) => <Revoke entitlement={entitlement} /> },
+  {
+    head: 'Until',
+    cell: ({ validUntil }) => (validUntil === null ? 'no end' : <Timestamp at={validUntil} />),
+  },
+  { head: 'Actions', cell: (entitlement) => <Revoke entitlement={entitlement} /> },
 ];
 
 function Revoke({ entitlement }: Readonly<{ entitlement: Entitlement }>) {
   const { organisationId, id: entitlementId } = entitlement;
   return (
     <ActionButton
-      label="Withdraw"
-      title="Withdraw the discount"
+      label="Revoke"
+      title="Revoke discount"
       kind="danger"
       needs="admin:money"
-      doing="Withdrawing…"
-      done="The discount is withdrawn."
+      doing="Revoking…"
+      done="Discount revoked."
       run={(client, reason) => client.admin.entitlements.revoke({ organisationId, entitlementId, reason })}
     >
       <p>
-        New rentals no longer get up to {entitlement.maxDiscountPercentage} % off. What runs keeps its price.
+        New rentals no longer get up to {entitlement.maxDiscountPercentage} % off. Running rentals keep their
+        price.
       </p>
     </ActionButton>
   );
 }
 
-/** Discounts that an organisation is entitled to. */
 export function Discounts({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id: organisationId, name } = organisation;
   const pages = usePages(['admin', 'organisation', organisationId, 'entitlements'], (client, signal) =>
@@ -58,7 +61,7 @@ export function Discounts({ organisation }: Readonly<{ organisation: Organisatio
         caption={`Discounts of ${name}`}
         columns={columns}
         empty={`${name} pays list prices`}
-        hint="Entitle it to a discount with the button above."
+        hint="Add a discount with the button above."
       />
     </Card>
   );
@@ -73,12 +76,15 @@ function Entitle({ organisation }: Readonly<{ organisation: Organisation }>) {
   const validUntil = localToInstant(until);
   return (
     <ActionButton
-      label="Entitle to a discount"
-      title={`Entitle ${name} to a discount`}
+      label="Add discount"
+      title={`Add a discount for ${name}`}
       needs="admin:money"
-      doing="Entitling…"
-      done={`${name} is entitled to it.`}
-      wait={percentIssue('The discount', percent) || (validUntil === undefined && 'The end is no moment.')}
+      doing="Adding…"
+      done="Discount added."
+      wait={
+        percentIssue('The discount', percent) ||
+        (validUntil === undefined && 'Enter a complete date and time.')
+      }
       run={(client, reason) =>
         client.admin.entitlements.create({
           organisationId,
@@ -91,13 +97,19 @@ function Entitle({ organisation }: Readonly<{ organisation: Organisation }>) {
       }
     >
       <TextField
-        label="At most, in percent"
+        label="Maximum discount (%)"
         inputMode="decimal"
         value={percent}
         issue="maxDiscountPercentage"
         onValue={setPercent}
       />
-      <TextField label="GPU" hint="Empty: every GPU." value={gpuType} issue="gpuType" onValue={setGpu} />
+      <TextField
+        label="GPU"
+        hint="Leave empty for all GPUs."
+        value={gpuType}
+        issue="gpuType"
+        onValue={setGpu}
+      />
       <TextField
         label="Contract (optional)"
         value={contract}

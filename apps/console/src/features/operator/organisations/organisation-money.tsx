@@ -21,7 +21,7 @@ type Organisation = Output<'adminGetOrganisation'>;
 type Balance = Output<'adminGetBalance'>;
 type Transfer = Item<'adminListTransfers'>;
 
-/** What an organisation has, every movement of it, and what an operator can do about it. */
+/** Balance, ledger and money actions of an organisation. */
 export function OrganisationMoney({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id: organisationId } = organisation;
   const balance = useApiQuery(
@@ -49,7 +49,7 @@ function BalanceFigures(props: Readonly<{ organisation: Organisation; balance: B
         <div className="mb-4">
           <Note tone="bad">
             <div className="flex flex-wrap items-center justify-between gap-2">
-              <span>The account is frozen after a disputed payment: no new work is admitted.</span>
+              <span>The balance is frozen after a disputed payment. No new work can start.</span>
               <UnfreezeButton organisation={organisation} />
             </div>
           </Note>
@@ -58,7 +58,7 @@ function BalanceFigures(props: Readonly<{ organisation: Organisation; balance: B
       <KeyFigures
         items={[
           { label: 'Balance', value: <Money nano={balance.balanceNanoUsd} /> },
-          { label: 'Held', value: <Money nano={balance.heldNanoUsd} />, note: 'for what runs' },
+          { label: 'Held', value: <Money nano={balance.heldNanoUsd} />, note: 'for running resources' },
           { label: 'Available', value: <Money nano={balance.availableNanoUsd} />, note: 'for new work' },
           { label: 'Overdraft', value: <Money nano={balance.maxOverdraftNanoUsd} />, note: 'allowed' },
         ]}
@@ -81,10 +81,10 @@ function Transfers({ organisation, balance }: Readonly<{ organisation: Organisat
     client.admin.transfers.list({ organisationId, limit: 50 }, { signal }),
   );
   const columns: readonly Column<Transfer>[] = [
-    { head: 'When', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
-    { head: 'Kind', cell: ({ kind }) => <Badge>{kind.replaceAll('_', ' ')}</Badge> },
+    { head: 'Time', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+    { head: 'Type', cell: ({ kind }) => <Badge>{kind.replaceAll('_', ' ')}</Badge> },
     {
-      head: 'What',
+      head: 'Description',
       cell: ({ description, reason, cause }) => (
         <>
           {description}
@@ -98,7 +98,7 @@ function Transfers({ organisation, balance }: Readonly<{ organisation: Organisat
     { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} signed /> },
     { head: 'Balance after', right: true, cell: (row) => <Money nano={row.balanceAfterNanoUsd} /> },
     {
-      head: 'Act',
+      head: 'Actions',
       cell: (transfer) => (
         <span className="flex flex-wrap justify-end gap-1 md:justify-start">
           {transfer.kind === 'charge' && (
@@ -110,14 +110,14 @@ function Transfers({ organisation, balance }: Readonly<{ organisation: Organisat
     },
   ];
   return (
-    <Card title="Movements" about="Every line of the ledger, newest first." flush>
+    <Card title="Ledger" about="All entries, newest first." flush>
       <PagedTable
         pages={pages}
-        what="movements"
-        caption={`Movements of money of ${name}`}
+        what="entries"
+        caption={`Ledger of ${name}`}
         columns={columns}
-        empty="No money has moved yet"
-        hint="Grant credit to let it begin."
+        empty="No entries yet"
+        hint="Grant credit so that the organisation can start."
       />
     </Card>
   );

@@ -57,7 +57,7 @@ function Detail({ organisation }: Readonly<{ organisation: Organisation }>) {
         back={<TextLink to="/operator/organisations">Organisations</TextLink>}
         about={
           <span className="flex flex-wrap items-center gap-2">
-            <StateBadge state={status} /> {organisation.slug} <Id value={id} what="organisation id" />
+            <StateBadge state={status} /> {organisation.slug} <Id value={id} what="organisation ID" />
           </span>
         }
         actions={<StatusAction organisation={organisation} />}
@@ -72,12 +72,12 @@ function Detail({ organisation }: Readonly<{ organisation: Organisation }>) {
                 since <Timestamp at={suspendedAt} />
               </>
             )}
-            : {suspendedReason}. Its keys and people are refused.
+            : {suspendedReason}. Its API keys and members have no access.
           </Note>
         </div>
       )}
       <Tabs
-        label="Sides of the organisation"
+        label="Organisation"
         open={tab}
         onOpen={(next) => {
           const to = organisationTabs.find((each) => each === next);
@@ -91,7 +91,7 @@ function Detail({ organisation }: Readonly<{ organisation: Organisation }>) {
             label: 'Rentals',
             content: () => (
               <Card flush>
-                <RentalTable filter={{ organisationId: id }} empty={`${name} has nothing rented`} />
+                <RentalTable filter={{ organisationId: id }} empty="No rentals" />
               </Card>
             ),
           },
@@ -111,14 +111,14 @@ function StatusAction({ organisation }: Readonly<{ organisation: Organisation }>
   if (status === 'suspended') {
     return (
       <ActionButton
-        label="Lift the suspension"
+        label="Lift suspension"
         size="medium"
         title={`Lift the suspension of ${name}`}
         doing="Lifting…"
         done={`${name} is active again.`}
         run={(client, reason) => client.admin.organisations.resume({ organisationId, reason })}
       >
-        <p>Its keys and people are admitted again within a second.</p>
+        <p>API keys and members get access again within a second.</p>
       </ActionButton>
     );
   }
@@ -132,7 +132,7 @@ function StatusAction({ organisation }: Readonly<{ organisation: Organisation }>
       done={`${name} is suspended.`}
       off={
         place.organisationId === organisationId &&
-        'You act for this organisation now: suspending it would lock you out.'
+        'You are using this organisation now. Suspending it would lock you out.'
       }
       run={(client, reason) =>
         client.admin.organisations.suspend({
@@ -142,11 +142,11 @@ function StatusAction({ organisation }: Readonly<{ organisation: Organisation }>
         })
       }
     >
-      <p>Its API keys and its people are refused within a second, for everything.</p>
+      <p>API keys and members lose all access within a second.</p>
       <p>Members see the reason.</p>
       <CheckboxField
-        label="End its rentals too"
-        hint="All of them, within seconds and for good; volumes are kept. Otherwise what runs goes on and goes on being billed."
+        label="Also terminate its rentals"
+        hint="Permanently terminates all rentals within seconds; volumes are kept. Otherwise rentals keep running and keep billing."
         checked={endsWork}
         onValue={setEndsWork}
       />
@@ -156,7 +156,7 @@ function StatusAction({ organisation }: Readonly<{ organisation: Organisation }>
 
 const memberColumns: readonly Column<Item<'adminListMembers'>>[] = [
   {
-    head: 'Person',
+    head: 'User',
     main: true,
     cell: ({ name, email }) => (
       <>
@@ -167,7 +167,7 @@ const memberColumns: readonly Column<Item<'adminListMembers'>>[] = [
   },
   { head: 'Role', cell: ({ role }) => <Badge>{role}</Badge> },
   { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
-  { head: 'Id', cell: ({ userId }) => <Id value={userId} what="user id" /> },
+  { head: 'ID', cell: ({ userId }) => <Id value={userId} what="user ID" /> },
 ];
 
 const roles = ['owner', 'admin', 'member', 'billing', 'viewer'] as const;
@@ -185,11 +185,11 @@ function Members({ organisation }: Readonly<{ organisation: Organisation }>) {
       flush
       actions={
         <ActionButton
-          label="Add a person"
-          title={`Add a person to ${name}`}
+          label="Add member"
+          title={`Add a member to ${name}`}
           doing="Adding…"
           done="Added."
-          wait={email.trim() === '' && 'Say who.'}
+          wait={email.trim() === '' && 'Enter an email address.'}
           run={(client, reason) =>
             client.admin.organisations.addMember({ organisationId, email: email.trim(), role, reason })
           }
@@ -205,24 +205,24 @@ function Members({ organisation }: Readonly<{ organisation: Organisation }>) {
         caption={`Members of ${name}`}
         columns={memberColumns}
         empty="No members"
-        hint="Add an owner, who can then manage the organisation."
+        hint="Add an owner who can manage the organisation."
       />
     </Card>
   );
 }
 
 const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
-  { head: 'When', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
-  { head: 'What', cell: ({ action }) => <code>{action}</code> },
+  { head: 'Time', main: true, cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+  { head: 'Action', cell: ({ action }) => <code>{action}</code> },
   {
-    head: 'Who',
+    head: 'Actor',
     cell: ({ actor }) => (
       <>
         {actor.kind} <code className="break-all">{actor.id}</code>
       </>
     ),
   },
-  { head: 'On', cell: ({ resource }) => (resource === null ? '' : `${resource.kind} ${resource.id}`) },
+  { head: 'Resource', cell: ({ resource }) => (resource === null ? '' : `${resource.kind} ${resource.id}`) },
   { head: 'Reason', cell: ({ reason }) => reason ?? '' },
 ];
 
@@ -237,7 +237,7 @@ function AuditLog({ organisationId }: Readonly<{ organisationId: string }>) {
         what="entries"
         caption="Audit log of the organisation"
         columns={auditColumns}
-        empty="Nothing has been done yet"
+        empty="No entries yet"
       />
     </Card>
   );

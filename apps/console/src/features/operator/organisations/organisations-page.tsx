@@ -34,7 +34,7 @@ const columns: readonly Column<Organisation>[] = [
     ),
   },
   {
-    head: 'State',
+    head: 'Status',
     cell: ({ status, suspendedReason }) => (
       <>
         <StateBadge state={status} />
@@ -42,8 +42,8 @@ const columns: readonly Column<Organisation>[] = [
       </>
     ),
   },
-  { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
-  { head: 'Id', cell: ({ id }) => <Id value={id} what="organisation id" /> },
+  { head: 'Created', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+  { head: 'ID', cell: ({ id }) => <Id value={id} what="organisation ID" /> },
 ];
 
 const typingPauseMs = 250;
@@ -51,7 +51,7 @@ const typingPauseMs = 250;
 function Organisations() {
   const { find, status } = route.useSearch();
   const navigate = route.useNavigate();
-  // The URL has what is typed at once; the service is asked once the typing pauses.
+  // The URL follows the input at once; the request waits for a pause.
   const search = useDebounced(find, typingPauseMs);
   const filter = { ...(search === undefined ? {} : { search }), ...(status === undefined ? {} : { status }) };
   const pages = usePages(['admin', 'organisations', filter], (client, signal) =>
@@ -61,15 +61,15 @@ function Organisations() {
     <>
       <PageHeader
         title="Organisations"
-        about="Everybody who has an account on this installation."
+        about="All organisations on this installation."
         actions={<CreateOrganisation />}
       />
       <Card>
         <Form role="search" className="grid grid-cols-1 gap-3 sm:grid-cols-2">
           <TextField
-            label="Find"
+            label="Search"
             type="search"
-            placeholder="a part of the name or short name"
+            placeholder="name or slug"
             value={find ?? ''}
             maxLength={100}
             onValue={(next) =>
@@ -77,7 +77,7 @@ function Organisations() {
             }
           />
           <FilterField
-            label="State"
+            label="Status"
             value={status}
             all="All"
             choices={[
@@ -94,8 +94,8 @@ function Organisations() {
           what="organisations"
           caption="Organisations"
           columns={columns}
-          empty="No organisation fits"
-          hint="Try a shorter part of its name, or look at all states."
+          empty="No organisations match"
+          hint="Try a shorter search, or all statuses."
         />
       </Card>
       <CommandHint command="millrace admin org list" />
@@ -112,20 +112,22 @@ function CreateOrganisation() {
       run={(client, reason) =>
         client.admin.organisations.create({ name: name.trim(), owner: { email: email.trim() }, reason })
       }
-      label="Create an organisation"
+      label="Create organisation"
       size="medium"
-      title="Create an organisation"
+      title="Create organisation"
       doing="Creating…"
-      done={(organisation) => `${organisation.name} is there.`}
-      wait={(name.trim() === '' && 'Give it a name.') || (email.trim() === '' && 'Say who owns it.')}
+      done={(organisation) => `${organisation.name} was created.`}
+      wait={
+        (name.trim() === '' && 'Enter a name.') || (email.trim() === '' && "Enter the owner's email address.")
+      }
       onDone={({ id }) =>
         void navigate({ to: '/operator/organisations/$organisationId', params: { organisationId: id } })
       }
     >
       <TextField label="Name" value={name} maxLength={100} issue="name" onValue={setName} />
       <TextField
-        label="Email address of its owner"
-        hint="The user with this address becomes the owner. An unknown address gets a new user."
+        label="Owner's email address"
+        hint="The user with this address becomes the owner. A new address creates a user."
         type="email"
         value={email}
         issue="owner.email"

@@ -20,19 +20,19 @@ import {
 } from './price-form.ts';
 
 const kinds: readonly { readonly value: PriceKind; readonly label: string }[] = [
-  { value: 'gpu', label: 'GPU of a rental' },
+  { value: 'gpu', label: 'Rental GPU' },
   { value: 'volume', label: 'Volume storage' },
-  { value: 'disk', label: 'Disk while a rental is stopped' },
+  { value: 'disk', label: 'Disk of a stopped rental' },
   { value: 'model', label: 'Model' },
 ];
 
-/** Sets a price from a moment on; the current one stands beside it. */
+/** Sets a price from a given time; the dialog also shows the current one. */
 export function AddPrice({
   now,
   organisationId,
 }: Readonly<{
   now: readonly Price[];
-  /** Null: a list price, for everybody. */
+  /** Null: list price. */
   organisationId: string | null;
 }>) {
   const [form, setForm] = useState(emptyPriceForm);
@@ -56,24 +56,24 @@ export function AddPrice({
           reason,
         })
       }
-      label="Set a price"
+      label="Set price"
       size="medium"
       kind="primary"
-      title={organisationId === null ? 'Set a price' : 'Set a contract price'}
-      doing="Setting…"
-      done={(price) => `Set: ${priceText(price)}.`}
+      title={organisationId === null ? 'Set price' : 'Set contract price'}
+      doing="Saving…"
+      done={(price) => `Price set: ${priceText(price)}.`}
       changes={['admin', 'catalog', 'models']}
       wait={
         ('issue' in read && read.issue) ||
-        (validFrom == null && 'Say from when it counts.') ||
-        (validUntil === undefined && 'The end is no moment.')
+        (validFrom == null && 'Enter a start.') ||
+        (validUntil === undefined && 'Enter a complete date and time.')
       }
       onOpen={() => setFrom(instantToLocal(nowMs()))}
     >
-      <SelectField label="Of what" value={form.kind} choices={kinds} onValue={(kind) => set({ kind })} />
+      <SelectField label="Product" value={form.kind} choices={kinds} onValue={(kind) => set({ kind })} />
       <SubjectFields form={form} set={set} />
       <TextField
-        label={`Price in dollars, ${unitText(priceUnit(form))}`}
+        label={`Price (USD ${unitText(priceUnit(form))})`}
         inputMode="decimal"
         placeholder="2.49"
         value={form.amount}
@@ -93,11 +93,11 @@ export function AddPrice({
       <Note>
         {organisationId === null
           ? before === undefined
-            ? 'There is no price for exactly this now.'
-            : `Now: ${priceText(before)}.`
-          : 'For this organisation alone; it beats every list price.'}{' '}
-        {after !== null && `Then: ${priceText(after)}, ${subjectText(toPriceSubject(form))}.`} What runs keeps
-        the price it began with.
+            ? 'No current price.'
+            : `Current price: ${priceText(before)}.`
+          : 'Applies only to this organisation and overrides list prices.'}{' '}
+        {after !== null && `New price: ${priceText(after)}, ${subjectText(toPriceSubject(form))}.`} Running
+        rentals keep their price.
       </Note>
     </ActionButton>
   );
@@ -110,12 +110,12 @@ function SubjectFields(props: Readonly<{ form: PriceForm; set: (change: Partial<
       <div className="grid grid-cols-1 gap-3 sm:grid-cols-2">
         <TextField
           label="Model"
-          placeholder="its name in the catalog"
+          placeholder="model name in the catalog"
           value={form.model}
           onValue={(model) => set({ model })}
         />
         <SelectField
-          label="What of it"
+          label="Unit"
           value={form.modelUnit}
           choices={modelUnits.map((value) => ({ value, label: value.replaceAll('_', ' ') }))}
           onValue={(modelUnit) => set({ modelUnit })}
@@ -126,7 +126,7 @@ function SubjectFields(props: Readonly<{ form: PriceForm; set: (change: Partial<
   const region = (
     <TextField
       label="Region"
-      hint="Empty: every region."
+      hint="Leave empty for all regions."
       value={form.region}
       onValue={(region) => set({ region })}
     />
@@ -154,7 +154,7 @@ function SubjectFields(props: Readonly<{ form: PriceForm; set: (change: Partial<
         label="Network"
         value={form.networkType}
         choices={[
-          { value: '', label: 'every network' },
+          { value: '', label: 'all networks' },
           { value: 'ethernet', label: 'ethernet' },
           { value: 'infiniband', label: 'infiniband' },
         ]}

@@ -23,11 +23,11 @@ const price = (over: Partial<Price>): Price => ({
   ...over,
 });
 
-describe('a price in words', () => {
-  it('is exact to the last nano-dollar and says for what', () => {
-    expect(priceText(price({}))).toBe('$2.49 for one GPU and hour');
-    expect(priceText(price({ priceNanoUsd: '1', unit: 'gb_hour' }))).toBe('$0.000000001 for one GB and hour');
-    expect(subjectText(gpu)).toBe('h100, virtual machine, every region');
+describe('priceText and subjectText', () => {
+  it('are exact to the nano-USD and name the subject', () => {
+    expect(priceText(price({}))).toBe('$2.49 per GPU-hour');
+    expect(priceText(price({ priceNanoUsd: '1', unit: 'gb_hour' }))).toBe('$0.000000001 per GB-hour');
+    expect(subjectText(gpu)).toBe('h100, virtual machine, all regions');
     expect(subjectText({ ...gpu, region: 'eu-north-2', networkType: 'infiniband' })).toBe(
       'h100, virtual machine, eu-north-2, infiniband',
     );
@@ -35,8 +35,8 @@ describe('a price in words', () => {
   });
 });
 
-describe('a form of a price', () => {
-  it('becomes the subject and the unit that fits it', () => {
+describe('price form', () => {
+  it('is converted to the subject and its unit', () => {
     expect(toPriceSubject(emptyPriceForm)).toEqual({ ...gpu, networkType: null });
     expect(priceUnit(emptyPriceForm)).toBe('gpu_hour');
     expect(priceUnit({ kind: 'disk', modelUnit: 'image' })).toBe('gb_hour');
@@ -49,13 +49,13 @@ describe('a form of a price', () => {
     ['$0.000000001', { nano: 1n }],
     ['0', { nano: 0n }],
     ['0.0000000001', { issue: expect.stringContaining('nine decimals') }],
-    ['', { issue: expect.stringContaining('amount') }],
-    ['-1', { issue: 'A price is not below zero.' }],
-  ])('reads %j without rounding', (amount, read) => {
+    ['', { issue: expect.stringContaining('dollars') }],
+    ['-1', { issue: 'Enter a price of zero or more.' }],
+  ])('parses %j without rounding', (amount, read) => {
     expect(parsePrice({ ...emptyPriceForm, amount })).toEqual(read);
   });
 
-  it('finds the list price that it would replace, not that of a contract', () => {
+  it('finds the list price that it would replace, not a contract price', () => {
     const own = price({ id: 'prc_list' });
     const contract = price({ id: 'prc_contract', organisationId: 'org_1' });
     expect(currentPrice([contract, own], emptyPriceForm)?.id).toBe('prc_list');

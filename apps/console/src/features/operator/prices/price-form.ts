@@ -1,7 +1,7 @@
 import type { Input, Item } from '@millrace/sdk';
 import { parseUsd, usdText } from '@millrace/sdk/text';
 
-/** Entries of the price book in words, and what a form says as an entry. */
+/** Describes prices, and parses the price form. */
 
 export type Price = Item<'adminListPrices'>;
 export type Subject = Price['subject'];
@@ -10,33 +10,33 @@ type Unit = Input<'adminCreatePrice'>['unit'];
 export function subjectText(subject: Subject): string {
   switch (subject.kind) {
     case 'gpu': {
-      const where = subject.region ?? 'every region';
+      const where = subject.region ?? 'all regions';
       const network = subject.networkType == null ? '' : `, ${subject.networkType}`;
       return `${subject.gpuType}, ${subject.machineType.replaceAll('-', ' ')}, ${where}${network}`;
     }
     case 'volume':
-      return `volume storage, ${subject.region ?? 'every region'}`;
+      return `volume storage, ${subject.region ?? 'all regions'}`;
     case 'disk':
-      return `disk while stopped, ${subject.region ?? 'every region'}`;
+      return `disk while stopped, ${subject.region ?? 'all regions'}`;
     case 'model':
       return `${subject.model}, ${subject.unit.replaceAll('_', ' ')}`;
   }
 }
 
 const perUnit: Readonly<Record<string, string>> = {
-  gpu_hour: 'for one GPU and hour',
-  gb_hour: 'for one GB and hour',
-  token: 'for one token',
-  million_tokens: 'for a million tokens',
-  image: 'for one image',
-  character: 'for one character',
+  gpu_hour: 'per GPU-hour',
+  gb_hour: 'per GB-hour',
+  token: 'per token',
+  million_tokens: 'per million tokens',
+  image: 'per image',
+  character: 'per character',
 };
 
 export function unitText(unit: string): string {
-  return perUnit[unit] ?? `for one ${unit.replaceAll('_', ' ')}`;
+  return perUnit[unit] ?? `per ${unit.replaceAll('_', ' ')}`;
 }
 
-/** `$2.49 for one GPU and hour`, to the last nano-dollar. */
+/** `$2.49 per GPU-hour`, exact to the nano-USD. */
 export function priceText(price: Pick<Price, 'priceNanoUsd' | 'unit'>): string {
   return `${usdText(price.priceNanoUsd)} ${unitText(price.unit)}`;
 }
@@ -50,13 +50,13 @@ export interface PriceForm {
   readonly kind: PriceKind;
   readonly gpuType: string;
   readonly machineType: 'virtual-machine' | 'bare-metal';
-  /** Empty: every region. */
+  /** Empty: all regions. */
   readonly region: string;
-  /** Empty: every network. */
+  /** Empty: all networks. */
   readonly networkType: '' | 'ethernet' | 'infiniband';
   readonly model: string;
   readonly modelUnit: ModelUnit;
-  /** In dollars, as it was typed. */
+  /** Dollars as typed. */
   readonly amount: string;
 }
 
@@ -71,7 +71,7 @@ export const emptyPriceForm: PriceForm = {
   amount: '',
 };
 
-/** Tokens are priced by the million: one of them may cost less than a nano-dollar. */
+/** Tokens are priced per million, because one token may cost less than a nano-USD. */
 export function priceUnit(form: Pick<PriceForm, 'kind' | 'modelUnit'>): Unit {
   if (form.kind === 'gpu') return 'gpu_hour';
   if (form.kind === 'volume' || form.kind === 'disk') return 'gb_hour';
@@ -99,17 +99,15 @@ export function toPriceSubject(form: PriceForm): Input<'adminCreatePrice'>['subj
   }
 }
 
-/** The exact price, or why it is none. */
 export function parsePrice(form: PriceForm): { readonly nano: bigint } | { readonly issue: string } {
-  if (form.kind === 'gpu' && form.gpuType.trim() === '') return { issue: 'Say which GPU.' };
-  if (form.kind === 'model' && form.model.trim() === '') return { issue: 'Say which model.' };
+  if (form.kind === 'gpu' && form.gpuType.trim() === '') return { issue: 'Enter a GPU type.' };
+  if (form.kind === 'model' && form.model.trim() === '') return { issue: 'Enter a model.' };
   const nano = parseUsd(form.amount);
-  if (nano === null)
-    return { issue: 'The price must be an amount in dollars with at most nine decimals, such as 2.49.' };
-  return nano < 0n ? { issue: 'A price is not below zero.' } : { nano };
+  if (nano === null) return { issue: 'Enter dollars with at most nine decimals, such as 2.49.' };
+  return nano < 0n ? { issue: 'Enter a price of zero or more.' } : { nano };
 }
 
-/** What is being sold now and what a change would make of it, for the subject of the form. */
+/** The current list price of the form's subject. */
 export function currentPrice(prices: readonly Price[], form: PriceForm): Price | undefined {
   const wanted = subjectText(toPriceSubject(form) as Subject);
   return prices.find((price) => price.organisationId === null && subjectText(price.subject) === wanted);

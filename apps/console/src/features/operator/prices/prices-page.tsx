@@ -20,9 +20,9 @@ import { TextLink } from '../../../ui/link.tsx';
 const route = getRouteApi('/shell/inside/operator/prices');
 const tabs = ['now', 'coming', 'all', 'reserve'] as const;
 
-export const PricesPage = operatorPage('Price book', Prices);
+export const PricesPage = operatorPage('Prices', Prices);
 
-/** As the book stands now. Asked for anew every minute, and whenever something was changed. */
+/** Current prices, reloaded every minute and after changes. */
 function usePricesNow() {
   return useApiQuery(
     ['admin', 'prices', 'now'],
@@ -39,8 +39,8 @@ function Prices() {
   return (
     <>
       <PageHeader
-        title="Price book"
-        about="It only grows: what runs keeps the price that was frozen when it began."
+        title="Prices"
+        about="Prices are append-only. Running rentals keep the price they started with."
         actions={<AddPrice now={now.data ?? []} organisationId={organisation ?? null} />}
       />
       {organisation !== undefined && (
@@ -54,7 +54,7 @@ function Prices() {
         </div>
       )}
       <Tabs
-        label="Parts of the price book"
+        label="Prices"
         open={tab}
         onOpen={(id) => {
           const next = tabs.find((each) => each === id);
@@ -63,20 +63,20 @@ function Prices() {
         tabs={[
           {
             id: 'now',
-            label: 'Now',
+            label: 'Current',
             content: () => (
               <Card flush>
                 <QueryView query={now} what="prices">
                   {(prices) => (
-                    <PriceTable prices={ofOrganisation(prices, organisation)} none="Nothing is priced now" />
+                    <PriceTable prices={ofOrganisation(prices, organisation)} none="No current prices" />
                   )}
                 </QueryView>
               </Card>
             ),
           },
-          { id: 'coming', label: 'To come', content: () => <UpcomingPrices organisation={organisation} /> },
-          { id: 'all', label: 'All entries', content: () => <AllPrices organisation={organisation} /> },
-          { id: 'reserve', label: 'Reserve options', content: () => <ReserveOptions /> },
+          { id: 'coming', label: 'Scheduled', content: () => <UpcomingPrices organisation={organisation} /> },
+          { id: 'all', label: 'History', content: () => <AllPrices organisation={organisation} /> },
+          { id: 'reserve', label: 'Reserved terms', content: () => <ReserveOptions /> },
         ]}
       />
       <CommandHint command="millrace admin price list" />
@@ -91,18 +91,18 @@ function EndPrice({ price }: Readonly<{ price: Price }>) {
   const isOver = price.validUntil !== null && Date.parse(price.validUntil) <= nowMs();
   return (
     <ActionButton
-      label="End"
-      title={`End the price of ${subjectText(price.subject)}`}
+      label="End price"
+      title={`End price of ${subjectText(price.subject)}`}
       kind="danger"
       doing="Ending…"
-      done="The price is ended."
-      off={isOver && 'It has ended already.'}
+      done="Price ended."
+      off={isOver && 'The price has already ended.'}
       changes={['admin', 'catalog']}
       run={(client, reason) => client.admin.prices.end({ priceId: price.id, reason })}
     >
       <p>
-        Nothing new is sold at {priceText(price)}. The price that it covered counts again: an older one for
-        the same, or one that is less specific. Without any it is not sold. What runs keeps its price.
+        New rentals no longer get {priceText(price)}. The previous or a less specific price applies again.
+        Without one, the product is not available. Running rentals keep their price.
       </p>
     </ActionButton>
   );
@@ -110,7 +110,7 @@ function EndPrice({ price }: Readonly<{ price: Price }>) {
 
 const columns: readonly Column<Price>[] = [
   {
-    head: 'For',
+    head: 'Product',
     main: true,
     cell: ({ subject, organisationId }) => (
       <>
@@ -134,15 +134,16 @@ const columns: readonly Column<Price>[] = [
     ),
   },
   { head: 'From', cell: ({ validFrom }) => <Timestamp at={validFrom} /> },
-  { head: 'Until', cell: ({ validUntil }) => (validUntil === null ? 'open' : <Timestamp at={validUntil} />) },
-  { head: 'Act', cell: (price) => <EndPrice price={price} /> },
+  {
+    head: 'Until',
+    cell: ({ validUntil }) => (validUntil === null ? 'no end' : <Timestamp at={validUntil} />),
+  },
+  { head: 'Actions', cell: (price) => <EndPrice price={price} /> },
 ];
 
 function PriceTable({ prices, none }: Readonly<{ prices: readonly Price[]; none: string }>) {
   if (prices.length === 0) {
-    return (
-      <EmptyState title={none}>Set a price with the button above; it is exact to the nano-dollar.</EmptyState>
-    );
+    return <EmptyState title={none}>Set a price with the button above.</EmptyState>;
   }
   return <Table caption="Prices" columns={columns} rows={prices} />;
 }
@@ -164,7 +165,7 @@ function UpcomingPrices({ organisation }: Readonly<{ organisation: string | unde
             prices={prices
               .filter(({ validFrom }) => Date.parse(validFrom) > nowMs())
               .toSorted((a, b) => a.validFrom.localeCompare(b.validFrom))}
-            none="No change of price is to come"
+            none="No scheduled price changes"
           />
         )}
       </QueryView>
@@ -184,9 +185,9 @@ function AllPrices({ organisation }: Readonly<{ organisation: string | undefined
       <PagedTable
         pages={pages}
         what="entries"
-        caption="All entries of the price book"
+        caption="Price history"
         columns={columns}
-        empty="The price book is empty"
+        empty="No prices yet"
         hint="Set a price with the button above."
       />
     </Card>

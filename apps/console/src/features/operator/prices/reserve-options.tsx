@@ -10,19 +10,19 @@ import { percentIssue, integerIssue } from '../common/number-issues.ts';
 
 const columns: readonly Column<Item<'adminListReserveOptions'>>[] = [
   {
-    head: 'For',
+    head: 'Product',
     main: true,
     cell: ({ gpuType, machineType, region }) =>
-      `${gpuType}, ${machineType.replaceAll('-', ' ')}, ${region ?? 'every region'}`,
+      `${gpuType}, ${machineType.replaceAll('-', ' ')}, ${region ?? 'all regions'}`,
   },
   { head: 'Term', right: true, cell: ({ termPeriodDays }) => `${String(termPeriodDays)} days` },
   { head: 'Discount', right: true, cell: ({ discountPercentage }) => `${String(discountPercentage)} %` },
   {
-    head: 'Refund when ended early',
+    head: 'Early termination refund',
     right: true,
     cell: ({ earlyTerminationRefundPercentage }) => `${String(earlyTerminationRefundPercentage)} %`,
   },
-  { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+  { head: 'Created', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
 ];
 
 export function ReserveOptions() {
@@ -31,18 +31,18 @@ export function ReserveOptions() {
   );
   return (
     <Card
-      title="Reserve options"
-      about="Terms that tenants can commit to, for a discount."
+      title="Reserved terms"
+      about="Terms that tenants can commit to for a discount."
       flush
       actions={<AddReserveOption />}
     >
       <PagedTable
         pages={pages}
-        what="reserve options"
-        caption="Reserve options"
+        what="reserved terms"
+        caption="Reserved terms"
         columns={columns}
-        empty="No reserved terms are on offer"
-        hint="Offer one with the button above."
+        empty="No reserved terms yet"
+        hint="Add one with the button above."
       />
     </Card>
   );
@@ -57,13 +57,13 @@ function AddReserveOption() {
   const [refund, setRefund] = useState('0');
   return (
     <ActionButton
-      label="Offer a term"
-      title="Offer a reserved term"
-      doing="Offering…"
-      done="The term is on offer."
+      label="Add term"
+      title="Add a reserved term"
+      doing="Adding…"
+      done="Term added."
       changes={['admin', 'catalog']}
       wait={
-        (gpuType.trim() === '' && 'Say which GPU.') ||
+        (gpuType.trim() === '' && 'Enter a GPU type.') ||
         integerIssue('The term in days', days, { min: 1, max: 3_650 }) ||
         percentIssue('The discount', discount) ||
         percentIssue('The refund', refund)
@@ -81,8 +81,8 @@ function AddReserveOption() {
       }
     >
       <p>
-        It replaces the option on offer for the same machine, GPU, region and term. Terms that run keep what
-        was agreed.
+        Replaces the current term for the same machine type, GPU, region and duration. Running terms are not
+        affected.
       </p>
       <div className="grid grid-cols-1 items-end gap-3 sm:grid-cols-2">
         <TextField label="GPU" value={gpuType} issue="gpuType" onValue={setGpu} />
@@ -97,27 +97,27 @@ function AddReserveOption() {
         />
         <TextField
           label="Region"
-          hint="Empty: every region."
+          hint="Leave empty for all regions."
           value={region}
           issue="region"
           onValue={setRegion}
         />
         <TextField
-          label="Term in days"
+          label="Term (days)"
           inputMode="numeric"
           value={days}
           issue="termPeriodDays"
           onValue={setDays}
         />
         <TextField
-          label="Discount in percent"
+          label="Discount (%)"
           inputMode="decimal"
           value={discount}
           issue="discountPercentage"
           onValue={setDiscount}
         />
         <TextField
-          label="Refund in percent when ended early"
+          label="Early termination refund (%)"
           inputMode="decimal"
           value={refund}
           issue="earlyTerminationRefundPercentage"

@@ -9,7 +9,7 @@ type Offer = NonNullable<CreateClusterInput['offer']>;
 const drivers: readonly CreateClusterInput['driver'][] = ['incus', 'ironic', 'mock'];
 const offers: readonly Offer[] = ['virtual-machine', 'bare-metal', 'marketplace'];
 
-/** Registers the endpoint of an engine. Secrets are never typed here: only the name by which the installation knows one. */
+/** Registers an engine endpoint. Secrets are never entered here, only the name of a configured secret. */
 export function AddCluster({ providers }: Readonly<{ providers: readonly Item<'adminListProviders'>[] }>) {
   const [name, setName] = useState('');
   const [providerId, setProvider] = useState(providers[0]?.id ?? '');
@@ -30,15 +30,15 @@ export function AddCluster({ providers }: Readonly<{ providers: readonly Item<'a
           reason,
         })
       }
-      label="Register a cluster"
-      title="Register a cluster"
+      label="Register cluster"
+      title="Register cluster"
       doing="Registering…"
-      done={(made) => `Cluster ${made.name} is registered. Its nodes appear once it answers.`}
-      wait={(name === '' && 'Give it a name.') || (endpoint === '' && 'Say where it is.')}
+      done={(made) => `Cluster ${made.name} was registered. Its nodes appear when it responds.`}
+      wait={(name === '' && 'Enter a name.') || (endpoint === '' && 'Enter an endpoint.')}
     >
       <TextField
         label="Name"
-        hint="Small letters, digits and hyphens."
+        hint="Lowercase letters, digits and hyphens."
         value={name}
         issue="name"
         onValue={setName}
@@ -78,7 +78,7 @@ export function AddCluster({ providers }: Readonly<{ providers: readonly Item<'a
       />
       <TextField
         label="Credential (optional)"
-        hint="The name of a secret known to the installation, never the secret."
+        hint="Name of a secret that the installation has, not the secret itself."
         value={credentialRef}
         autoComplete="off"
         issue="credentialRef"

@@ -2,7 +2,6 @@ import type { Item } from '@millrace/sdk';
 
 type ClusterStatus = Item<'adminListClusters'>['status'];
 
-/** How the state of a cluster is coloured; its word stands beside the colour. */
 export function clusterTone(status: ClusterStatus): 'good' | 'info' | 'warn' | 'plain' {
   switch (status) {
     case 'connected':

@@ -28,14 +28,14 @@ function Providers() {
     <>
       <PageHeader
         title="Providers"
-        about="Where machines come from. Switching something off stops new rentals only; what runs goes on."
+        about="Sources of machines. Disabling one stops new rentals only; running rentals continue."
       />
       <QueryView query={providers} what="providers">
         {(all) =>
           all.length === 0 ? (
             <Card>
-              <EmptyState title="No providers are configured">
-                They stand in the setting <code>MILLRACE_PROVIDERS</code> of the api and the worker.
+              <EmptyState title="No providers configured">
+                Define them in the setting <code>MILLRACE_PROVIDERS</code> of api and worker.
               </EmptyState>
             </Card>
           ) : (
@@ -62,7 +62,7 @@ function ProviderCard({ provider }: Readonly<{ provider: Provider }>) {
         <span className="inline-flex flex-wrap items-center gap-2">
           {id}
           <Badge tone={enabled ? 'good' : 'bad'}>{enabled ? 'on' : 'off'}</Badge>
-          {!configured && <Badge tone="warn">no longer configured</Badge>}
+          {!configured && <Badge tone="warn">not configured</Badge>}
           {mode === 'test' && <Badge>test</Badge>}
         </span>
       }
@@ -76,14 +76,14 @@ function ProviderCard({ provider }: Readonly<{ provider: Provider }>) {
         columns={[
           { head: 'Region', main: true, cell: ({ region }) => region },
           {
-            head: 'Sells',
+            head: 'Enabled',
             cell: (region) => (
               <Badge tone={region.enabled ? 'good' : 'bad'}>{region.enabled ? 'on' : 'off'}</Badge>
             ),
           },
-          { head: 'Configured', cell: (region) => (region.configured ? 'yes' : 'no longer') },
-          { head: 'Own ports', cell: ({ customPorts }) => (customPorts ? 'tenants choose' : 'no') },
-          { head: 'Act', cell: (region) => <SwitchRegion provider={provider} region={region} /> },
+          { head: 'Configured', cell: (region) => (region.configured ? 'yes' : 'no') },
+          { head: 'Custom ports', cell: ({ customPorts }) => (customPorts ? 'yes' : 'no') },
+          { head: 'Actions', cell: (region) => <SwitchRegion provider={provider} region={region} /> },
         ]}
       />
     </Card>
@@ -92,35 +92,35 @@ function ProviderCard({ provider }: Readonly<{ provider: Provider }>) {
 
 function SwitchProvider({ provider }: Readonly<{ provider: Provider }>) {
   const { id: providerId, enabled } = provider;
-  const label = enabled ? 'Switch off' : 'Switch on';
+  const label = enabled ? 'Disable' : 'Enable';
   return (
     <ActionButton
       label={label}
       title={`${label} provider ${providerId}`}
       kind={enabled ? 'danger' : 'plain'}
-      doing="Switching…"
-      done={`Provider ${providerId} is ${enabled ? 'off' : 'on'}.`}
+      doing="Saving…"
+      done={`Provider ${providerId} is ${enabled ? 'disabled' : 'enabled'}.`}
       changes={['admin', 'catalog']}
       run={(client, reason) => client.admin.providers.update({ providerId, enabled: !enabled, reason })}
     >
       <p>
         {enabled
-          ? 'None of its machines is offered any more. What runs on them goes on and goes on being billed.'
-          : 'Its machines are offered again in the regions that are on.'}
+          ? 'Its machines are no longer offered. Running rentals continue and stay billed.'
+          : 'Its machines are offered again in enabled regions.'}
       </p>
     </ActionButton>
   );
 }
 
 function SwitchRegion({ provider, region }: Readonly<{ provider: Provider; region: Region }>) {
-  const label = region.enabled ? 'Switch off' : 'Switch on';
+  const label = region.enabled ? 'Disable' : 'Enable';
   return (
     <ActionButton
       label={label}
       title={`${label} ${region.region} of ${provider.id}`}
       kind={region.enabled ? 'danger' : 'plain'}
-      doing="Switching…"
-      done={`${region.region} is ${region.enabled ? 'off' : 'on'}.`}
+      doing="Saving…"
+      done={`${region.region} is ${region.enabled ? 'disabled' : 'enabled'}.`}
       changes={['admin', 'catalog']}
       run={(client, reason) =>
         client.admin.providers.update({
@@ -132,8 +132,8 @@ function SwitchRegion({ provider, region }: Readonly<{ provider: Provider; regio
     >
       <p>
         {region.enabled
-          ? 'Nothing new is rented there. What runs goes on and goes on being billed.'
-          : 'What is free there is offered again.'}
+          ? 'The region accepts no new rentals. Running rentals continue and stay billed.'
+          : 'Available machines are offered again.'}
       </p>
     </ActionButton>
   );
@@ -146,16 +146,16 @@ function RemoveCluster({ cluster }: Readonly<{ cluster: Cluster }>) {
       title={`Remove cluster ${cluster.name}`}
       kind="danger"
       doing="Removing…"
-      done={`Cluster ${cluster.name} is removed.`}
+      done={`Cluster ${cluster.name} was removed.`}
       off={
         cluster.origin === 'configuration' &&
-        'It stands in the configuration. Take it out of MILLRACE_PROVIDERS instead.'
+        'Defined in the configuration. Remove it from MILLRACE_PROVIDERS instead.'
       }
       run={(client, reason) => client.admin.clusters.remove({ clusterId: cluster.id, reason })}
     >
       <p>
-        Its {cluster.nodeCount} nodes leave the fleet. It is refused while anything is rented on them; the
-        engine itself is not touched.
+        Its {cluster.nodeCount} nodes are removed from the fleet. This fails while rentals run on them. The
+        engine itself is not changed.
       </p>
     </ActionButton>
   );
@@ -171,7 +171,7 @@ const columns: readonly Column<Cluster>[] = [
       </TextLink>
     ),
   },
-  { head: 'Where', cell: ({ providerId, region }) => `${providerId}, ${region}` },
+  { head: 'Location', cell: ({ providerId, region }) => `${providerId}, ${region}` },
   {
     head: 'Engine',
     cell: ({ driver, engine, endpoint }) => (
@@ -181,9 +181,9 @@ const columns: readonly Column<Cluster>[] = [
       </>
     ),
   },
-  { head: 'Sold as', cell: ({ offer }) => offer.replaceAll('-', ' ') },
+  { head: 'Offered as', cell: ({ offer }) => offer.replaceAll('-', ' ') },
   {
-    head: 'State',
+    head: 'Status',
     cell: ({ status, statusReason, statusSince }) => (
       <>
         <Badge tone={clusterTone(status)}>{status}</Badge> <RelativeTime at={statusSince} />
@@ -192,7 +192,7 @@ const columns: readonly Column<Cluster>[] = [
     ),
   },
   { head: 'Nodes', right: true, cell: ({ nodeCount }) => nodeCount },
-  { head: 'Act', cell: (cluster) => <RemoveCluster cluster={cluster} /> },
+  { head: 'Actions', cell: (cluster) => <RemoveCluster cluster={cluster} /> },
 ];
 
 function Clusters({ providers }: Readonly<{ providers: readonly Provider[] }>) {
@@ -204,7 +204,7 @@ function Clusters({ providers }: Readonly<{ providers: readonly Provider[] }>) {
   return (
     <Card
       title="Clusters"
-      about="Endpoints of compute engines. Their nodes and GPUs are read from them."
+      about="Endpoints of compute engines, from which nodes and GPUs are imported."
       flush
       actions={<AddCluster providers={providers} />}
     >
@@ -214,7 +214,7 @@ function Clusters({ providers }: Readonly<{ providers: readonly Provider[] }>) {
         caption="Clusters"
         columns={columns}
         empty="No clusters yet"
-        hint="Register the endpoint of a compute engine; its nodes appear by themselves."
+        hint="Register the endpoint of a compute engine. Its nodes appear automatically."
       />
     </Card>
   );

@@ -5,7 +5,7 @@ import { Card } from '../../../ui/page.tsx';
 import { volumeIdIssue } from './volume-id.ts';
 import { WriteOffButton } from '../common/write-off-button.tsx';
 
-/** Operators have no list of volumes: the volume is named by the number that its tenant sees. */
+/** Operators cannot list volumes, so they enter the number that the tenant sees. */
 export function LostVolumes() {
   const [text, setText] = useState('');
   const problem = volumeIdIssue(text);
@@ -14,12 +14,12 @@ export function LostVolumes() {
     <>
       <Card
         title="Write off a volume"
-        about="For a volume whose storage server never returns. Its tenant sees it as unknown and still pays for it."
+        about="For a volume whose storage server will not return. The tenant sees it as unknown and still pays for it."
       >
         <div className="flex flex-wrap items-end gap-3">
           <TextField
             label="Volume number"
-            hint="The tenant sees it on the page of the volume and in: millrace volume list"
+            hint="Shown to the tenant on the volume page and in: millrace volume list"
             inputMode="numeric"
             value={text}
             onValue={(value) => setText(value.trim())}
@@ -30,9 +30,8 @@ export function LostVolumes() {
             run={(client, request) => client.admin.volumes.writeOff({ storageVolumeId, ...request })}
           >
             <p>
-              Its data and snapshots are declared lost without retention, and it is detached from its rentals.
-              Charges since its storage server last answered are given back. Refused while the storage server
-              answers.
+              Data and snapshots are declared lost without retention, and the volume is detached. Charges
+              since the storage server last responded are refunded. Not possible while the server responds.
             </p>
           </WriteOffButton>
         </div>

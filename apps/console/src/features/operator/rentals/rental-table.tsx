@@ -18,22 +18,22 @@ function Terminate({ rental }: Readonly<{ rental: AnyRental }>) {
       title={`Terminate ${name} of ${rental.organisationName}`}
       kind="danger"
       doing="Terminating…"
-      done={`${name} is being terminated.`}
+      done={`Terminating ${name}.`}
       off={
-        (rental.status === 'Terminated' && 'It has ended.') ||
-        (rental.status === 'Terminating' && 'It is being terminated already.')
+        (rental.status === 'Terminated' && 'The rental has ended.') ||
+        (rental.status === 'Terminating' && 'The rental is already terminating.')
       }
       run={(client, reason) => client.admin.rentals.terminate({ rentalId: rental.id, reason })}
     >
       <p>
-        Its machines and their local disks are destroyed, and {rental.organisationName} is told. It stops
-        costing at once, and what a reserved term still owes is waived. Volumes stay and go on costing.
+        The machines and their local disks are deleted, and {rental.organisationName} is notified. Billing
+        stops at once, and the rest of a reserved term is waived. Volumes stay and keep billing.
       </p>
     </ActionButton>
   );
 }
 
-/** Offered only where the host may be lost: the rental is Unknown, has failed or cannot be removed. */
+/** Only shown if the host may be lost: the rental is Unknown, Failed or Terminating. */
 function WriteOff({ rental }: Readonly<{ rental: AnyRental }>) {
   if (rental.status !== 'Unknown' && rental.status !== 'Failed' && rental.status !== 'Terminating')
     return null;
@@ -44,9 +44,9 @@ function WriteOff({ rental }: Readonly<{ rental: AnyRental }>) {
       run={(client, request) => client.admin.rentals.writeOff({ rentalId: rental.id, ...request })}
     >
       <p>
-        For a rental whose host never returns. Its machines and data are declared lost, it ends, and{' '}
-        {rental.organisationName} is told. Nothing is charged after its host was last seen. The nodes of its
-        machines are quarantined.
+        For a rental whose host will not return. Its machines and data are declared lost, the rental ends, and{' '}
+        {rental.organisationName} is notified. Nothing is charged after the host was last seen. The nodes are
+        quarantined.
       </p>
     </WriteOffButton>
   );
@@ -78,7 +78,7 @@ const columns: readonly Column<AnyRental>[] = [
     ),
   },
   {
-    head: 'What',
+    head: 'Type',
     cell: ({ kind, gpuCount, gpuType, region }) => (
       <>
         {gpuCount} × {gpuType}
@@ -89,7 +89,7 @@ const columns: readonly Column<AnyRental>[] = [
     ),
   },
   {
-    head: 'State',
+    head: 'Status',
     cell: ({ status, statusReason }) => (
       <>
         <StateBadge state={status} />
@@ -106,7 +106,7 @@ const columns: readonly Column<AnyRental>[] = [
         <span className="flex flex-wrap justify-end gap-x-2 md:justify-start">
           {nodeIds.map((nodeId, index) => (
             <TextLink key={nodeId} to="/operator/nodes/$nodeId" params={{ nodeId }}>
-              {nodeIds.length === 1 ? 'its node' : `node ${String(index + 1)}`}
+              {nodeIds.length === 1 ? 'node' : `node ${String(index + 1)}`}
             </TextLink>
           ))}
         </span>
@@ -114,7 +114,7 @@ const columns: readonly Column<AnyRental>[] = [
   },
   { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
   {
-    head: 'Act',
+    head: 'Actions',
     cell: (rental) => (
       <span className="inline-flex flex-wrap gap-1">
         <Terminate rental={rental} />
@@ -124,7 +124,7 @@ const columns: readonly Column<AnyRental>[] = [
   },
 ];
 
-/** Rentals and instances of whoever has them. */
+/** Rentals and instances of any organisation. */
 export function RentalTable(props: Readonly<{ filter: Filter; empty: string; hint?: string }>) {
   const { filter, ...none } = props;
   const pages = usePages(

@@ -25,10 +25,10 @@ function AllRentals() {
     <>
       <PageHeader
         title="All rentals"
-        about="Rentals, instances and reservation requests of every organisation, and volumes that are lost."
+        about="Rentals, instances and reservation requests of all organisations, and lost volumes."
       />
       <Tabs
-        label="What is shown"
+        label="View"
         open={tab}
         onOpen={(id) => void navigate({ search: { tab: rentalTabs.find((each) => each === id) } })}
         tabs={[
@@ -49,9 +49,9 @@ function Rentals() {
       <Card>
         <Form role="search" className="grid grid-cols-2 gap-3 sm:max-w-md">
           <FilterField
-            label="State"
+            label="Status"
             value={status}
-            all="All that have not ended"
+            all="All active"
             choices={rentalStatuses}
             onValue={(next) => void navigate({ search: (before) => ({ ...before, status: next }) })}
           />
@@ -75,8 +75,8 @@ function Rentals() {
             ...(organisation === undefined ? {} : { organisationId: organisation }),
             ...(node === undefined ? {} : { nodeId: node }),
           }}
-          empty="No rental fits"
-          hint="No rental matches these filters."
+          empty="No rentals match"
+          hint="Change the filters to see more."
         />
       </Card>
       <CommandHint command="millrace admin rental list" />
@@ -85,7 +85,7 @@ function Rentals() {
 }
 
 const columns: readonly Column<Item<'adminListReservationRequests'>>[] = [
-  { head: 'When', main: true, cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+  { head: 'Time', main: true, cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   {
     head: 'Organisation',
     cell: ({ organisationId }) => (
@@ -95,7 +95,7 @@ const columns: readonly Column<Item<'adminListReservationRequests'>>[] = [
     ),
   },
   { head: 'GPUs', right: true, cell: ({ gpuCount }) => gpuCount },
-  { head: 'Asked by', cell: ({ requestedBy }) => <code>{requestedBy}</code> },
+  { head: 'Requested by', cell: ({ requestedBy }) => <code>{requestedBy}</code> },
 ];
 
 function Requests() {
@@ -108,10 +108,10 @@ function Requests() {
         <PagedTable
           pages={pages}
           what="requests"
-          caption="Requests for large reservations"
+          caption="Reservation requests"
           columns={columns}
-          empty="No requests for large reservations"
-          hint="Requests that people make for more GPUs than the catalog offers appear here."
+          empty="No reservation requests"
+          hint="Requests for more GPUs than the catalog offers appear here."
         />
       </Card>
       <CommandHint command="millrace admin reservation list" />

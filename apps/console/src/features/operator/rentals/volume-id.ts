@@ -1,7 +1,7 @@
 const LARGEST = 2_147_483_647;
 
-/** Why a text is not the number of a volume; false where it is one. */
+/** Validation message for a volume number; false if valid. */
 export function volumeIdIssue(text: string): string | false {
   const isNumber = /^[1-9]\d{0,9}$/.test(text) && Number(text) <= LARGEST;
-  return isNumber ? false : 'Enter the number of the volume.';
+  return isNumber ? false : 'Enter the volume number.';
 }

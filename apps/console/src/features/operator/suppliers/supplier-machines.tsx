@@ -22,24 +22,24 @@ function ApproveOrReject({ machine }: Readonly<{ machine: Machine }>) {
         label="Approve"
         title={`Approve ${name} for the marketplace`}
         doing="Approving…"
-        done={`${name} is approved.`}
-        off={approval === 'approved' && 'It is approved already.'}
+        done={`${name} was approved.`}
+        off={approval === 'approved' && 'The machine is already approved.'}
         changes={['admin', 'marketplace']}
         run={(client, reason) => client.admin.machines.approve({ machineId, reason })}
       >
-        <p>It is shown on the marketplace as soon as its supplier lists it and it is ready.</p>
+        <p>The machine appears on the marketplace when its supplier lists it and it is ready.</p>
       </ActionButton>
       <ActionButton
-        label="Refuse"
-        title={`Refuse ${name}`}
+        label="Reject"
+        title={`Reject ${name}`}
         kind="danger"
-        doing="Refusing…"
-        done={`${name} is refused.`}
-        off={approval === 'rejected' && 'It is refused already.'}
+        doing="Rejecting…"
+        done={`${name} was rejected.`}
+        off={approval === 'rejected' && 'The machine is already rejected.'}
         changes={['admin', 'marketplace']}
         run={(client, reason) => client.admin.machines.reject({ machineId, reason })}
       >
-        <p>It is no longer shown or rented; what is rented on it goes on. Its supplier reads the reason.</p>
+        <p>The machine can no longer be rented; running instances continue. The supplier sees the reason.</p>
       </ActionButton>
     </span>
   );
@@ -60,7 +60,7 @@ const columns: readonly Column<Machine>[] = [
       </>
     ),
   },
-  { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+  { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
   {
     head: 'Approval',
     cell: ({ approval, approvalReason }) => (
@@ -71,7 +71,7 @@ const columns: readonly Column<Machine>[] = [
     ),
   },
   {
-    head: 'Shown',
+    head: 'Listing',
     cell: ({ shown, notShownBecause }) =>
       shown ? 'yes' : <span className="text-soft">{notShownBecause ?? 'no'}</span>,
   },
@@ -83,7 +83,7 @@ const columns: readonly Column<Machine>[] = [
       pricePerGpuHourNanoUsd === null ? 'none' : <Money nano={pricePerGpuHourNanoUsd} />,
   },
   {
-    head: 'Trust',
+    head: 'Reliability',
     cell: ({ reliability }) =>
       reliability === null ? (
         'not measured yet'
@@ -91,13 +91,13 @@ const columns: readonly Column<Machine>[] = [
         <>
           {percentText(reliability.score)}
           <span className="text-soft block text-xs">
-            up {percentText(reliability.uptime)}, {reliability.failedStarts} of{' '}
+            uptime {percentText(reliability.uptime)}, {reliability.failedStarts} of{' '}
             {reliability.starts + reliability.failedStarts} starts failed, {reliability.losses} lost
           </span>
         </>
       ),
   },
-  { head: 'Act', cell: (machine) => <ApproveOrReject machine={machine} /> },
+  { head: 'Actions', cell: (machine) => <ApproveOrReject machine={machine} /> },
 ];
 
 interface SupplierMachinesProps {
@@ -106,7 +106,6 @@ interface SupplierMachinesProps {
   readonly onApproval: (approval: Approval | undefined) => void;
 }
 
-/** Machines of all suppliers, or of one, with how far they can be relied on. */
 export function SupplierMachines({ approval, supplierId, onApproval }: SupplierMachinesProps) {
   const filter = {
     ...(approval === undefined ? {} : { approval }),
@@ -120,7 +119,7 @@ export function SupplierMachines({ approval, supplierId, onApproval }: SupplierM
   return (
     <>
       <Card
-        title={supplierId === undefined ? 'Machines of suppliers' : 'Machines of one supplier'}
+        title={supplierId === undefined ? 'Supplier machines' : 'Machines of one supplier'}
         flush
         actions={
           <>
@@ -143,10 +142,10 @@ export function SupplierMachines({ approval, supplierId, onApproval }: SupplierM
         <PagedTable
           pages={pages}
           what="machines"
-          caption="Machines of suppliers"
+          caption="Supplier machines"
           columns={columns}
-          empty="No machine fits"
-          hint="Machines appear once a supplier let one join and it passed its test."
+          empty="No machines match"
+          hint="Machines appear here after they join and pass their self-test."
         />
       </Card>
       <CommandHint command="millrace admin machine list" />

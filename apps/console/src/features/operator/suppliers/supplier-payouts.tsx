@@ -18,27 +18,27 @@ type Payout = Item<'adminListPayouts'>;
 function Settle({ payout }: Readonly<{ payout: Payout }>) {
   const { id: payoutId, supplierName, amountNanoUsd, status } = payout;
   const [reference, setReference] = useState('');
-  const settled = status !== 'requested' && `It is ${status} already.`;
+  const settled = status !== 'requested' && `The payout is already ${status}.`;
   return (
     <span className="flex flex-wrap justify-end gap-1 md:justify-start">
       <ActionButton
         label="Mark as paid"
-        title={`Paid ${usdText(amountNanoUsd)} to ${supplierName}`}
+        title={`Mark ${usdText(amountNanoUsd)} to ${supplierName} as paid`}
         needs="admin:money"
         doing="Recording…"
-        done="Recorded as paid."
+        done="Marked as paid."
         off={settled}
-        wait={reference.trim() === '' && 'Say by which reference the money can be found.'}
+        wait={reference.trim() === '' && 'Enter a payment reference.'}
         run={(client, reason) =>
           client.admin.payouts.settle({ payoutId, outcome: 'paid', reference: reference.trim(), reason })
         }
       >
         <p>
-          Pay <Money nano={amountNanoUsd} /> first; this records it, once and for good.
+          Pay <Money nano={amountNanoUsd} /> first. You cannot undo this.
         </p>
         <TextField
           label="Reference"
-          hint="Such as the number of the bank transfer. The supplier sees it."
+          hint="For example the bank transfer number. The supplier sees it."
           value={reference}
           maxLength={255}
           issue="reference"
@@ -56,7 +56,7 @@ function Settle({ payout }: Readonly<{ payout: Payout }>) {
         run={(client, reason) => client.admin.payouts.settle({ payoutId, outcome: 'rejected', reason })}
       >
         <p>
-          <Money nano={amountNanoUsd} /> becomes payable again. The supplier reads the reason.
+          <Money nano={amountNanoUsd} /> becomes payable again. The supplier sees the reason.
         </p>
       </ActionButton>
     </span>
@@ -74,8 +74,8 @@ const columns: readonly Column<Payout>[] = [
     ),
   },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
-  { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
-  { head: 'Asked for', cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
+  { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
+  { head: 'Requested', cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
   {
     head: 'Settled',
     cell: ({ settledAt, reference, reason }) =>
@@ -88,7 +88,7 @@ const columns: readonly Column<Payout>[] = [
         </>
       ),
   },
-  { head: 'Act', cell: (payout) => <Settle payout={payout} /> },
+  { head: 'Actions', cell: (payout) => <Settle payout={payout} /> },
 ];
 
 export function SupplierPayouts({
@@ -109,7 +109,7 @@ export function SupplierPayouts({
         flush
         actions={
           <FilterField
-            label="State"
+            label="Status"
             hideLabel
             value={status}
             all="All"
@@ -121,10 +121,10 @@ export function SupplierPayouts({
         <PagedTable
           pages={pages}
           what="payouts"
-          caption="Payouts of suppliers"
+          caption="Supplier payouts"
           columns={columns}
-          empty="No payout fits"
-          hint="Suppliers ask for what they earned under “Earnings”."
+          empty="No payouts match"
+          hint="Suppliers request payouts under “Earnings”."
         />
       </Card>
       <CommandHint command="millrace admin payout list" />

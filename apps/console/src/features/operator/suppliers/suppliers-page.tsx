@@ -29,12 +29,9 @@ function Suppliers() {
   const navigate = route.useNavigate();
   return (
     <>
-      <PageHeader
-        title="Suppliers"
-        about="Who may put machines on the marketplace, which machines, and what is to be paid out."
-      />
+      <PageHeader title="Suppliers" about="Suppliers of the marketplace, their machines and payouts." />
       <Tabs
-        label="What is shown"
+        label="View"
         open={tab}
         onOpen={(id) => void navigate({ search: { tab: tabs.find((each) => each === id) } })}
         tabs={[
@@ -69,13 +66,13 @@ function Suppliers() {
 function Approve({ supplier }: Readonly<{ supplier: Supplier }>) {
   const { id: supplierId, name, status } = supplier;
   const [fee, setFee] = useState(String(supplier.feePercentage));
-  const label = status === 'approved' ? 'Change the fee' : 'Approve';
+  const label = status === 'approved' ? 'Change fee' : 'Approve';
   return (
     <ActionButton
       label={label}
       title={`${label}: ${name}`}
       doing="Approving…"
-      done={`${name} is approved with a fee of ${fee} %.`}
+      done={`${name} was approved with a fee of ${fee} %.`}
       changes={['admin', 'marketplace']}
       wait={percentIssue('The fee', fee)}
       run={(client, reason) =>
@@ -84,12 +81,12 @@ function Approve({ supplier }: Readonly<{ supplier: Supplier }>) {
     >
       <p>
         {status === 'suspended'
-          ? 'Its suspension ends and its machines are shown again.'
-          : 'Its owners and admins may then let machines join and price them.'}
+          ? 'The suspension ends, and its machines are listed again.'
+          : 'Its owners and admins can add machines and set prices.'}
       </p>
       <TextField
-        label="Fee in percent"
-        hint="What the installation keeps of each charge. It counts for what is rented from now on."
+        label="Fee (%)"
+        hint="Share of each charge that the installation keeps. Applies to new rentals."
         inputMode="decimal"
         value={fee}
         issue="feePercentage"
@@ -101,23 +98,23 @@ function Approve({ supplier }: Readonly<{ supplier: Supplier }>) {
 
 function Reject({ supplier }: Readonly<{ supplier: Supplier }>) {
   const { id: supplierId, name, status } = supplier;
-  const label = status === 'approved' ? 'Suspend' : 'Refuse';
+  const label = status === 'approved' ? 'Suspend' : 'Reject';
   return (
     <ActionButton
       label={label}
       title={`${label}: ${name}`}
       kind="danger"
-      doing={`${label}ing…`.replace('Refuseing', 'Refusing')}
-      done={`${name} is ${status === 'approved' ? 'suspended' : 'refused'}.`}
-      off={(status === 'rejected' || status === 'suspended') && `It is ${status} already.`}
+      doing={`${label}ing…`}
+      done={`${name} was ${status === 'approved' ? 'suspended' : 'rejected'}.`}
+      off={(status === 'rejected' || status === 'suspended') && `The supplier is already ${status}.`}
       changes={['admin', 'marketplace']}
       run={(client, reason) => client.admin.suppliers.reject({ supplierId, reason })}
     >
       <p>
         {status === 'approved'
-          ? 'Nothing of it is shown or rented anew. What is rented goes on, and goes on earning.'
-          : 'The application is refused.'}{' '}
-        The supplier reads the reason.
+          ? 'Its machines can no longer be rented. Running instances continue and keep earning.'
+          : 'The application is rejected.'}{' '}
+        The supplier sees the reason.
       </p>
     </ActionButton>
   );
@@ -137,7 +134,7 @@ const columns: readonly Column<Supplier>[] = [
     ),
   },
   {
-    head: 'State',
+    head: 'Status',
     cell: ({ status, statusReason }) => (
       <>
         <StateBadge state={status} />
@@ -151,12 +148,12 @@ const columns: readonly Column<Supplier>[] = [
     head: 'Machines',
     cell: ({ id }) => (
       <TextLink to="/operator/suppliers" search={{ tab: 'machines', supplier: id }}>
-        its machines
+        machines
       </TextLink>
     ),
   },
   {
-    head: 'Act',
+    head: 'Actions',
     cell: (supplier) => (
       <span className="flex flex-wrap justify-end gap-1 md:justify-start">
         <Approve supplier={supplier} />
@@ -176,11 +173,11 @@ function SupplierList() {
   return (
     <>
       <Card
-        title="Suppliers and applications"
+        title="Suppliers"
         flush
         actions={
           <FilterField
-            label="State"
+            label="Status"
             hideLabel
             value={status}
             all="All"
@@ -192,10 +189,10 @@ function SupplierList() {
         <PagedTable
           pages={pages}
           what="suppliers"
-          caption="Suppliers and applications"
+          caption="Suppliers"
           columns={columns}
-          empty="No applications"
-          hint="Owners of an organisation apply under “Supplier” in their console."
+          empty="No suppliers yet"
+          hint="Organisation owners apply under “Supplier” in their console."
         />
       </Card>
       <CommandHint command="millrace admin supplier list" />
