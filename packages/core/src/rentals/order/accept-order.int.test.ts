@@ -20,7 +20,7 @@ const reasonOf = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isFault(error) ? error.reason : String(error)),
   );
 
-/** Everything that an accepted order leaves behind, counted. */
+/** Counts the rows of an accepted order. */
 async function traces(orgId: OrgId): Promise<Record<string, number>> {
   const org = toUuid(orgId);
   const [counts] = await harness.rows<Record<string, number>>(`
@@ -48,8 +48,8 @@ const nothing = {
   audited: 0,
 };
 
-describe('an order that is accepted', () => {
-  it('has its rows, its GPUs, its hold to the nano, its event and its driver from one transaction', async () => {
+describe('accepted order', () => {
+  it('writes rows, allocation, exact hold, event and reconcile command in one transaction', async () => {
     const tenant = await harness.tenant({ balanceUsd: 100 });
     const rental = await harness.rent(tenant, 'live', {
       gpuCount: 2,
@@ -115,7 +115,7 @@ describe('an order that is accepted', () => {
     });
   });
 
-  it('reserved: holds the whole price of the term, discounted as published', async () => {
+  it('for a reserved term holds its whole discounted price', async () => {
     await harness.offerTerm(30);
     const tenant = await harness.tenant({ balanceUsd: 5_000 });
     const rental = await harness.rent(tenant, 'live', { termType: 'reserved', termPeriodDays: 30 });
@@ -129,7 +129,7 @@ describe('an order that is accepted', () => {
     });
   });
 
-  it('in test mode: costs nothing, holds nothing, and hands only its faults to the engine', async () => {
+  it('in test mode costs and holds nothing, and passes only fault tags to the engine', async () => {
     const tenant = await harness.tenant({ balanceUsd: 0 });
     const rental = await harness.rent(tenant, 'test', {
       maxUsd: 0.000_001,
@@ -149,7 +149,7 @@ describe('an order that is accepted', () => {
     expect(sold.labels).toEqual({});
   });
 
-  it('keeps the price it was sold at, whatever the book says a moment later', async () => {
+  it('keeps its price when the price list changes', async () => {
     const tenant = await harness.tenant();
     const rental = await harness.rent(tenant, 'live', { gpuType: 'h200' });
     const before = (await listTerms(harness.db, tenant.orgId, rental.id))[0]?.price;
@@ -159,25 +159,25 @@ describe('an order that is accepted', () => {
   });
 });
 
-describe('an order that is refused leaves nothing', () => {
+describe('rejected order leaves nothing', () => {
   const cases: readonly (readonly [string, Parameters<RentalHarness['rent']>[2], string])[] = [
     ['more GPUs than a host has', { gpuCount: 9 }, 'INSUFFICIENT_CAPACITY'],
     ['more GPUs than an account could ever pay for', { gpuCount: 2_147_483_647 }, 'VALIDATION_FAILED'],
-    ['a region that nobody offers', { region: 'jp-east-1' }, 'REGION_DISABLED'],
+    ['a region without providers', { region: 'jp-east-1' }, 'REGION_DISABLED'],
     ['the mock region with a live key', { region: 'mock-region' }, 'REGION_DISABLED'],
     ['a network that no host has', { networkType: 'infiniband' }, 'NETWORK_TYPE_NOT_SUPPORTED'],
-    ['a discount that nobody granted', { discountPercentage: 99 }, 'DISCOUNT_NOT_ENTITLED'],
-    ['a discount that is no percentage', { discountPercentage: -1 }, 'VALIDATION_FAILED'],
+    ['a discount without entitlement', { discountPercentage: 99 }, 'DISCOUNT_NOT_ENTITLED'],
+    ['a discount outside 0 to 100', { discountPercentage: -1 }, 'VALIDATION_FAILED'],
     ['a term that is not on offer', { termType: 'reserved', termPeriodDays: 31 }, 'RESERVE_OPTION_NOT_FOUND'],
-    ['half a day', { termType: 'reserved', termPeriodDays: 0.5 }, 'RESERVE_OPTION_NOT_FOUND'],
-    ['a term of no length', { termType: 'reserved' }, 'VALIDATION_FAILED'],
-    ['a cap below one minute', { maxUsd: 0.01 }, 'MAX_USD_EXCEEDED'],
-    ['a cap below its time to live', { maxUsd: 3, ttlSeconds: 3_600 }, 'MAX_USD_EXCEEDED'],
-    ['a cap finer than a nano-USD', { maxUsd: 1.000_000_000_1 }, 'VALIDATION_FAILED'],
-    ['a label that fills the disk', { label: 'x'.repeat(1_001) }, 'VALIDATION_FAILED'],
+    ['a term of half a day', { termType: 'reserved', termPeriodDays: 0.5 }, 'RESERVE_OPTION_NOT_FOUND'],
+    ['a reserved term without length', { termType: 'reserved' }, 'VALIDATION_FAILED'],
+    ['a spending limit below one minute', { maxUsd: 0.01 }, 'MAX_USD_EXCEEDED'],
+    ['a spending limit below its TTL', { maxUsd: 3, ttlSeconds: 3_600 }, 'MAX_USD_EXCEEDED'],
+    ['a spending limit finer than a nano-USD', { maxUsd: 1.000_000_000_1 }, 'VALIDATION_FAILED'],
+    ['a label that is too long', { label: 'x'.repeat(1_001) }, 'VALIDATION_FAILED'],
     ['an image that is a path', { image: '../../etc/passwd' }, 'IMAGE_NOT_FOUND'],
-    ['an image of the engine that is not for tenants', { image: 'ubuntu-24.04-cuda12.9' }, 'IMAGE_NOT_FOUND'],
-    ['an SSH key of nobody', { sshKeyIds: ['ssh_01JD8Q7XK4T2M9V6B3N5C1F0GH'] }, 'SSH_KEY_NOT_FOUND'],
+    ['an engine image that is not offered to tenants', { image: 'ubuntu-24.04-cuda12.9' }, 'IMAGE_NOT_FOUND'],
+    ['an unknown SSH key', { sshKeyIds: ['ssh_01JD8Q7XK4T2M9V6B3N5C1F0GH'] }, 'SSH_KEY_NOT_FOUND'],
   ];
   it.each(cases)('%s', async (_, request, reason) => {
     const tenant = await harness.tenant({ balanceUsd: 100 });
@@ -186,7 +186,7 @@ describe('an order that is refused leaves nothing', () => {
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
-  it('no money, too little money, and no key to log in with', async () => {
+  it('no money, too little money, and no SSH key', async () => {
     const poor = await harness.tenant({ balanceUsd: 4 });
     expect(await reasonOf(harness.rent(poor, 'live'))).toBe('INSUFFICIENT_BALANCE');
     expect(await traces(poor.orgId)).toEqual(nothing);
@@ -197,14 +197,14 @@ describe('an order that is refused leaves nothing', () => {
     expect(await traces(keyless.orgId)).toEqual(nothing);
   });
 
-  it('money that the quote saw and the ledger does not give: a budget', async () => {
+  it('a budget below the hold, although the quote saw enough balance', async () => {
     const tenant = await harness.tenant();
     const key = await harness.limitedKey(tenant, 'live', { budget: { usd: 1, period: 'total' } });
     expect(await reasonOf(harness.rent(tenant, 'live', {}, key))).toBe('BUDGET_EXCEEDED');
     expect(await traces(tenant.orgId)).toEqual(nothing);
   });
 
-  it('SSH keys of somebody else, or of the other mode', async () => {
+  it('SSH keys of another organisation or of the other mode', async () => {
     const [one, other] = [await harness.tenant(), await harness.tenant()];
     const idOf = async (orgId: OrgId, mode: string): Promise<string> => {
       const [row] = await harness.rows<{ id: string }>(
@@ -224,7 +224,7 @@ describe('an order that is refused leaves nothing', () => {
     expect(live).toBeUndefined();
   });
 
-  it('more GPUs than any host has, where they are free', async () => {
+  it('more GPUs than any host has, in test mode without cost', async () => {
     const tenant = await harness.tenant();
     for (const gpuCount of [9, 40_000, 2_147_483_647]) {
       expect(await reasonOf(harness.rent(tenant, 'test', { gpuCount }))).toBe('INSUFFICIENT_CAPACITY');
@@ -232,7 +232,7 @@ describe('an order that is refused leaves nothing', () => {
     expect(await traces(tenant.orgId)).toEqual(nothing);
   });
 
-  it('a region or provider that the operator switched off, and ports where a provider has none', async () => {
+  it('a disabled region, and custom ports at a provider without them', async () => {
     const tenant = await harness.tenant();
     const region = (set: string): Promise<unknown> =>
       harness.rows(`update provider_regions set ${set} where region = 'us-central-1'`);

@@ -57,11 +57,11 @@ import { insertTerm } from '../model/terms.store.ts';
 import { nextTerm } from '../money/terms.ts';
 
 /**
- * Accepts an order: exact GPUs, the money for them, the rental's rows, and what happens next, in the caller's one
- * transaction. Refused, it leaves nothing. `wireId` was taken before the transaction.
+ * Accepts an order in the caller's transaction: allocates GPUs, holds money, writes the rental and enqueues its reconciling. A
+ * rejected order leaves nothing. `wireId` was allocated before the transaction.
  *
- * Creates of one organisation take turns from the first statement on, so the limits of a key hold however many come at
- * once, and the caller is who it is now. Locks: the organisation, then capacity, then the ledger.
+ * The organisation's lock serialises creates of one organisation, so that key limits are exact under concurrency and the caller's
+ * rights are current. Locks: organisation, capacity, ledger.
  */
 export async function createRental(
   tx: Tx,
@@ -72,7 +72,7 @@ export async function createRental(
   return acceptOrder(tx, call, await authorizeCaller(tx, call, scopeOf(order.kind)), order, wireId);
 }
 
-/** The same of a caller who has entered already: whoever had to, to find out what exactly is ordered. */
+/** For callers that are already authorized, because the order depends on what they may use. */
 export async function acceptOrder(
   tx: Tx,
   call: CallContext,
@@ -91,7 +91,7 @@ export async function acceptOrder(
   const { price, hold } = await priceOrder(tx, orgId, key.mode, { order, available, now });
   requireWithinMaxUsd(order, ttlSeconds, price);
   await requireWithinKeyLimits(tx, key, price);
-  // The ledger decides; this spares the hosts those who cannot pay.
+  // An early check that avoids a placement. The ledger makes the final decision.
   if (hold > zeroUsd && hold > available) throw insufficientBalance(hold, available);
 
   const expiresAt = ttlSeconds === null ? null : new Date(now.getTime() + secondsToMs(ttlSeconds));
@@ -136,10 +136,9 @@ export async function acceptOrder(
   return rental;
 }
 
-/** So many images are named to a caller who asked for another. */
 const SUGGESTED_IMAGES_MAX = 20;
 
-/** An engine has images that are not for tenants, so only those of the cluster's settings may be named. */
+/** Engines also have images that tenants must not use, so only those in the cluster's settings are accepted. */
 async function requireOfferedImage(
   tx: Tx,
   { kind, image }: RentalOrder,
@@ -150,12 +149,12 @@ async function requireOfferedImage(
   const offered = cluster === null ? [] : tenantImages(cluster.settings);
   if (offered.includes(image)) return;
   throw new Fault('IMAGE_NOT_FOUND', {
-    message: `There is no image ${image} for rentals here.`,
-    suggestion: `Leave image out, or choose one of: ${offered.slice(0, SUGGESTED_IMAGES_MAX).join(', ')}.`,
+    message: `The image ${image} is not available for this rental.`,
+    suggestion: `Omit image, or choose one of: ${offered.slice(0, SUGGESTED_IMAGES_MAX).join(', ')}.`,
   });
 }
 
-/** Where the order may be placed, and with the ports it asks for. */
+/** Checks that the region offers this kind of rental, with the requested ports and idle rule. */
 async function requireRegionOffered(tx: Tx, mode: Mode, order: RentalOrder): Promise<void> {
   const { region } = order;
   const isMock = region === 'mock-region';
@@ -163,7 +162,7 @@ async function requireRegionOffered(tx: Tx, mode: Mode, order: RentalOrder): Pro
     throw new Fault('REGION_DISABLED', {
       message: isMock
         ? 'The mock region is for test keys.'
-        : 'Test keys rent virtual machines and marketplace instances in mock-region only.',
+        : 'Test keys can rent virtual machines and marketplace instances only in mock-region.',
       suggestion: isMock ? 'Choose another region, or use a test key.' : 'Use mock-region, or a live key.',
     });
   }
@@ -172,7 +171,7 @@ async function requireRegionOffered(tx: Tx, mode: Mode, order: RentalOrder): Pro
     (offer) => offer.open && (machine === null || offer.providerId === machine.providerId),
   );
   if (open.length === 0) throw new Fault('REGION_DISABLED');
-  // Who takes the order is not known yet, so all who might must be able to open ports.
+  // The provider is not chosen yet, so every candidate must support custom ports.
   if (order.customPorts.length > 0 && !open.every(({ customPorts }) => customPorts)) {
     throw new Fault('CUSTOM_PORTS_NOT_SUPPORTED_FOR_REGION');
   }
@@ -183,7 +182,7 @@ async function requireRegionOffered(tx: Tx, mode: Mode, order: RentalOrder): Pro
     );
 }
 
-/** The lines that will let the tenant in: a later change of the person's keys does not touch them. */
+/** Copies the public keys, so that later changes of the user's keys do not affect the rental. */
 async function sshKeysFor(tx: Tx, orgId: OrgId, key: ApiKey, order: RentalOrder): Promise<readonly string[]> {
   const found = await findSshKeys(tx, orgId, key, order.sshKeys);
   if (order.sshKeys !== 'all' && found.length < new Set(order.sshKeys).size) {
@@ -195,7 +194,7 @@ async function sshKeysFor(tx: Tx, orgId: OrgId, key: ApiKey, order: RentalOrder)
 
 interface OrderPrice {
   readonly price: FrozenPrice;
-  /** What is set aside at once. */
+  /** Amount held when the order is accepted. */
   readonly hold: NanoUsd;
 }
 
@@ -212,7 +211,7 @@ async function priceOrder(
   const { frozen, hold } = await quoteFor(tx, orgId, mode, {
     spec: toRentalSpec(order),
     available,
-    // Only the runway depends on it, and nobody is shown one here.
+    // Only the runway depends on the burn rate, and it is not shown here.
     burn: { burnPerHour: zeroUsd, cover: zeroUsd },
     holdWindowMs: HOLD_WINDOW_MS,
     now,
@@ -220,19 +219,19 @@ async function priceOrder(
   return { price: frozen.rental, hold };
 }
 
-/** Whoever owns the machine is never owed more than its tenant pays. */
+/** The supplier must never earn more than the tenant pays. */
 function agreedPrice({ machine, gpusPerNode }: InstanceOrder, mode: Mode, now: Date): FrozenPrice {
   const price = freezeAgreedPrice({ mode, perUnit: machine.pricePerGpuHour, quantity: gpusPerNode, now });
   const { supplier } = machine;
   if (supplier !== null && supplier.ratePerHour > rateOf(price)) {
     throw new Error(
-      `Of ${rateOf(price)} an hour the supplier ${supplier.orgId} would have ${supplier.ratePerHour}.`,
+      `The rate ${supplier.ratePerHour} of supplier ${supplier.orgId} exceeds the price ${rateOf(price)} per hour.`,
     );
   }
   return price;
 }
 
-/** A disk that is never kept without its GPUs has no price of its own. */
+/** Only releasable rentals have a disk price. */
 async function diskPriceOf(
   tx: Tx,
   orgId: OrgId,
@@ -253,10 +252,10 @@ async function requireWithinKeyLimits(tx: Tx, key: ApiKey, price: FrozenPrice): 
     requireKeyLimits(limits, await readKeyRunningTotals(tx, key.orgId, key.id), price);
 }
 
-/** No host has more, whatever an engine says of it: the rows have no room for them. */
+/** The tables cannot store more GPUs per node. */
 const GPUS_PER_NODE_MAX = 64;
 
-/** Where no host has the network that was asked for, waiting for room would be in vain. */
+/** Reports an unsupported network instead of missing capacity if no host has the network, because waiting would not help. */
 async function placeOrder(tx: Tx, request: PlacementRequest): Promise<Placement> {
   if (request.gpusPerNode > GPUS_PER_NODE_MAX) throw new Fault('INSUFFICIENT_CAPACITY');
   try {

@@ -20,7 +20,7 @@ import { liveRegion, quiet, type RentalHarness, type Tenant } from '../model/ren
 import { type Rental, rentalsActor } from '../model/rental.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
-/** Bare metal with storage: ordered together, shown everywhere alike, and let in exactly as long as it is theirs. */
+/** Tests bare metal with volumes: ordered together, shown in all records, and admitted exactly while attached. */
 
 const path = '/v2/on-demand/bare-metal-rentals';
 const order = { gpuCount: 16, networkType: 'infiniband' };
@@ -29,10 +29,10 @@ const never = new AbortController().signal;
 let api: RentalQueryApi;
 let harness: RentalHarness;
 let tenant: Tenant;
-/** What the storage server was last told to serve, by volume. */
+/** The last spec that the storage node received, by volume. */
 const served = new Map<string, VolumeSpec>();
 let isSilent = false;
-/** The storage server has less space than its configured capacity. */
+/** The storage node has less space than its configured capacity. */
 let isFull = false;
 let settle: () => Promise<void>;
 
@@ -40,7 +40,7 @@ const shown = { isServed: true, detail: null, snapshots: [], restored: [] };
 
 const backend: VolumeBackend = {
   async ensure(spec) {
-    if (isSilent) throw new DriverError('unavailable', 'The storage server does not answer.');
+    if (isSilent) throw new DriverError('unavailable', 'The storage server does not respond.');
     if (isFull) throw new DriverError('no_capacity', 'The pool has 3 GB left.');
     served.set(spec.externalId, spec);
     return { ...spec, ...shown };
@@ -101,7 +101,8 @@ beforeEach(async () => {
 const post = (to: string, body: object) => api.send(tenant, 'live', { path: to, method: 'POST', body });
 
 const found = async (wireId: number): Promise<Rental> =>
-  (await findRentalByWireId(harness.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(harness.db, tenant.orgId, 'live', wireId)) ??
+  expect.fail('The rental does not exist.');
 
 async function rented(
   storageVolume: object,
@@ -123,15 +124,15 @@ const volumesOf = () =>
     `select wire_id from volumes where org_id = '${toUuid(tenant.orgId)}' order by wire_id`,
   );
 
-describe('bare metal that is ordered with a new volume', () => {
-  it('holds what the quote says of both, to the nano-USD', async () => {
+describe('bare metal ordered with a new volume', () => {
+  it('holds the quoted amount of both, to the nano-USD', async () => {
     const request = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion, gpuCount: 16 };
     const { json: quote } = await post('/v2/on-demand/quote', { ...request, storageSizeInGb: 512 });
     await rented({ isNew: true, label: 'quoted', sizeInGb: 512 });
     expect(String((await harness.balance(tenant.orgId)).held)).toBe(quote.holdNanoUsd);
   });
 
-  it('shows it in every record in both of the interface\u2019s words, and is let in once it runs', async () => {
+  it('shows the volume in every record, and is admitted when it runs', async () => {
     const { rental, volumeId } = await rented({ isNew: true, label: 'data', sizeInGb: 300 });
     const item = {
       id: volumeId,
@@ -153,7 +154,7 @@ describe('bare metal that is ordered with a new volume', () => {
     expect(clients()).toHaveLength(2);
   });
 
-  it('is refused as a whole: no room leaves no volume, and no volume leaves no rental', async () => {
+  it('is rejected as a whole if either the nodes or the volume have no capacity', async () => {
     const noRoom = { ...order, gpuCount: 800, storageVolume: { isNew: true, label: 'never', sizeInGb: 256 } };
     expect(await post(path, noRoom)).toMatchObject({
       status: 400,
@@ -176,7 +177,7 @@ describe('bare metal whose new volume is not provisioned', () => {
       `select to_status from rental_transitions where rental_id = '${toUuid(rental.id)}' order by seq`,
     );
 
-  it('fails with the reason, never runs and costs nothing', async () => {
+  it('fails with the reason of the volume, never runs and costs nothing', async () => {
     isFull = true;
     const before = await harness.balance(tenant.orgId);
     const { rental } = await rented({ isNew: true, label: 'no-space', sizeInGb: 300 }, 8);
@@ -224,8 +225,8 @@ describe('bare metal whose new volume is not provisioned', () => {
   });
 });
 
-describe('a volume that is there', () => {
-  it('is shared by a second rental, and neither outlives its own end in the list of who is let in', async () => {
+describe('existing volume', () => {
+  it('can be shared by two rentals, each admitted until its own termination', async () => {
     const before = clients();
     const { rental: first, volumeId } = await rented({ isNew: true, label: 'shared', sizeInGb: 256 });
     await settle();
@@ -238,7 +239,7 @@ describe('a volume that is there', () => {
     expect(shown.json.attachedStorage[0].attached_instance_ids).toEqual([first.wireId, second.wireId]);
 
     await post(`${path}/terminate`, { rentalId: first.wireId });
-    // Its address is not passed on while the storage server has not heard of the end.
+    // The address is not released while the storage node has not processed the termination.
     isSilent = true;
     await expect(reconcileUntil(harness, first, { until: 'Terminated', rounds: 40 })).rejects.toThrow(
       /Terminating/u,
@@ -256,7 +257,7 @@ describe('a volume that is there', () => {
     expect(after.json.attachedStorage[0].attached_instance_ids).toEqual([second.wireId]);
   });
 
-  it('of a stranger is not there, and the order leaves nothing', async () => {
+  it('of another organisation is not found, and the order leaves nothing', async () => {
     const { volumeId } = await rented({ isNew: true, label: 'mine', sizeInGb: 256 });
     const outsider = await harness.tenant({ balanceUsd: 10_000 });
     const storageVolume = { isNew: false, id: volumeId };
@@ -270,7 +271,7 @@ describe('a volume that is there', () => {
   });
 });
 
-/** A world whose engine says that each machine has this private address. */
+/** A harness whose engine reports this private address for each machine. */
 const withAddress = (address: string) =>
   withDriver(harness, (driver) => ({
     async describe(machine, signal) {
@@ -279,8 +280,8 @@ const withAddress = (address: string) =>
     },
   }));
 
-describe('two machines of a region with one private address', () => {
-  it('do not share volumes: the second is not sold while the first is there', async () => {
+describe('two machines of a region with the same private address', () => {
+  it('cannot both have volumes: the second is not handed over while the first exists', async () => {
     const { rental: first } = await rented({ isNew: true, label: 'first', sizeInGb: 256 }, 8);
     await settle();
     await reconcileUntil(harness, first, { until: 'Running' });
@@ -327,8 +328,8 @@ describe('two machines of a region with one private address', () => {
   });
 });
 
-describe('a machine that goes', () => {
-  it('though its node could not be wiped, is not gone while a storage server may let it in', async () => {
+describe('machine deletion', () => {
+  it('of a node that could not be wiped waits until no storage node admits its address', async () => {
     const { rental } = await rented({ isNew: true, label: 'unclean', sizeInGb: 256 }, 8);
     await settle();
     await reconcileUntil(harness, rental, { until: 'Running' });
@@ -352,7 +353,7 @@ describe('a machine that goes', () => {
     expect(nodes).toHaveLength(1);
   });
 
-  it('with its attempt waits for its volume before it holds a node: so does whoever orders with that volume', async () => {
+  it('of a failed attempt locks the volume before the nodes, like an order with that volume', async () => {
     const { rental, volumeId } = await rented({ isNew: true, label: 'in-order', sizeInGb: 256 }, 8);
     await settle();
     const failing = withDriver(harness, () => ({
@@ -372,7 +373,7 @@ describe('a machine that goes', () => {
     const waiting = `select 1 from pg_locks join pg_stat_activity as session using (pid)
       where not granted and session.datname = current_database()`;
     await eventually(
-      { what: 'somebody waits' },
+      { what: 'a session to wait for a lock' },
       async () => (await harness.rows(waiting)).length > 0,
     ).finally(waited.resolve);
     expect(BigInt((await holding).rows.length)).toBe(all?.count);

@@ -26,7 +26,7 @@ afterAll(() => api.close());
 
 const post = (to: string, body: object) => api.send(tenant, 'test', { path: to, method: 'POST', body });
 
-it('a test key rents bare metal from the mock provider for nothing, with the checks of a live key', async () => {
+it('a test key rents free bare metal from the mock provider, with the checks of a live key', async () => {
   const quote = await post('/v2/on-demand/quote', { ...order, rentalType: 'bare-metal' });
   expect(quote).toMatchObject({ status: 200, json: { available: true, costPerHourNanoUsd: '0' } });
   const refused = {
@@ -45,7 +45,7 @@ it('a test key rents bare metal from the mock provider for nothing, with the che
     json: { region: liveRegion, providerData: { providerId: 'mock', networkType: 'infiniband' } },
   });
   const rental = await findRentalByWireId(api.harness.db, tenant.orgId, 'test', made.json.id);
-  if (rental === null) expect.fail('The rental is not there.');
+  if (rental === null) expect.fail('The rental does not exist.');
   await reconcileUntil(api.harness, rental, { until: 'Running' });
   const { json } = await api.send(tenant, 'test', { path });
   expect(json).toMatchObject([{ id: made.json.id, status: 'Running', currentTerm: { costPerHour: 0 } }]);

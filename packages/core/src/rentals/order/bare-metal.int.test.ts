@@ -15,7 +15,7 @@ import { createRentalHarness, DAY_MS, SECOND_MS, type Tenant } from '../model/re
 import { causeOfRental, type Rental } from '../model/rental.ts';
 import { findRental } from '../model/rentals.store.ts';
 
-/** Gangs of whole nodes: what is one rental is brought up, moved and ended as one. Eight nodes, on two fabrics of four. */
+/** Tests gangs of whole nodes: provisioned, moved and terminated as one. Eight nodes on two fabrics of four. */
 
 let tenant: Tenant;
 const harness = await createRentalHarness({ poolSize: 16 });
@@ -36,14 +36,14 @@ const actor = { kind: 'system', id: 'test' } as const;
 const end = ({ orgId, id }: Pick<Rental, 'orgId' | 'id'>) =>
   harness.run((tx) => terminateRental(tx, orgId, id, { reason: 'done', actor }));
 
-/** Everything that lives is ended, and every node is for sale again. */
+/** Terminates all rentals and returns all nodes to sale. */
 async function clear(): Promise<void> {
   const live = await harness.rows<{ id: string; org_id: string }>(
     `select id, org_id from rentals where status <> 'Terminated' order by id`,
   );
   for (const { id, org_id } of live) {
     const rental = await findRental(harness.db, fromUuid('org', org_id), fromUuid('rnt', id));
-    if (rental === null) expect.fail('It is not there.');
+    if (rental === null) expect.fail('The rental does not exist.');
     if (rental.status !== 'Terminating' && rental.status !== 'Failed') await end(rental);
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   }
@@ -73,7 +73,7 @@ const statusOf = async (nodeId: Parameters<typeof toUuid>[0]) => {
     `select node.status, node.status_reason as reason, capacity.ready from nodes as node
        join node_capacity as capacity on capacity.node_id = node.id where node.id = '${toUuid(nodeId)}'`,
   );
-  return node ?? expect.fail('There is no such node.');
+  return node ?? expect.fail('The node does not exist.');
 };
 
 const faultyNodes = (rental: Rental) =>
@@ -85,8 +85,8 @@ const owned = async (): Promise<number> =>
   (await harness.engines.metal.driver.listOwned(never)).machines.filter(({ orgId }) => orgId === tenant.orgId)
     .length;
 
-describe('a gang', () => {
-  it('is whole nodes of one fabric, one machine on each, and each is proven before anybody pays', async () => {
+describe('gang', () => {
+  it('has whole nodes of one fabric with one verified machine each before billing starts', async () => {
     const rental = await reconcileUntil(harness, await harness.rentMetal(tenant, { gpuCount: 32 }), {
       until: 'Running',
     });
@@ -102,11 +102,11 @@ describe('a gang', () => {
     expect(await fabricsOf(rental)).toHaveLength(1);
     await harness.advance(90 * SECOND_MS);
     const receipt = await end(rental);
-    // Thirty-two GPUs for ninety seconds.
+    // 32 GPUs for 90 seconds.
     expect(receipt.finalCost).toBe((3_980_000_001n * 32n * 90n) / 3_600n);
   });
 
-  it('asked for by many at once is had by as many as there is room for, and no node twice', async () => {
+  it('under concurrent orders is accepted as often as capacity allows, without sharing a node', async () => {
     const many = await Promise.all(Array.from({ length: 8 }, () => harness.tenant()));
     const tries = await Promise.allSettled(many.map((one) => harness.rentMetal(one, { gpuCount: 16 })));
     const got = tries.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
@@ -122,16 +122,16 @@ describe('a gang', () => {
     await expect(harness.rentMetal(tenant)).rejects.toMatchObject({ reason: 'INSUFFICIENT_CAPACITY' });
   });
 
-  it('larger than every fabric is refused although there are nodes enough', async () => {
+  it('larger than every fabric is rejected although enough nodes are free', async () => {
     await expect(harness.rentMetal(tenant, { gpuCount: 40 })).rejects.toMatchObject({
       reason: 'INSUFFICIENT_CAPACITY',
     });
   });
 
-  it("of which one node fails is undone as a whole and moved once; the fault is that node's alone", async () => {
+  it('with one failing node moves once as a whole, and only that node gets a fault', async () => {
     const accepted = await harness.rentMetal(tenant, { gpuCount: 24 });
     const first = await listMachines(harness.db, accepted.orgId, accepted.id);
-    const bad = first[1] ?? expect.fail('There is no second machine.');
+    const bad = first[1] ?? expect.fail('The rental has no second machine.');
     const failing = withDriver(harness, (driver) => ({
       create: (spec: MachineSpec, signal: AbortSignal) =>
         spec.nodeName === bad.nodeName
@@ -146,11 +146,11 @@ describe('a gang', () => {
     expect(new Set(all.map(({ nodeId }) => nodeId)).size).toBe(6);
     expect(await owned()).toBe(3);
     expect(await faultyNodes(rental)).toEqual([{ node_id: toUuid(bad.nodeId) }]);
-    // A single failure takes no node out of sale.
+    // A single failure does not take the node out of sale.
     expect(await statusOf(bad.nodeId)).toMatchObject({ status: 'node_ready', ready: true });
   });
 
-  it('of which a node was taken behind our back is moved, and that node is not sold again unseen', async () => {
+  it('whose node the engine gave to another user moves, and that node is quarantined', async () => {
     const accepted = await harness.rentMetal(tenant, { gpuCount: 16 });
     const [bad] = await listMachines(harness.db, accepted.orgId, accepted.id);
     const taken = withDriver(harness, (driver) => ({
@@ -161,14 +161,14 @@ describe('a gang', () => {
     }));
     const rental = await reconcileUntil(taken, accepted, { until: 'Running' });
     expect(rental.attempt).toBe(2);
-    expect(await statusOf(bad?.nodeId ?? expect.fail('There is no machine.'))).toMatchObject({
+    expect(await statusOf(bad?.nodeId ?? expect.fail('The rental has no machine.'))).toMatchObject({
       status: 'node_quarantined',
       ready: false,
     });
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(0n);
   });
 
-  it('has longer to come up than a virtual machine, and then fails at no cost', async () => {
+  it('has a longer provisioning timeout than a virtual machine, and then fails without cost', async () => {
     const accepted = await harness.rentMetal(tenant);
     const slow = withDriver(harness, () => ({
       create: () => Promise.reject(new DriverError('unavailable', 'deploying')),
@@ -184,14 +184,14 @@ describe('a gang', () => {
   });
 });
 
-describe('a node that could not be wiped', () => {
+describe('node that could not be wiped', () => {
   const unclean = () =>
     withDriver(harness, () => ({
       terminate: () => Promise.reject(new DriverError('unclean', 'erase_devices failed')),
-      describe: () => expect.fail('Nobody asks for what is not there.'),
+      describe: () => expect.fail('describe must not be called for a deleted machine.'),
     }));
 
-  it('is quarantined where its machine is gone, and its tenant is released and owes nothing for it', async () => {
+  it('is quarantined when its machine is deleted, and its tenant is released without extra cost', async () => {
     const rental = await reconcileUntil(harness, await harness.rentMetal(tenant, { gpuCount: 16 }), {
       until: 'Running',
     });
@@ -200,7 +200,7 @@ describe('a node that could not be wiped', () => {
     const receipt = await end(rental);
     const faultyDriver = createFaultyDriver(unclean());
     const watched = { ...harness, drivers: faultyDriver.drivers, db: faultyDriver.db };
-    // Dying in the transaction leaves it as before; nothing is for sale at any time.
+    // A crash in the transaction changes nothing, and the node is never for sale.
     faultyDriver.plan({ at: 'free unclean machine', when: 'before' });
     await harness.advance(DAY_MS);
     await reconcileUntil(watched, rental, { until: 'Terminated', faultyDriver });
@@ -214,14 +214,14 @@ describe('a node that could not be wiped', () => {
     }
     expect(await harness.paid(tenant.orgId, causeOfRental(rental))).toBe(receipt.finalCost);
     expect(await harness.rows(`select 1 from allocations where state <> 'released'`)).toEqual([]);
-    // What the mock still has, since it was never asked to remove it, is a stray.
+    // The mock still has these machines, because its terminate was replaced.
     for (const machine of machines) await harness.engines.metal.driver.terminate(machine, never);
   });
 
-  it('is quarantined too where nobody knew of its machine', async () => {
+  it('is quarantined also when its machine was an orphan', async () => {
     const rental = await reconcileUntil(harness, await harness.rentMetal(tenant), { until: 'Running' });
     const [machine] = await listMachines(harness.db, rental.orgId, rental.id);
-    if (machine === undefined) expect.fail('There is no machine.');
+    if (machine === undefined) expect.fail('The rental has no machine.');
     await end(rental);
     const pretending = withDriver(harness, () => ({
       terminate: () => Promise.resolve(),
@@ -238,8 +238,8 @@ describe('a node that could not be wiped', () => {
   });
 });
 
-describe('an order of bare metal', () => {
-  it('has the image that brings the CUDA that was asked for, unless it names one', async () => {
+describe('bare-metal order', () => {
+  it('uses the image with the requested CUDA version, unless it names an image', async () => {
     const images: string[] = [];
     const noting = withDriver(harness, (driver) => ({
       create: (spec: MachineSpec, signal: AbortSignal) => {

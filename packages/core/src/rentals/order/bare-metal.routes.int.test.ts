@@ -23,39 +23,42 @@ const get = (from: string, who = tenant) => api.send(who, 'live', { path: from }
 const running = async (body: object = order): Promise<number> => {
   const { json } = await post(path, body);
   const rental = await findRentalByWireId(harness.db, tenant.orgId, 'live', json.id);
-  if (rental === null) expect.fail('It is not there.');
+  if (rental === null) expect.fail('The rental does not exist.');
   await reconcileUntil(harness, rental, { until: 'Running' });
   return rental.wireId;
 };
 
 describe('POST bare-metal-rentals', () => {
-  it.each([path, '/v2/on-demand/bare-metal-rentals'])('%s answers the closed record', async (at) => {
-    const body = {
-      ...order,
-      gpuCount: 16,
-      label: 'l',
-      name: 'pair',
-      monitoringEnabled: true,
-      cudaVersion: 'cuda12.8',
-    };
-    const { status, json } = await post(at, body);
-    expect(status).toBe(200);
-    expect(api.operations.createBareMetalRental.response.schema.parse(json)).toEqual(json);
-    expect(json).toMatchObject({
-      rentalType: 'bare-metal',
-      rentalId: json.id,
-      region: liveRegion,
-      gpuType: 'h100',
-      gpuCount: 16,
-      name: 'pair',
-      startedAt: null,
-      convertToOnDemandOnExpiry: true,
-      meta: { monitoring_enabled: true, rental_type: 'bare-metal', attached_storage: [] },
-      providerData: { networkType: 'infiniband', resources: { gpuCount: 16, cpuCount: 384 } },
-    });
-  });
+  it.each([path, '/v2/on-demand/bare-metal-rentals'])(
+    '%s returns a record without unknown fields',
+    async (at) => {
+      const body = {
+        ...order,
+        gpuCount: 16,
+        label: 'l',
+        name: 'pair',
+        monitoringEnabled: true,
+        cudaVersion: 'cuda12.8',
+      };
+      const { status, json } = await post(at, body);
+      expect(status).toBe(200);
+      expect(api.operations.createBareMetalRental.response.schema.parse(json)).toEqual(json);
+      expect(json).toMatchObject({
+        rentalType: 'bare-metal',
+        rentalId: json.id,
+        region: liveRegion,
+        gpuType: 'h100',
+        gpuCount: 16,
+        name: 'pair',
+        startedAt: null,
+        convertToOnDemandOnExpiry: true,
+        meta: { monitoring_enabled: true, rental_type: 'bare-metal', attached_storage: [] },
+        providerData: { networkType: 'infiniband', resources: { gpuCount: 16, cpuCount: 384 } },
+      });
+    },
+  );
 
-  it('answers refusals with the statuses that the interface lists, and leaves nothing', async () => {
+  it('returns the statuses that the interface lists for rejections, and leaves nothing', async () => {
     const bodies = {
       VALIDATION_FAILED: { ...order, gpuCount: 12 },
       NETWORK_TYPE_NOT_SUPPORTED: { ...order, networkType: 'ethernet' },
@@ -73,7 +76,7 @@ describe('POST bare-metal-rentals', () => {
     expect((await harness.balance(tenant.orgId)).held).toBe(0n);
   });
 
-  it('holds what the quote says, and the quote is available exactly where create finds room', async () => {
+  it('holds the quoted amount, and is quoted as available exactly if create succeeds', async () => {
     const request = { rentalType: 'bare-metal', networkType: 'infiniband', region: liveRegion };
     const { json: quoted } = await post('/v2/on-demand/quote', { ...request, gpuCount: 16 });
     expect(quoted).toMatchObject({ available: true, costPerHourNanoUsd: String(16n * GPU_HOUR) });
@@ -95,7 +98,7 @@ describe('POST bare-metal-rentals', () => {
 });
 
 describe('GET bare-metal-rentals', () => {
-  it('answers the whole active record of what lives, and nothing of other kinds or tenants', async () => {
+  it('returns the active bare-metal rentals of the caller only', async () => {
     const id = await running({ ...order, gpuCount: 16 });
     await harness.rent(tenant, 'live');
     const outsider = await harness.tenant();
@@ -123,7 +126,7 @@ describe('GET bare-metal-rentals', () => {
     expect((await api.send(tenant, 'test', { path })).json).toEqual([]);
   });
 
-  it('is all of them without a limit, and in pages that Link leads through with one', async () => {
+  it('returns all rentals without a limit, and pages with Link headers with a limit', async () => {
     const inserted = await api.insertRentals(tenant, { live: 430, kind: 'bare-metal' });
     const ids = inserted.map(({ wireId }) => wireId).toReversed();
     const all = await get(path);
@@ -144,7 +147,7 @@ describe('GET bare-metal-rentals', () => {
 });
 
 describe('POST bare-metal-rentals/terminate', () => {
-  it('ends bare metal alone, answers the receipt, and the same again', async () => {
+  it('terminates only bare metal, and repeats the receipt', async () => {
     const id = await running();
     await harness.advance(60_000);
     const notFound = await post('/v2/on-demand/virtual-machine-rentals/terminate', { rentalId: id });
@@ -160,7 +163,7 @@ describe('POST bare-metal-rentals/terminate', () => {
     });
   });
 
-  it('is not found for a rental of a stranger, nor for one that never was', async () => {
+  it('returns 404 for rentals of other organisations and unknown ids', async () => {
     const id = await running();
     const outsider = await harness.tenant();
     const foreign = await post(`${path}/terminate`, { rentalId: id }, outsider);
@@ -171,8 +174,8 @@ describe('POST bare-metal-rentals/terminate', () => {
   });
 });
 
-describe('switching bare metal', () => {
-  it('keeps its GPUs: they are its disk too', async () => {
+describe('power of bare metal', () => {
+  it('cannot be released with its GPUs, because they include the disk', async () => {
     const id = await running();
     const own = `/v2/on-demand/rentals/${id}`;
     expect(await post(`${own}/stop`, { release: true })).toMatchObject({

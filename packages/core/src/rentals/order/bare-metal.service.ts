@@ -7,16 +7,16 @@ import { scopeOf, type Rental } from '../model/rental.ts';
 
 export interface BareMetalRequest {
   readonly order: ListPriceOrder;
-  /** A volume that its machines may use from the start. */
+  /** A volume for its machines. */
   readonly storage: StorageChoice | null;
   readonly wireId: number;
-  /** Of the new volume; null where none is made. */
+  /** Wire id of the new volume; null if none is created. */
   readonly volumeId: number | null;
 }
 
 /**
- * Accepts an order of bare metal and the storage for it, in one transaction: refused, neither leaves anything. Locks: the
- * organisation, the storage, then as every order.
+ * Accepts a bare-metal order with its storage in one transaction: if either is rejected, neither leaves anything. Locks:
+ * organisation, storage, then as for every order.
  */
 export async function createBareMetal(tx: Tx, call: CallContext, request: BareMetalRequest): Promise<Rental> {
   const { order, storage, wireId, volumeId } = request;

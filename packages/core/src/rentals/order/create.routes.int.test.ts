@@ -47,7 +47,7 @@ async function startApi(options: Parameters<typeof createRentalHarness>[0] = {})
     contract,
     authenticate: async ({ key }) => {
       const caller = callers.get(key);
-      if (caller === undefined) throw new Error('Nobody calls with this key.');
+      if (caller === undefined) throw new Error('Unknown API key.');
       return caller;
     },
     db: harness.db,
@@ -89,48 +89,51 @@ const countOf = async (what: string, tenant: Tenant): Promise<number> => {
 };
 
 describe('POST virtual-machine-rentals', () => {
-  it.each([vms, '/v2/on-demand/virtual-machine-rentals'])('%s answers the closed record', async (path) => {
-    const tenant = await harness.tenant();
-    const body = {
-      ...order,
-      name: 'box',
-      label: 'l',
-      customPorts: [8080],
-      monitoringEnabled: true,
-      unknown: 1,
-    };
-    const { status, json, headers } = await api.send(tenant, 'live', { path, body });
-    expect(status).toBe(200);
-    expect(headers['x-ignored-fields']).toBe('unknown');
-    expect(operations.createVirtualMachineRental.response.schema.parse(json)).toEqual(json);
-    expect(json).toMatchObject({
-      rentalType: 'virtual-machine',
-      rentalId: json['id'],
-      orgId: tenant.orgId,
-      userId: tenant.userId,
-      startedAt: null,
-      terminatedAt: null,
-      convertToOnDemandOnExpiry: true,
-      meta: { monitoring_enabled: true },
-      providerData: {
-        providerId: 'provider-v8',
-        externalId: json['externalId'],
+  it.each([vms, '/v2/on-demand/virtual-machine-rentals'])(
+    '%s returns a record without unknown fields',
+    async (path) => {
+      const tenant = await harness.tenant();
+      const body = {
+        ...order,
+        name: 'box',
+        label: 'l',
         customPorts: [8080],
-        networkType: 'ethernet',
-        gpuFormFactor: 'sxm5',
-        resources: { gpuCount: 1, vcpuCount: 24, ramGb: 250, storageGb: 3_500 },
-      },
-    });
-  });
+        monitoringEnabled: true,
+        unknown: 1,
+      };
+      const { status, json, headers } = await api.send(tenant, 'live', { path, body });
+      expect(status).toBe(200);
+      expect(headers['x-ignored-fields']).toBe('unknown');
+      expect(operations.createVirtualMachineRental.response.schema.parse(json)).toEqual(json);
+      expect(json).toMatchObject({
+        rentalType: 'virtual-machine',
+        rentalId: json['id'],
+        orgId: tenant.orgId,
+        userId: tenant.userId,
+        startedAt: null,
+        terminatedAt: null,
+        convertToOnDemandOnExpiry: true,
+        meta: { monitoring_enabled: true },
+        providerData: {
+          providerId: 'provider-v8',
+          externalId: json['externalId'],
+          customPorts: [8080],
+          networkType: 'ethernet',
+          gpuFormFactor: 'sxm5',
+          resources: { gpuCount: 1, vcpuCount: 24, ramGb: 250, storageGb: 3_500 },
+        },
+      });
+    },
+  );
 
-  it('fifty requests with one Idempotency-Key are one rental, one hold and one answer', async () => {
+  it('creates one rental, hold and response for fifty requests with one Idempotency-Key', async () => {
     const tenant = await harness.tenant();
     const request = { path: vms, body: order, idempotencyKey: uniqueId() };
     const responses = await Promise.all(
       Array.from({ length: 50 }, async () => {
         for (;;) {
           const response = await api.send(tenant, 'live', request);
-          // Who had to wait too long for the first is told to come back, and does.
+          // Requests that waited too long for the first one get 503 and retry.
           if (response.status !== 503) return response;
         }
       }),
@@ -143,7 +146,7 @@ describe('POST virtual-machine-rentals', () => {
     expect(await harness.violations()).toEqual([]);
   });
 
-  it('a refusal is not replayed: the same key succeeds once there is money', async () => {
+  it('does not replay a rejection: the same key succeeds after a top-up', async () => {
     const tenant = await harness.tenant({ balanceUsd: 0 });
     const request = { path: vms, body: order, idempotencyKey: uniqueId() };
     const refused = await api.send(tenant, 'live', request);
@@ -160,7 +163,7 @@ describe('POST virtual-machine-rentals', () => {
     });
   });
 
-  it('answers refusals with the statuses that the interface lists', async () => {
+  it('returns the statuses that the interface lists for rejections', async () => {
     const tenant = await harness.tenant();
     const bodies = {
       INSUFFICIENT_CAPACITY: { ...order, gpuCount: 9 },
@@ -183,7 +186,7 @@ describe('POST virtual-machine-rentals', () => {
     expect(await countOf('rentals', tenant)).toBe(0);
   });
 
-  it('refusals for ever use up no ids', async () => {
+  it('does not use up ids for rejected orders', async () => {
     const tenant = await harness.tenant({ balanceUsd: 0 });
     const taken = () =>
       harness.rows(`select block, next_id from id_blocks where kind = 'rental' order by block`);
@@ -197,7 +200,7 @@ describe('POST virtual-machine-rentals', () => {
     expect(await taken()).toEqual(before);
   });
 
-  it('a test key has the mock region and nothing else, a live key everything but that', async () => {
+  it('limits test keys to the mock region and live keys to the others', async () => {
     const tenant = await harness.tenant({ balanceUsd: 0 });
     expect(await api.send(tenant, 'test', { path: vms, body: order })).toMatchObject({
       status: 400,
@@ -213,10 +216,10 @@ describe('POST virtual-machine-rentals', () => {
   });
 });
 
-/** Every variant is tried in `rentals.wire.test.ts`; these two differ most from the one used above. */
-describe('other variants of provider', () => {
+/** All variants are tested in `rentals.wire.test.ts`; these two differ most from the one used above. */
+describe('other provider variants', () => {
   it.each(['V3', 'private-cloud'] as const)(
-    '%s: what is really created fits the contract',
+    '%s: the created rental matches the contract',
     async (variant) => {
       const own = await startApi({ variant });
       try {
@@ -235,7 +238,7 @@ describe('POST quote', () => {
   const path = '/v2/on-demand/quote';
   const request = { rentalType: 'virtual-machine', gpuCount: 2, region: liveRegion };
 
-  it('says what create then holds, to the nano-USD', async () => {
+  it('returns the amount that create then holds, to the nano-USD', async () => {
     const tenant = await harness.tenant();
     const { json: quote } = await api.send(tenant, 'live', { path, body: request });
     expect(quote).toMatchObject({
@@ -248,7 +251,7 @@ describe('POST quote', () => {
     expect(String((await harness.balance(tenant.orgId)).held)).toBe(quote['holdNanoUsd']);
   });
 
-  it('says what the disk costs once the GPUs are given back, as the rental then has it, and of nothing else', async () => {
+  it('returns the disk price after a release, only for releasable rentals', async () => {
     const tenant = await harness.tenant();
     const { json: quote } = await api.send(tenant, 'live', { path, body: request });
     await api.send(tenant, 'live', { path: vms, body: { ...order, gpuCount: 2 } });
@@ -272,7 +275,7 @@ describe('POST quote', () => {
     }
   });
 
-  it('is available exactly where create finds room', async () => {
+  it('is available exactly if create succeeds', async () => {
     const tenant = await harness.tenant({ balanceUsd: 100_000 });
     const cases = [
       { ...request, gpuCount: 8 },
@@ -289,10 +292,10 @@ describe('POST quote', () => {
     }
   });
 
-  it('says that idle rules are accepted exactly where create accepts one', async () => {
+  it('reports idle rules as accepted exactly if create accepts one', async () => {
     const tenant = await harness.tenant({ balanceUsd: 100_000 });
     const idle = { afterSeconds: 300, action: 'stop' };
-    // Live machines here run on Incus, which does not report the use of GPUs; machines in test mode report it.
+    // Live machines here use Incus, which does not report GPU utilisation; machines in test mode report it.
     const cases = [
       { mode: 'live', region: liveRegion },
       { mode: 'test', region: testRegion },
@@ -307,7 +310,7 @@ describe('POST quote', () => {
     expect((await api.send(tenant, 'live', { path, body: metal })).json['idleRules']).toBe(false);
   });
 
-  it('says who cannot afford it, and what a term commits to', async () => {
+  it('reports an insufficient balance and the commitment of a term', async () => {
     await harness.offerTerm(7);
     const tenant = await harness.tenant({ balanceUsd: 1 });
     const body = { ...request, gpuCount: 1, termType: 'reserved', termPeriodDays: 7 };
@@ -328,7 +331,7 @@ describe('POST quote', () => {
 describe('POST request-reservation', () => {
   const path = '/v2/alpha/on-demand/request-reservation';
 
-  it('is kept for operators and told to the organisation; test keys trouble nobody', async () => {
+  it('stores the request for operators and emits an event; test requests are not listed', async () => {
     const tenant = await harness.tenant();
     const response = await api.send(tenant, 'live', { path, body: { gpuCount: 4_096 } });
     expect(response).toMatchObject({
@@ -346,7 +349,7 @@ describe('POST request-reservation', () => {
     expect(event).toMatchObject({ payload: { gpuCount: 4_096, requestedBy: tenant.userId } });
   });
 
-  it('the same key asks once, and nobody floods the list', async () => {
+  it('stores one request per Idempotency-Key, and limits requests per day', async () => {
     const tenant = await harness.tenant();
     const request = { path, body: { gpuCount: 64 }, idempotencyKey: uniqueId() };
     const responses = await Promise.all(Array.from({ length: 5 }, () => api.send(tenant, 'live', request)));
@@ -359,7 +362,7 @@ describe('POST request-reservation', () => {
     expect(await countOf('reservation_requests', tenant)).toBe(REQUESTS_PER_DAY_MAX);
   });
 
-  it('takes every number that JSON can say', async () => {
+  it('accepts every safe integer', async () => {
     const tenant = await harness.tenant();
     const body = { gpuCount: Number.MAX_SAFE_INTEGER };
     expect((await api.send(tenant, 'live', { path, body })).status).toBe(200);

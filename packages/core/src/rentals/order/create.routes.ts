@@ -26,7 +26,6 @@ export interface RentalCreationRoutes extends OrderRunnerDeps {
   readonly clock: Timer;
 }
 
-/** Tenants: what a rental would cost, having one, and asking for more than can be had by a call. */
 export function serveRentalCreation(routes: RentalCreationRoutes): void {
   serveCreate(routes);
   serveAdminRentals(routes);
@@ -76,7 +75,7 @@ function serveQuote({ server, operations, db, clock }: RentalCreationRoutes): vo
   server.serve(operations.quoteRental, async ({ body: spec, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const now = db.clock.now();
-    // A term is paid for to its end, so its GPUs are not given back.
+    // A reserved term is paid to its end, so its GPUs are not released.
     const mayRelease = spec.termType === 'on-demand' && isReleasable({ kind: spec.rentalType, nodeCount: 1 });
     const [{ available }, burn, isAvailable, diskGb, idleRules] = await Promise.all([
       readBalance(db, orgId, mode, now),

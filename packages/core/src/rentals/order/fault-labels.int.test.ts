@@ -4,7 +4,7 @@ import { listMachines } from '../model/machines.store.ts';
 import { createRentalHarness, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-/** Every fault that a test key can ask its machine for, and what becomes of the rental then. */
+/** Tests every fault that a test key can inject, and its effect on the rental. */
 
 const harness = await createRentalHarness();
 afterAll(() => harness.drop());
@@ -23,9 +23,9 @@ async function expectNothingLeft(rental: Rental): Promise<void> {
   expect(await harness.paid(rental.orgId, causeOfRental(rental))).toBe(0n);
 }
 
-describe('a machine with the fault', () => {
+describe('machine with the injected fault', () => {
   it.each(['boot-fails', 'create-fails', 'wrong-gpu-count'])(
-    '%s is tried on two hosts, fails, and leaves nothing',
+    '%s is tried on two hosts, fails and leaves nothing behind',
     async (fault) => {
       const tenant = await harness.tenant();
       const failed = await reconcileUntil(harness, await rentWith(tenant, fault), {
@@ -40,7 +40,7 @@ describe('a machine with the fault', () => {
     },
   );
 
-  it('slow-boot runs when it has booted, on the host that it began on', async () => {
+  it('slow-boot runs after its boot, on the first host', async () => {
     const tenant = await harness.tenant();
     const accepted = await rentWith(tenant, 'slow-boot');
     const policy = { pollMs: 5_000, firstRetryMs: 5_000 };
@@ -51,7 +51,7 @@ describe('a machine with the fault', () => {
     expect(await machinesOf(rental)).toHaveLength(1);
   });
 
-  it.each(['flaky', 'lost-events', 'create-late'])('%s runs all the same', async (fault) => {
+  it.each(['flaky', 'lost-events', 'create-late'])('%s still runs', async (fault) => {
     const tenant = await harness.tenant();
     const accepted = await rentWith(tenant, fault);
     const rental = await reconcileUntil(harness, accepted, {
@@ -62,7 +62,7 @@ describe('a machine with the fault', () => {
     await reconcileToIdle(harness, rental);
   });
 
-  it('engine-silent is waited for, and runs once its engine answers', async () => {
+  it('engine-silent runs when its engine responds', async () => {
     const tenant = await harness.tenant();
     const rental = await reconcileUntil(harness, await rentWith(tenant, 'engine-silent'), {
       until: 'Running',

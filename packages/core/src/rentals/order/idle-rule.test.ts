@@ -12,18 +12,18 @@ const reasonOf = (work: () => void): string | null => {
 };
 
 describe('requireIdleRule', () => {
-  it('accepts virtual machines and instances whose driver reports the use of GPUs', () => {
+  it('accepts virtual machines and instances whose driver reports GPU utilisation', () => {
     expect(reasonOf(() => requireIdleRule({ kind: 'virtual-machine' }, true))).toBeNull();
     expect(reasonOf(() => requireIdleRule({ kind: 'instance' }, true))).toBeNull();
   });
 
-  it('refuses machines whose driver does not report the use of GPUs', () => {
+  it('rejects machines whose driver does not report GPU utilisation', () => {
     const reason = 'IDLE_RULE_NOT_SUPPORTED';
     expect(reasonOf(() => requireIdleRule({ kind: 'virtual-machine' }, false))).toBe(reason);
     expect(reasonOf(() => requireIdleRule({ kind: 'instance' }, false))).toBe(reason);
   });
 
-  it('refuses bare metal, also in test mode, where the driver would report it', () => {
+  it('rejects bare metal, also in test mode, where the driver would report it', () => {
     expect(reasonOf(() => requireIdleRule({ kind: 'bare-metal' }, true))).toBe('IDLE_RULE_NOT_SUPPORTED');
   });
 });

@@ -6,19 +6,19 @@ import { offerByKind } from './placement-request.ts';
 import type { RentalKind } from '../model/rental.ts';
 
 /**
- * Refuses an idle rule that could not be enforced. Bare metal runs nothing of the platform, so nothing measures it. Elsewhere
- * the driver must report the use of GPUs: a machine that seems idle without it may be computing.
+ * Rejects an idle rule that could not be enforced. The platform runs nothing on bare metal that could measure it. Elsewhere the
+ * driver must report GPU utilisation: without it a machine that seems idle may be computing.
  */
 export function requireIdleRule({ kind }: { readonly kind: RentalKind }, gpuUse: boolean): void {
   if (kind === 'bare-metal') {
     throw new Fault('IDLE_RULE_NOT_SUPPORTED', {
-      message: 'Idle rules are not supported on bare metal: nothing measures whether the machines idle.',
+      message: 'Idle rules are not supported on bare metal, because Millrace cannot measure its utilisation.',
     });
   }
   if (!gpuUse) throw new Fault('IDLE_RULE_NOT_SUPPORTED');
 }
 
-/** Whether create would accept an idle rule. The provider is not chosen yet, so every open one must report the use of GPUs. */
+/** Whether create would accept an idle rule. The provider is not chosen yet, so every open one must report GPU utilisation. */
 export async function acceptsIdleRules(
   reader: Reader,
   mode: Mode,

@@ -26,8 +26,8 @@ const rentAtOnce = (tenant: Tenant, times: number, keys: readonly KeyId[]): Prom
     ),
   );
 
-describe('the limits of a key hold', () => {
-  it('however many rentals are asked for at once', async () => {
+describe('key limit', () => {
+  it('on live rentals is exact under concurrent orders', async () => {
     const tenant = await harness.tenant();
     const key = await harness.limitedKey(tenant, 'live', { maxLiveRentals: 2 });
     expect(await rentAtOnce(tenant, 8, [key])).toEqual({ accepted: 2, KEY_LIMIT_EXCEEDED: 6 });
@@ -37,7 +37,7 @@ describe('the limits of a key hold', () => {
     expect(held).toEqual({ holds: 2 });
   });
 
-  it('to the nano-USD of an hour, at once', async () => {
+  it('on the hourly rate is exact to the nano-USD under concurrent orders', async () => {
     const tenant = await harness.tenant();
     const two = toNearestUsdNumber((2n * GPU_HOUR) as typeof GPU_HOUR);
     const enough = await harness.limitedKey(tenant, 'live', { maxUsdPerHour: two });
@@ -46,7 +46,7 @@ describe('the limits of a key hold', () => {
     expect(await rentAtOnce(tenant, 4, [oneNanoShort])).toEqual({ accepted: 1, KEY_LIMIT_EXCEEDED: 3 });
   });
 
-  it('over the rotation of the key: the old and the new one share what they may have', async () => {
+  it('is shared by the old and the new key after a rotation', async () => {
     const tenant = await harness.tenant();
     const first = await harness.limitedKey(tenant, 'live', { maxLiveRentals: 3 });
     await harness.rent(tenant, 'live', {}, first);
@@ -56,7 +56,7 @@ describe('the limits of a key hold', () => {
     expect(await outcomeOf(harness.rent(tenant, 'live', {}, third))).toBe('KEY_LIMIT_EXCEEDED');
   });
 
-  it('only for its own rentals, and only until they have ended', async () => {
+  it('counts only rentals of the key that have not ended', async () => {
     const tenant = await harness.tenant();
     await harness.rent(tenant, 'live');
     const key = await harness.limitedKey(tenant, 'live', { maxLiveRentals: 1 });
@@ -68,7 +68,7 @@ describe('the limits of a key hold', () => {
     expect(await outcomeOf(harness.rent(tenant, 'live', {}, key))).toBe('accepted');
   });
 
-  it('for regions and GPU types', async () => {
+  it('applies to regions and GPU types', async () => {
     const tenant = await harness.tenant();
     const otherRegion = await harness.limitedKey(tenant, 'live', { regions: ['eu-west-1'] });
     const other = await harness.limitedKey(tenant, 'live', { gpuTypes: ['b200'] });
@@ -77,7 +77,7 @@ describe('the limits of a key hold', () => {
     expect(await outcomeOf(harness.rent(tenant, 'live', { gpuType: 'b200' }, other))).toBe('accepted');
   });
 
-  it('for how long a rental may last: a longer one is refused, an unbounded one gets the end', async () => {
+  it('on the duration rejects longer rentals and sets the end of unlimited ones', async () => {
     await harness.offerTerm(1);
     const tenant = await harness.tenant();
     const key = await harness.limitedKey(tenant, 'live', { maxRentalSeconds: 3_600 });
@@ -93,7 +93,7 @@ describe('the limits of a key hold', () => {
     expect(shorter.expiresAt).toEqual(new Date(nowMs + 600_000));
   });
 
-  it('and a key that was revoked while its request was under way rents nothing', async () => {
+  it('of a key that is revoked during the request allows nothing', async () => {
     const tenant = await harness.tenant();
     const key = await harness.limitedKey(tenant, 'live', {});
     await harness.rows(
@@ -103,8 +103,8 @@ describe('the limits of a key hold', () => {
   });
 });
 
-describe('money under concurrency', () => {
-  it('never sets aside more than there is, and refuses the rest', async () => {
+describe('concurrent orders', () => {
+  it('never hold more than the balance, and the rest are rejected', async () => {
     const tenant = await harness.tenant({ balanceUsd: 10.1 });
     expect(await rentAtOnce(tenant, 6, [tenant.keys.live])).toEqual({ accepted: 2, INSUFFICIENT_BALANCE: 4 });
     const { available } = await harness.balance(tenant.orgId);

@@ -6,23 +6,23 @@ import { retryWithRecalledCredit, type RecallCredit } from '../../ledger/index.t
 import type { StorageChoice } from '../../volumes/index.ts';
 import { createIdReuse } from './reusable-ids.ts';
 
-/** What every order of a process goes through before its transaction, whatever is ordered. */
+/** Runs orders with a reusable wire id and with credit recalled from inference if the balance is insufficient. */
 
 export interface OrderRunnerDeps {
   readonly db: Db;
-  /** Its 32-bit ids are given to what is created here. */
+  /** Wire ids are allocated from this cell. */
   readonly cell: CellId;
-  /** Where what an order lacks may be lent out for inference. Without it an order is paid from what is there. */
+  /** Recalls missing money from inference. Absent: orders are paid from the balance alone. */
   readonly recallMoney?: RecallCredit | undefined;
 }
 
-/** Has the order carried out with an id that nobody has; `use` is called in the transaction that writes it. */
+/** Runs the order with an unused wire id. Call `use` in the transaction that stores it. */
 export type RunOrder = <T>(who: TenantRef, work: (id: number, use: () => void) => Promise<T>) => Promise<T>;
 
-/** What a process takes of its cell's ids at once. */
+/** Wire ids that a process takes from its cell at a time. */
 const ID_CHUNK = 50;
 
-/** Volumes count for themselves. */
+/** Rentals and volumes have separate ids. */
 export function createOrderRunner(
   { db, cell, recallMoney }: OrderRunnerDeps,
   kind: WireIdKind = 'rental',
@@ -32,7 +32,7 @@ export function createOrderRunner(
     withId((wireId, use) => retryWithRecalledCredit(who, recallMoney, () => work(wireId, use)));
 }
 
-/** The same for bare metal, with an id for the new volume that comes with it; null where none does. */
+/** For bare metal: adds a wire id for a new volume; null if the order has none. */
 export function createBareMetalRunner(
   ordering: RunOrder,
   { db, cell }: Pick<OrderRunnerDeps, 'db' | 'cell'>,

@@ -56,11 +56,11 @@ const reasonOf = (work: () => unknown): string => {
   }
 };
 
-describe('an order of bare metal', () => {
+describe('toBareMetalOrder', () => {
   const metal = (request: object) =>
     toBareMetalOrder(metalBody.parse({ networkType: 'infiniband', gpuCount: 8, ...request }));
 
-  it('is whole nodes of eight GPUs, with the CUDA that was asked for', () => {
+  it('orders whole nodes of eight GPUs with the requested CUDA version', () => {
     expect(metal({ gpuCount: 32, cudaVersion: 'cuda12.8' })).toMatchObject({
       kind: 'bare-metal',
       gpusPerNode: 8,
@@ -73,12 +73,12 @@ describe('an order of bare metal', () => {
     expect(toRentalSpec(metal({ gpuCount: 32 }))).toMatchObject({ rentalType: 'bare-metal', gpuCount: 32 });
   });
 
-  it('of half a node is no order', () => {
+  it('rejects part of a node', () => {
     expect(() => metal({ gpuCount: 12 })).toThrow();
   });
 });
 
-it('an order of the interface alone has the defaults of the interface', () => {
+it('toVirtualMachineOrder applies the defaults of the interface', () => {
   expect(order()).toMatchObject({
     region: 'us-central-1',
     gpuType: 'h100',
@@ -102,22 +102,25 @@ it('an order of the interface alone has the defaults of the interface', () => {
   });
 });
 
-it('a hold reaches to the first posting and a quarter of an hour beyond', () => {
+it('HOLD_WINDOW_MS covers the first posting and 15 minutes more', () => {
   expect(HOLD_WINDOW_MS).toBe(75 * 60_000);
 });
 
 it.each([
   ['no-capacity', 'INSUFFICIENT_CAPACITY'],
   ['no-balance', 'INSUFFICIENT_BALANCE'],
-] as const)('a test key sees %s refused as it would be, and a live key never', (fault, reason) => {
-  const tags = { 'millrace.fault': fault };
-  expect(() => simulateRejection('test', tags)).toThrow(expect.objectContaining({ reason }));
-  expect(() => simulateRejection('live', tags)).not.toThrow();
-  expect(() => simulateRejection('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
-  expect(() => simulateRejection('test', { 'millrace.fault': 'constructor' })).not.toThrow();
-});
+] as const)(
+  'simulateRejection rejects %s for test keys with %s, and never for live keys',
+  (fault, reason) => {
+    const tags = { 'millrace.fault': fault };
+    expect(() => simulateRejection('test', tags)).toThrow(expect.objectContaining({ reason }));
+    expect(() => simulateRejection('live', tags)).not.toThrow();
+    expect(() => simulateRejection('test', { 'millrace.fault': 'boot-fails' })).not.toThrow();
+    expect(() => simulateRejection('test', { 'millrace.fault': 'constructor' })).not.toThrow();
+  },
+);
 
-it('tags reach the engine as faults of the mock, in test mode alone', () => {
+it('faultLabelsOf passes fault tags only in test mode', () => {
   const tags = {
     'millrace.fault': 'flaky',
     'millrace.fault.every': '2',
@@ -137,7 +140,7 @@ it.each([
   ['a//b', 'IMAGE_NOT_FOUND'],
   ['a b', 'IMAGE_NOT_FOUND'],
   ['-rf', 'IMAGE_NOT_FOUND'],
-])('an image named %j is %s', (image, expected) => {
+])('toVirtualMachineOrder with the image %j returns %s', (image, expected) => {
   expect(reasonOf(() => order({ image }))).toBe(expected);
 });
 
@@ -146,7 +149,7 @@ it.each([
   ['#cloud-config\npackages: [git]\n', '#cloud-config\npackages: [git]\n'],
   ['', null],
   [' \n', null],
-] as const)('user data %j is taken as %j', (userData, taken) => {
+] as const)('toVirtualMachineOrder converts the user data %j to %j', (userData, taken) => {
   expect(order({ userData }).userData).toBe(taken);
 });
 
@@ -158,28 +161,33 @@ it.each([
   '#include\nhttps://example.com/x',
   'Content-Type: multipart/mixed; boundary="x"',
   '## template: jinja\n#cloud-config\n',
-])('user data that no machine could start is refused at once, and says what could be: %j', (userData) => {
+])('toVirtualMachineOrder rejects user data that no machine can start: %j', (userData) => {
   const refused = (): unknown => order({ userData });
   expect(reasonOf(refused)).toBe('VALIDATION_FAILED');
   expect(refused).toThrow(/userData must begin with #! .* or with a line #cloud-config/);
 });
 
-describe('how long a rental may last', () => {
+describe('resolveTtlSeconds', () => {
   const bounded = { maxRentalSeconds: 3_600 };
   it.each([
-    ['nothing said, no limit', {}, { maxRentalSeconds: null }, null],
-    ['a time to live, no limit', { ttlSeconds: 60 }, { maxRentalSeconds: null }, 60],
-    ['nothing said: the limit', {}, bounded, 3_600],
-    ['as long as the limit', { ttlSeconds: 3_600 }, bounded, 3_600],
-    ['longer', { ttlSeconds: 3_601 }, bounded, 'KEY_LIMIT_EXCEEDED'],
-    ['a term within it', { termType: 'reserved', termPeriodDays: 1 }, { maxRentalSeconds: 86_400 }, 86_400],
+    ['returns null without TTL and limit', {}, { maxRentalSeconds: null }, null],
+    ['returns the TTL without limit', { ttlSeconds: 60 }, { maxRentalSeconds: null }, 60],
+    ['returns the limit without TTL', {}, bounded, 3_600],
+    ['accepts a TTL at the limit', { ttlSeconds: 3_600 }, bounded, 3_600],
+    ['rejects a TTL above the limit', { ttlSeconds: 3_601 }, bounded, 'KEY_LIMIT_EXCEEDED'],
     [
-      'a term beyond it',
+      'accepts a term at the limit',
+      { termType: 'reserved', termPeriodDays: 1 },
+      { maxRentalSeconds: 86_400 },
+      86_400,
+    ],
+    [
+      'rejects a term above the limit',
       { termType: 'reserved', termPeriodDays: 1 },
       { maxRentalSeconds: 86_399 },
       'KEY_LIMIT_EXCEEDED',
     ],
-    ['a period without a term', { termPeriodDays: 1 }, bounded, 3_600],
+    ['ignores a term period of an on-demand order', { termPeriodDays: 1 }, bounded, 3_600],
   ] as const)('%s', (_, request, limits, expected) => {
     const ttl = (): number | null => resolveTtlSeconds(order(request), limits);
     if (typeof expected === 'string') expect(reasonOf(ttl)).toBe(expected);
@@ -187,25 +195,25 @@ describe('how long a rental may last', () => {
   });
 });
 
-describe('the amounts of a key', () => {
+describe('requireKeyLimits', () => {
   const limits = (fields: Partial<ApiKeyLimits>) => ({
     maxLiveRentals: null,
     maxUsdPerHour: null,
     ...fields,
   });
   it.each([
-    ['the last of three', { maxLiveRentals: 3 }, 2, 0n, 'accepted'],
-    ['the fourth of three', { maxLiveRentals: 3 }, 3, 0n, 'KEY_LIMIT_EXCEEDED'],
-    ['none at all', { maxLiveRentals: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
-    ['exactly the hour that is left', { maxUsdPerHour: 4.6 }, 0, 1_000_000_000n, 'accepted'],
-    ['one nano-USD beyond it', { maxUsdPerHour: 4.6 }, 0, 1_000_000_001n, 'KEY_LIMIT_EXCEEDED'],
-    ['nothing an hour', { maxUsdPerHour: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
+    ['accepts the third of three rentals', { maxLiveRentals: 3 }, 2, 0n, 'accepted'],
+    ['rejects the fourth of three rentals', { maxLiveRentals: 3 }, 3, 0n, 'KEY_LIMIT_EXCEEDED'],
+    ['rejects every rental with a limit of 0', { maxLiveRentals: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
+    ['accepts exactly the remaining hourly rate', { maxUsdPerHour: 4.6 }, 0, 1_000_000_000n, 'accepted'],
+    ['rejects one nano-USD above it', { maxUsdPerHour: 4.6 }, 0, 1_000_000_001n, 'KEY_LIMIT_EXCEEDED'],
+    ['rejects every rate with a limit of 0', { maxUsdPerHour: 0 }, 0, 0n, 'KEY_LIMIT_EXCEEDED'],
   ] as const)('%s', (_, fields, liveRentals, perHour, expected) => {
     const load = { liveRentals, perHour: nanoUsd(perHour) };
     expect(reasonOf(() => requireKeyLimits(limits(fields), load, price))).toBe(expected);
   });
 
-  it('places and GPUs', () => {
+  it('requireOrderAllowed checks regions and GPU types', () => {
     const anywhere = { regions: null, gpuTypes: null };
     expect(reasonOf(() => requireOrderAllowed(order(), anywhere))).toBe('accepted');
     expect(reasonOf(() => requireOrderAllowed(order(), { ...anywhere, regions: [] }))).toBe(
@@ -217,22 +225,32 @@ describe('the amounts of a key', () => {
   });
 });
 
-describe('the cap of the order itself', () => {
+describe('requireWithinMaxUsd', () => {
   it.each([
-    ['no cap', {}, price, 'accepted'],
-    ['a minute', { maxUsd: 0.06 }, price, 'accepted'],
-    ['less than a minute', { maxUsd: 0.059_999_999 }, price, 'MAX_USD_EXCEEDED'],
-    ['the whole time to live', { maxUsd: 3.6, ttlSeconds: 3_600 }, price, 'accepted'],
-    ['less than that', { maxUsd: 3.599_999_999, ttlSeconds: 3_600 }, price, 'MAX_USD_EXCEEDED'],
-    ['the whole term', { maxUsd: 2_592 }, reserved, 'accepted'],
-    ['less than the term', { maxUsd: 2_591.999_999_999 }, reserved, 'MAX_USD_EXCEEDED'],
-    ['a price of nothing', { maxUsd: 0.000_000_001 }, { ...price, rateNanoUsdPerHour: '0' }, 'accepted'],
+    ['accepts an order without maxUsd', {}, price, 'accepted'],
+    ['accepts the cost of one minute', { maxUsd: 0.06 }, price, 'accepted'],
+    ['rejects less than the cost of one minute', { maxUsd: 0.059_999_999 }, price, 'MAX_USD_EXCEEDED'],
+    ['accepts the cost of the whole TTL', { maxUsd: 3.6, ttlSeconds: 3_600 }, price, 'accepted'],
+    [
+      'rejects less than the cost of the TTL',
+      { maxUsd: 3.599_999_999, ttlSeconds: 3_600 },
+      price,
+      'MAX_USD_EXCEEDED',
+    ],
+    ['accepts the cost of the whole term', { maxUsd: 2_592 }, reserved, 'accepted'],
+    ['rejects less than the cost of the term', { maxUsd: 2_591.999_999_999 }, reserved, 'MAX_USD_EXCEEDED'],
+    [
+      'accepts any maxUsd for a price of zero',
+      { maxUsd: 0.000_000_001 },
+      { ...price, rateNanoUsdPerHour: '0' },
+      'accepted',
+    ],
   ] as const)('%s', (_, request, sold, expected) => {
     const requested = order(request);
     expect(reasonOf(() => requireWithinMaxUsd(requested, requested.ttlSeconds, sold))).toBe(expected);
   });
 
-  it('a time to live that only the key sets does not count against it: the cap ends the rental first', () => {
+  it('ignores a TTL that only the key sets, because the spending limit ends the rental first', () => {
     expect(reasonOf(() => requireWithinMaxUsd(order({ maxUsd: 1 }), 36_000, price))).toBe('accepted');
   });
 });

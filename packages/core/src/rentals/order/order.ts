@@ -19,9 +19,9 @@ import {
 } from '../../volumes/index.ts';
 import type { IdleRule, RentalKind, RentalSupplier, PublicIdentity } from '../model/rental.ts';
 
-/** What somebody orders, and what may stand against it. Pure: the same order under the same limits is judged alike. */
+/** Converts requests to orders and checks them against the limits of their key. Pure. */
 
-/** What all kinds of rentals are ordered with. Whatever differs between the kinds on the wire is settled here. */
+/** Fields of all kinds of orders, independent of their names in the API. */
 interface OrderBase {
   readonly gpusPerNode: number;
   readonly nodeCount: number;
@@ -38,14 +38,14 @@ interface OrderBase {
   readonly tags: Readonly<Record<string, string>>;
   readonly image: string | null;
   readonly userData: string | null;
-  /** `all`: every key of the person who orders. */
+  /** `all`: every key of the user who orders. */
   readonly sshKeys: readonly SshKeyId[] | 'all';
   readonly ttlSeconds: number | null;
   readonly maxUsd: NanoUsd | null;
   readonly idle: IdleRule | null;
 }
 
-/** An order that any host will do for, at the price of the book. */
+/** An order at the list price, for which any host is suitable. */
 export interface ListPriceOrder extends OrderBase {
   readonly kind: Exclude<RentalKind, 'instance'>;
   readonly region: RentalSpec['region'];
@@ -53,7 +53,7 @@ export interface ListPriceOrder extends OrderBase {
   readonly machine: null;
 }
 
-/** An order of one machine that its tenant chose, on demand, at the price that was asked for it. */
+/** An on-demand order of one machine that the tenant chose, at the price in the listing. */
 export interface InstanceOrder extends OrderBase {
   readonly kind: 'instance';
   readonly region: string;
@@ -69,7 +69,7 @@ export interface ChosenMachine {
   readonly nodeId: NodeId;
   readonly providerId: string;
   readonly pricePerGpuHour: NanoUsd;
-  /** Null: the operator's own. */
+  /** Null if the operator owns the machine. */
   readonly supplier: RentalSupplier | null;
   readonly publicIdentity: PublicIdentity;
 }
@@ -91,7 +91,7 @@ export function toVirtualMachineOrder(body: VirtualMachineBody): ListPriceOrder 
   };
 }
 
-/** Whole nodes, each with an address of its own, so that no port has to be asked for. */
+/** Whole nodes have their own addresses, so no ports are requested. */
 export function toBareMetalOrder(body: BareMetalBody): ListPriceOrder {
   const shape = nodeLayoutOf('bare-metal', body.gpuCount);
   if (shape === null) throw invalidField('gpuCount', `must be a multiple of ${GPUS_PER_METAL_NODE}`);
@@ -106,7 +106,6 @@ export function toBareMetalOrder(body: BareMetalBody): ListPriceOrder {
   };
 }
 
-/** What both are ordered with in the same words. */
 function commonOrderFields(body: VirtualMachineBody | BareMetalBody) {
   return {
     gpuType: body.gpuType,
@@ -129,7 +128,7 @@ function commonOrderFields(body: VirtualMachineBody | BareMetalBody) {
   };
 }
 
-/** The interface bounds no label, and a row must. */
+/** The interface does not limit labels, but the table does. */
 export function requireLabel(label: string | undefined): string | null {
   if (label === undefined) return null;
   if (label.length > LABEL_MAX) throw invalidField('label', `must have at most ${LABEL_MAX} characters`);
@@ -138,7 +137,7 @@ export function requireLabel(label: string | undefined): string | null {
 
 const imagePattern = /^[A-Za-z0-9](?:[A-Za-z0-9._:/-]{0,253}[A-Za-z0-9])?$/;
 
-/** What no engine could have is refused at once; whether this one has it is for the engine to say. */
+/** Rejects names that no engine accepts. The cluster's settings decide whether the image is available. */
 export function requireImage(image: string | undefined): string | null {
   if (image === undefined) return null;
   const isName = imagePattern.test(image) && !image.includes('..') && !image.includes('//');
@@ -146,7 +145,7 @@ export function requireImage(image: string | undefined): string | null {
   return image;
 }
 
-/** What no machine could start is told now, and not by a rental that fails. An empty text asks for nothing. */
+/** Rejects user data that no machine can start, so that the rental does not fail later. Empty text counts as none. */
 export function requireUserData(userData: string | undefined, field = 'userData'): string | null {
   if (userData === undefined || userData.trim() === '') return null;
   if (userDataKind(userData) !== null) return userData;
@@ -166,7 +165,6 @@ function requireSshKeyId(text: string): SshKeyId {
   return id;
 }
 
-/** The order as the price book reads it. */
 export function toRentalSpec(order: ListPriceOrder): RentalSpec {
   return {
     rentalType: order.kind,
@@ -182,19 +180,18 @@ export function toRentalSpec(order: ListPriceOrder): RentalSpec {
 
 const faultLabelPattern = /^millrace\.fault(?:\.[a-z][a-z0-9_-]{0,40})?$/;
 
-/** Of the tenant's tags the engine sees those that make a mock machine misbehave, and none in live mode. */
+/** Only tags that inject faults into mock machines are passed to the engine, and none in live mode. */
 export function faultLabelsOf(mode: Mode, tags: RentalOrder['tags']): Readonly<Record<string, string>> {
   if (mode === 'live') return {};
   return Object.fromEntries(Object.entries(tags).filter(([key]) => faultLabelPattern.test(key)));
 }
 
-/** Refusals of the platform itself, which no engine could imitate: a test key that names one is refused just so. */
+/** Faults of the platform that a test key can request, because no engine can simulate them. */
 const simulatedRefusals: ReadonlyMap<string, 'INSUFFICIENT_CAPACITY' | 'INSUFFICIENT_BALANCE'> = new Map([
   ['no-capacity', 'INSUFFICIENT_CAPACITY'],
   ['no-balance', 'INSUFFICIENT_BALANCE'],
 ] as const);
 
-/** Refuses what a test key wants to see refused. */
 export function simulateRejection(mode: Mode, tags: RentalOrder['tags']): void {
   const name: string = faultLabelsOf(mode, tags)['millrace.fault'] ?? '';
   const reason = simulatedRefusals.get(name);
@@ -203,10 +200,7 @@ export function simulateRejection(mode: Mode, tags: RentalOrder['tags']): void {
 
 const secondsPerDay = 86_400;
 
-/**
- * When the order's time to live is over, counted from the moment it is accepted; null: never. A key that bounds how long
- * a rental may last bounds it also where nothing was said.
- */
+/** TTL in seconds from acceptance; null for none. A key's maximum duration also applies to orders without TTL. */
 export function resolveTtlSeconds(
   order: RentalOrder,
   limits: Pick<ApiKeyLimits, 'maxRentalSeconds'>,
@@ -219,24 +213,24 @@ export function resolveTtlSeconds(
   if (wanted > longest) {
     throw keyLimitExceeded(
       'maxRentalSeconds',
-      `Rentals of this API key may last ${longest} seconds at most.`,
+      `This API key limits rentals to ${longest} seconds. Use a shorter TTL or term, or another key.`,
     );
   }
   return ttlSeconds ?? longest;
 }
 
-/** What a key may rent at all, whatever else runs. */
+/** Checks the regions and GPU types of the key. */
 export function requireOrderAllowed(
   order: RentalOrder,
   limits: Pick<ApiKeyLimits, 'regions' | 'gpuTypes'>,
 ): void {
   const { regions, gpuTypes } = limits;
   if (regions !== null && !(regions as readonly string[]).includes(order.region)) {
-    throw keyLimitExceeded('regions', `This API key may not rent in ${order.region}.`);
+    throw keyLimitExceeded('regions', `This API key does not allow rentals in ${order.region}.`);
   }
   if (gpuTypes !== null && !(gpuTypes as readonly string[]).includes(order.gpuType)) {
     const what = order.gpuType === 'other' ? 'GPUs of other types' : order.gpuType;
-    throw keyLimitExceeded('gpuTypes', `This API key may not rent ${what}.`);
+    throw keyLimitExceeded('gpuTypes', `This API key does not allow ${what}.`);
   }
 }
 
@@ -253,18 +247,18 @@ export function requireKeyLimits(
   if (maxLiveRentals !== null && load.liveRentals >= maxLiveRentals) {
     throw keyLimitExceeded(
       'maxLiveRentals',
-      `This API key may have ${maxLiveRentals} rentals at a time, and has ${load.liveRentals}.`,
+      `This API key allows ${maxLiveRentals} rentals at a time and has ${load.liveRentals}. Terminate one first.`,
     );
   }
   requireKeySpendLimit(limits, load, rateOf(price));
 }
 
-/** A machine that would be ended within this time is of no use to anybody. */
+/** A limit that ends the rental sooner makes it useless. */
 const MIN_USE_SECONDS = 60;
 
 /**
- * The tenant's own limit against what is known of the cost: the whole of a term, the whole of a time to live, and a
- * minute of anything. Beyond that the limit ends the rental when it is reached.
+ * Checks `maxUsd` against the known cost: the whole term, the whole requested TTL, or one minute. Beyond that, the spending limit
+ * ends the rental when it is reached.
  */
 export function requireWithinMaxUsd(order: RentalOrder, ttlSeconds: number | null, price: FrozenPrice): void {
   const { maxUsd } = order;
@@ -273,7 +267,7 @@ export function requireWithinMaxUsd(order: RentalOrder, ttlSeconds: number | nul
   const known = price.reserve === null ? durationCost(price, secondsToMs(seconds)) : commitmentOf(price);
   if (known > maxUsd && known > zeroUsd) {
     throw new Fault('MAX_USD_EXCEEDED', {
-      message: `This would cost ${formatUsd(known)} USD, and maxUsd is ${formatUsd(maxUsd)}.`,
+      message: `This rental would cost ${formatUsd(known)} USD, more than maxUsd (${formatUsd(maxUsd)}). Raise maxUsd or shorten the rental.`,
     });
   }
 }

@@ -5,7 +5,6 @@ import { emitRentalEvent, enqueueReconcile } from '../model/rental-transitions.t
 import { rentalResourceOf, type Rental } from '../model/rental.ts';
 import { insertTransition } from '../model/rentals.store.ts';
 
-/** The fields of a new rental: Pending, with everything still to be done and nothing yet owed. */
 export function pendingFields(now: Date, timeoutMs: number) {
   return {
     status: 'Pending',
@@ -30,7 +29,7 @@ export function pendingFields(now: Date, timeoutMs: number) {
   } as const;
 }
 
-/** Writes the first transition of a new rental and its audit entry, emits its event, and has it worked on. */
+/** Writes the first transition and the audit entry of a new rental, emits its event and enqueues its reconciling. */
 export async function recordPending(
   tx: Tx,
   cause: AuditContext,

@@ -12,16 +12,15 @@ import {
 } from '../../fleet/index.ts';
 import { SSH_PORT, type NewMachine, type Rental, type RentalKind } from '../model/rental.ts';
 
-/** What a rental asks of placement, and the machines that a placement becomes. For the first attempt and for each move. */
+/** Builds the placement request of a rental and the machines of a placement, for the first attempt and for moves. */
 
-/** What the machines of each kind are sold as. */
 export const offerByKind: Readonly<Record<RentalKind, OfferKind>> = {
   'virtual-machine': 'virtual-machine',
   'bare-metal': 'bare-metal',
   instance: 'marketplace',
 };
 
-/** What placement needs to know of a rental that may not have been written yet. */
+/** The fields that placement needs, also before the rental is stored. */
 export type Placeable = Pick<
   Rental,
   | 'id'
@@ -71,7 +70,7 @@ function requestedPortsOf({ customPorts }: Pick<Placeable, 'customPorts'>): Plac
   }));
 }
 
-/** Where the placement gave none the machine has an address to itself, and each port is at its own number there. */
+/** Without mapped ports the machine has its own address, where each port keeps its number. */
 export function machinePortsOf(
   rental: Pick<Placeable, 'customPorts'>,
   { ports }: Pick<PlacedNode, 'ports'>,
@@ -80,7 +79,6 @@ export function machinePortsOf(
   return requestedPortsOf(rental).map((port) => ({ ...port, externalPort: port.internalPort }));
 }
 
-/** A machine's part of its node, in the sizes that engines are asked for. */
 export function machineSizeOf(
   node: NodeRecord,
   gpus: number,
@@ -94,7 +92,7 @@ export function machineSizeOf(
     },
     gpus,
   );
-  // A host may have fewer CPUs than GPUs; a machine needs one of everything all the same.
+  // A host may have fewer CPUs than GPUs, but a machine needs at least one of each.
   return {
     cpuCount: Math.max(1, share.vcpuCount),
     ramMb: Math.max(1, share.ramGb) * MB_PER_GB,
@@ -131,7 +129,7 @@ export interface PlacedMachines {
   readonly machines: readonly NewMachine[];
 }
 
-/** The machines that stand for a placement, to be written in the transaction that made it. */
+/** Machines of a placement, to be stored in the transaction that made it. */
 export async function machinesOfPlacement(
   tx: Tx,
   orgId: OrgId,
@@ -139,7 +137,7 @@ export async function machinesOfPlacement(
   attempt: number,
   placement: Placement,
 ): Promise<PlacedMachines> {
-  if (rental.orgId !== orgId) throw new Error(`Rental ${rental.id} is not of ${orgId}.`);
+  if (rental.orgId !== orgId) throw new Error(`Rental ${rental.id} does not belong to ${orgId}.`);
   const nodes = await findNodes(
     tx,
     placement.nodes.map(({ nodeId }) => nodeId),
@@ -147,8 +145,8 @@ export async function machinesOfPlacement(
   let providerId = '';
   const machines = placement.nodes.map((placed, index) => {
     const node = nodes.get(placed.nodeId);
-    if (node === undefined) throw new Error(`Node ${placed.nodeId} was placed on and is not there.`);
-    // A gang is on one fabric, which is of one cluster, which is of one provider.
+    if (node === undefined) throw new Error(`Node ${placed.nodeId} of the placement does not exist.`);
+    // A gang is on one fabric, so on one cluster and one provider.
     ({ providerId } = node);
     return machineForNode(tx, rental, attempt, placement, { ...placed, node, position: index + 1 });
   });

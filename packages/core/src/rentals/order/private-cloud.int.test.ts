@@ -27,19 +27,20 @@ const handOver = (tenant: Tenant, fields: object = {}) =>
   post(tenant, '/v2/admin/private-cloud-rentals', cloudOf(tenant, fields));
 
 const rentalOf = async (tenant: Tenant, wireId: number) =>
-  (await findRentalByWireId(api.harness.db, tenant.orgId, 'live', wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(api.harness.db, tenant.orgId, 'live', wireId)) ??
+  expect.fail('The rental does not exist.');
 
-describe('a private cloud', () => {
-  it('is paid for by its contract, so that nobody misses a meter of it', async () => {
+describe('private cloud', () => {
+  it('has no meter, and the audit does not report that as an error', async () => {
     const tenant = await api.harness.tenant();
     const { json } = await handOver(tenant);
     expect(json.status).toBe('Running');
     const report = await runAudit(api.harness.db, { kind: 'organisation', orgId: tenant.orgId });
-    const found = report === null ? expect.fail('Nobody looked.') : findingsOf(report, 'error');
+    const found = report === null ? expect.fail('The audit did not run.') : findingsOf(report, 'error');
     expect(found.filter(({ subject }) => subject.id === `rental:${json.id}`)).toEqual([]);
   });
 
-  it('that begins later is Pending until its day, and Running from then on', async () => {
+  it('with a later start date is Pending until then', async () => {
     const { harness } = api;
     const tenant = await harness.tenant();
     const startsAt = new Date(harness.clock.nowMs() + 3 * DAY_MS).toISOString();
@@ -53,7 +54,7 @@ describe('a private cloud', () => {
     expect(running.startedAt?.toISOString()).toBe(startsAt);
   });
 
-  it('is neither switched nor ended by its tenant, nor by a time to live, and may be renamed', async () => {
+  it('cannot be stopped, terminated or limited by its tenant, but renamed', async () => {
     const { harness } = api;
     const tenant = await harness.tenant();
     const { json } = await handOver(tenant);
@@ -72,7 +73,7 @@ describe('a private cloud', () => {
     expect(renamed).toMatchObject({ status: 200, json: { name: 'artemis', status: 'Running' } });
   });
 
-  it('ends when the operator ends it, costs nothing, and nothing is left to do', async () => {
+  it('ends without cost when the operator terminates it', async () => {
     const { harness } = api;
     const tenant = await harness.tenant({ balanceUsd: 0 });
     const { json } = await handOver(tenant);
@@ -87,7 +88,7 @@ describe('a private cloud', () => {
     );
   });
 
-  it('is handed over to an organisation that there is, and otherwise to nobody', async () => {
+  it('requires an existing organisation', async () => {
     const tenant = await api.harness.tenant();
     const absent = await handOver(tenant, { organisationId: testIds.next('org') });
     expect(absent).toMatchObject({ status: 404, json: { reason: 'ORGANISATION_NOT_FOUND' } });
@@ -95,7 +96,7 @@ describe('a private cloud', () => {
     expect((await api.send(tenant, 'live', { path })).json).toEqual([]);
   });
 
-  it('is only seen by its organisation', async () => {
+  it('is visible only to its organisation', async () => {
     const [owner, outsider] = [await api.harness.tenant(), await api.harness.tenant()];
     const { json } = await handOver(owner);
     const path = `/v2/on-demand/rentals/${json.id}`;

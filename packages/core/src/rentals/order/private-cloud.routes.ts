@@ -14,7 +14,6 @@ interface PrivateCloudsRoutes {
   readonly ordering: RunOrder;
 }
 
-/** Operators: handing over what is run under a contract. */
 export function servePrivateClouds({ server, operations, ordering }: PrivateCloudsRoutes): void {
   server.serve(operations.adminCreatePrivateCloudRental, ({ body, context, transact }) => {
     const orgId = parseId('org', body.organisationId);

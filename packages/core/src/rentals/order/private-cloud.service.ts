@@ -14,8 +14,8 @@ import { nextTerm } from '../money/terms.ts';
 import { pendingFields, recordPending } from './pending-rental.ts';
 
 /**
- * Private clouds: the operator runs them under a contract, and hands them over here so that their tenant finds them among its
- * other rentals. Nobody makes machines for them, nothing is metered, and the contract alone says when they end.
+ * Private clouds run under a contract with the operator, who enters them here so that tenants see them among their rentals. They
+ * have no machines at engines and no meters, and only the contract ends them.
  */
 
 const PROVIDER = 'private-cloud';
@@ -29,7 +29,7 @@ export interface PrivateCloudRequest {
   readonly gpuType: GpuType;
   readonly gpuCount: number;
   readonly cloud: PrivateCloud;
-  /** For the audit. */
+  /** For the audit log. */
   readonly reason: string;
 }
 
@@ -58,7 +58,7 @@ export function toPrivateCloudRequest(body: PrivateCloudBody, orgId: OrgId, now:
   };
 }
 
-/** Pending until it begins, and Running at once if it has. It is its tenant's, so it is in the name of who owns the organisation. */
+/** Pending until its start date, or Running at once if that has passed. Belongs to the oldest owner of the organisation. */
 export async function createPrivateCloud(
   tx: Tx,
   cause: AuditContext,
@@ -69,8 +69,8 @@ export async function createPrivateCloud(
   if ((await lockOrganisation(tx, orgId)) === null) throw new Fault('ORGANISATION_NOT_FOUND');
   if ((await findProvider(tx, PROVIDER)) === null) {
     throw new Fault('PROVIDER_NOT_FOUND', {
-      message: 'This installation has no provider of the variant private-cloud.',
-      suggestion: 'Add {"id":"private-cloud","variant":"private-cloud"} to the providers of its settings.',
+      message: 'No provider has the variant private-cloud.',
+      suggestion: 'Add {"id":"private-cloud","variant":"private-cloud"} to the providers in the settings.',
     });
   }
   const owner = await findOldestOwner(tx, orgId);
@@ -82,7 +82,7 @@ export async function createPrivateCloud(
     after: { kind: PROVIDER, gpuType, gpuCount, nodes: nodes.length, salesContractExternalId, startsAt },
     reason,
   });
-  // It is paid for by its contract, so it costs nothing here.
+  // The contract covers the cost.
   const free = { mode: 'live', perUnit: zeroUsd, quantity: gpuCount, now: tx.clock.now() } as const;
   const term = { ...nextTerm('private-cloud', freezeAgreedPrice(free)), meterName: 'gpu' };
   await insertTerm(tx, orgId, rental, term);
@@ -103,10 +103,10 @@ function privateCloudFields(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: P
     keyId: null,
     providerId: PROVIDER,
     region: REGION,
-    // How they lie on nodes nobody has told.
+    // The layout of the GPUs on nodes is unknown.
     gpusPerNode: gpuCount,
     nodeCount: 1,
-    // Every network is at least this; nobody has told more.
+    // The minimum; the real network is unknown.
     connectionType: 'ethernet',
     cuda: null,
     label: null,
@@ -131,14 +131,14 @@ function privateCloudFields(tx: Tx, { orgId, name, gpuType, gpuCount, cloud }: P
   } as const;
 }
 
-/** Its day has come. The lock of the rental is held. */
+/** The caller holds the rental's lock. */
 export async function startPrivateCloud(
   tx: Tx,
   rental: Rental,
   terms: readonly RentalTerm[],
 ): Promise<Rental> {
   const { privateCloud } = rental;
-  if (privateCloud === null) throw new Error(`Rental ${rental.id} is no private cloud.`);
+  if (privateCloud === null) throw new Error(`Rental ${rental.id} is not a private cloud.`);
   const startedAt = new Date(privateCloud.startsAt);
   const [term] = terms;
   if (term !== undefined) await saveTerm(tx, rental.orgId, rental.id, term.seq, { effectiveAt: startedAt });
@@ -151,7 +151,7 @@ export async function startPrivateCloud(
   });
 }
 
-/** What engines would do, and what ends a rental, is for the contract to say. */
+/** The contract decides on power and termination. */
 export function requireNotPrivateCloud({ privateCloud }: Pick<Rental, 'privateCloud'>): void {
   if (privateCloud !== null) throw new Fault('PRIVATE_CLOUD_UNDER_CONTRACT');
 }

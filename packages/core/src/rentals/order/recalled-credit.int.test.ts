@@ -42,7 +42,7 @@ afterAll(async () => {
   await harness.drop();
 });
 
-/** Lends to the pot, as a gateway would have it. */
+/** Grants a lease as for a gateway. */
 async function grantLease({ orgId }: Tenant, amount: bigint): Promise<void> {
   const reply = await leases.lease({
     ...{ orgId, mode: 'live', cell: 1, gatewayId: 'gw', seen: null },
@@ -59,28 +59,28 @@ const rentOf = (tenant: Tenant) =>
     (error: unknown) => (isFault(error) ? error.reason : String(error)),
   );
 
-it('money in the pot pays for a rental: just what the rental lacks is called back', async () => {
+it('an order recalls exactly the missing amount from a credit lease', async () => {
   const tenant = await harness.tenant({ balanceUsd: 1_000 });
   await harness.rent(tenant, 'live');
   const { held: hold } = await harness.balance(tenant.orgId);
   const { available } = await harness.balance(tenant.orgId);
-  // Of what is left, all but a third of what a rental takes is lent.
+  // Leases all of the balance except a third of a rental's hold.
   const unleased = hold / 3n;
   await grantLease(tenant, available - unleased);
   expect(await rentOf(tenant)).toBe('rented');
   expect(await harness.balance(tenant.orgId)).toMatchObject({ available: 0n, held: hold + available });
 });
 
-it('a pot that has too little changes nothing', async () => {
+it('an order is rejected if the credit lease has too little', async () => {
   const tenant = await harness.tenant({ balanceUsd: 0.01 });
   await grantLease(tenant, 5_000_000n);
   expect(await rentOf(tenant)).toBe('INSUFFICIENT_BALANCE');
 });
 
-describe('a reserved term that converts to on-demand', () => {
+describe('conversion of a reserved term to on-demand', () => {
   const away: RecallCredit = () => Promise.reject(new Error('away'));
 
-  /** A rental at the end of its term. All other money of its organisation is lent for inference. */
+  /** A rental at the end of its term. All other money of its organisation is leased for inference. */
   async function atEndOfTerm(): Promise<{ tenant: Tenant; rental: Rental; endsAt: Date; leased: bigint }> {
     const tenant = await harness.tenant({ balanceUsd: 1_000 });
     const rental = await startRunningRental(harness, tenant, {
@@ -118,7 +118,7 @@ describe('a reserved term that converts to on-demand', () => {
       new AbortController().signal,
     );
 
-  it('continues with recalled money, and recalls no more than the rental and its disk need', async () => {
+  it('recalls the amount that the rental and its disk need, and no more', async () => {
     const { tenant, rental, endsAt, leased } = await atEndOfTerm();
     const requested: (bigint | 'all')[] = [];
     const recallMoney: RecallCredit = (request) => {
@@ -128,9 +128,9 @@ describe('a reserved term that converts to on-demand', () => {
     expect((await reconcileToIdle(harness, rental, { recallMoney })).status).toBe('Running');
     await expectConverted(rental, endsAt);
     const { terms } = await viewOf(harness, rental);
-    const rate = rateOf(terms[1]?.price ?? expect.fail('It did not go on.'));
-    const disk = rateOf(rental.diskPrice ?? expect.fail('Its disk has no price.'));
-    // At most a quarter of the available money is set aside for the disk.
+    const rate = rateOf(terms[1]?.price ?? expect.fail('The rental was not converted.'));
+    const disk = rateOf(rental.diskPrice ?? expect.fail('The disk has no price.'));
+    // At most a quarter of the available money is held for the disk.
     const needed = 4n * meteredTotal(disk, 3 * DAY_MS);
     expect(meteredTotal(rate, HOLD_WINDOW_MS)).toBeLessThan(needed);
     expect(requested).toEqual([needed]);
@@ -141,7 +141,7 @@ describe('a reserved term that converts to on-demand', () => {
     await expectConsistent(harness);
   });
 
-  it('is tried again while its money is lent and the pot does not answer, and then converts as of its end', async () => {
+  it('is retried while its money is leased and the lease server does not respond, then starts at the end of the term', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
     expect(await round(rental, away)).toMatchObject({ kind: 'wait', forMs: 15 * SECOND_MS });
     await harness.advance(5 * MINUTE_MS);
@@ -153,7 +153,7 @@ describe('a reserved term that converts to on-demand', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('does not delay what its tenant asks for while it is tried again', async () => {
+  it('does not delay tenant actions while it is retried', async () => {
     const { tenant, rental } = await atEndOfTerm();
     await round(rental, away);
     await harness.run(async (tx) =>
@@ -167,7 +167,7 @@ describe('a reserved term that converts to on-demand', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('ends the rental, as of the end of the term, if no money comes back within ten minutes', async () => {
+  it('ends the rental at the end of the term if no money is recalled within ten minutes', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
     const unfundedSince = new Map<RentalId, number>();
     expect(await round(rental, away, unfundedSince)).toMatchObject({ kind: 'wait' });
@@ -182,7 +182,7 @@ describe('a reserved term that converts to on-demand', () => {
     await expectConsistent(harness);
   });
 
-  it('is tried for ten minutes even if no worker looked at it for a day', async () => {
+  it('is retried for ten minutes even if no worker reconciled it for a day', async () => {
     const { tenant, rental, endsAt } = await atEndOfTerm();
     await harness.advance(DAY_MS);
     expect(await round(rental, away)).toMatchObject({ kind: 'wait', forMs: 15 * SECOND_MS });
@@ -192,7 +192,7 @@ describe('a reserved term that converts to on-demand', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('is tried again if a part of the money came back and the rest is still lent', async () => {
+  it('is retried if a part of the money was recalled and the rest is still leased', async () => {
     const { tenant, rental } = await atEndOfTerm();
     const some: RecallCredit = (request) => leases.recallFor({ ...request, amount: 1_000_000_000n });
     expect(await round(rental, some)).toMatchObject({ kind: 'wait' });
@@ -201,7 +201,7 @@ describe('a reserved term that converts to on-demand', () => {
     await reconcileUntil(harness, rental, { until: 'Terminated' });
   });
 
-  it('ends the rental at once when too little is lent', async () => {
+  it('ends the rental at once if too little is leased', async () => {
     const tenant = await harness.tenant({ balanceUsd: 77 });
     const rental = await startRunningRental(harness, tenant, {
       ...{ termType: 'reserved', termPeriodDays: 1, convertToOnDemandOnExpiry: true },

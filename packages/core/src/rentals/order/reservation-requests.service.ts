@@ -11,10 +11,10 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** People read them: an organisation that asks more often in a day has been heard. */
+/** People process these requests, so their number is limited. */
 export const REQUESTS_PER_DAY_MAX = 100;
 
-/** Writes down that somebody wants more than is rented by a call, and tells of it. Nothing is reserved by asking. */
+/** Stores a request for capacity that exceeds normal orders, and emits an event. Reserves nothing. */
 export async function requestReservation(
   tx: Tx,
   call: CallContext,
@@ -26,8 +26,8 @@ export async function requestReservation(
   const since = new Date(tx.clock.nowMs() - DAY_MS);
   if ((await countReservationRequests(tx, orgId, mode, since)) >= REQUESTS_PER_DAY_MAX) {
     throw new Fault('QUOTA_EXCEEDED', {
-      message: `The organisation has made ${REQUESTS_PER_DAY_MAX} reservation requests within a day.`,
-      suggestion: 'The operator has them. Wait for an answer, or ask again tomorrow.',
+      message: `Your organisation has sent ${REQUESTS_PER_DAY_MAX} reservation requests in the last 24 hours.`,
+      suggestion: 'The operator has received them. Wait for a response, or try again tomorrow.',
     });
   }
   const request = await insertReservationRequest(tx, orgId, { mode, userId, gpuCount });

@@ -3,7 +3,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import { fromUuid, toUuid, type OrgId, type ReservationRequestId, type UserId } from '@millrace/platform/ids';
 import type { Selectable } from 'kysely';
 
-/** All SQL about requests for large reservations. */
+/** All SQL on reservation requests. */
 
 export interface ReservationRequest {
   readonly id: ReservationRequestId;
@@ -61,7 +61,7 @@ export async function countReservationRequests(
   return Number(row.count);
 }
 
-/** Of all organisations, newest first; one more than the limit, if there is one. What test keys tried is left out. */
+/** Live requests of all organisations, newest first. Returns one more than the limit if there is a next page. */
 export async function listReservationRequests(
   reader: Reader,
   page: { readonly limit: number; readonly after: ReservationRequestId | null },

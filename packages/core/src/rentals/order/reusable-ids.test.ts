@@ -8,7 +8,7 @@ function counting() {
   return { withId, taken: () => last };
 }
 
-it('an order that is refused for ever uses up one id', async () => {
+it('createIdReuse uses one id for any number of rejected orders', async () => {
   const { withId, taken } = counting();
   for (let times = 0; times < 100; times += 1) {
     await expect(withId(() => Promise.reject(new Fault('INSUFFICIENT_BALANCE')))).rejects.toThrow(Fault);
@@ -17,7 +17,7 @@ it('an order that is refused for ever uses up one id', async () => {
   expect(taken()).toBe(1);
 });
 
-it('a refusal after an attempt that was rolled back gives the id back', async () => {
+it('createIdReuse returns the id of a rejection after a rollback', async () => {
   const { withId, taken } = counting();
   const refused = withId((_, use) => {
     use();
@@ -28,7 +28,7 @@ it('a refusal after an attempt that was rolled back gives the id back', async ()
   expect(taken()).toBe(1);
 });
 
-it('an id that is in a row, or may be, is never given again', async () => {
+it('createIdReuse never reuses an id that is, or might be, in a row', async () => {
   const { withId } = counting();
   const used = await withId(async (id, use) => {
     use();
@@ -39,7 +39,7 @@ it('an id that is in a row, or may be, is never given again', async () => {
   expect([used, next]).toEqual([1, 3]);
 });
 
-it('those who ask at once get ids of their own', async () => {
+it('createIdReuse gives concurrent orders different ids', async () => {
   const { withId } = counting();
   const hold = async (id: number, use: () => void): Promise<number> => {
     use();

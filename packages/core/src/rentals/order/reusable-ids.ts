@@ -1,12 +1,12 @@
 import { isFault } from '@millrace/platform/fault';
 import type { WireIdAllocator } from '@millrace/platform/wire-ids';
 
-/** Work with an id that nobody has. `use` is called where it ends up in a row. */
+/** Runs work with an unused id. Call `use` when the id is written to a row. */
 export type WithId = <T>(work: (id: number, use: () => void) => Promise<T>) => Promise<T>;
 
 /**
- * Ids are taken before the transaction that uses them, so an order that is refused has one already. There are only some
- * thirty million in a cell, and whoever is refused may ask for ever: what was not used goes to the next who asks.
+ * Ids are taken before the transaction, so a rejected order already has one. A cell has about 30 million, and rejected orders are
+ * unlimited, so unused ids are given to later orders.
  */
 export function createIdReuse(ids: WireIdAllocator): WithId {
   const spare: number[] = [];
@@ -20,7 +20,7 @@ export function createIdReuse(ids: WireIdAllocator): WithId {
       if (!isUsed) spare.push(id);
       return result;
     } catch (error) {
-      // A refusal was rolled back. Of every other end nobody can say whether the id is in a row by now.
+      // A fault was rolled back. After any other error the id may be in a row.
       if (isFault(error)) spare.push(id);
       throw error;
     }

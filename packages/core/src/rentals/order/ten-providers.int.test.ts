@@ -14,8 +14,8 @@ import type { Rental } from '../model/rental.ts';
 import { findRentalByWireId } from '../model/rentals.store.ts';
 
 /**
- * One installation with ten providers, one of each variant. Behind those of live keys are mock engines, since what is shown of a
- * machine is the same whichever engine runs it. Each variant has a region of its own, so that whoever asks there gets it.
+ * One installation with ten providers, one of each variant. Live providers use mock engines, because records do not depend on the
+ * engine. Each variant has its own region, so that an order there gets it.
  */
 
 const paths = {
@@ -27,7 +27,7 @@ type RentalType = keyof typeof paths;
 const thirdParty = providerVariantNames.filter((variant) => variant.startsWith('V'));
 const regionOf = (variant: ProviderVariant): string =>
   virtualMachineRegions[thirdParty.indexOf(variant)] ?? '';
-/** There are seven, so the last variant has none. */
+/** There are seven regions, so the last variant has none. */
 const metalRegionOf = (variant: ProviderVariant): string | undefined =>
   bareMetalRegions[thirdParty.indexOf(variant)];
 const idOf = (variant: ProviderVariant): string =>
@@ -46,7 +46,7 @@ function clusterOf(name: string, region: string, offer: RentalType): ProviderSet
   };
 }
 
-/** V1 and `mock` are those that every such world has. */
+/** Every harness already has V1 and `mock`. */
 const others = thirdParty.slice(1).map((variant): ProviderSetting => {
   const [region, metal] = [regionOf(variant), metalRegionOf(variant)];
   return {
@@ -88,7 +88,8 @@ async function ok(
 }
 
 const found = async (tenant: Tenant, mode: Mode, wireId: number): Promise<Rental> =>
-  (await findRentalByWireId(api.harness.db, tenant.orgId, mode, wireId)) ?? expect.fail('It is not there.');
+  (await findRentalByWireId(api.harness.db, tenant.orgId, mode, wireId)) ??
+  expect.fail('The rental does not exist.');
 
 interface Case {
   readonly variant: ProviderVariant;
@@ -119,20 +120,20 @@ const cases: readonly Case[] = [
   },
 ];
 
-/** Which variants count CPUs in which words, as the interface says. */
+/** Names of the CPU fields by variant, as the interface specifies. */
 const cpuFields: Partial<Record<ProviderVariant, readonly string[]>> = {
   V2: ['cpuCount', 'vcpuCount'],
   V3: ['cpuCount'],
   V8: ['cpuCount', 'vcpuCount'],
 };
 
-it('ten providers are configured, one of each variant', async () => {
+it('the installation has ten providers, one of each variant', async () => {
   const providers = await api.harness.rows<{ variant: string }>('select variant from providers');
   expect(providers.map(({ variant }) => variant).toSorted()).toEqual([...providerVariantNames].toSorted());
 });
 
 describe.each(cases)('a $rentalType of $variant', ({ variant, rentalType, body }) => {
-  it('is rented, and fits the closed shape of its variant from the first answer to the last', async () => {
+  it('can be rented, and every response matches the closed schema of its variant', async () => {
     const { harness, operations } = api;
     const mode: Mode = variant === 'mock' ? 'test' : 'live';
     const tenant = await harness.tenant();
@@ -170,7 +171,7 @@ describe.each(cases)('a $rentalType of $variant', ({ variant, rentalType, body }
 });
 
 describe('a rental of private-cloud', () => {
-  it('is handed over by the operator, fits its closed shape, and is never metered', async () => {
+  it('is created by the operator, matches its closed schema, and has no meter', async () => {
     const { harness, operations } = api;
     const tenant = await harness.tenant();
     const body = {
