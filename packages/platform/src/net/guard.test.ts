@@ -51,7 +51,7 @@ test.each([
   'fe80::1%eth0',
   'fec0::1',
   'ff02::1',
-])('%s is not connected to', (address) => {
+])('problemWith refuses %s', (address) => {
   expect(guard.problemWith(address)).not.toBeNull();
 });
 
@@ -63,18 +63,18 @@ test.each([
   '2606:4700::1111',
   '2a00:1450:4001::1',
   '::ffff:8.8.8.8',
-])('%s is on the public internet', (address) => {
+])('problemWith allows %s', (address) => {
   expect(guard.problemWith(address)).toBeNull();
 });
 
 test.each(['', 'example.com', '1', '0x7f.1', '127.1', '8.8.8.8/32', '[::1]', ' 8.8.8.8'])(
-  '%j is no address',
+  'problemWith refuses %j, which is not an address',
   (text) => {
-    expect(guard.problemWith(text)).toBe('it is no address');
+    expect(guard.problemWith(text)).toBe('it is not an IP address');
   },
 );
 
-test('the operator opens ranges of its own, and nothing beside them', () => {
+test('createNetGuard allows the networks of the operator and no others', () => {
   expect(lenient.problemWith('127.0.0.1')).toBeNull();
   expect(lenient.problemWith('::ffff:127.0.0.1')).toBeNull();
   expect(lenient.problemWith('fd00:1::7')).toBeNull();
@@ -82,8 +82,8 @@ test('the operator opens ranges of its own, and nothing beside them', () => {
   expect(lenient.problemWith('fd00:2::7')).not.toBeNull();
 });
 
-test('no address of a special range passes, whatever it is', () => {
-  // Written down a second time, from the registry of special addresses, and judged by another library.
+test('problemWith refuses every address of a special range', () => {
+  // Listed independently from the registry of special addresses, and checked by another library.
   const special = new BlockList();
   const blocks = [
     '0.0.0.0/8',
@@ -127,13 +127,13 @@ const answering =
       addresses.map((address): LookupAddress => ({ address, family: isIP(address) })),
     );
 
-test('a name is judged by what it stands for when it is connected to', async () => {
+test('guardedLookup checks the addresses of a name at the moment of connecting', async () => {
   const inside = guardedLookup(guard, answering('10.0.0.1', '::1'));
   await expect(lookedUp(inside, true)).rejects.toBeInstanceOf(ForbiddenAddressError);
   await expect(lookedUp(inside, false)).rejects.toMatchObject({
     code: 'ERR_ADDRESS_FORBIDDEN',
-    // Nothing of our inside is in it: suppliers read what stood in their way.
-    message: 'name.example is not connected to: what it stands for is not on the public internet',
+    // Suppliers read this message, so it must not contain internal addresses.
+    message: 'Connection to name.example refused: its address is not on the public internet',
   });
   await expect(lookedUp(guardedLookup(guard, answering()), true)).rejects.toBeInstanceOf(
     ForbiddenAddressError,
@@ -143,13 +143,13 @@ test('a name is judged by what it stands for when it is connected to', async () 
   expect(await lookedUp(mixed, false)).toEqual({ address: '8.8.8.8', family: 4 });
 });
 
-test('a name that cannot be found is not found', async () => {
+test('guardedLookup passes on a lookup error', async () => {
   const lost = Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
   const lookup = guardedLookup(guard, (_name, _options, callback) => callback(lost, []));
   await expect(lookedUp(lookup, true)).rejects.toBe(lost);
 });
 
-test('addresses are refused at once, names wait for their turn', () => {
+test('assertAddressAllowed refuses forbidden addresses and accepts all names', () => {
   expect(() => assertAddressAllowed(guard, '169.254.169.254')).toThrow(ForbiddenAddressError);
   expect(() => assertAddressAllowed(guard, '[::1]')).toThrow(ForbiddenAddressError);
   expect(() => assertAddressAllowed(guard, '8.8.8.8')).not.toThrow();
@@ -157,7 +157,7 @@ test('addresses are refused at once, names wait for their turn', () => {
 });
 
 test.each(['localhost', '127.0.0.1', '2130706433', '0x7f000001'])(
-  'a server of our own is reached by the name %s only if the operator allows it',
+  'guardedConnect reaches a loopback server as %s only if the operator allows it',
   async (host) => {
     const server = createServer((socket) => socket.end());
     let seen = 0;
@@ -166,7 +166,7 @@ test.each(['localhost', '127.0.0.1', '2130706433', '0x7f000001'])(
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
     const signal = AbortSignal.timeout(60_000);
-    await expect(guardedConnect(guard, { host, port }, signal)).rejects.toThrow(/is not connected to/);
+    await expect(guardedConnect(guard, { host, port }, signal)).rejects.toThrow(/refused: /);
     expect(seen).toBe(0);
     const socket = await guardedConnect(lenient, { host, port }, signal);
     expect(socket.remoteAddress).toBe('127.0.0.1');
@@ -175,7 +175,7 @@ test.each(['localhost', '127.0.0.1', '2130706433', '0x7f000001'])(
   },
 );
 
-test('who gave up does not connect', async () => {
+test('guardedConnect does not connect after an abort', async () => {
   const target = { host: '127.0.0.1', port: 1 };
   await expect(guardedConnect(lenient, target, AbortSignal.abort(new Error('late')))).rejects.toThrow('late');
 });

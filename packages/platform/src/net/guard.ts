@@ -4,43 +4,42 @@ import ipaddr from 'ipaddr.js';
 import { createCidrSet } from '../http/client-ip.ts';
 
 /**
- * Says where a connection may go whose target somebody else named: a supplier its daemon, a tenant its webhook. Whoever
- * may choose where we connect would otherwise reach our own inside through us.
+ * Decides where a connection may go whose target someone else chose: a supplier its daemon, a tenant its webhook.
+ * Without it they could reach internal hosts through us.
  */
 export interface NetGuard {
-  /** Why nothing of ours connects to this address; null if it may. What is no address is a problem too. */
+  /** Why connections to this address are refused; null if it is allowed. Text that is not an address is refused too. */
   problemWith(address: string): string | null;
 }
 
-/** A connection that was refused before anything was sent. */
 export class ForbiddenAddressError extends Error {
   readonly code = 'ERR_ADDRESS_FORBIDDEN';
 
   constructor(host: string, problem: string) {
-    super(`${host} is not connected to: ${problem}`);
+    super(`Connection to ${host} refused: ${problem}`);
     this.name = 'ForbiddenAddressError';
   }
 }
 
-const notAllowed = 'what it stands for is not on the public internet';
+const notAllowed = 'its address is not on the public internet';
 
-/** All of the IPv6 internet that was ever given out. */
+/** The allocated IPv6 internet. */
 const globalIpv6 = ipaddr.IPv6.parseCIDR('2000::/3');
 
-/** Of the public ranges, and yet inside: Azure answers its own machines there about themselves. */
+/** A public address with internal meaning: Azure's platform service for its virtual machines. */
 const platformAddress = '168.63.129.16';
 
 /**
- * Only addresses of the public internet are allowed, and what the operator names besides. Whatever has a meaning of its
- * own is not: loopback, private and shared ranges, link-local with the metadata services of clouds, multicast,
- * documentation, and IPv6 forms that carry an IPv4 address inside.
+ * Allows addresses of the public internet and of `allowedNetworks`. Refuses all special ranges: loopback, private and
+ * shared ranges, link-local with cloud metadata services, multicast, documentation, and IPv6 forms that contain an IPv4
+ * address.
  */
 export function createNetGuard(options: { readonly allowedNetworks: readonly string[] }): NetGuard {
   const allowed = createCidrSet(options.allowedNetworks);
   return {
     problemWith: (address) => {
-      // A zone is of this machine's own cards, so an address with one is never of the internet.
-      if (isIP(address) === 0 || address.includes('%')) return 'it is no address';
+      // A zone refers to an interface of this machine, so such an address is never public.
+      if (isIP(address) === 0 || address.includes('%')) return 'it is not an IP address';
       if (allowed.includes(address)) return null;
       const parsed = ipaddr.process(address);
       const range = parsed.range();
@@ -58,9 +57,9 @@ type Resolve = (
 ) => void;
 
 /**
- * Looks a name up in the moment of connecting and lets only allowed addresses through, so that a name which changes its
- * mind between a check and the connection gains nothing. For `lookup` of sockets, agents and pools; these do not ask it
- * about addresses, so `assertAddressAllowed` comes first.
+ * Resolves a name at the moment of connecting and returns only allowed addresses, so that a name cannot change between
+ * check and connection. For the `lookup` option of sockets, agents and pools, which do not call it for addresses: call
+ * `assertAddressAllowed` first.
  */
 export function guardedLookup(guard: NetGuard, resolve: Resolve = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
@@ -68,7 +67,7 @@ export function guardedLookup(guard: NetGuard, resolve: Resolve = systemLookup):
       if (error !== null) return callback(error, [], undefined);
       const allowed = found.filter(({ address }) => guard.problemWith(address) === null);
       const [first] = allowed;
-      // Which address that is, is ours to know: whoever names our own hosts would learn their addresses.
+      // Omits the address, because the caller could otherwise learn the addresses of our hosts.
       if (first === undefined)
         return callback(new ForbiddenAddressError(hostname, notAllowed), [], undefined);
       if (options.all === true) callback(null, allowed);
@@ -77,7 +76,7 @@ export function guardedLookup(guard: NetGuard, resolve: Resolve = systemLookup):
   };
 }
 
-/** Throws for an address that nothing of ours connects to. Names pass: they are judged by what they stand for then. */
+/** Throws for a forbidden address. Names pass, because `guardedLookup` checks their addresses. */
 export function assertAddressAllowed(guard: NetGuard, host: string): void {
   const address = withoutBrackets(host);
   if (isIP(address) === 0) return;
@@ -85,12 +84,12 @@ export function assertAddressAllowed(guard: NetGuard, host: string): void {
   if (problem !== null) throw new ForbiddenAddressError(host, problem);
 }
 
-/** As URLs write IPv6 addresses. */
+/** Removes the brackets of IPv6 addresses in URLs. */
 function withoutBrackets(host: string): string {
   return host.startsWith('[') && host.endsWith(']') ? host.slice(1, -1) : host;
 }
 
-/** A TCP connection to a host that somebody else named. */
+/** Opens a TCP connection to a host that someone else chose. */
 export function guardedConnect(
   guard: NetGuard,
   target: { readonly host: string; readonly port: number },

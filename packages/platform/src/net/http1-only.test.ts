@@ -5,12 +5,12 @@ import { expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));
 
-it('no client of undici speaks HTTP/2, in which a server that dies can block the process for ever', async () => {
+it('every undici client disables HTTP/2, with which a dying server can block the process forever', async () => {
   const counts: Record<string, readonly [clients: number, restricted: number]> = {};
   for await (const file of glob('{packages,apps}/*/src/**/*.ts', { cwd: root })) {
     const text = readFileSync(`${root}${file}`, 'utf8');
     if (!text.includes("from 'undici'")) continue;
-    // Any other function or class of undici may use a client of its own, with HTTP/2.
+    // Other functions and classes of undici may create their own client, with HTTP/2.
     const imported = text.match(/import \{([^}]*)\} from 'undici'/)?.[1]?.split(',') ?? [];
     const values = imported.map((name) => name.trim()).filter((name) => !name.startsWith('type '));
     for (const name of values) expect(['Pool', 'Agent', 'Client', 'errors'], file).toContain(name);

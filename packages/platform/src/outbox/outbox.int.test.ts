@@ -55,8 +55,8 @@ const append = (entry: OutboxEntry) =>
 const row = (id: Parameters<typeof toUuid>[0]) =>
   db.kysely.selectFrom('outbox').selectAll().where('id', '=', toUuid(id)).executeTakeFirstOrThrow();
 
-describe('an outbox row', () => {
-  it('carries the event with its cell, shard, mode, actor and version', async () => {
+describe('appendOutbox', () => {
+  it('stores an event with its cell, shard, mode, actor and version', async () => {
     const id = await append(event);
     expect(await row(id)).toMatchObject({
       kind: 'event',
@@ -76,7 +76,7 @@ describe('an outbox row', () => {
     });
   });
 
-  it('carries a command with the instant before which it must not run', async () => {
+  it('stores a command with the earliest time of its execution', async () => {
     const id = await append(command);
     expect(await row(id)).toMatchObject({
       kind: 'command',
@@ -89,7 +89,7 @@ describe('an outbox row', () => {
     });
   });
 
-  it('carries the trace of its cause', async () => {
+  it('stores the trace of its cause', async () => {
     const spanContext = {
       traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
       spanId: '00f067aa0ba902b7',
@@ -99,7 +99,7 @@ describe('an outbox row', () => {
     expect((await row(id)).traceparent).toMatch(/^00-4bf92f3577b34da6a3ce929d0e0e4736-[0-9a-f]{16}-01$/);
   });
 
-  it('vanishes with the transaction that wrote it', async () => {
+  it('is rolled back with its transaction', async () => {
     const seen: string[] = [];
     const failing = db.transaction({ name: 'undo', isolation: 'read committed' }, async (tx) => {
       seen.push(toUuid(await appendOutbox(tx, event)));
@@ -109,7 +109,7 @@ describe('an outbox row', () => {
     await expect(row(fromUuid('evt', seen[0] ?? ''))).rejects.toThrow();
   });
 
-  it('is there once when its transaction was run several times', async () => {
+  it('stores one row if its transaction runs several times', async () => {
     const only = ids.next('org');
     let attempts = 0;
     const appending = db.transaction({ name: 'collide', isolation: 'serializable' }, async (tx) => {
@@ -122,7 +122,7 @@ describe('an outbox row', () => {
         await sql.raw(conflict).execute(tx.kysely);
       }
     });
-    // The wait between two attempts goes by the clock.
+    // The clock controls the wait between two attempts.
     while (attempts < 2) await clock.advance(10);
     await appending;
     const rows = await db.kysely
@@ -136,8 +136,8 @@ describe('an outbox row', () => {
   it.each<[string, OutboxEntry]>([
     ['a type that is not noun and verb', { ...event, type: 'Key.Created' }],
     ['an empty resource', { ...event, resource: { kind: 'api_key', id: '' } }],
-    ['a key beyond any use', { ...command, key: 'x'.repeat(201) }],
-  ])('is refused with %s', async (_, entry) => {
+    ['a key that is too long', { ...command, key: 'x'.repeat(201) }],
+  ])('refuses %s', async (_, entry) => {
     await expect(append(entry)).rejects.toMatchObject({ code: '23514' });
   });
 });

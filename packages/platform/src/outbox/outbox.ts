@@ -5,7 +5,7 @@ import { divideWithRemainder } from '../money/index.ts';
 import { activeTraceparent } from '../telemetry/index.ts';
 import { shardOf } from './shard.ts';
 
-/** What happened, as noun and past participle: `key.created`. Features name their own. */
+/** A noun and a past participle, such as `key.created`. Features define their own. */
 export type EventType = `${string}.${string}`;
 
 interface EventOrigin {
@@ -14,33 +14,32 @@ interface EventOrigin {
   readonly actor: Actor;
 }
 
-/** Tells the organisation and other services that something happened. */
+/** Notifies the organisation and other services. */
 export interface EventEntry extends EventOrigin {
   readonly kind: 'event';
   readonly type: EventType;
-  /** What it happened to, by its public id. */
+  /** The resource, by its public id. */
   readonly resource: { readonly kind: string; readonly id: string };
-  /** Public data about it. Seen by the tenant, so nothing secret. */
+  /** Public data. Tenants see it, so it must not contain secrets. */
   readonly data: Readonly<Record<string, unknown>>;
   readonly occurredAt: Date;
 }
 
-/** Calls a durable handler once this transaction has committed. */
+/** Calls a durable handler after this transaction has committed. */
 export interface CommandEntry extends EventOrigin {
   readonly kind: 'command';
   readonly service: string;
   readonly key: string;
   readonly handler: string;
   readonly payload: unknown;
-  /** Not earlier than this long after now. */
+  /** The minimum delay from now. */
   readonly delayMs?: number;
 }
 
 export type OutboxEntry = EventEntry | CommandEntry;
 
 /**
- * Records what must leave this transaction. The row commits or vanishes with its cause, and the relay delivers
- * it at least once afterwards. Returns the id under which it will be known.
+ * Writes an event or command in this transaction; the relay delivers it at least once after the commit. Returns its id.
  */
 export async function appendOutbox(tx: Tx, entry: OutboxEntry): Promise<EventId> {
   const id = tx.ids.next('evt');
@@ -51,10 +50,10 @@ export async function appendOutbox(tx: Tx, entry: OutboxEntry): Promise<EventId>
   return id;
 }
 
-/** The protocol takes this many parameters in a statement. */
+/** The protocol limits the parameters of a statement. */
 const maxParameters = 65_535;
 
-/** The same for many at once, in the order in which they are given. */
+/** Appends several entries in order. */
 export async function appendOutboxBatch(tx: Tx, entries: readonly EventEntry[]): Promise<void> {
   const rows = entries.map((entry) => toRow(tx, tx.ids.next('evt'), entry));
   const [first] = rows;

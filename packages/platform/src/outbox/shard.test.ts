@@ -3,8 +3,8 @@ import { createIdSource, fromUuid } from '../ids/index.ts';
 import { SimulatedClock } from '../clock/index.ts';
 import { outboxShards, shardOf } from './index.ts';
 
-describe('the shard of an organisation', () => {
-  it('never changes: these values are in databases', () => {
+describe('shardOf', () => {
+  it('never changes, because databases contain these values', () => {
     expect(shardOf(fromUuid('org', '019a0000-0000-7000-8000-000000000000'))).toBe(0);
     expect(shardOf(fromUuid('org', '019a0000-0000-7000-8000-0000000000ff'))).toBe(63);
     expect(shardOf(fromUuid('org', '019a0000-0000-7000-8000-000000000147'))).toBe(7);

@@ -3,9 +3,9 @@ import { systemClock, withDeadline, type Timer } from '../clock/index.ts';
 const timeoutMs = 10_000;
 
 /**
- * Makes the services at `uri` known to Restate. Registering the same address again changes nothing. New code belongs
- * at a new address: calls under way finish on the address they began on, which must stay up until they have.
- * `replace` reads the services at a known address anew and is for development, where nothing under way matters.
+ * Registers the services at `uri` with Restate; a repeated registration changes nothing. New code needs a new address:
+ * calls in progress finish at the address where they started, which must stay up until then. `replace` reads the
+ * services of a known address again, for development only.
  */
 export async function registerDeployment(
   adminUrl: string,

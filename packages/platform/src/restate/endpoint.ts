@@ -7,26 +7,26 @@ import { serviceName } from './service-name.ts';
 
 export interface RestateEndpointOptions {
   readonly services: EndpointOptions['services'];
-  /** Before the names of the services, so that installations can share a Restate. None unless said. */
+  /** The prefix of service names, so that installations can share a Restate. Empty by default. */
   readonly prefix?: string;
   /** Public keys (`publickeyv1_…`) of the Restate servers that may call. At least one. */
   readonly identityKeys: readonly string[];
-  /** The address to bind; loopback unless said otherwise. */
+  /** Loopback by default. */
   readonly host?: string;
-  /** 0 takes a free port. */
+  /** 0 selects a free port. */
   readonly port: number;
-  /** Lets several processes with the same code serve one address; the kernel deals calls out to those alive. */
+  /** Lets several processes with the same code serve one address; the kernel distributes calls among live ones. */
   readonly sharePort?: boolean;
   readonly log: Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
   readonly clock?: Timer;
-  /** How long `close` waits for handlers that are running. Restate runs again what it cuts off. */
+  /** How long `close` waits for running handlers. Restate retries those it interrupts. */
   readonly drainMs?: number;
 }
 
 export interface RestateEndpoint {
   readonly url: string;
   readonly port: number;
-  /** Takes no new calls, waits for the running ones up to the limit, then cuts the rest. */
+  /** Accepts no new calls, waits for running ones up to the limit, then interrupts the rest. */
   close(): Promise<void>;
 }
 
@@ -36,14 +36,15 @@ type LogLine = NonNullable<EndpointOptions['logger']>;
 
 function logTo(log: RestateEndpointOptions['log'], isClosing: () => boolean): LogLine {
   return (meta, ...message) => {
-    // While a handler is replayed it says again what it said before.
+    // A replayed handler logs the same lines again.
     if (meta.replaying) return;
-    // Outside an invocation the library tells what it is about to do; only what goes wrong there concerns anyone.
+    // Outside an invocation the library logs routine information; only its warnings and errors are relevant.
     const chatter = meta.level === 'info' && meta.context === undefined;
     const level = chatter || meta.level === 'trace' ? 'debug' : meta.level;
     const text = message.map(String).join(' ');
     const fields = { invocationId: meta.context?.invocationId };
-    // The library logs an error only if it cannot write a result to Restate. On shutdown that is expected: Restate retries.
+    // The library logs an error only if it cannot write a result to Restate. During shutdown that is expected: Restate
+    // retries.
     if (level === 'error' && isClosing())
       log.info(fields, 'handler interrupted by shutdown; Restate retries it');
     else log[level](fields, text);
@@ -51,13 +52,15 @@ function logTo(log: RestateEndpointOptions['log'], isClosing: () => boolean): Lo
 }
 
 /**
- * Serves durable handlers to Restate. Every request must be signed by one of the identity keys, because whoever may
- * call this endpoint may run any handler with any payload. The library's own server would listen on every address.
+ * Serves durable handlers to Restate. Every request must be signed by one of the identity keys, because a caller of
+ * this endpoint can run any handler with any payload. The library's own server would listen on every address.
  */
 export async function createRestateEndpoint(options: RestateEndpointOptions): Promise<RestateEndpoint> {
   const { host = '127.0.0.1', port, clock = systemClock, drainMs = defaultDrainMs } = options;
   if (options.identityKeys.length === 0) {
-    throw new TypeError('A Restate endpoint needs at least one identity key: without it anyone may call it.');
+    throw new TypeError(
+      'A Restate endpoint needs at least one identity key. Without it anyone could call the endpoint.',
+    );
   }
   let isClosing = false;
   const server = createServer(

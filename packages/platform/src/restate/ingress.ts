@@ -5,7 +5,7 @@ import { serviceName } from './service-name.ts';
 
 export interface RestateIngressOptions {
   readonly url: string;
-  /** As that of the endpoints whose handlers are to be called. */
+  /** The prefix of the endpoints to call. */
   readonly prefix?: string;
   readonly clock?: Timer;
   readonly timeoutMs?: number;
@@ -16,18 +16,18 @@ export interface RestateSend {
   readonly key: string;
   readonly handler: string;
   readonly payload: unknown;
-  /** Sending again with the same key does nothing, for as long as Restate remembers it (a day). */
+  /** Sending again with the same key has no effect while Restate stores the key (one day). */
   readonly idempotencyKey: string;
   readonly envelope: Envelope;
   readonly delayMs?: number;
 }
 
 export interface RestateIngress {
-  /** Resolves when Restate has accepted the call, which it then carries out come what may. */
+  /** Resolves when Restate has accepted the call, which is then executed reliably. */
   send(call: RestateSend): Promise<{ readonly invocationId: string; readonly repeated: boolean }>;
 }
 
-/** Restate answered, and did not accept. `retryable` tells an outage from a mistake. */
+/** Restate refused the call. `retryable` distinguishes an outage from a mistake. */
 export class RestateIngressError extends Error {
   override readonly name = 'RestateIngressError';
   readonly status: number;
@@ -36,7 +36,7 @@ export class RestateIngressError extends Error {
   constructor(call: Pick<RestateSend, 'service' | 'handler'>, status: number, body: string) {
     super(`Restate refused ${call.service}/${call.handler} with ${status}: ${body.slice(0, 500)}`);
     this.status = status;
-    // 404 also means "not registered yet", which a worker that starts up mends by itself.
+    // 404 also means "not registered yet", which ends when a worker starts.
     this.retryable = status >= 500 || status === 404 || status === 429;
   }
 }
@@ -51,7 +51,7 @@ function urlOf(base: string, prefix: string, call: RestateSend): string {
   return `${base.replace(/\/$/, '')}/${path}${delay}`;
 }
 
-/** The way into Restate. It has no authentication of its own: keep it on loopback or a private network. */
+/** Sends calls to Restate. The ingress has no authentication, so keep it on loopback or a private network. */
 export function createRestateIngress(options: RestateIngressOptions): RestateIngress {
   const { url, prefix = '', clock = systemClock, timeoutMs = defaultTimeoutMs } = options;
 

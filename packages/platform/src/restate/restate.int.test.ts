@@ -84,11 +84,11 @@ beforeAll(async () => {
     port: 0,
     log,
   });
-  // The port is whichever was free; Restate may still know a process that had it before and ended without a word.
+  // Restate may still know another process that used this port before.
   const registered = await registerDeployment(restate.adminUrl, endpoint.url, { replace: true });
   deployments.add(registered.deploymentId);
 });
-// The server outlives the test: what it still holds would be tried for ever against an address that is gone.
+// The server outlives the test and would retry pending calls forever at an address that no longer exists.
 const scheduled: string[] = [];
 const deployments = new Set<string>();
 afterAll(async () => {
@@ -99,7 +99,7 @@ afterAll(async () => {
   await endpoint.close();
 });
 
-/** Speaks to the endpoint as anyone on the machine could. */
+/** Calls the endpoint as any process on the machine could. */
 async function direct(path: string, headers: Record<string, string>): Promise<number> {
   const session = connect(endpoint.url);
   try {
@@ -114,8 +114,8 @@ async function direct(path: string, headers: Record<string, string>): Promise<nu
   }
 }
 
-describe('a durable call', () => {
-  it('arrives once with its payload and envelope, however often it is sent', async () => {
+describe('ingress.send', () => {
+  it('delivers a call once with its payload and envelope, however often it is sent', async () => {
     const first = await ingress.send(call('once', 'record'));
     const second = await ingress.send(call('once', 'record'));
     expect([first.repeated, second.repeated]).toEqual([false, true]);
@@ -126,13 +126,13 @@ describe('a durable call', () => {
     ]);
   });
 
-  it('takes keys that would otherwise change the address', async () => {
+  it('accepts keys with characters that are special in a URL', async () => {
     const key = 'a/b ?c#d%2F';
     await ingress.send(call(key, 'record'));
     await eventually({ what: 'the call' }, () => calls.some((seen) => seen.key === key));
   });
 
-  it('waits as long as it was told to', async () => {
+  it('delays a call by the requested time', async () => {
     const later = await ingress.send(call('later', 'record', { delayMs: 3_600_000 }));
     scheduled.push(later.invocationId);
     await ingress.send(call('now', 'record'));
@@ -140,7 +140,7 @@ describe('a durable call', () => {
     expect(calls.some(({ key }) => key === 'later')).toBe(false);
   });
 
-  it('to a service nobody has registered is refused, and worth another try', async () => {
+  it('fails with a retryable error for a service that is not registered', async () => {
     const failure = await ingress
       .send(call('x', 'record', { service: names.restateService('Nobody') }))
       .catch((error: unknown) => error);
@@ -149,20 +149,20 @@ describe('a durable call', () => {
   });
 });
 
-describe('a step', () => {
-  it('that always fails is tried as often as it may be, and then its handler goes on to compensate', async () => {
+describe('step', () => {
+  it('is tried up to its limit, then its handler compensates', async () => {
     await ingress.send(call('doomed', 'failForGood'));
     await eventually({ what: 'compensation' }, () => outcomes.get('doomed') === 'compensated');
     expect(attempts.get('doomed')).toBe(3);
   });
 
-  it('that hangs is aborted and counts as failed', async () => {
+  it('aborts an attempt that hangs and counts it as failed', async () => {
     await ingress.send(call('hanging', 'hang'));
     await eventually({ what: 'compensation' }, () => outcomes.get('hanging') === 'compensated');
     expect(attempts.get('hanging')).toBe(2);
   });
 
-  it('without an end is refused', () => {
+  it('throws without a limit of attempts', () => {
     const ctx = { run: () => expect.fail('must not run') };
     expect(() => step(ctx, 'endless', { maxAttempts: 0, timeoutMs: 1 }, async () => undefined)).toThrow(
       RangeError,
@@ -170,8 +170,8 @@ describe('a step', () => {
   });
 });
 
-describe('the endpoint', () => {
-  it('listens on loopback only', () => {
+describe('createRestateEndpoint', () => {
+  it('listens only on loopback', () => {
     expect(endpoint.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
   });
 
@@ -180,13 +180,13 @@ describe('the endpoint', () => {
     ['a scheme without a token', { 'x-restate-signature-scheme': 'v1' }],
     ['the scheme that means "unsigned"', { 'x-restate-signature-scheme': 'unsigned' }],
     [
-      'a token signed by nobody',
+      'an unsigned token',
       {
         'x-restate-signature-scheme': 'v1',
         'x-restate-jwt-v1': `${Buffer.from(JSON.stringify({ alg: 'none', typ: 'JWT' })).toString('base64url')}.e30.`,
       },
     ],
-  ])('refuses whoever comes with %s', async (_, headers) => {
+  ])('refuses a request with %s', async (_, headers) => {
     const before = calls.length;
     const content = { 'content-type': 'application/vnd.restate.invocation.v5', ...headers };
     expect(await direct(`/invoke/${service}/record`, content)).toBe(401);
@@ -194,13 +194,13 @@ describe('the endpoint', () => {
     expect(calls.length).toBe(before);
   });
 
-  it('cannot be opened without a key to check signatures by', async () => {
+  it('throws without an identity key', async () => {
     await expect(
       createRestateEndpoint({ services: [probe], identityKeys: [], port: 0, log }),
     ).rejects.toThrow('at least one identity key');
   });
 
-  it('can be registered again without harm', async () => {
+  it('can be registered repeatedly', async () => {
     const again = await registerDeployment(restate.adminUrl, endpoint.url);
     const third = await registerDeployment(restate.adminUrl, endpoint.url);
     expect(third.deploymentId).toBe(again.deploymentId);
@@ -261,7 +261,7 @@ describe('the endpoint', () => {
 });
 
 describe('installations that share a Restate', () => {
-  it('have services of their own, by a prefix that handlers and callers know nothing of', async () => {
+  it('have separate services by a prefix that handlers and callers do not see', async () => {
     const received: string[] = [];
     const listen = async (installation: string) => {
       const each = object({

@@ -1,4 +1,4 @@
-/** What a service is called at a Restate that several installations share; its own name where there is no prefix. */
+/** The name of a service at a Restate that several installations share. */
 export function serviceName(prefix: string, service: string): string {
   return prefix === '' ? service : `${prefix}_${service}`;
 }

@@ -2,19 +2,19 @@ import type { Context, RestatePromise } from '@restatedev/restate-sdk';
 import { systemClock, withDeadline } from '../clock/index.ts';
 import { envelopeFromHeaders, type Envelope } from '../envelope/index.ts';
 
-/** A step always has an end: one that is tried for ever would keep its compensation from ever running. */
+/** Limits of a step. They are required, because endless retries would prevent compensation. */
 export interface StepLimits {
-  /** How often to try, the first time included. After that the step fails for good. */
+  /** The maximum of attempts, including the first. After that the step fails permanently. */
   readonly maxAttempts: number;
-  /** The longest one attempt may take; then it is aborted and counts as failed. */
+  /** The maximum duration of one attempt, which is then aborted and counts as failed. */
   readonly timeoutMs: number;
   readonly firstRetryMs?: number;
   readonly longestRetryMs?: number;
 }
 
 /**
- * Does something to the outside world once, as far as that is possible, and remembers the result. It may run twice
- * when the process dies in the middle, so `act` must be idempotent by itself. Throws a TerminalError in the end.
+ * Performs an external effect and stores its result. If the process dies, the effect may run twice, so `work` must be
+ * idempotent. Throws a TerminalError after the last attempt.
  */
 export function step<T>(
   ctx: Pick<Context, 'run'>,
@@ -32,7 +32,7 @@ export function step<T>(
   });
 }
 
-/** Who and what this invocation is for, as sent along by the ingress. Null when it was not sent by us. */
+/** The envelope that the ingress sent with this invocation. Null if Millrace did not send it. */
 export function envelopeOf(ctx: Pick<Context, 'request'>): Envelope | null {
   const { headers } = ctx.request();
   return envelopeFromHeaders((name) => headers.get(name));

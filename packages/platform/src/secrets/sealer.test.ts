@@ -9,8 +9,8 @@ const sealer = createSealer({ keys: [oldKey], activeId: oldKey.id });
 const rotated = createSealer({ keys: [oldKey, newKey], activeId: newKey.id });
 const place: SealContext = { table: 'webhooks', column: 'secret', rowId: 'row-1' };
 
-describe('a sealed secret', () => {
-  it('opens to exactly what was sealed', () => {
+describe('createSealer', () => {
+  it('opens a sealed text to exactly the original', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (plain) => {
         expect(sealer.open(sealer.seal(plain, place), place)).toBe(plain);
@@ -18,13 +18,13 @@ describe('a sealed secret', () => {
     );
   });
 
-  it('looks different each time and shows nothing of the secret', () => {
+  it('seals a text differently each time and reveals nothing of it', () => {
     const [first, second] = [sealer.seal('whsec_abcdef', place), sealer.seal('whsec_abcdef', place)];
     expect(first).not.toBe(second);
     expect(Buffer.from(first, 'base64url').includes('whsec')).toBe(false);
   });
 
-  it('does not open after any single change to its text', () => {
+  it('does not open a text after any single change', () => {
     const sealed = sealer.seal('secret', place);
     for (let at = 0; at < sealed.length; at += 1) {
       const other = sealed[at] === 'A' ? 'B' : 'A';
@@ -38,16 +38,16 @@ describe('a sealed secret', () => {
     { ...place, column: 'other' },
     { ...place, table: 'other' },
     { table: 'webhooks', column: 'secretrow', rowId: '-1' },
-  ])('does not open anywhere but in its own place: %j', (other) => {
+  ])('does not open a text in another place: %j', (other) => {
     expect(() => sealer.open(sealer.seal('secret', place), other)).toThrow(SealedSecretError);
   });
 
-  it('does not open with a key of the same id but other bytes', () => {
+  it('does not open a text with a key of the same id but other bytes', () => {
     const otherSealer = createSealer({ keys: [{ id: oldKey.id, key: newKey.key }], activeId: oldKey.id });
     expect(() => otherSealer.open(sealer.seal('secret', place), place)).toThrow(SealedSecretError);
   });
 
-  it('fails with the same words whatever was wrong', () => {
+  it('throws the same message for every failure', () => {
     const messages = ['', 'v1', 'v1.2026-01.', 'v2.2026-01.AAAA', rotated.seal('secret', place)].map(
       (text) => {
         try {
@@ -61,8 +61,8 @@ describe('a sealed secret', () => {
   });
 });
 
-describe('rotation of keys', () => {
-  it('opens what the old key sealed, and says that it should be sealed anew', () => {
+describe('createSealer with several keys', () => {
+  it('opens a text of the old key and reports that it needs rotation', () => {
     const sealed = sealer.seal('secret', place);
     expect(rotated.open(sealed, place)).toBe('secret');
     expect(rotated.needsRotation(sealed)).toBe(true);
@@ -73,13 +73,13 @@ describe('rotation of keys', () => {
   });
 });
 
-describe('keys', () => {
+describe('createSealer with invalid keys', () => {
   it.each([
     [{ keys: [], activeId: 'a' }, 'not among the keys'],
     [{ keys: [{ id: 'a', key: randomBytes(16) }], activeId: 'a' }, '32 bytes'],
     [{ keys: [{ id: 'a.b', key: randomBytes(32) }], activeId: 'a.b' }, 'Not a key id'],
     [{ keys: [oldKey, { ...newKey, id: oldKey.id }], activeId: oldKey.id }, 'Two keys'],
-  ])('are refused when they are unfit: %#', (options, message) => {
+  ])('throws for case %#', (options, message) => {
     expect(() => createSealer(options)).toThrow(message);
   });
 });

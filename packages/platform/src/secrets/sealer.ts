@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
-/** A 256-bit key of the operator's, known by an id that is not secret. */
+/** A 256-bit key of the operator with an id that is not secret. */
 export interface SealingKey {
   readonly id: string;
   readonly key: Uint8Array;
 }
 
-/** The row and column a secret belongs to. Sealed text moved to another row or column does not open. */
+/** The row and column of a secret. A sealed text moved to another row or column does not open. */
 export interface SealContext {
   readonly table: string;
   readonly column: string;
@@ -14,19 +14,18 @@ export interface SealContext {
 }
 
 export interface Sealer {
-  /** Encrypts with the active key. Sealing the same text twice gives two different results. */
+  /** Encrypts with the active key. The result differs each time. */
   seal(plain: string, context: SealContext): string;
-  /** Decrypts with whichever known key sealed it. Throws `SealedSecretError` and says no more. */
+  /** Decrypts with the key that sealed the text. Throws `SealedSecretError` without details. */
   open(sealed: string, context: SealContext): string;
-  /** Whether this was sealed with a key other than the active one. */
   needsRotation(sealed: string): boolean;
-  /** The same secret under the active key. */
+  /** Seals the same secret with the active key. */
   reseal(sealed: string, context: SealContext): string;
 }
 
 /**
- * One message for every failure: whether the text was malformed, tampered with, moved from another row or sealed
- * with an unknown key is nothing that the reader of an error, perhaps an attacker, should learn.
+ * One message for every failure, because an attacker must not learn whether the text was malformed, changed, moved from
+ * another row or sealed with an unknown key.
  */
 export class SealedSecretError extends Error {
   override readonly name = 'SealedSecretError';
@@ -38,14 +37,14 @@ export class SealedSecretError extends Error {
 const algorithm = 'aes-256-gcm';
 const version = 'v1';
 const keyBytes = 32;
-// The nonce is random. With 96 bits one key may seal some four billion secrets before the chance that two share a
-// nonce reaches one in four billion; rotate keys long before that.
+// With random nonces of 96 bits, one key may seal about four billion secrets before the chance that two share a nonce
+// reaches one in four billion. Rotate keys long before that.
 const nonceBytes = 12;
 const tagBytes = 16;
 const keyIdPattern = /^[A-Za-z0-9_-]{1,32}$/;
 const sealedPattern = /^v1\.([A-Za-z0-9_-]{1,32})\.([A-Za-z0-9_-]+)$/;
 
-/** Lengths are fixed by JSON's quoting, so that no two contexts give the same bytes. */
+/** JSON quoting makes the encoding unambiguous, so no two contexts give the same bytes. */
 function additionalData(keyId: string, context: SealContext): Buffer {
   return Buffer.from(JSON.stringify([version, keyId, context.table, context.column, context.rowId]));
 }
@@ -62,7 +61,7 @@ function checkKeys(keys: readonly SealingKey[], activeId: string): ReadonlyMap<s
   return byId;
 }
 
-/** Seals secrets for storage: AES-256-GCM, as `v1.<key id>.<base64url of nonce, ciphertext and tag>`. */
+/** Seals secrets for storage with AES-256-GCM, as `v1.<key id>.<base64url of nonce, ciphertext and tag>`. */
 export function createSealer(options: { keys: readonly SealingKey[]; activeId: string }): Sealer {
   const { activeId } = options;
   const keys = checkKeys(options.keys, activeId);

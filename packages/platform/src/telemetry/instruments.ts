@@ -1,17 +1,17 @@
 import { SpanStatusCode, context, metrics, trace } from '@opentelemetry/api';
 import type { Attributes, Context, Meter, MeterProvider, Span, SpanKind } from '@opentelemetry/api';
 
-/** One scope for everything: the process is told apart by `service.name`, not by the instrumenting module. */
+/** One scope for all modules, because `service.name` identifies the process. */
 const scope = 'millrace';
 
 export interface SpanOptions {
   readonly kind?: SpanKind;
   readonly attributes?: Attributes;
-  /** The context to continue, for example from `contextFromTraceparent`; the active one unless said. */
+  /** The parent context, for example from `contextFromTraceparent`; the active one by default. */
   readonly parent?: Context;
 }
 
-/** Runs `work` inside a span that records its failure and always ends. Names are static; details are attributes. */
+/** Runs `work` in a span that records failures and always ends. Names are static; details belong in attributes. */
 export async function inSpan<T>(
   name: string,
   options: SpanOptions,
@@ -31,8 +31,8 @@ export async function inSpan<T>(
 }
 
 /**
- * The metrics API has no proxy: an instrument made before telemetry starts stays silent for ever. So ours are
- * made on first use under each provider, which lets modules declare them as constants.
+ * The metrics API has no proxy: an instrument created before telemetry starts never reports. These are created on first
+ * use under each provider, so that modules can declare them as constants.
  */
 function lazily<Instrument>(make: (meter: Meter) => Instrument): () => Instrument {
   let madeBy: MeterProvider | undefined;
@@ -51,7 +51,9 @@ export interface CounterMetric {
   add(value: number, attributes?: Attributes): void;
 }
 
-/** Only ever grows. Attributes must have few values: operation ids and outcomes, never ids of things or people. */
+/**
+ * A monotonic counter. Attributes must have few values: operation ids and outcomes, never ids of resources or users.
+ */
 export function counter(name: string, description: string): CounterMetric {
   const instrument = lazily((meter) => meter.createCounter(name, { description }));
   return { add: (value, attributes) => instrument().add(value, attributes) };
@@ -66,7 +68,7 @@ export function gauge(name: string, description: string): RecordableMetric {
   return { record: (value, attributes) => instrument().record(value, attributes) };
 }
 
-/** In seconds, as Prometheus wants durations, unless another unit is named; buckets are in the same unit. */
+/** Durations in seconds unless another unit is given; buckets use the same unit. */
 export function histogram(
   name: string,
   description: string,

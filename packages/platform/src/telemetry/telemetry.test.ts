@@ -12,7 +12,7 @@ import {
 } from './index.ts';
 import type { Telemetry, TelemetryOptions } from './index.ts';
 
-// Made before telemetry starts, as modules make theirs.
+// Declared before telemetry starts, as modules do.
 const early = counter('test_early_total', 'Made before the start.');
 
 let running: Telemetry | undefined;
@@ -38,7 +38,7 @@ async function scrape(): Promise<string> {
   return (await fetch(`http://127.0.0.1:${running?.prometheusPort}/metrics`)).text();
 }
 
-test('a trace goes on through a row or a message: the parent is the span that wrote it', async () => {
+test('runWithTraceparent continues the trace of the span that wrote the traceparent', async () => {
   const exporter = await start();
   let carried: string | undefined;
   await inSpan('write', {}, async () => {
@@ -53,7 +53,7 @@ test('a trace goes on through a row or a message: the parent is the span that wr
 });
 
 test.each([undefined, null, '', 'rubbish', `00-${'0'.repeat(32)}-${'0'.repeat(16)}-01`, '00-xyz-1-01'])(
-  'the traceparent %j starts a new trace instead of failing',
+  'contextFromTraceparent starts a new trace for the invalid value %j',
   async (value) => {
     await start();
     await inSpan('outer', {}, async () => {
@@ -62,20 +62,20 @@ test.each([undefined, null, '', 'rubbish', `00-${'0'.repeat(32)}-${'0'.repeat(16
   },
 );
 
-test('outside any span there is nothing to carry', async () => {
+test('activeTraceparent returns undefined outside any span', async () => {
   expect(activeTraceparent()).toBeUndefined();
   await start();
   expect(activeTraceparent()).toBeUndefined();
 });
 
-test('a failing span is marked, ended and passes the error on', async () => {
+test('inSpan marks and ends a failing span and rethrows the error', async () => {
   const exporter = await start();
   await expect(inSpan('fail', {}, () => Promise.reject(new TypeError('no')))).rejects.toThrow('no');
   const [span] = exporter.getFinishedSpans();
   expect(span).toMatchObject({ status: { code: 2 }, attributes: { 'error.type': 'TypeError' } });
 });
 
-test('metrics are served for Prometheus on loopback, also those declared before the start', async () => {
+test('startTelemetry serves metrics on loopback, including those declared before the start', async () => {
   await start();
   early.add(2, { outcome: 'ok' });
   gauge('test_depth', 'A level.').record(5);
@@ -88,13 +88,13 @@ test('metrics are served for Prometheus on loopback, also those declared before 
   expect(other.status).toBe(404);
 });
 
-test('a share of traces can be recorded', async () => {
+test('startTelemetry records only the given share of traces', async () => {
   const exporter = await start({ samplePercent: 0 });
   await inSpan('unseen', {}, async () => {});
   expect(exporter.getFinishedSpans()).toEqual([]);
 });
 
-test('after a shutdown telemetry can start again', async () => {
+test('startTelemetry can start again after a shutdown', async () => {
   await start();
   await running?.shutdown();
   await start();

@@ -16,28 +16,30 @@ import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { ratio } from '../money/index.ts';
 
 export interface TelemetryOptions {
-  /** `service.name`: `api`, `worker`. */
+  /** The `service.name`: `api`, `worker`. */
   readonly service: string;
   readonly version: string;
   readonly cell: number;
-  /** The Prometheus endpoint; null serves none. Metrics name tenants' habits, so it listens on loopback alone. */
+  /**
+   * The port of the Prometheus endpoint; null serves none. Metrics reveal tenants' usage, so it listens only on
+   * loopback.
+   */
   readonly prometheusPort: number | null;
-  /** Where spans go, for example `http://127.0.0.1:4318/v1/traces`; without it spans are made but not exported. */
+  /** The OTLP URL, for example `http://127.0.0.1:4318/v1/traces`; without it spans are not exported. */
   readonly otlpUrl?: string | undefined;
-  /** How many of a hundred new traces are recorded. A caller's decision is never taken over. */
+  /** The percentage of new traces to record. The decision of a caller's trace is always kept. */
   readonly samplePercent?: number;
-  /** Further processors; tests read spans with one. */
+  /** Additional processors, for tests. */
   readonly spanProcessors?: readonly SpanProcessor[];
 }
 
 export interface Telemetry {
-  /** The port the Prometheus endpoint really listens on; null when there is none. */
+  /** The bound port of the Prometheus endpoint; null if there is none. */
   readonly prometheusPort: number | null;
-  /** Flushes spans and closes the endpoint. */
   shutdown(): Promise<void>;
 }
 
-/** Installs the process-wide tracer and meter. Call once, first thing at boot; `shutdown` undoes it. */
+/** Installs the process-wide tracer and meter. Call it once, first at start-up; `shutdown` removes them. */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const share = ratio(options.samplePercent ?? 100, 100);
   const resource = resourceFromAttributes({
@@ -51,7 +53,7 @@ export async function startTelemetry(options: TelemetryOptions): Promise<Telemet
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(share) }),
     spanProcessors: [...(await exporters(options.otlpUrl)), ...(options.spanProcessors ?? [])],
   });
-  // The exporter would listen on every interface by itself; it only renders here, and our server binds.
+  // The exporter's own server would listen on every interface, so it only renders and our server binds to loopback.
   const prometheus = new PrometheusExporter({ preventServerStart: true, withoutScopeInfo: true });
   const meterProvider = new MeterProvider({ resource, readers: [prometheus] });
 

@@ -4,7 +4,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../clock/index.ts';
 import { connectValkey, type ValkeyClient } from './index.ts';
 
-it('a client gives up a silent server within seconds, unless its commands may take longer', async () => {
+it('connectValkey drops an unresponsive server within seconds, unless its commands may take longer', async () => {
   const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
   onTestFinished(() => proxy.close());
   const url = proxy.rewrite(readEndpoints().valkeyUrl);
@@ -26,9 +26,9 @@ it('a client gives up a silent server within seconds, unless its commands may ta
   proxy.pause();
   const response = patient.client.command(['ECHO', 'late']).catch((error: unknown) => error);
   await eventually({ what: 'the loss to be noticed' }, () => short.losses.length > 0);
-  // The last answers to the two clients may be up to a second apart.
+  // The last responses to the two clients may be up to a second apart.
   await systemClock.sleep(2_000);
-  expect(short.losses[0]).toBe('the connection to Valkey was lost');
+  expect(short.losses[0]).toBe('connection to Valkey lost');
   expect(patient.losses).toEqual([]);
   proxy.heal();
   expect(await response).toBe('late');

@@ -12,14 +12,14 @@ const increment = defineScript(
   `return redis.call('INCRBY', KEYS[1], ARGV[1]) -- ${valkeyPrefix}`,
 );
 
-/** Long, so that a slow machine answers in time too. */
+/** Long, so that a slow machine responds in time too. */
 const commandTimeoutMs = 10_000;
 
 const client = await connectValkey({ url: readEndpoints().valkeyUrl, name: 'test', log, commandTimeoutMs });
 afterAll(() => client.close());
 
-describe('Valkey', () => {
-  it('runs a script the server has never seen, and again by its digest alone', async () => {
+describe('ValkeyClient', () => {
+  it('runs a script that the server does not know, and then by its digest alone', async () => {
     const call = { keys: [`${valkeyPrefix}count`], args: ['5'] };
     expect(await client.command(['SCRIPT', 'EXISTS', increment.sha1])).toEqual([0]);
     expect(await client.run(increment, call)).toBe(5);
@@ -27,7 +27,7 @@ describe('Valkey', () => {
     expect(await client.run(increment, call)).toBe(10);
   });
 
-  it('does not send the text of a script that must have been there', async () => {
+  it('runLoaded does not send the text of a script that the server does not have', async () => {
     const absent = defineScript('absent', `return 1 -- ${valkeyPrefix}absent`);
     const thrown: unknown = await client
       .runLoaded(absent, { keys: [], args: [] })
@@ -38,20 +38,20 @@ describe('Valkey', () => {
     expect(await client.runLoaded(absent, { keys: [], args: [] })).toBe(1);
   });
 
-  it('reports what a script got wrong', async () => {
+  it('reports an error of a script', async () => {
     const wrong = defineScript('wrong', `return redis.call('INCR', KEYS[1], 'x') -- ${valkeyPrefix}`);
     await expect(client.run(wrong, { keys: [`${valkeyPrefix}x`], args: [] })).rejects.toThrow('ERR');
   });
 
-  it('is refused inside a transaction', async () => {
+  it('throws inside a transaction', async () => {
     await expect(runInTransactionScope('outer', () => client.ping())).rejects.toThrow(
       'Valkey was used inside the transaction "outer"',
     );
   });
 });
 
-describe('without Valkey', () => {
-  it('a command fails at once instead of waiting, and works again when the server is back', async () => {
+describe('ValkeyClient without a server', () => {
+  it('fails at once instead of waiting, and works again when the server is back', async () => {
     const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
     onTestFinished(() => proxy.close());
     const url = proxy.rewrite(readEndpoints().valkeyUrl);
@@ -72,7 +72,7 @@ describe('without Valkey', () => {
     await fragile.close();
   });
 
-  it('a command to a server that has gone silent ends after its time', async () => {
+  it('ends a command to an unresponsive server after its timeout', async () => {
     const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
     onTestFinished(() => proxy.close());
     const fragile = await connectValkey({ url: proxy.rewrite(readEndpoints().valkeyUrl), name: 'test', log });
@@ -82,7 +82,7 @@ describe('without Valkey', () => {
     await fragile.close();
   });
 
-  it('a process starts all the same, and finds it later', async () => {
+  it('lets a process start and connects later', async () => {
     const proxy = await startTcpProxy(readEndpoints().valkeyUrl);
     onTestFinished(() => proxy.close());
     proxy.cut();

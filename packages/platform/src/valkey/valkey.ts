@@ -5,34 +5,34 @@ import type { Logger } from '../log/index.ts';
 import type { ValkeyScript } from './script.ts';
 
 export interface ValkeyOptions {
-  /** `redis://` or, for TLS, `rediss://`; credentials are part of it. */
+  /** `redis://` or, for TLS, `rediss://`, with credentials. */
   readonly url: string;
   /** Shown by `CLIENT LIST`. */
   readonly name: string;
   readonly log: Pick<Logger, 'warn' | 'info'>;
   readonly clock?: Timer;
-  /** PEM of the authority that signed the server's certificate, when it is not a public one. */
+  /** PEM of the CA of the server's certificate, if it is not a public one. */
   readonly tlsCa?: string;
   /**
-   * The longest a command may take, unless the call says otherwise. A connection is given up when its server says nothing
-   * for this long, or for three seconds if that is longer.
+   * The default timeout of a command. The client drops a connection whose server does not respond for this long, but at
+   * least three seconds.
    */
   readonly commandTimeoutMs?: number;
-  /** How long to wait for the first connection before going on without one. */
+  /** How long to wait for the first connection before continuing without one. */
   readonly firstConnectionMs?: number;
-  /** From 0 up to 1; spreads reconnections. */
+  /** A number from 0 (inclusive) to 1 that spreads reconnections. */
   readonly random?: () => number;
 }
 
 export interface ValkeyClient {
-  /** Runs a script atomically on the server. Sends its digest, and the text only when the server has lost it. */
+  /** Runs a script atomically. Sends its digest, and the text only if the server does not have the script. */
   run(
     script: ValkeyScript,
     call: { readonly keys: readonly string[]; readonly args: readonly string[]; readonly timeoutMs?: number },
   ): Promise<unknown>;
   /**
-   * The same by digest alone: a server that does not have the script refuses with `NOSCRIPT` (see `isScriptUnknown`).
-   * For scripts whose being there proves something about the server.
+   * Runs a script by digest only: a server without the script refuses with `NOSCRIPT` (see `isScriptUnknown`). For
+   * scripts whose presence proves something about the server.
    */
   runLoaded(
     script: ValkeyScript,
@@ -40,29 +40,27 @@ export interface ValkeyClient {
   ): Promise<unknown>;
   /** One plain command, such as `['GET', key]`. */
   command(words: readonly string[], options?: { readonly timeoutMs?: number }): Promise<unknown>;
-  /** Resolves when the server answers. */
   ping(): Promise<void>;
-  /** Lets what is under way finish, then disconnects. */
+  /** Completes pending commands, then disconnects. */
   close(): Promise<void>;
 }
 
 const defaultCommandTimeoutMs = 500;
 const defaultFirstConnectionMs = 5_000;
 const connectTimeoutMs = 2_000;
-// A server that stopped without closing its sockets is noticed within these times, also when nobody sends commands.
+// These times limit how long a server that stopped without closing its sockets goes unnoticed, even without commands.
 const pingEveryMs = 1_000;
 const idleTimeoutMs = 3_000;
 const maxQueuedCommands = 10_000;
 
-/** Whether a server refused a script because it does not have it. It has then done nothing. */
+/** Whether the server refused a script because it does not have it. Then nothing was executed. */
 export function isScriptUnknown(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT');
 }
 
 /**
- * Connects and stays connected. Without a connection every command fails at once instead of waiting for one: a
- * caller of Valkey always has an answer for "not now", and a queue would only make it a late one. So this also
- * resolves when the server cannot be reached yet.
+ * Connects and reconnects. Without a connection every command fails at once, because every caller handles that case and
+ * a queue would only delay it. So this also resolves if the server is not reachable yet.
  */
 export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClient> {
   const { clock = systemClock, random = Math.random, log } = options;
@@ -73,31 +71,31 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
     disableOfflineQueue: true,
     commandsQueueMaxLength: maxQueuedCommands,
     pingInterval: pingEveryMs,
-    // The library's own timeout ends with the writing to the socket, while its timer and signal stay for their full
-    // time, answered or not. `send` below bounds the whole command, and clears its timer.
+    // The library's timeout only covers writing to the socket, and its timer stays after the response. `send` below
+    // limits the whole command and clears its timer.
     commandOptions: { timeout: 0 },
     socket: {
       connectTimeout: connectTimeoutMs,
-      // A command may take its full time: the connection is not given up before.
+      // A command may use its full timeout before the connection is dropped.
       socketTimeout: Math.max(idleTimeoutMs, defaultTimeoutMs),
-      // Never at the same instant as everyone else.
+      // Jitter, so that clients do not reconnect at the same instant.
       reconnectStrategy: (tries) => random() * backoffMs(50, 2_000, tries + 1),
       ...(options.tlsCa === undefined ? {} : { tls: true as const, ca: options.tlsCa }),
     },
   });
   let reachable = true;
   redis.on('error', (error: unknown) => {
-    // One line for each loss and none for each failed attempt at getting it back.
-    if (reachable) log.warn({ err: error }, 'the connection to Valkey was lost');
+    // One line per loss, none per failed reconnection.
+    if (reachable) log.warn({ err: error }, 'connection to Valkey lost');
     reachable = false;
   });
   redis.on('ready', () => {
-    if (!reachable) log.info({}, 'the connection to Valkey is back');
+    if (!reachable) log.info({}, 'connection to Valkey restored');
     reachable = true;
   });
 
   const connected = redis.connect();
-  // The library never gives up by itself; this ends only with `close`.
+  // The library retries indefinitely, so this ends only with `close`.
   connected.catch(() => undefined);
   await withDeadline(
     clock,

@@ -9,7 +9,7 @@ export const nextWireIds = sql<Record<string, number> | null>`(
 /** The copy of a counter may be a second old; ids are cheap and gaps harmless. */
 const WIRE_ID_SLACK = 10_000;
 
-/** Passes over the ids below these, which are keyed as in `nextWireIds`: they may have been given already. */
+/** Skips ids below these counters, which have the keys of `nextWireIds`: they may have been allocated already. */
 export async function raiseWireIds(tx: Tx, wireIds: Readonly<Record<string, number>>): Promise<void> {
   for (const [name, next] of Object.entries(wireIds)) {
     const [kind, block] = name.split('/');

@@ -9,7 +9,7 @@ import { createWireIdAllocator, idsOfBlock, type WireIdKind } from './index.ts';
 const database = await createTestDatabase();
 afterAll(() => database.drop());
 
-/** A pool of its own, as another process would have. */
+/** A separate pool, as in another process. */
 function anotherProcess() {
   return createDb({
     url: database.url,
@@ -28,13 +28,13 @@ async function setNextId(kind: WireIdKind, cell: number, nextId: number): Promis
 const take = async (next: () => Promise<number>, count: number): Promise<number[]> =>
   Promise.all(Array.from({ length: count }, next));
 
-describe('wire ids', () => {
-  it('start at 1 in cell 0, and count up', async () => {
+describe('createWireIdAllocator', () => {
+  it('starts at 1 in cell 0 and counts up', async () => {
     const ids = createWireIdAllocator({ db: database.db, cell: 0, kind: 'rental', chunk: 4 });
     expect(await take(ids.next, 10)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
   });
 
-  it('are never given twice by processes that run at once', async () => {
+  it('never allocates an id twice in concurrent processes', async () => {
     const pools = [anotherProcess(), anotherProcess(), anotherProcess()];
     const allocators = pools.map((db) => createWireIdAllocator({ db, cell: 5, kind: 'rental', chunk: 7 }));
     const given = (await Promise.all(allocators.map((ids) => take(ids.next, 200)))).flat();
@@ -43,7 +43,7 @@ describe('wire ids', () => {
     await Promise.all(pools.map((db) => db.close()));
   });
 
-  it('are never given twice by two cells', async () => {
+  it('never allocates an id twice in two cells', async () => {
     const cells = [10, 11, 63];
     const given = await Promise.all(
       cells.map((cell) =>
@@ -53,7 +53,7 @@ describe('wire ids', () => {
     expect(new Set(given.flat()).size).toBe(360);
   });
 
-  it('go on in the next block of the cell when one is used up, also for processes that run at once', async () => {
+  it('continues in the next block of the cell, also in concurrent processes', async () => {
     const first = createWireIdAllocator({ db: database.db, cell: 20, kind: 'rental', chunk: 1 });
     await first.next();
     await setNextId('rental', 20, idsOfBlock(20).last - 1);
@@ -67,17 +67,17 @@ describe('wire ids', () => {
     await Promise.all(pools.map((db) => db.close()));
   });
 
-  it('end with a plain message when the cell has none left', async () => {
+  it('throws if the cell has no ids left', async () => {
     const client = await database.connect();
     await client.query(
       `insert into id_blocks (kind, block, cell, next_id) values ('volume', 2014, 30, 2015 * 1048576::bigint)`,
     );
     await client.end();
     const ids = createWireIdAllocator({ db: database.db, cell: 30, kind: 'volume', chunk: 5 });
-    await expect(ids.next()).rejects.toThrow('Cell 30 has given all its volume ids');
+    await expect(ids.next()).rejects.toThrow('Cell 30 has no volume ids left');
   });
 
-  it('are not lost to the allocator when the database fails once', async () => {
+  it('works again after a failed database call', async () => {
     const db = anotherProcess();
     const ids = createWireIdAllocator({ db, cell: 40, kind: 'rental', chunk: 5 });
     const broken = database.db.transaction({ name: 'caller', isolation: 'read committed' }, () => ids.next());
@@ -86,7 +86,7 @@ describe('wire ids', () => {
     await db.close();
   });
 
-  it('cannot be dealt to another cell, not even by hand', async () => {
+  it('relies on a constraint that refuses a block of another cell', async () => {
     const client = await database.connect();
     await expect(
       client.query(`insert into id_blocks (kind, block, cell, next_id) values ('rental', 7, 8, 7340032)`),

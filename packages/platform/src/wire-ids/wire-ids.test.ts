@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { blocksOfCell, idsOfBlock, maxWireId, wireIdBlockSize, wireIdCells } from './index.ts';
 
-describe('blocks of wire ids', () => {
+describe('blocksOfCell and idsOfBlock', () => {
   const cells = Array.from({ length: wireIdCells }, (_, cell) => cell);
 
-  it('are dealt so that no two cells share one and none is left over', () => {
+  it('assign every block to exactly one cell', () => {
     const dealt = cells.flatMap((cell) => blocksOfCell(cell));
     expect(new Set(dealt).size).toBe(dealt.length);
     expect(dealt.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2_048 }, (_, block) => block));
@@ -18,7 +18,7 @@ describe('blocks of wire ids', () => {
     }
   });
 
-  it('are refused to a cell beyond those that can have any', () => {
+  it('throw for a cell without blocks', () => {
     expect(() => blocksOfCell(wireIdCells)).toThrow('Only cells 0 to 63');
     expect(() => blocksOfCell(-1)).toThrow(RangeError);
   });

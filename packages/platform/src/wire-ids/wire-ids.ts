@@ -1,23 +1,23 @@
 import type { Db, Tx } from '../db/index.ts';
 import { assertCell, type CellId } from '../ids/index.ts';
 
-/** What has a 32-bit id on the wire besides its real one. Each kind counts for itself. */
+/** The resources with a 32-bit wire id besides their real id. Each kind has its own sequence. */
 export type WireIdKind = 'rental' | 'volume';
 
 export const wireIdBlockSize = 1_048_576;
 export const maxWireId = 2_147_483_647;
 const blockCount = 2_048;
-/** How many cells can give wire ids: block n belongs to cell n mod this. Fixed for ever, like the blocks. */
+/** The number of cells that can allocate wire ids: block n belongs to cell n mod this. Must never change. */
 export const wireIdCells = 64;
 const maxChunk = 65_536;
 
-/** The blocks of a cell, in the order it uses them up. No two cells share one, so no cell has to ask another. */
+/** The blocks of a cell in the order of use. No two cells share one, so cells need no coordination. */
 export function blocksOfCell(cell: CellId): readonly number[] {
   assertCell(cell);
   if (cell >= wireIdCells) {
     throw new RangeError(
-      `Only cells 0 to ${wireIdCells - 1} can give 32-bit ids; this is cell ${cell}. ` +
-        'Rentals and volumes must be sold from one of those.',
+      `Only cells 0 to ${wireIdCells - 1} can allocate 32-bit ids; this is cell ${cell}. ` +
+        'Sell rentals and volumes in one of those.',
     );
   }
   const blocks: number[] = [];
@@ -25,13 +25,13 @@ export function blocksOfCell(cell: CellId): readonly number[] {
   return blocks;
 }
 
-/** The ids of a block, both ends included. Id 0 is never given: too much code takes it for "none". */
+/** The ids of a block, both ends included. Id 0 is never allocated, because much code treats it as "none". */
 export function idsOfBlock(block: number): { readonly first: number; readonly last: number } {
   return { first: Math.max(1, block * wireIdBlockSize), last: (block + 1) * wireIdBlockSize - 1 };
 }
 
 export interface WireIdAllocator {
-  /** An id that nobody had before. Call it before the transaction that uses it: ids are cheap, gaps harmless. */
+  /** A new id. Call it before the transaction that uses it: ids are cheap, gaps harmless. */
   next(): Promise<number>;
 }
 
@@ -39,15 +39,15 @@ export interface WireIdOptions {
   readonly db: Db;
   readonly cell: CellId;
   readonly kind: WireIdKind;
-  /** How many ids to take at once. What a process has not used when it ends is lost for ever, so keep it near 50. */
+  /** The number of ids to take at once. Unused ids of a process are lost when it ends, so keep it near 50. */
   readonly chunk: number;
 }
 
-/** Gives ids from memory and takes a chunk from the cell's block in a short transaction when they run out. */
+/** Allocates ids from memory, and takes a chunk from the cell's block in a short transaction when they are used up. */
 export function createWireIdAllocator(options: WireIdOptions): WireIdAllocator {
   const { db, cell, kind, chunk } = options;
   if (!Number.isInteger(chunk) || chunk < 1 || chunk > maxChunk) {
-    throw new RangeError(`A chunk has 1 to ${maxChunk} ids; got ${chunk}.`);
+    throw new RangeError(`A chunk must have 1 to ${maxChunk} ids, but has ${chunk}.`);
   }
   const blocks = blocksOfCell(cell);
   let nextId = 0;
@@ -65,7 +65,7 @@ export function createWireIdAllocator(options: WireIdOptions): WireIdAllocator {
   return {
     async next() {
       while (nextId >= endId) {
-        // Everyone who runs out at the same moment waits for one refill.
+        // Concurrent callers wait for one refill.
         refill ??= takeChunk().finally(() => {
           refill = undefined;
         });
@@ -85,7 +85,7 @@ interface ChunkRequest {
   readonly blocks: readonly number[];
 }
 
-/** Takes up to a chunk from the newest block; a block that is used up makes room for the cell's next one. */
+/** Takes up to a chunk from the newest block. If the block is used up, allocates the cell's next one. */
 async function takeIdsFromBlock(tx: Tx, take: ChunkRequest): Promise<{ first: number; end: number }> {
   for (let tries = 0; tries <= take.blocks.length; tries += 1) {
     const current = await lockNewestBlock(tx, take);
@@ -103,10 +103,10 @@ async function takeIdsFromBlock(tx: Tx, take: ChunkRequest): Promise<{ first: nu
     }
     await allocateNextBlock(tx, take, current?.block);
   }
-  throw new Error(`Dealing a block of ${take.kind} ids to cell ${take.cell} did not succeed.`);
+  throw new Error(`A block of ${take.kind} ids could not be allocated to cell ${take.cell}.`);
 }
 
-/** The row lock makes two processes take turns; the one that waited then sees what the first left. */
+/** The row lock serialises processes; the one that waited sees the result of the first. */
 async function lockNewestBlock(tx: Tx, take: ChunkRequest) {
   return tx.kysely
     .selectFrom('id_blocks')
@@ -119,12 +119,12 @@ async function lockNewestBlock(tx: Tx, take: ChunkRequest) {
     .executeTakeFirst();
 }
 
-/** When another process has dealt the same block at the same moment, theirs is as good. */
+/** If another process allocated the same block concurrently, its row is used. */
 async function allocateNextBlock(tx: Tx, take: ChunkRequest, usedUp: number | undefined): Promise<void> {
   const block = take.blocks[usedUp === undefined ? 0 : take.blocks.indexOf(usedUp) + 1];
   if (block === undefined) {
     throw new Error(
-      `Cell ${take.cell} has given all its ${take.kind} ids. Open another cell for new ${take.kind}s.`,
+      `Cell ${take.cell} has no ${take.kind} ids left. Open another cell for new ${take.kind}s.`,
     );
   }
   await tx.kysely
