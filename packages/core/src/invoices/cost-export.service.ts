@@ -14,7 +14,7 @@ export interface CostExport {
   readonly period: TimeRange;
 }
 
-/** The CSV in pieces, a day each: memory holds one, and a client that is slow makes nobody wait. */
+/** Yields the CSV one day at a time, so that memory holds one day and a slow client holds no database resources. */
 export async function* exportCosts(reader: Reader, wanted: CostExport): AsyncGenerator<string> {
   const { orgId, orgName, mode, issuer, period } = wanted;
   yield csvLine(focusColumns);

@@ -9,7 +9,7 @@ import { volumeLabels } from '../volumes/index.ts';
 import type { CostKind, CostSum, CostUnit } from './costs.ts';
 import type { TimeRange } from './day-ranges.ts';
 
-/** Sums over the ledger's transfers: what was charged and given back. */
+/** Sums transfers by resource, unit and key for invoices and the cost export. */
 
 interface SumRow {
   kind: CostKind;
@@ -23,9 +23,8 @@ interface SumRow {
 }
 
 /**
- * All that a period cost an organisation, each thing, unit and key once, in a fixed order. What was refunded or reversed
- * counts for the thing whose charge it undoes. Ask for a day at a time: a statement then reads one stretch of one index,
- * however much the organisation uses.
+ * Refunds and reversals count for the resource whose charge they undo. Query one day at a time: a statement then reads
+ * one index range, however much the organisation uses.
  */
 export async function sumCosts(
   reader: Reader,
@@ -81,7 +80,7 @@ export interface ResourceInfo {
   readonly region: string;
 }
 
-/** How people call these rentals, instances and volumes, and where they are; by kind and id. */
+/** Names and regions of rentals, instances and volumes, by `kind/id`. */
 export async function readResources(
   reader: Reader,
   orgId: OrgId,

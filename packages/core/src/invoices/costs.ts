@@ -1,28 +1,28 @@
 import type { KeyId } from '@millrace/platform/ids';
 import { divideHalfEven, type NanoUsd } from '@millrace/platform/money';
 
-/** What an organisation was charged for, summed up from the ledger. Pure. */
+/** Types and quantities of the costs of an organisation. Pure. */
 
-/** In what a thing is counted: milliseconds of a GPU or of a GB, or plain counts; `none` where nothing was counted. */
+/** Milliseconds of a GPU or of a GB, or plain counts; `none` without a count. */
 export type CostUnit = 'gpu' | 'gb' | 'token' | 'character' | 'request' | 'none';
 
-/** `use`: charged for use, less time given back. `fee`: charged without use. `refund`: given back by a person. */
+/** `use`: charged usage, less returned time. `fee`: charged without usage. `refund`: refunded by an operator. */
 export type CostKind = 'use' | 'fee' | 'refund';
 
 export interface CostSum {
   readonly kind: CostKind;
-  /** The rental, instance, volume or model; whatever else the ledger was told. */
+  /** The rental, instance, volume or model; otherwise the cause of the transfer. */
   readonly resource: { readonly kind: string; readonly id: string };
   readonly unit: CostUnit;
-  /** Milliseconds or counts; below zero where more was given back. */
+  /** Milliseconds or counts; negative if more was returned than used. */
   readonly quantity: bigint;
   readonly cost: NanoUsd;
   readonly keyId: KeyId | null;
-  /** Undoes what was charged in an earlier month. */
+  /** Undoes a charge of an earlier month. */
   readonly isCorrection: boolean;
 }
 
-/** A number of `10^-digits` as a decimal, without zeros at its end. */
+/** Formats a number of `10^-digits` as a decimal without trailing zeros. */
 export function decimalText(value: bigint, digits: number): string {
   const sign = value < 0n ? '-' : '';
   const all = (value < 0n ? -value : value).toString().padStart(digits + 1, '0');
@@ -36,12 +36,12 @@ const nano = 1_000_000_000n;
 
 const isTime = (unit: CostUnit): boolean => unit === 'gpu' || unit === 'gb';
 
-/** In the units that prices are in: hours, to nine places, or counts. */
+/** In the units of prices: hours with nine decimals, or counts. */
 export function pricedQuantity(unit: CostUnit, quantity: bigint): string {
   return isTime(unit) ? decimalText(divideHalfEven(quantity * nano, msPerHour), 9) : quantity.toString();
 }
 
-/** As it was counted, exactly: seconds to the millisecond, or counts. */
+/** Exactly as counted: seconds with milliseconds, or counts. */
 export function countedQuantity(unit: CostUnit, quantity: bigint): string {
   return isTime(unit) ? decimalText(quantity, 3) : quantity.toString();
 }

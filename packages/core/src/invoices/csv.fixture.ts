@@ -1,4 +1,4 @@
-/** Reads CSV as RFC 4180 has it, for tests of what we write. A field without quotes that is empty is null. */
+/** Parses CSV by RFC 4180, independently of the code under test. An empty unquoted field is null. */
 export function parseCsv(text: string): readonly Readonly<Record<string, string | null>>[] {
   const [names = [], ...rows] = records(text);
   return rows.map((row) => {

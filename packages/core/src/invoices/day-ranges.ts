@@ -2,17 +2,16 @@ const dayMs = 86_400_000;
 
 export interface TimeRange {
   readonly from: Date;
-  /** Before this instant. */
   readonly until: Date;
 }
 
-/** The first instant of the day (UTC) that holds this one, and that of the next. */
+/** The UTC day that contains this time. */
 export function dayOf(at: Date): TimeRange {
   const startMs = Date.UTC(at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate());
   return { from: new Date(startMs), until: new Date(startMs + dayMs) };
 }
 
-/** A stretch of time cut at the beginnings of days. */
+/** Splits a time range at midnight UTC. */
 export function* daysOf({ from, until }: TimeRange): Generator<TimeRange> {
   for (let start = from; start < until;) {
     const end = dayOf(start).until;

@@ -8,8 +8,8 @@ import { dayOf, daysOf } from './day-ranges.ts';
 import { csvLine, focusCsvLine, focusColumns, focusRow, type FocusColumn } from './focus.ts';
 
 /**
- * What FOCUS 1.2 says of each column: whether it must be there, may be null, and what it may hold. Written from the
- * specification, not from the code.
+ * The rules of FOCUS 1.2 for each column: mandatory, nullable, allowed values. Written from the specification, not from
+ * the code.
  */
 const text = /^\S/;
 const decimal = /^-?[0-9]+(\.[0-9]+)?$/;
@@ -99,11 +99,11 @@ const anyCost = fc
     keyId: fc.constantFrom(null, keyId),
     isCorrection: fc.boolean(),
   })
-  // Only what a person gave back is of an earlier month for certain.
+  // Only a refund certainly belongs to an earlier month.
   .map((one) => ({ ...one, isCorrection: one.kind === 'refund' && one.isCorrection }));
 
-describe('the cost export', () => {
-  it('has every mandatory column of FOCUS 1.2, no unknown one, ours last', () => {
+describe('FOCUS cost export', () => {
+  it('has every mandatory column of FOCUS 1.2, no unknown column, and extensions last', () => {
     const own = focusColumns.filter((column) => column.startsWith('x_'));
     const ofFocus: readonly string[] = focusColumns.slice(0, focusColumns.length - own.length);
     expect(ofFocus.filter((column) => !Object.hasOwn(specified, column))).toEqual([]);
@@ -112,7 +112,7 @@ describe('the cost export', () => {
     expect(ofFocus).toEqual(ofFocus.toSorted());
   });
 
-  it('holds in every row what the specification allows, and is read back as it was written', () => {
+  it('has only allowed values in every row, and can be parsed back', () => {
     const instants = fc.date({
       min: new Date('2025-01-01'),
       max: new Date('2030-01-01'),
@@ -154,7 +154,7 @@ describe('the cost export', () => {
     );
   });
 
-  it('claims the part of a day that was asked for, so that two exports of one day do not collide', () => {
+  it('uses the requested part of a day as charge period, so that two exports of a day do not overlap', () => {
     const [start, noon, end] = ['2026-01-31T00:00:00Z', '2026-01-31T12:00:00Z', '2026-02-01T00:00:00Z'];
     const rowsOf = (from: string, until: string) =>
       [...daysOf({ from: new Date(from), until: new Date(until) })].map((period) =>
@@ -172,7 +172,7 @@ describe('the cost export', () => {
     );
   });
 
-  it('says what it was, exactly', () => {
+  it('describes usage and refunds exactly', () => {
     const at = new Date('2026-01-31T23:59:59.999Z');
     expect(focusRow(cost({ keyId }), dayOf(at), { name: 'train', region: 'eu-1' }, basis)).toEqual({
       BilledCost: '1.500000001',
@@ -229,11 +229,11 @@ describe('the cost export', () => {
     ['a;=1;+2;-3;@x', "a;'=1;'+2;'-3;'@x"],
     ['\n=1+1', '"\'\n=1+1"'],
     ['a; b', 'a; b'],
-  ])('writes %j so that no spreadsheet runs a part of it', (value, written) => {
+  ])('writes %j so that no spreadsheet executes a part of it', (value, written) => {
     expect(csvLine([value])).toBe(`${written}\r\n`);
   });
 
-  it('gives a spreadsheet no formula to run, and leaves amounts alone', () => {
+  it('escapes formulas for spreadsheets, and leaves amounts unchanged', () => {
     const fields = ['=1+1', '+x', '-x', '@x', '-1.5', 'plain', null, 'a "b"\r\nc', ''];
     expect(csvLine(fields)).toBe(`'=1+1,'+x,'-x,'@x,-1.5,plain,,"a ""b""\r\nc",""\r\n`);
   });

@@ -7,8 +7,8 @@ import { numberText } from './invoice.ts';
 import type { TimeRange } from './day-ranges.ts';
 
 /**
- * Costs in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification): its names, its order of the alphabet, its
- * allowed values. Null is an empty field. Pure.
+ * Formats costs in the columns of FOCUS 1.2 (FinOps Open Cost and Usage Specification), in alphabetical order. Null is
+ * an empty field. Pure.
  */
 
 export const focusColumns = [
@@ -83,17 +83,16 @@ const units: Readonly<Record<Exclude<CostUnit, 'none'>, { consumed: string; pric
   request: { consumed: 'Requests', pricing: 'Requests' },
 };
 
-/** What rows share: who is billed, by whom, and which invoices there are. */
 export interface FocusContext {
   readonly orgId: OrgId;
   readonly orgName: string;
-  /** The first line of whoever issues invoices. */
+  /** The first line of the invoice issuer. */
   readonly issuer: string;
-  /** Numbers of invoices by the beginning of their month. */
+  /** Invoice numbers by the start of their month in milliseconds. */
   readonly numbers: ReadonlyMap<number, bigint>;
 }
 
-/** One cost of a day, or of the part of a day that was asked for: two exports of the two halves of a day have different rows. */
+/** One cost of the requested part of a day, so exports of two halves of a day have different rows. */
 export function focusRow(
   cost: CostSum,
   period: TimeRange,
@@ -119,7 +118,7 @@ export function focusRow(
     ChargePeriodEnd: instant(period.until),
     ChargePeriodStart: instant(period.from),
     ...quantitiesOf(cost),
-    // The ledger knows what was agreed and charged. Without unit prices these are what was billed.
+    // The ledger has no unit prices, so these columns equal the billed cost.
     ContractedCost: amount,
     EffectiveCost: amount,
     ListCost: amount,
@@ -139,7 +138,7 @@ export function focusRow(
   };
 }
 
-/** FOCUS wants seconds and no fractions of them. */
+/** FOCUS requires whole seconds. */
 function instant(at: Date): string {
   return `${at.toISOString().slice(0, 19)}Z`;
 }
@@ -150,7 +149,7 @@ const charges = {
   fee: { ChargeCategory: 'Adjustment', ChargeFrequency: 'One-Time' },
 } as const;
 
-/** Only of use: what was given back, or owed without use, has no quantity. */
+/** Only usage has a quantity; refunds and fees have none. */
 function quantitiesOf({ kind, unit, quantity }: CostSum) {
   if (kind !== 'use' || unit === 'none') {
     return { ConsumedQuantity: null, ConsumedUnit: null, PricingQuantity: null, PricingUnit: null };
@@ -169,12 +168,12 @@ function chargeDescription({ kind, resource, unit }: CostSum, service: Service):
   return `${service.name}: ${resource.kind} ${resource.id}, ${what[kind]}`;
 }
 
-/** As RFC 4180 has it. What a spreadsheet would run as a formula is text to it. */
+/** By RFC 4180. Text that a spreadsheet would execute as a formula is escaped. */
 export function csvLine(fields: readonly (string | null)[]): string {
   return `${fields.map(csvField).join(',')}\r\n`;
 }
 
-/** Where a formula may begin: at the start, and after a semicolon, at which spreadsheets of many countries divide the line. */
+/** A formula may start at the beginning, or after a semicolon, which separates fields in many countries. */
 const formulaStart = /(^|;)(?=[=+\-@\t\r\n])/g;
 const decimal = /^-?[0-9]+(\.[0-9]+)?$/;
 

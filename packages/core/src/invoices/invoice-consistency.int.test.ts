@@ -7,8 +7,6 @@ import { MONTH_CLOSED_AFTER_MS, monthAfter, type LedgerCommand } from '../ledger
 import { parseCsv } from './csv.fixture.ts';
 import { createInvoiceHarness, HOUR_MS, type InvoiceHarness } from './invoices.fixture.ts';
 
-/** Whatever an organisation did in some months: invoices, lines, the cost export and the ledger agree to the nano-USD. */
-
 const harness = await createInvoiceHarness();
 afterAll(() => harness[Symbol.asyncDispose]());
 
@@ -57,7 +55,7 @@ async function live(
     const amount = nanoUsd(size);
     const undone = charges.length === 0 ? undefined : charges[pick % charges.length];
     const tried = async (command: LedgerCommand): Promise<void> => {
-      // What the ledger refuses, such as a second reversal, did not happen.
+      // A refused command, such as a second reversal, has no effect.
       await harness.apply(command).catch(() => undefined);
     };
     if (what === 'charge') charges.push(await harness.charge(orgId, amount));
@@ -69,7 +67,7 @@ async function live(
     } else if (what === 'rent') meters.push(await harness.rent(orgId, amount));
     else if (what === 'close') {
       const meter = meters.pop();
-      // Known late: up to some hours of what was posted are given back.
+      // Closes late: up to some hours of posted time are returned.
       if (meter !== undefined) {
         await harness.close(
           meter,
@@ -94,7 +92,7 @@ async function live(
   for (const meter of meters) await harness.close(meter, harness.clock.now());
 }
 
-it('invoices, their lines, the cost export and the ledger agree to the nano-USD, whatever happened', async () => {
+it('invoices, their lines, the cost export and the ledger agree to the nano-USD for any history', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 40 }), async (steps) => {
       const orgId = await harness.organisation();

@@ -4,8 +4,6 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { MONTH_CLOSED_AFTER_MS, monthAfter } from '../ledger/index.ts';
 import { createInvoiceHarness, HOUR_MS, type InvoiceHarness, usd } from './invoices.fixture.ts';
 
-/** Months whose walk did not end well. */
-
 let harness: InvoiceHarness;
 const january = new Date(TEST_START_MS);
 const february = monthAfter(january);
@@ -17,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => harness[Symbol.asyncDispose]());
 
-it('an invoice that can never be made keeps nobody from those of later months, and both months are tried again', async () => {
+it('a failing invoice does not block later months, and both months are retried', async () => {
   const [broken, sound] = [await harness.organisation(), await harness.organisation()];
   for (const orgId of [broken, sound]) await harness.charge(orgId, usd(1));
   await harness.goTo(closing(february));
@@ -36,7 +34,7 @@ it('an invoice that can never be made keeps nobody from those of later months, a
   expect(await harness.drift()).toEqual([]);
 });
 
-it('a month that an operator opens again is walked through again, though later ones are done', async () => {
+it('an invoice run that an operator reopens runs again, although later months are finished', async () => {
   const orgId = await harness.organisation();
   await harness.charge(orgId, usd(1));
   await harness.goTo(closing(march));

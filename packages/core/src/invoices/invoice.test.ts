@@ -19,8 +19,8 @@ const costs = fc.array(
   { maxLength: 200 },
 );
 
-describe('the lines of an invoice', () => {
-  it('come to what the costs come to, each thing and unit once, however few may be shown', () => {
+describe('invoiceLinesOf', () => {
+  it('sums to the total cost, with one line per resource and unit, for any line limit', () => {
     fc.assert(
       fc.property(costs, fc.integer({ min: 1, max: 200 }), (all, most) => {
         const lines = invoiceLinesOf(all, most);
@@ -28,14 +28,14 @@ describe('the lines of an invoice', () => {
         expect(new Set(lines.map(({ description, unit }) => `${description} ${unit}`)).size).toBe(
           lines.length,
         );
-        // What is summed up is one line for each kind of thing, unit and cost.
+        // The remaining costs become one line per kind of resource, unit and cost.
         expect(lines.filter(({ cause }) => cause !== null).length).toBeLessThanOrEqual(most);
         expect(lines.length).toBeLessThanOrEqual(most + 4 * 4 * 3);
       }),
     );
   });
 
-  it('leave the largest apart and say how many the others are', () => {
+  it('keeps the largest costs as lines and counts the others', () => {
     const one = (id: number, cost: bigint) => ({
       kind: 'use' as const,
       resource: { kind: 'rental', id: String(id) },
@@ -51,12 +51,12 @@ describe('the lines of an invoice', () => {
     ]);
   });
 
-  it('are none of nothing', () => {
+  it('is empty without costs', () => {
     expect(invoiceLinesOf([])).toEqual([]);
   });
 });
 
-it('numbers have eight digits until there are more', () => {
+it('numberText has at least eight digits', () => {
   expect([1n, 99_999_999n, 123_456_789n].map(numberText)).toEqual([
     'INV-00000001',
     'INV-99999999',
@@ -70,18 +70,18 @@ it.each([
   [-5n, 3, '-0.005'],
   [1_500n, 3, '1.5'],
   [-12_000n, 3, '-12'],
-])('%d of 10^-%d is %s', (value, digits, expected) => {
+])('decimalText of %d with %d digits is %s', (value, digits, expected) => {
   expect(decimalText(value, digits)).toBe(expected);
 });
 
-it('quantities are in hours for prices and in seconds as counted; counts stay counts', () => {
+it('quantities are hours for prices and seconds as counted, and counts stay unchanged', () => {
   expect([pricedQuantity('gpu', 1n), pricedQuantity('gb', -5_400_000n), pricedQuantity('token', 7n)]).toEqual(
     ['0.000000278', '-1.5', '7'],
   );
   expect([countedQuantity('gpu', 1n), countedQuantity('character', 7n)]).toEqual(['0.001', '7']);
 });
 
-it('a stretch of time is cut at midnight, without gap or overlap', () => {
+it('daysOf splits a time range at midnight, without gap or overlap', () => {
   const [from, until] = [new Date('2026-02-27T23:00:00Z'), new Date('2026-03-02T00:00:00.001Z')];
   const days = [...daysOf({ from, until })];
   expect(days.map((day) => day.from.toISOString().slice(0, 13))).toEqual([

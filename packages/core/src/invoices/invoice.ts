@@ -2,7 +2,7 @@ import type { InvoiceId, OrgId } from '@millrace/platform/ids';
 import { addUsd, zeroUsd, type NanoUsd } from '@millrace/platform/money';
 import { pricedQuantity, type CostKind, type CostSum, type CostUnit } from './costs.ts';
 
-/** What stands on an invoice. Pure. */
+/** Builds the lines of an invoice from costs. Pure. */
 
 export interface InvoiceLine {
   readonly description: string;
@@ -30,14 +30,13 @@ export interface Invoice extends InvoiceSummary {
 
 const NUMBER_DIGITS = 8;
 
-/** The number as people write it. */
 export function numberText(number: bigint): string {
   return `INV-${number.toString().padStart(NUMBER_DIGITS, '0')}`;
 }
 
-/** Beyond so many lines the smallest ones are summed up: each cost is in the cost export. */
+/** Beyond this number of lines the smallest costs are summed; the cost export has all of them. */
 export const LINES_MAX = 1_000;
-/** Longer ids fit no reference to a thing; nothing of ours has one. */
+/** Causes with longer ids are left out; Millrace creates none. */
 const CAUSE_ID_MAX = 100;
 
 const unitNames: Readonly<Record<CostUnit, string>> = {
@@ -58,7 +57,7 @@ const resourceNames: Readonly<Record<string, readonly [one: string, many: string
 
 type CostGroup = Pick<CostSum, 'kind' | 'resource' | 'unit' | 'quantity' | 'cost'>;
 
-/** All costs as lines: one for each thing, unit and kind of cost. Their amounts come to what the costs come to. */
+/** One line per resource, unit and kind of cost. The lines sum to the costs. */
 export function invoiceLinesOf(costs: readonly CostGroup[], most = LINES_MAX): readonly InvoiceLine[] {
   const counted = costs.map((sum): CostGroup => (sum.kind === 'use' ? sum : { ...sum, unit: 'none' }));
   const merged = mergeCosts(counted, ({ resource }) => `${resource.kind} ${resource.id}`);
@@ -80,7 +79,7 @@ export function totalOf(lines: readonly Pick<InvoiceLine, 'amount'>[]): NanoUsd 
 const absoluteCost = (cost: bigint): bigint => (cost < 0n ? -cost : cost);
 const compare = (left: bigint, right: bigint): number => (left < right ? -1 : left > right ? 1 : 0);
 
-/** Sums up what has the same name, kind and unit, with how many there were, in the order in which they first appear. */
+/** Sums costs of the same name, kind and unit, in the order of first appearance, and counts them. */
 function mergeCosts(
   costs: readonly CostGroup[],
   nameOf: (sum: CostGroup) => string,
@@ -117,7 +116,7 @@ function toRemainderLine(sum: CostGroup, count: number): InvoiceLine {
   return lineOf(sum, `${count} further ${resourceNames[kind]?.[1] ?? kind}`, null);
 }
 
-/** Only use is counted: of the rest there is one. */
+/** Only usage has a quantity; other lines have quantity 1. */
 function lineOf(
   { kind, unit, quantity, cost }: CostGroup,
   name: string,

@@ -27,7 +27,7 @@ import { findInvoice, listInvoices } from './invoices.store.ts';
 import { makeDueInvoices } from './invoices.service.ts';
 import type { Invoice } from './invoice.ts';
 
-/** Organisations with real books and invoices, on a clock that a test moves by hand. */
+/** Organisations with a real ledger and invoices, on a simulated clock. */
 
 const allShards = Array.from({ length: outboxShards }, (_, shard) => shard);
 export { HOUR_MS, usd };
@@ -40,16 +40,16 @@ export interface InvoiceHarness {
   organisation(balanceUsd?: number): Promise<OrgId>;
   grant(orgId: OrgId, amount: NanoUsd): Promise<void>;
   apply(...commands: LedgerCommand[]): Promise<readonly (TransferId | null)[]>;
-  /** Charges at once for something that was used, or for nothing that was counted. */
+  /** Charges at once, with or without usage. */
   charge(orgId: OrgId, amount: NanoUsd, fields?: ChargeFields): Promise<TransferId>;
   rent(orgId: OrgId, ratePerHour: NanoUsd): Promise<Meter>;
   close(meter: Meter, at: Date): Promise<void>;
   goTo(at: Date): Promise<void>;
   sweepMeters(): Promise<void>;
-  /** Sweeps until there is nothing left to do, and answers how often it was not idle. */
+  /** Sweeps until nothing is due. */
   sweep(limit?: number, db?: Db): Promise<void>;
   invoicesOf(orgId: OrgId): Promise<readonly Invoice[]>;
-  /** What the ledger charged in a stretch of time less what was given back, summed without the code under test. */
+  /** Charges less credits and refunds in a time range, computed without the code under test. */
   ledgerCost(orgId: OrgId, from: Date, until: Date): Promise<bigint>;
   exported(orgId: OrgId, from: Date, until: Date): Promise<string>;
   drift(): Promise<readonly string[]>;
@@ -127,7 +127,7 @@ export async function createInvoiceHarness(): Promise<InvoiceHarness> {
         ...(usage === undefined ? {} : { usage }),
         description: 'Work',
       });
-      if (id === null || id === undefined) throw new Error('nothing was charged');
+      if (id === null || id === undefined) throw new Error('no transfer');
       return id;
     },
     rent: async (orgId, ratePerHour) => {
@@ -194,7 +194,7 @@ export async function createInvoiceHarness(): Promise<InvoiceHarness> {
     },
     drift: async () => {
       const report = await runAudit(db, { kind: 'full', whenBusy: 'unrecorded' });
-      if (report === null) throw new Error('nothing was audited');
+      if (report === null) throw new Error('no audit report');
       return findingsOf(report, 'error').map(({ check, sentence }) => `${check}: ${sentence}`);
     },
     [Symbol.asyncDispose]: async () => {

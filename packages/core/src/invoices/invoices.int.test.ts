@@ -32,8 +32,8 @@ beforeEach(async () => {
 });
 afterEach(() => harness[Symbol.asyncDispose]());
 
-describe('an invoice', () => {
-  it('is made once for each month with costs, when nothing is entered in it any more', async () => {
+describe('invoice', () => {
+  it('is made once per month with costs, after the month is closed', async () => {
     const [busy, idle, brief] = [
       await harness.organisation(),
       await harness.organisation(),
@@ -60,7 +60,7 @@ describe('an invoice', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('has a line for each thing and unit, with what was given back and refunded on it', async () => {
+  it('has a line per resource and unit, including credits and refunds', async () => {
     const orgId = await harness.organisation();
     const inference = { kind: 'inference', id: uniqueId() };
     const usage = { requests: 2, promptTokens: 100, completionTokens: 11, model: 'meta/llama' };
@@ -115,14 +115,14 @@ describe('an invoice', () => {
     expect(invoice?.total).toBe(usd(10.25));
   });
 
-  it('has all time of its month that is posted within three hours after it, and no other', async () => {
+  it('includes usage of its month that is posted within three hours after it, and no other', async () => {
     const [onTime, late] = [await harness.organisation(), await harness.organisation()];
     const rate = nanoUsd(3_600_000_007n);
     const meters = [await harness.rent(onTime, rate), await harness.rent(late, rate)] as const;
     await harness.goTo(after(february, -20 * 60_000));
     await harness.sweepMeters();
     await harness.goTo(after(february, 10 * 60_000));
-    // One is posted now; the other only when the month takes nothing in any more.
+    // One meter is posted now, the other only after the month stopped accepting usage.
     await harness.close(meters[0], harness.clock.now());
     await harness.goTo(after(february, 3 * HOUR_MS));
     await harness.close(meters[1], after(february, 10 * 60_000));
@@ -135,7 +135,7 @@ describe('an invoice', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('tells of itself once, by an event with its number and total', async () => {
+  it('emits one event with its number and total', async () => {
     const orgId = await harness.organisation();
     await harness.charge(orgId, usd(3));
     await harness.goTo(closing(february));
@@ -151,8 +151,8 @@ describe('an invoice', () => {
   });
 });
 
-describe('numbers', () => {
-  it('have no holes however many workers make invoices at once, and each organisation has one', async () => {
+describe('invoice numbers', () => {
+  it('have no gaps with concurrent workers, and each organisation has one invoice', async () => {
     const orgs = [];
     for (let index = 0; index < 12; index += 1) {
       const orgId = await harness.organisation();
@@ -181,7 +181,7 @@ describe('numbers', () => {
     expect(await harness.drift()).toEqual([]);
   });
 
-  it('are given back by a worker that dies between the number and the invoice', async () => {
+  it('are released if a worker dies between number and invoice', async () => {
     const orgId = await harness.organisation();
     await harness.charge(orgId, usd(3));
     await harness.goTo(closing(february));
@@ -198,7 +198,7 @@ describe('numbers', () => {
     expect((await harness.invoicesOf(orgId)).map(({ number }) => number)).toEqual([1n]);
   });
 
-  it('and what has them are refused by the database where they would be wrong or changed, also to its owner', async () => {
+  it('and invoices cannot be changed or skipped, even by the database owner', async () => {
     const orgId = await harness.organisation();
     await harness.charge(orgId, usd(3));
     await harness.goTo(closing(february));
@@ -214,7 +214,7 @@ describe('numbers', () => {
       'update invoices set total_nano_usd = total_nano_usd',
       'delete from invoices',
       'truncate invoices',
-      // The number after the counter, and lines that do not come to the total.
+      // The number after the counter, and lines that do not sum to the total.
       `insert into invoices ${next}, total_nano_usd, lines, billed_to, issuer, now() + interval '1 year' from invoices`,
       `with counted as (update invoice_counter set last_number = last_number + 1)
        insert into invoices ${next}, 7, lines, billed_to, issuer, now() + interval '1 year' from invoices`,
@@ -250,7 +250,7 @@ describe(failingLoop('make invoices'), () => {
   );
 });
 
-it('the cost export calls things by their names and says where they are', async () => {
+it('the cost export has names and regions of resources', async () => {
   const { orgId, ownerId: userId } = await createTenant(harness.db);
   const { clusterId, nodeIds } = await insertFleet(harness.db, { nodes: 1 });
   const [rental] = await insertRentals(harness.db, {

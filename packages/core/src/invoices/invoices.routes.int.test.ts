@@ -5,7 +5,7 @@ import { apply, usd } from '../money.fixture.ts';
 import { seedOrganisation, startRoutes } from '../routes.fixture.ts';
 import { serveInvoices } from './index.ts';
 
-/** Invoices, the cost export and audits, as people see them over HTTP. */
+/** Invoices, the cost export and audit reports over HTTP. */
 
 const fixture = await startRoutes((deps) => {
   serveInvoices({ ...deps, issuer: 'Millrace' });
@@ -24,7 +24,7 @@ async function testKey(): Promise<string> {
 }
 
 describe('invoices', () => {
-  it('are listed newest first and read with their lines, as JSON and as PDF', async () => {
+  it('are listed newest first and returned with their lines, as JSON and as PDF', async () => {
     const orgId = acme.organisation.id;
     const [first, second] = [await insertInvoice(fixture.db, orgId), await insertInvoice(fixture.db, orgId)];
     const list = await get('/v2/customer/invoices?limit=1');
@@ -46,7 +46,7 @@ describe('invoices', () => {
     expect(pdf.headers['content-disposition']).toBe(`attachment; filename="${one.json.number}.pdf"`);
   });
 
-  it('are not there for test keys, nor for anybody else', async () => {
+  it('are hidden from test keys and other organisations', async () => {
     const id = await insertInvoice(fixture.db, acme.organisation.id);
     const key = await testKey();
     expect((await get('/v2/customer/invoices', key)).json.items).toEqual([]);
@@ -60,8 +60,8 @@ describe('invoices', () => {
   });
 });
 
-describe('the cost export', () => {
-  it('is CSV with a line of names, and what was charged', async () => {
+describe('cost export', () => {
+  it('is CSV with a header line and the charges', async () => {
     const { orgId, key } = await spender();
     const response = await get('/v2/customer/cost-export', key);
     expect([response.status, response.headers['content-type']]).toEqual([200, 'text/csv']);
@@ -74,7 +74,7 @@ describe('the cost export', () => {
     expect(more).toEqual(['']);
   });
 
-  it('of a time without costs is the line of names', async () => {
+  it('without costs has only the header line', async () => {
     const { key } = await spender();
     const path = '/v2/customer/cost-export?from=2020-01-01T00:00:00Z&until=2020-02-01T00:00:00Z';
     expect((await get(path, key)).text.split('\r\n')).toHaveLength(2);
@@ -89,8 +89,8 @@ describe('the cost export', () => {
   });
 });
 
-describe('audits', () => {
-  it('are listed and read by operators with what they found and what to do about it', async () => {
+describe('audit reports', () => {
+  it('are listed and read by operators with findings and remedies', async () => {
     const { key } = operator.owner;
     const inserted = await insertAuditReport(fixture.db, acme.organisation.id);
     const read = await get(`/v2/admin/audit-reports/${inserted}`, key);
@@ -102,7 +102,7 @@ describe('audits', () => {
       checks: [{ check: 'invoice_adds_up', rule: expect.stringContaining('invoice'), lookedAt: 3 }],
       findings: [{ organisationId: acme.organisation.id, remedy: expect.stringContaining('ledger') }],
     });
-    // Planted invoices have no ledger behind them, so what is made here has findings as well.
+    // Inserted invoices have no transfers in the ledger, so this audit has findings as well.
     const report = await runAudit(fixture.db, { kind: 'full' });
     expect(report?.recorded).toBe(true);
     const list = await get('/v2/admin/audit-reports?limit=1', key);

@@ -18,18 +18,17 @@ export interface InvoiceRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly clock: { now(): Date };
-  /** Who issues invoices: a name, and an address in further lines. */
+  /** The invoice issuer: a name, and an address in further lines. */
   readonly issuer: string;
 }
 
-/** Invoices and the cost export of the caller's organisation. */
 export function serveInvoices(routes: InvoiceRoutes): void {
   const { server, operations, db } = routes;
   const pdfCache = new PdfCache(renderPdf);
   server.serve(operations.listInvoices, async ({ query: { limit, cursor }, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const after = positionFromCursor('ivc', cursor);
-    // Test mode is free, and has no invoices.
+    // Test mode is free and has no invoices.
     const rows = mode === 'live' ? await listInvoices(db, orgId, { limit, after }) : [];
     return pageById(rows, limit, toWireSummary);
   });

@@ -23,31 +23,31 @@ import {
 } from './invoices.store.ts';
 import { makeInvoicesLoop } from './loops.ts';
 
-const made = counter('millrace_invoices_total', 'Invoices this process has made');
-const failures = counter('millrace_invoice_failures_total', 'Invoices that could not be made; tried again');
+const made = counter('millrace_invoices_total', 'Invoices made by this process');
+const failures = counter(
+  'millrace_invoice_failures_total',
+  'Invoices that could not be made and will be retried',
+);
 
 const isolation = 'read committed';
 
 export interface InvoiceSweep {
   readonly log: Pick<Logger, 'warn'>;
-  /** How many organisations to look at. */
   readonly limit: number;
   readonly issuer: string;
 }
 
 /**
- * Looks at the next organisations of the oldest month that is closed and not walked through, and makes their invoices.
- * Answers the limit when there may be more to do at once, and 0 otherwise. Any number of workers may walk at once: each
- * invoice is made once, and a worker that was away makes the missing months one after the other. A month of which some
- * invoice cannot be made keeps no other month back: it is walked through again when nothing else is to be done.
+ * Processes the next organisations of the oldest closed month without a finished run, and makes their invoices. Returns
+ * the limit if there may be more work, otherwise 0. Several workers may run concurrently: each invoice is made once. A
+ * failing invoice blocks no other month: its run restarts when nothing else is due.
  */
 export async function makeDueInvoices(db: Db, options: InvoiceSweep): Promise<number> {
   const walk = await findOrStartRun(db);
-  if (walk !== null)
-    return (await advanceInvoiceRun(db, walk, options)) === 'ends failing' ? 0 : options.limit;
+  if (walk !== null) return (await advanceInvoiceRun(db, walk, options)) === 'failed' ? 0 : options.limit;
   let underWay = 0;
-  for (const again of await listInvoiceRuns(db, 'to begin anew')) {
-    if ((await advanceInvoiceRun(db, again, options)) === 'goes on') underWay += 1;
+  for (const again of await listInvoiceRuns(db, 'to restart')) {
+    if ((await advanceInvoiceRun(db, again, options)) === 'continues') underWay += 1;
   }
   return underWay === 0 ? 0 : options.limit;
 }
@@ -56,12 +56,12 @@ async function advanceInvoiceRun(
   db: Db,
   walk: InvoiceRun,
   options: InvoiceSweep,
-): Promise<'goes on' | 'is finished' | 'ends failing'> {
+): Promise<'continues' | 'finished' | 'failed'> {
   const { limit } = options;
   const period = { from: walk.month, until: monthAfter(walk.month) };
   const candidates = await listCandidates(db, walk, { until: period.until, limit });
   const due = candidates.filter(({ isDue }) => isDue);
-  // A failed invoice must not delay those of other organisations. The next run tries it again.
+  // A failed invoice must not delay those of other organisations. The next run retries it.
   const { failed, skipped } = await createItemRunner(makeInvoicesLoop, { db, log: options.log }).run(due, {
     key: ({ orgId }) => `${toUuid(orgId)} ${walk.month.toISOString()}`,
     work: ({ orgId }) => makeInvoice(db, orgId, { period, issuer: options.issuer }),
@@ -73,13 +73,13 @@ async function advanceInvoiceRun(
   const isFinished = await db.transaction({ name: 'move invoice walk', isolation }, (tx) =>
     advanceRunPosition(tx, walk, step),
   );
-  if (!isLast) return 'goes on';
-  return isFinished ? 'is finished' : 'ends failing';
+  if (!isLast) return 'continues';
+  return isFinished ? 'finished' : 'failed';
 }
 
-/** What is under way, or the next month that is closed; null when there is neither. */
+/** The run in progress, or a new run for the next closed month; null without both. */
 async function findOrStartRun(db: Db): Promise<InvoiceRun | null> {
-  const [underWay] = await listInvoiceRuns(db, 'under way');
+  const [underWay] = await listInvoiceRuns(db, 'in progress');
   if (underWay !== undefined) return underWay;
   const newest = await readNewestRunMonth(db);
   const first = newest === null ? await readFirstTransferTime(db) : null;
@@ -100,7 +100,7 @@ interface InvoiceInput {
   readonly issuer: string;
 }
 
-/** Sums first, outside of any transaction: nothing is entered in a closed month any more, and it may take a while. */
+/** Sums outside of a transaction, because it may take long and a closed month does not change. */
 async function makeInvoice(db: Db, orgId: OrgId, making: InvoiceInput): Promise<void> {
   const costs: CostSum[] = [];
   for (const day of daysOf(making.period))
@@ -113,7 +113,7 @@ async function makeInvoice(db: Db, orgId: OrgId, making: InvoiceInput): Promise<
   if (isMade) made.add(1);
 }
 
-/** The number, the invoice and the news of it are one transaction. False when another worker was first. */
+/** Number, invoice and event are one transaction. Returns false if another worker was first. */
 async function writeInvoice(
   tx: Tx,
   orgId: OrgId,

@@ -7,7 +7,7 @@ import { organisationById, organisationsAfter } from '../identity/index.ts';
 import { hadCostsIn } from '../ledger/index.ts';
 import type { Invoice, InvoiceLine, InvoiceSummary } from './invoice.ts';
 
-/** All SQL about invoices and the walk that makes them. */
+/** All SQL for invoices and invoice runs. */
 
 type InvoiceRow = Selectable<Tables['invoices']>;
 
@@ -26,7 +26,7 @@ function toSummary(row: Omit<InvoiceRow, 'mode' | 'lines' | 'issuer' | 'billed_t
 const periodColumns = ['number', 'period_start', 'period_end'] as const;
 const summaryColumns = ['id', 'org_id', ...periodColumns, 'total_nano_usd', 'finalized_at'] as const;
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first, up to one more than the limit. */
 export async function listInvoices(
   reader: Reader,
   orgId: OrgId,
@@ -41,7 +41,7 @@ export async function listInvoices(
   return rows.map(toSummary);
 }
 
-/** The numbers of an organisation's invoices, by the beginning of their month in milliseconds. */
+/** Invoice numbers by the start of their month in milliseconds. */
 export async function readInvoiceNumbers(
   reader: Reader,
   orgId: OrgId,
@@ -81,7 +81,7 @@ export async function findInvoice(reader: Reader, orgId: OrgId, id: InvoiceId): 
   return { ...toSummary(row), issuer: row.issuer, billedTo: row.billed_to, lines };
 }
 
-/** The name of an organisation, and that it still has no invoice of the month; null when it has. */
+/** The organisation's name if it has no invoice for the month; otherwise null. */
 export async function findUninvoiced(tx: Tx, orgId: OrgId, month: Date): Promise<string | null> {
   const { rows } = await sql<{ name: string }>`
     select organisation.name from ${organisationById(orgId)} as organisation
@@ -90,7 +90,7 @@ export async function findUninvoiced(tx: Tx, orgId: OrgId, month: Date): Promise
   return rows[0]?.name ?? null;
 }
 
-/** The next number. Whoever has it makes the others wait until its transaction ends, and gives it back if that fails. */
+/** Locks the counter until the transaction ends; a rollback releases the number. */
 export async function nextInvoiceNumber(tx: Tx): Promise<bigint> {
   const { last_number } = await tx.kysely
     .updateTable('invoice_counter')
@@ -100,10 +100,9 @@ export async function nextInvoiceNumber(tx: Tx): Promise<bigint> {
   return last_number;
 }
 
-/** The last number that was given. */
 export const lastInvoiceNumber = sql<bigint>`(select last_number from invoice_counter)`;
 
-/** Records the numbers that follow as a gap, up to this one, so that none of them is given again. */
+/** Records the following numbers up to `through` as a gap, so that they are never used. */
 export async function skipInvoiceNumbers(tx: Tx, through: number): Promise<void> {
   const last = await lockInvoiceCounter(tx);
   if (through <= last) return;
@@ -113,7 +112,7 @@ export async function skipInvoiceNumbers(tx: Tx, through: number): Promise<void>
   await sql`update invoice_counter set last_number = ${through}`.execute(tx.kysely);
 }
 
-/** The last number. Waits for whoever makes an invoice now, so that what is read afterwards has it. */
+/** Waits for a concurrent invoice, so that later reads include it. Returns the last number. */
 export async function lockInvoiceCounter(tx: Tx): Promise<number> {
   const [row] = await tx.kysely.selectFrom('invoice_counter').select('last_number').forUpdate().execute();
   return Number(row?.last_number ?? 0n);
@@ -139,13 +138,12 @@ export async function insertInvoice(tx: Tx, invoice: Invoice): Promise<void> {
     .execute();
 }
 
-/** How far workers have come with the invoices of a month. */
+/** The position of an invoice run. */
 export interface InvoiceRun {
   readonly month: Date;
   readonly after: OrgId | null;
 }
 
-/** The newest month that a walk was begun for; null before the first. */
 export async function readNewestRunMonth(reader: Reader): Promise<Date | null> {
   const row = await reader.kysely
     .selectFrom('invoice_months')
@@ -156,20 +154,17 @@ export async function readNewestRunMonth(reader: Reader): Promise<Date | null> {
   return row?.month ?? null;
 }
 
-/**
- * The walks that are under way, the oldest month first; or those of which one round has ended without some invoice, and
- * the next has not begun.
- */
+/** Runs in progress, oldest month first, or runs whose last round had failures and has not restarted. */
 export async function listInvoiceRuns(
   reader: Reader,
-  state: 'under way' | 'to begin anew',
+  state: 'in progress' | 'to restart',
 ): Promise<readonly InvoiceRun[]> {
   const hasEnded = sql<boolean>`(has_failed and after_org is null)`;
   const rows = await reader.kysely
     .selectFrom('invoice_months')
     .select(['month', 'after_org'])
     .where('finished_at', 'is', null)
-    .where(hasEnded, '=', state === 'to begin anew')
+    .where(hasEnded, '=', state === 'to restart')
     .orderBy('month')
     .execute();
   return rows.map(({ month, after_org: after }) => ({
@@ -188,11 +183,11 @@ export async function startInvoiceRun(tx: Tx, month: Date): Promise<void> {
 
 export interface Candidate {
   readonly orgId: OrgId;
-  /** Something may have been charged or given back in the month, and there is no invoice of it yet. */
+  /** The month may have costs, and has no invoice yet. */
   readonly isDue: boolean;
 }
 
-/** The next organisations of a walk. Each is one look at an index of the ledger, however much it has in it. */
+/** Checks each organisation with one index look-up, whatever the size of its ledger. */
 export async function listCandidates(
   reader: Reader,
   { month, after }: InvoiceRun,
@@ -209,8 +204,8 @@ export async function listCandidates(
 }
 
 /**
- * Moves a walk on, unless another worker has. At its end it is finished, and true is answered, or it begins anew where an
- * invoice could not be made: then `has_failed` stays until the next round has begun.
+ * Advances a run unless another worker has done so. At its end the run is finished (returns true), or restarts if an
+ * invoice failed; `has_failed` stays until the next round starts.
  */
 export async function advanceRunPosition(
   tx: Tx,

@@ -1,6 +1,6 @@
 import { defineLoop } from '@millrace/platform/loops';
 
-/** An organisation's invoice of one month. Sums of a large organisation take a while. */
+/** The timeout is long because summing a large organisation takes a while. */
 export const makeInvoicesLoop = defineLoop({
   name: 'make invoices',
   over: 'organisations',

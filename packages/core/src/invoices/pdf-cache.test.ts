@@ -5,7 +5,7 @@ import { PdfCache } from './pdf-cache.ts';
 
 const invoiceOf = (): Invoice => ({ id: testIds.next('ivc') }) as Invoice;
 
-it('renders each invoice once, one after the other, however many ask at once', async () => {
+it('PdfCache renders each invoice once, one after the other, for concurrent requests', async () => {
   let running = 0;
   const rendered: string[] = [];
   const cache = new PdfCache(async ({ id }) => {
@@ -22,7 +22,7 @@ it('renders each invoice once, one after the other, however many ask at once', a
   expect(rendered).toEqual([one.id, two.id]);
 });
 
-it('forgets what nobody asked for longest, and what failed', async () => {
+it('PdfCache evicts the least recently used invoice, and failed renderings', async () => {
   let failing = false;
   const rendered: string[] = [];
   const cache = new PdfCache(({ id }) => {

@@ -2,8 +2,8 @@ import type { InvoiceId } from '@millrace/platform/ids';
 import type { Invoice } from './invoice.ts';
 
 /**
- * PDFs that were asked for lately. An invoice never changes, so neither does its PDF; and whoever asks again and again, or
- * many times at once, costs one rendering. They are made one after the other.
+ * Caches PDFs, because invoices are immutable. Repeated and concurrent requests cost one rendering, and renderings run
+ * one after the other.
  */
 export class PdfCache {
   readonly #render: (invoice: Invoice) => Promise<Buffer>;
@@ -19,7 +19,7 @@ export class PdfCache {
   get(invoice: Invoice): Promise<Buffer> {
     const { id } = invoice;
     const bytes = this.#stored.get(id) ?? this.#make(invoice);
-    // What was asked for last is forgotten last.
+    // Moves the entry to the end: the least recently used entry is evicted first.
     this.#stored.delete(id);
     this.#stored.set(id, bytes);
     for (const oldest of this.#stored.keys()) {
@@ -32,7 +32,7 @@ export class PdfCache {
   #make(invoice: Invoice): Promise<Buffer> {
     const made = this.#last.then(() => this.#render(invoice));
     this.#last = made.catch(() => {
-      // The next one who asks tries again.
+      // A failed rendering is removed, so that the next request retries it.
       this.#stored.delete(invoice.id);
     });
     return made;

@@ -3,8 +3,8 @@ import type PDFDocument from 'pdfkit';
 import { unpackWoff } from './woff.ts';
 
 /**
- * The fonts of an invoice. DejaVu has Latin, Greek, Cyrillic and more; a text with letters that it lacks, such as Chinese, Japanese or
- * Korean, is set in Unifont, which has every script of the basic plane. A letter that neither has is written as its code point.
+ * Selects the fonts of an invoice. Text with characters that DejaVu does not have, such as Chinese, Japanese or Korean,
+ * uses Unifont, which covers the basic plane. Other characters are written as code points.
  */
 
 type Document = InstanceType<typeof PDFDocument>;
@@ -18,7 +18,6 @@ const files = {
 
 const loaded = new Map<FontName, Promise<Buffer>>();
 
-/** Read once for the process. */
 function fontOf(name: FontName): Promise<Buffer> {
   const known = loaded.get(name);
   if (known !== undefined) return known;
@@ -30,7 +29,7 @@ function fontOf(name: FontName): Promise<Buffer> {
   return reading;
 }
 
-/** Registers the fonts that these texts need: the wide one is large, and few invoices need it. */
+/** The wide font is large and few invoices need it, so it is registered only if needed. */
 export async function registerFonts(document: Document, texts: readonly string[]): Promise<void> {
   const [plain, bold] = await Promise.all([fontOf('plain'), fontOf('bold')]);
   document.registerFont('plain', plain).registerFont('bold', bold);
@@ -38,7 +37,7 @@ export async function registerFonts(document: Document, texts: readonly string[]
   if (isWide) document.registerFont('wide', await fontOf('wide'));
 }
 
-/** Selects the font for a text and answers the text as that font can show it. */
+/** Selects the font and returns the text as that font can show it. */
 export function setFontFor(document: Document, wanted: 'plain' | 'bold', text: string): string {
   if (hasAll(document, wanted, text)) return text;
   document.font('wide');
@@ -49,11 +48,11 @@ export function setFontFor(document: Document, wanted: 'plain' | 'bold', text: s
 
 function hasAll(document: Document, name: FontName, text: string): boolean {
   document.font(name);
-  // By code point, as fonts have them.
+  // Iterates by code point, as fonts do.
   return Array.from(text).every((char) => hasGlyph(document, char));
 }
 
-/** The library's types do not tell the font that it has selected. */
+/** The library's types do not expose the selected font. */
 interface SelectedFont {
   readonly _font: { readonly font: { hasGlyphForCodePoint(codePoint: number): boolean } };
 }

@@ -27,10 +27,9 @@ const invoiceOf = (lines: number, more: Partial<Invoice> = {}): Invoice => ({
 
 const pagesOf = (bytes: Buffer): number => bytes.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0;
 
-/** All that the compressed parts of the file hold. */
 function contentsOf(bytes: Buffer): string {
   const text = bytes.toString('latin1');
-  // The file ends lines with \n alone: a \r before `endstream` is the last byte of the packed text.
+  // Lines end with \n alone in a PDF: a \r before `endstream` is the last byte of the compressed data.
   return [...text.matchAll(/stream\n([\s\S]*?)\nendstream/g)]
     .map(([, packed = '']) => {
       try {
@@ -42,7 +41,7 @@ function contentsOf(bytes: Buffer): string {
     .join('\n');
 }
 
-it('an invoice as a PDF is the same bytes each time, with fonts of its own', async () => {
+it('renderPdf returns identical bytes each time, with embedded fonts', async () => {
   const invoice = invoiceOf(3);
   const [once, again] = [await renderPdf(invoice), await renderPdf({ ...invoice })];
   expect(once.subarray(0, 5).toString()).toBe('%PDF-');
@@ -51,11 +50,11 @@ it('an invoice as a PDF is the same bytes each time, with fonts of its own', asy
   expect(text).toContain('/FontFile2');
   expect(text).toContain('Invoice INV-00000042');
   expect(pagesOf(once)).toBe(1);
-  // Letters are told by their numbers in the font, and mapped back for whoever searches or copies.
+  // Text is stored as glyph numbers and mapped back for searching and copying.
   expect(contentsOf(once)).toContain('beginbfrange');
 });
 
-it('goes on over as many pages as its lines need, and stays small', async () => {
+it('renderPdf adds pages for long invoices and stays small', async () => {
   const long = await renderPdf(invoiceOf(1_000));
   expect(pagesOf(long)).toBeGreaterThan(15);
   expect(pagesOf(long)).toBeLessThan(40);
@@ -63,14 +62,14 @@ it('goes on over as many pages as its lines need, and stays small', async () => 
 });
 
 it.each([
-  ['no name that a font knows', { billedTo: '株式会社'.repeat(40) }],
+  ['a name that the default font cannot show', { billedTo: '株式会社'.repeat(40) }],
   ['an address of many lines', { issuer: Array(40).fill('line').join('\n') }],
   ['a total below zero', { total: nanoUsd(-1n) }],
-])('takes %s', async (_, more) => {
+])('renderPdf renders %s', async (_, more) => {
   expect(pagesOf(await renderPdf(invoiceOf(2, more)))).toBeGreaterThan(0);
 });
 
-/** The numbers of the letters that the file shows, in the numbering of its own fonts; 0 is the box of a missing letter. */
+/** The glyph numbers in the file; 0 is the box of a missing glyph. */
 function glyphsIn(bytes: Buffer): readonly number[] {
   const shown = [...contentsOf(bytes).matchAll(/\[([^\]]*)\] TJ/g)].map(([, text = '']) => text);
   return shown.flatMap((text) =>
@@ -86,25 +85,28 @@ it.each([
   ['Korean', '주식회사 예시'],
   ['Thai and Hindi', 'บริษัท ตัวอย่าง उदाहरण'],
   ['a letter beyond the basic plane', '𠮷野家 😀'],
-])('shows every letter of a name in %s, as recipient, as issuer and in a line', async (_script, name) => {
-  const [line] = invoiceOf(1).lines;
-  if (line === undefined) throw new Error('The invoice has no line.');
-  const described = { ...line, description: `Rental 1 (${name})` };
-  const bytes = await renderPdf(
-    invoiceOf(1, { billedTo: name, issuer: `${name}\n1 Mill Lane`, lines: [described] }),
-  );
-  const glyphs = glyphsIn(bytes);
-  expect(glyphs.length).toBeGreaterThan(100);
-  expect(glyphs).not.toContain(0);
-  expect(bytes.length).toBeLessThan(200_000);
-});
+])(
+  'renderPdf shows every letter of a name in %s, as recipient, as issuer and in a line',
+  async (_script, name) => {
+    const [line] = invoiceOf(1).lines;
+    if (line === undefined) throw new Error('The invoice has no line.');
+    const described = { ...line, description: `Rental 1 (${name})` };
+    const bytes = await renderPdf(
+      invoiceOf(1, { billedTo: name, issuer: `${name}\n1 Mill Lane`, lines: [described] }),
+    );
+    const glyphs = glyphsIn(bytes);
+    expect(glyphs.length).toBeGreaterThan(100);
+    expect(glyphs).not.toContain(0);
+    expect(bytes.length).toBeLessThan(200_000);
+  },
+);
 
-it('loads the wide font only where a name needs it', async () => {
+it('renderPdf loads the wide font only if a name needs it', async () => {
   const bytes = await renderPdf(invoiceOf(1, { billedTo: 'Žluťoučký Kůň Ελλάδα Ввод' }));
   expect(bytes.toString('latin1')).not.toContain('Unifont');
   expect(glyphsIn(bytes)).not.toContain(0);
 });
 
-it('an issuer is known by its first line', () => {
+it('firstLine returns the first line of an issuer, or the product name', () => {
   expect(['A\nB', ' A ', ''].map(firstLine)).toEqual(['A', 'A', 'Millrace']);
 });

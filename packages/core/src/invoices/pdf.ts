@@ -4,11 +4,10 @@ import { registerFonts, setFontFor } from './pdf-fonts.ts';
 import { numberText, type Invoice, type InvoiceLine } from './invoice.ts';
 
 /**
- * An invoice as a PDF. The same invoice gives the same bytes, whoever asks and whenever: nothing in it is of now. Its fonts
- * come with a package and are embedded as far as they are used, so it reads alike everywhere.
+ * Renders an invoice as PDF. The same invoice gives the same bytes: nothing depends on the time of the request. Used
+ * glyphs are embedded, so that it looks the same everywhere.
  */
 
-/** In points, on A4. */
 const page = { width: 595.28, height: 841.89, margin: 50 } as const;
 const right = page.width - page.margin;
 const width = right - page.margin;
@@ -87,10 +86,13 @@ function drawHead(document: Document, invoice: Invoice, number: string): void {
     document.moveDown(0.3);
   }
   document.moveDown(1.5);
-  drawRow(document, { description: 'For', quantity: 'Quantity', unit: 'Unit', amount: 'USD' }, 'bold');
+  drawRow(
+    document,
+    { description: 'Description', quantity: 'Quantity', unit: 'Unit', amount: 'USD' },
+    'bold',
+  );
 }
 
-/** Each line in the font that has its letters. */
 function writeLines(
   document: Document,
   text: string,
@@ -128,7 +130,7 @@ function drawRow(document: Document, row: Row, font: 'plain' | 'bold'): void {
 async function drawLines(document: Document, lines: readonly InvoiceLine[]): Promise<void> {
   drawRule(document);
   for (const [index, { description, quantity, unit, amount }] of lines.entries()) {
-    // Setting type is slow, and others wait for this process too.
+    // Layout is slow, so it yields to other requests regularly.
     if (index % LINES_AT_ONCE === LINES_AT_ONCE - 1) await yieldToEventLoop();
     drawRow(document, { description, quantity, unit, amount: formatUsd(amount) }, 'plain');
   }
@@ -149,7 +151,7 @@ function drawTotal(document: Document, invoice: Invoice): void {
   document.font('plain').fontSize(8).fillColor(grey);
   const how =
     invoice.total < 0n
-      ? 'Given back to the balance of the organisation.'
+      ? 'Credited to the balance of the organisation.'
       : 'Paid from the balance of the organisation. Nothing is due.';
   document.text(`${how} Amounts are exact, in US dollars.`, page.margin, document.y + 10, { width });
   document.fillColor('black');
@@ -159,7 +161,7 @@ function numberPages(document: Document, number: string): void {
   const { start, count } = document.bufferedPageRange();
   for (let index = start; index < start + count; index += 1) {
     document.switchToPage(index);
-    // Below the margin a text would begin a page of its own.
+    // Otherwise text below the margin would start a new page.
     document.page.margins.bottom = 0;
     document.font('plain').fontSize(7).fillColor(grey);
     const text = `${number}, page ${index - start + 1} of ${count}`;

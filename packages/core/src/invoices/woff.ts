@@ -1,8 +1,8 @@
 import { inflateSync } from 'node:zlib';
 
 /**
- * Unpacks a WOFF 1.0 font to the TrueType font inside it. The library that reads fonts unpacks a table of a WOFF font again at each glyph,
- * which took 49 s for one line in a large font. Pure.
+ * Unpacks a WOFF 1.0 font to TrueType. The font library unpacks a WOFF table again for each glyph, which took 49 s for
+ * one line in a large font. Pure.
  */
 export function unpackWoff(woff: Buffer): Buffer {
   if (woff.toString('latin1', 0, 4) !== 'wOFF') throw new TypeError('Not a WOFF 1.0 font.');
