@@ -38,11 +38,10 @@ import type { Volume } from './model/volume.ts';
 import { findVolume } from './model/volumes.store.ts';
 import { checkDueNodes } from './reconcile/check-nodes.service.ts';
 
-/** Volumes with real tables and the real ledger under them, storage nodes that a test hurts, and a clock that it moves. */
+/** Volumes on a real database and ledger, with storage backends that tests can break and a clock that they advance. */
 
 export const region = 'eu-west-3';
 export const otherRegion = 'eu-west-4';
-/** What a GB costs for an hour. */
 export const GB_HOUR: NanoUsd = nanoUsd(137_000n);
 export { HOUR_MS, MINUTE_MS, quiet };
 export type Tenant = Customer;
@@ -51,7 +50,6 @@ export interface RentalOptions {
   readonly kind?: 'bare-metal' | 'virtual-machine' | 'instance';
   readonly region?: string;
   readonly status?: 'Pending' | 'Running' | 'Unknown' | 'Terminating';
-  /** The private addresses of its machines. */
   readonly addresses?: readonly string[];
 }
 
@@ -70,23 +68,23 @@ export interface VolumeHarness extends Pick<Customers, 'topUp' | 'sweepMeters' |
   run<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   tenant(balanceUsd?: number): Promise<Tenant>;
   limitedKey(tenant: Tenant, limits: Partial<ApiKeyLimits>, scopes?: readonly Scope[]): Promise<KeyId>;
-  /** Accepts a volume as the route would: 256 GB unless said otherwise. */
+  /** Accepts a volume of 256 GB by default, as the route would. */
   create(
     tenant: Tenant,
     request?: Partial<VolumeOrder> & { readonly rentalIds?: readonly number[] },
     by?: { readonly mode?: Mode; readonly keyId?: KeyId },
   ): Promise<Volume>;
-  /** The same, and has it made. */
+  /** Creates a volume and waits until it is active. */
   active(tenant: Tenant, request?: Partial<VolumeOrder>): Promise<Volume>;
   read(volume: Pick<Volume, 'orgId' | 'mode' | 'wireId'>): Promise<Volume | null>;
   rental(tenant: Tenant, options?: RentalOptions): Promise<InsertedRental>;
   onRental(rental: InsertedRental, changes: string): Promise<void>;
   onMachines(rental: InsertedRental, changes: string): Promise<void>;
-  /** Looks at the nodes, and works on all volumes that are due, until none is. */
+  /** Checks the nodes and reconciles due volumes until none is due. */
   settle(): Promise<void>;
-  /** Moves the clock in steps in which somebody looks, so that no silence is ours. */
+  /** Advances the clock in steps with node checks, so that silence counts. */
   advance(ms: number): Promise<void>;
-  /** Meters, then what an empty wallet asks for, then the volumes. */
+  /** Runs the sweeps of meters, dunning and volumes. */
   sweepAll(): Promise<void>;
   events(orgId: OrgId): Promise<readonly { readonly type: string; readonly data: Record<string, unknown> }[]>;
   rows<Row>(text: string): Promise<Row[]>;
@@ -113,7 +111,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
     log: quiet,
     connect: async (node) => (node.kind === 'mock' ? mock : backend),
   });
-  // What a worker would only log is a mistake here.
+  // An error that a worker would only log fails the test.
   const mistakes: unknown[] = [];
   const log: VolumeDeps['log'] = {
     warn: () => undefined,
@@ -147,7 +145,7 @@ export async function createVolumeHarness(): Promise<VolumeHarness> {
       if (mistakes.length > 0) throw mistakes.pop();
       if (count === 0) return;
     }
-    throw new Error('There is always something left to do.');
+    throw new Error('Volumes stay due after 20 rounds.');
   };
   await settle();
   const create: VolumeHarness['create'] = async (tenant, request = {}, { mode = 'live', keyId } = {}) => {
@@ -223,7 +221,7 @@ const nodeOf = (name: string, where: string) =>
     settings: {},
   }) as const;
 
-/** What is still to be published, in the order in which it was written. */
+/** Events in the order in which they were written. */
 async function eventsOf(db: Db, orgId: OrgId) {
   const { rows } = await sql<{ type: string; data: Record<string, unknown> }>`
     select type, payload as data from outbox where org_id = ${toUuid(orgId)} and kind = 'event' order by seq`.execute(
@@ -235,13 +233,13 @@ async function eventsOf(db: Db, orgId: OrgId) {
 let nextRentalWireId = 2_000_000_000;
 let addressCount = 0;
 
-/** No two machines of a region have one. */
+/** Unique in the region. */
 function nextAddress(): string {
   addressCount += 1;
   return `10.0.${Math.trunc(addressCount / 200)}.${(addressCount % 200) + 7}`;
 }
 
-/** Rentals as their rows would be, without an engine or a meter behind them. */
+/** Rows of rentals without an engine or a meter. */
 function plantsOf(db: Db, clock: SimulatedClock, fleets: Readonly<Record<string, InsertedFleet>>) {
   const rental: VolumeHarness['rental'] = async (tenant, options = {}) => {
     const {

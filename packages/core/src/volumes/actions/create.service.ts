@@ -32,10 +32,7 @@ import { createRestore, restoringReason } from './snapshot-restore.ts';
 import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { countVolumes, insertTransition, insertVolume, isLabelTaken } from '../model/volumes.store.ts';
 
-/**
- * Accepts an order in the caller's transaction: place on a storage node, hold, rows and attachments, all or none.
- * `wireId` was taken before the transaction. Lock order: organisation, rentals, storage nodes, volume, ledger.
- */
+/** `wireId` was taken before the transaction. Lock order: organisation, rentals, storage nodes, volume, ledger. */
 export async function createVolume(
   tx: Tx,
   call: CallContext,
@@ -155,10 +152,7 @@ export async function requireWithinKeySpend(
   requireKeySpendLimit(key.limits, await readKeyRunningTotals(tx, key.orgId, key.id, beside), more);
 }
 
-/**
- * Checks an addition to an existing volume. The key that created the volume pays, so its limits count. The caller's key
- * must also allow the addition; otherwise a limit could be evaded in small steps.
- */
+/** Both the key that created the volume, which pays, and the caller's key must allow an addition to it. */
 export async function requireWithinKeySpendOfVolume(
   tx: Tx,
   key: ApiKey,

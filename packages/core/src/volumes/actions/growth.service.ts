@@ -4,7 +4,6 @@ import { bumpSpecVersion } from '../model/volume-transitions.ts';
 import type { Volume } from '../model/volume.ts';
 import { saveVolume } from '../model/volumes.store.ts';
 
-/** The backend has confirmed the new size, so it is stored and billed from now on. */
 export async function applyGrowth(tx: Tx, volume: Volume): Promise<Volume> {
   const { growth } = volume;
   if (growth === null) return volume;

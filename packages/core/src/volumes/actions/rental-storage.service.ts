@@ -17,9 +17,6 @@ import { lockStorageNodes } from '../model/storage-nodes.store.ts';
 import { volumeResourceOf } from '../model/volume.ts';
 import { findVolume, lockVolume, lockVolumesOfRental, saveVolume } from '../model/volumes.store.ts';
 
-/** Operations on volumes that rentals call in their own transactions. */
-
-/** Storage of a rental order: an existing volume or a new one. */
 export type StorageChoice =
   | { readonly isNew: false; readonly id: number }
   | { readonly isNew: true; readonly label: string; readonly sizeInGb: number };
@@ -31,10 +28,7 @@ export interface AttachingRental {
   readonly mode: Mode;
 }
 
-/**
- * Takes the locks for attaching before those of hosts and the ledger. A missing volume is reported here, even without
- * capacity for the rental.
- */
+/** Takes the locks for attaching before those of hosts and the ledger, and reports a missing volume first. */
 export async function lockStorage(
   tx: Tx,
   owner: { readonly orgId: OrgId; readonly mode: Mode; readonly region: string },
@@ -50,10 +44,7 @@ export async function lockStorage(
   await lockVolume(tx, orgId, volume.id);
 }
 
-/**
- * Runs in the transaction that accepts the rental, after its rows. An existing volume must be active and in the
- * rental's region; a new one is created there.
- */
+/** Runs in the transaction that accepts the rental, after its rows were inserted. */
 export async function attachAtCreate(
   tx: Tx,
   call: CallContext,
@@ -83,7 +74,6 @@ export async function attachAtCreate(
   });
 }
 
-/** Runs in the transaction that ends or fails the rental. */
 export async function detachRental(tx: Tx, orgId: OrgId, rentalId: RentalId, actor: Actor): Promise<void> {
   for (const volume of await lockVolumesOfRental(tx, orgId, rentalId)) {
     await detachRentals(tx, volume, [rentalId], actor);

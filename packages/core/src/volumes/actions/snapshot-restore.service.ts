@@ -28,10 +28,7 @@ export type RestoreRequest =
       readonly order: Omit<VolumeOrder, 'region' | 'sizeGb'> & { readonly sizeGb: number | null };
     };
 
-/**
- * Accepts a restore and returns its target volume. A new volume is ordered on the storage node of the snapshot. Lock
- * order: organisation, storage node, source volume, ledger.
- */
+/** Returns the target volume. Lock order: organisation, storage node, source volume, ledger. */
 export async function restoreSnapshot(
   tx: Tx,
   call: CallContext,
@@ -121,10 +118,7 @@ async function restoreInPlace(
   return restoring;
 }
 
-/**
- * Records the outcome that the backend reported; with `failure` the volume has its old content. A live volume becomes
- * usable in both cases.
- */
+/** Records the reported outcome; with `failure` the volume has its old content. A live volume becomes usable either way. */
 export async function endRestore(tx: Tx, volume: Volume, failure: string | null): Promise<Volume> {
   const { restore } = volume;
   if (restore === null) return volume;

@@ -20,13 +20,9 @@ import { requireNodeCapacity } from './update.service.ts';
 import { volumeResourceOf, type Snapshot, type Volume } from '../model/volume.ts';
 import { findVolume, saveVolume } from '../model/volumes.store.ts';
 
-/** Limit per volume. */
 export const SNAPSHOTS_MAX = 100;
 
-/**
- * Accepts a snapshot with a hold for its maximum size. It is billed by its actual size once it exists. Lock order:
- * organisation, storage node, volume, ledger.
- */
+/** Holds money for the maximum size; bills the actual size. Lock order: organisation, storage node, volume, ledger. */
 export async function createSnapshot(
   tx: Tx,
   call: CallContext,
@@ -78,7 +74,6 @@ export async function createSnapshot(
   return snapshot;
 }
 
-/** A restore in progress reads the snapshot. */
 async function requireSnapshotUnused(tx: Tx, volume: Volume, id: SnapshotId): Promise<void> {
   const into = (await listRestoresFrom(tx, volume)).find(({ snapshotId }) => snapshotId === id);
   if (into === undefined) return;

@@ -20,10 +20,7 @@ export interface VolumeUpdate {
   readonly tags?: Readonly<Record<string, string>> | undefined;
 }
 
-/**
- * Changes labels and tags, or grows a volume. The new size is stored and billed once the backend has confirmed it;
- * until then a hold covers it. Lock order: organisation, storage node, volume, ledger.
- */
+/** A new size is billed once the backend confirmed it. Lock order: organisation, storage node, volume, ledger. */
 export async function updateVolume(
   tx: Tx,
   call: CallContext,
@@ -79,7 +76,6 @@ async function planGrowth(tx: Tx, key: ApiKey, volume: Volume, toGb: number): Pr
   };
 }
 
-/** The caller holds the lock of the node. */
 export async function requireNodeCapacity(tx: Tx, { nodeId }: Volume, moreGb: number): Promise<void> {
   const [node] = await lockStorageNodes(tx, { id: nodeId });
   const { soldGb } = (await readNodeUsage(tx, [nodeId])).get(nodeId) ?? emptyUsage;

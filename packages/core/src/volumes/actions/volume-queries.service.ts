@@ -61,7 +61,6 @@ export interface VolumeQuote {
 
 const HOURS_30_DAYS = 720n;
 
-/** The present price of a volume and the hold of its order. */
 export async function quoteVolume(
   reader: Reader,
   { orgId, mode }: TenantRef,

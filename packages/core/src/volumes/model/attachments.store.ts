@@ -18,9 +18,7 @@ import {
 } from '../../rental-lookup/index.ts';
 import type { Volume, VolumeRef } from './volume.ts';
 
-/** All SQL about which rentals have which volumes. */
-
-/** Attaches, and answers which were not attached before. */
+/** Returns the rentals that were not attached before. */
 export async function insertAttachments(
   tx: Tx,
   volume: Pick<Volume, 'id' | 'orgId' | 'mode'>,
@@ -40,7 +38,7 @@ export interface AttachedRental {
   readonly wireId: number;
 }
 
-/** Detaches from these rentals, or from all of them, and answers from which. */
+/** Returns the rentals that were detached. */
 export async function endAttachments(
   tx: Tx,
   volume: VolumeRef,
@@ -56,7 +54,7 @@ export async function endAttachments(
     .toSorted((one, other) => one.wireId - other.wireId);
 }
 
-/** The rentals that have each of these volumes, by the ids that clients know, in their order. */
+/** The attached rentals of each volume, in order of their wire ids. */
 export async function listAttachedRentals(
   reader: Reader,
   orgId: OrgId,
@@ -79,7 +77,7 @@ export async function listAttachedRentals(
   return holders;
 }
 
-/** Of those that have the volume, the ones that have ended, or are about to, and were not detached. */
+/** Attached rentals that have ended or are terminating. */
 export async function listEndedAttachedRentals(tx: Tx, volume: VolumeRef): Promise<readonly RentalId[]> {
   const { rows } = await sql<{ rental_id: string }>`
     select held.rental_id from volume_attachments as held
@@ -88,15 +86,15 @@ export async function listEndedAttachedRentals(tx: Tx, volume: VolumeRef): Promi
   return rows.map((row) => fromUuid('rnt', row.rental_id));
 }
 
-/** Whether storage servers may know the machine by its address. In live mode it must hold the address in its region. */
+/** Whether storage servers may admit the machine by its address. In live mode it must hold the address in its region. */
 const holdsAddress = sql`machine.private_ip is not null and (machine.mode = 'test' or exists (
          select 1 from storage_addresses as own
           where own.region = machine.region and own.address = machine.private_ip
             and (own.rental_id, own.attempt, own.position) = (machine.rental_id, machine.attempt, machine.position)))`;
 
 /**
- * The machines that may use a volume: of rentals that go on, their present ones, neither cut off nor to be removed, that have
- * an address which no other machine of the region is known by.
+ * The present machines of active rentals that are neither disconnected nor terminating and whose address is unique in
+ * the region.
  */
 const usableMachines = sql`
       from volume_attachments as held
@@ -111,9 +109,9 @@ export interface SharedAddress {
 }
 
 /**
- * The machines of these rentals that have a volume and the private address of another machine with one. No storage server lets them
- * in. The database gives an address to the first machine that has both a volume and the address. A text that is too long for an
- * address is given to none.
+ * Machines of these rentals with a volume whose private address another machine with a volume holds. Storage servers do
+ * not admit them. The database gives an address to the first machine with a volume, and to none if the text is too
+ * long.
  */
 export async function listSharedAddresses(
   reader: Reader,
@@ -132,9 +130,8 @@ export async function listSharedAddresses(
 }
 
 /**
- * The private addresses of the machines that may use the volume. Sorted, each once. Engines say what they like: what no
- * machine can have as its IPv4 address is let in by no storage server, which would refuse the whole list and serve the old
- * one on.
+ * Sorted, distinct addresses of the machines that may use the volume. Invalid addresses are left out, because a storage
+ * server would refuse the whole list and continue with the old one.
  */
 export async function listClients(reader: Reader, volume: VolumeRef): Promise<readonly string[]> {
   const { rows } = await sql<{ address: string }>`
@@ -144,7 +141,7 @@ export async function listClients(reader: Reader, volume: VolumeRef): Promise<re
   return rows.map(({ address }) => address).filter(isHostAddress);
 }
 
-/** The same of every volume of a storage node, of every organisation, with one question. */
+/** The same for all volumes of a storage node in one query, across organisations. */
 export async function listClientsOfNode(
   reader: Reader,
   nodeId: StorageNodeId,
@@ -158,8 +155,8 @@ export async function listClientsOfNode(
 }
 
 /**
- * Whether a backend may be letting in a machine of this rental that is to be removed: until then nobody else may get its
- * address. An address that another machine of the rental has by now is not meant.
+ * Whether a backend may still admit a terminating machine of this rental; until it does not, the address must not be
+ * reused. Addresses that another machine of the rental has by now do not count.
  */
 export async function isAddressStillServed(reader: Reader, orgId: OrgId, id: RentalId): Promise<boolean> {
   const { rows } = await sql<{ served: boolean }>`
@@ -180,9 +177,9 @@ export interface UnprovisionedVolume {
 }
 
 /**
- * The volumes that a rental was ordered with and that have never been usable. Only active volumes are attached to a rental
- * that runs, so every other attachment was made with its order. A volume that the tenant has detached is not expected any more;
- * one that was given up was detached when its purge began.
+ * Volumes that a rental was ordered with and that were never usable. Running rentals attach only active volumes, so
+ * other attachments came with the order. A volume that failed was detached when its purge began; one that the tenant
+ * detached is not expected.
  */
 export async function listUnprovisioned(
   reader: Reader,
@@ -210,7 +207,6 @@ export interface AttachedVolumeRow {
   };
 }
 
-/** The volumes that each of these rentals has, in the order of their ids. */
 export async function listAttachedVolumes(
   reader: Reader,
   orgId: OrgId,

@@ -4,23 +4,22 @@ import type { Logger } from '@millrace/platform/log';
 import type { VolumeBackend } from '@millrace/storage';
 import type { StorageNode } from './storage-nodes.ts';
 
-/** The backends of a process: one for each storage node, shared by all that speak to it. */
+/** One backend for each storage node, shared by the process. */
 export interface BackendPool {
-  /** The backend of the node as it is configured now. */
   of(node: StorageNode): Promise<VolumeBackend>;
-  /** Has it made anew for whoever asks next: what it keeps of its node may be what is wrong. */
+  /** Reconnects on the next use: the cached connection may be the cause of a failure. */
   renew(id: StorageNodeId): void;
   close(): Promise<void>;
 }
 
 export interface BackendPoolDeps {
   readonly log: Pick<Logger, 'warn'>;
-  /** Makes a backend. It may be made before the node can be reached. */
+  /** The node need not be reachable yet. */
   readonly connect: (node: StorageNode) => Promise<VolumeBackend>;
 }
 
 interface PoolEntry {
-  /** What the backend was made by. */
+  /** The settings that the backend was created with. */
   readonly key: string;
   readonly made: Promise<VolumeBackend>;
 }
@@ -33,14 +32,14 @@ export function createBackendPool({ log, connect }: BackendPoolDeps): BackendPoo
     if (entries.get(id) === entry) entries.delete(id);
     const backend = await entry.made.catch(() => null);
     await backend?.close().catch((error: unknown) => {
-      log.warn({ err: error, storageNodeId: id }, 'a storage backend could not be closed');
+      log.warn({ err: error, storageNodeId: id }, 'storage backend could not be closed');
     });
   }
 
   return {
     async of(node) {
       if (isClosed)
-        throw new DriverError('unavailable', 'This process is stopping and speaks to no backend.');
+        throw new DriverError('unavailable', 'This process is stopping and connects to no storage node.');
       const { id, kind, endpoint, credentialRef, settings } = node;
       const key = JSON.stringify([kind, endpoint, credentialRef, settings]);
       const known = entries.get(id);
@@ -48,7 +47,7 @@ export function createBackendPool({ log, connect }: BackendPoolDeps): BackendPoo
       if (known !== undefined) void drop(id, known);
       const entry: PoolEntry = { key, made: connect(node) };
       entries.set(id, entry);
-      // Whoever waits for it hears why it failed; the next one tries again.
+      // Waiting callers get the error; the next caller retries.
       entry.made.catch(() => {
         if (entries.get(id) === entry) entries.delete(id);
       });

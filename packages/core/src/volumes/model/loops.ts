@@ -5,7 +5,7 @@ export const freezeVolumesLoop = defineLoop({
   over: 'organisations',
   maxRetryMs: 5 * 60_000,
 });
-/** One check of a storage node, within the time that its claim lasts. The policy says how often. */
+/** One check of a storage node, within the time of its claim. The policy says how often. */
 export const checkNodesLoop = defineLoop({
   name: 'look at storage nodes',
   over: 'storage nodes',
@@ -14,7 +14,6 @@ export const checkNodesLoop = defineLoop({
   firstRetryMs: 1,
   maxRetryMs: 1,
 });
-/** A leftover volume on a storage node. It is removed beside the checks. */
 export const removeLeftoversLoop = defineLoop({
   name: 'remove leftover volumes',
   over: 'storage nodes',
@@ -22,7 +21,7 @@ export const removeLeftoversLoop = defineLoop({
   atOnce: 16,
   firstRetryMs: 30_000,
 });
-/** One round of one volume. It settles its own failures, and its next round has a growing wait. */
+/** One round of one volume. The round records its own failures and schedules the next with a growing wait. */
 export const reconcileVolumesLoop = defineLoop({
   name: 'bring volumes about',
   over: 'storage nodes',

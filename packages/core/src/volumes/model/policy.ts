@@ -1,30 +1,30 @@
-/** How long things may take and last, in milliseconds. */
+/** Time limits and intervals in milliseconds. */
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 
 export interface VolumePolicy {
-  /** A volume that is not usable by then is given up, and cost nothing. */
+  /** A volume that is not usable by then is purged without charge. */
   readonly provisionMs: number;
-  /** A growth or a snapshot that is not there by then is given up. */
+  /** Growth or snapshots that are not done by then fail. */
   readonly changeMs: number;
-  /** After a failure; doubles up to the longest. */
+  /** Doubles after each failure up to the maximum. */
   readonly firstRetryMs: number;
   readonly maxRetryMs: number;
-  /** While somebody works on a volume others stay away for so long. */
+  /** How long one worker claims a volume. */
   readonly workingMs: number;
-  /** The longest that one call to a backend may take; shorter than `workingMs`. */
+  /** Time limit of one call to a backend; shorter than `workingMs`. */
   readonly callMs: number;
-  /** A volume with nothing to do is looked at this often all the same. */
+  /** Interval of checks of a volume without work. */
   readonly checkUpMs: number;
-  /** How often a frozen volume asks whether there is money again. */
+  /** Interval at which a frozen volume checks the balance. */
   readonly thawMs: number;
-  /** How often each storage node is looked at. */
+  /** Interval of storage node checks. */
   readonly lookMs: number;
-  /** Nobody looked for so long: silence before that is our own. */
+  /** After a longer gap without checks, earlier silence does not count. */
   readonly gapMs: number;
-  /** Silent for so long, its volumes are unknown. */
+  /** After this silence the volumes of a node are unknown. */
   readonly silentMs: number;
 }
 

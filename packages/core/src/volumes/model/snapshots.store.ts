@@ -4,7 +4,7 @@ import type { Selectable, Updateable } from 'kysely';
 import { parseFrozenPrice } from '../../prices/index.ts';
 import type { Snapshot, VolumeRef } from './volume.ts';
 
-/** All SQL about snapshots. Whoever changes one holds the lock of its volume. */
+/** SQL of snapshots. Callers that change one hold the lock of its volume. */
 
 function toSnapshot(row: Selectable<Tables['volume_snapshots']>): Snapshot {
   return {
@@ -44,7 +44,7 @@ export async function insertSnapshot(tx: Tx, orgId: OrgId, snapshot: Snapshot): 
     .execute();
 }
 
-/** Those of a volume that are not gone, newest first. */
+/** Without deleted snapshots, newest first. */
 export async function listSnapshots(
   reader: Reader,
   { orgId, id }: VolumeRef,
@@ -87,7 +87,7 @@ export type SnapshotChanges = Partial<
   readonly lastError?: string | null;
 };
 
-/** Writes the changes if it is still in the state that was decided about, and answers whether it was. */
+/** Returns false if the status of the snapshot has changed since it was read. */
 export async function saveSnapshot(
   tx: Tx,
   orgId: OrgId,
@@ -117,7 +117,6 @@ export async function saveSnapshot(
   return numUpdatedRows === 1n;
 }
 
-/** The volumes that snapshots of this one are being restored into, with the snapshot of each. */
 export async function listRestoresFrom(
   reader: Reader,
   volume: VolumeRef,
@@ -135,7 +134,7 @@ export async function listRestoresFrom(
   );
 }
 
-/** The id that clients know, also of a volume that is gone. */
+/** Also of a purged volume. */
 export async function findWireId(reader: Reader, orgId: OrgId, id: VolumeId): Promise<number | null> {
   const row = await reader.kysely
     .selectFrom('volumes')
@@ -146,7 +145,6 @@ export async function findWireId(reader: Reader, orgId: OrgId, id: VolumeId): Pr
   return row?.wire_id ?? null;
 }
 
-/** The volume is gone, and all of them with it. */
 export async function markSnapshotsDeleted(tx: Tx, volume: VolumeRef): Promise<void> {
   await tx.kysely
     .updateTable('volume_snapshots')

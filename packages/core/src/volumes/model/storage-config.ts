@@ -9,15 +9,14 @@ import {
   updateStorageNode,
 } from './storage-nodes.store.ts';
 
-/** A storage node of the configuration that was left as it is, and why. */
 export interface RefusedNode {
   readonly name: string;
   readonly problem: string;
 }
 
 /**
- * Brings the tables in line with the configuration, in one transaction. Every worker does it at its start. What the
- * configuration no longer names takes no new volumes, and goes on with those it has.
+ * Applies the configuration in one transaction; every worker does it at its start. Nodes that are no longer configured
+ * take no new volumes and continue to serve existing ones.
  */
 export async function applyStorageConfig(
   db: Db,
@@ -43,9 +42,9 @@ export async function applyStorageConfig(
   });
 }
 
-/** What a node is cannot change under its name: volumes were sold as being there. */
+/** Region and kind of a node cannot change, because its volumes were sold with them. */
 function problemWith(node: StorageNode, setting: StorageNodeSetting): string | null {
   return node.region === setting.region && node.kind === setting.kind
     ? null
-    : 'its region or kind differs from before: give it another name';
+    : 'its region or kind has changed; give the node another name';
 }

@@ -7,8 +7,6 @@ import type { StorageNodeUsage, StorageNode } from './storage-nodes.ts';
 import { toVolume } from './volumes.store.ts';
 import type { Volume } from './volume.ts';
 
-/** All SQL about storage nodes. */
-
 const CONFIGURATION_LOCK = 7_102_500_026;
 
 function toNode(row: Selectable<Tables['storage_nodes']>): StorageNode {
@@ -33,7 +31,7 @@ function toNode(row: Selectable<Tables['storage_nodes']>): StorageNode {
   };
 }
 
-/** Workers that start together take turns. */
+/** Serialises workers that start together. */
 export async function lockStorageConfiguration(tx: Tx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${CONFIGURATION_LOCK})`.execute(tx.kysely);
 }
@@ -76,7 +74,7 @@ export async function insertStorageNode(tx: Tx, setting: StorageNodeSetting): Pr
     .execute();
 }
 
-/** What may change of a node. Nothing is written where nothing changed. */
+/** Writes nothing if nothing has changed. */
 export async function updateStorageNode(
   tx: Tx,
   id: StorageNodeId,
@@ -100,12 +98,12 @@ export async function unconfigureNodes(tx: Tx, named: readonly string[]): Promis
   );
 }
 
-/** The region whose storage nodes keep the volumes of a region. Test keys have mock storage alone, whatever region they name. */
+/** Test keys use mock storage in every region. */
 function storageRegionOf(mode: Mode, region: string): string {
   return mode === 'test' ? 'mock-region' : region;
 }
 
-/** Whether any node of the configuration is there for this, whether it answers or not. */
+/** Whether a node is configured for the region, reachable or not. */
 export async function isRegionServed(reader: Reader, mode: Mode, region: string): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('storage_nodes')
@@ -117,10 +115,7 @@ export async function isRegionServed(reader: Reader, mode: Mode, region: string)
   return row !== undefined;
 }
 
-/**
- * The nodes of a region that may be given more, or just this one, locked in the order of their ids: whoever promises
- * something on a node holds its lock.
- */
+/** Locks the usable nodes of a region, or one node, in order of their ids. The lock is needed to sell capacity on a node. */
 export async function lockStorageNodes(
   tx: Tx,
   where: { readonly mode: Mode; readonly region: string } | { readonly id: StorageNodeId },
@@ -137,7 +132,7 @@ export async function lockStorageNodes(
   return (await some.orderBy('id').forNoKeyUpdate().execute()).map(toNode);
 }
 
-/** What is promised on these nodes: the sizes of volumes, as they are or were asked to become, and of their snapshots. */
+/** The sold capacity: volumes with their pending growth, and snapshots. */
 export async function readNodeUsage(
   reader: Reader,
   ids: readonly StorageNodeId[],
@@ -155,7 +150,7 @@ export async function readNodeUsage(
   );
 }
 
-/** Takes up the node whose look is due, for this worker alone until `until`. The beat says that somebody looks. */
+/** Claims the node whose check is due until `until`. */
 export async function claimNodeCheck(
   tx: Tx,
   request: { readonly now: Date; readonly until: Date; readonly but: readonly StorageNodeId[] },
@@ -199,7 +194,7 @@ export async function saveStorageNode(tx: Tx, node: StorageNode, changes: Storag
     .execute();
 }
 
-/** Every volume that a node has or should have, of every organisation. */
+/** Across organisations, without purged volumes. */
 export async function listVolumesOfNode(reader: Reader, id: StorageNodeId): Promise<readonly Volume[]> {
   const rows = await reader.kysely
     .selectFrom('volumes')
@@ -211,7 +206,7 @@ export async function listVolumesOfNode(reader: Reader, id: StorageNodeId): Prom
   return rows.map(toVolume);
 }
 
-/** Of these ids, those that were volumes of the node and are purged: whatever is left of them is nobody's. */
+/** Ids that were volumes of this node and are purged; their leftovers can be removed. */
 export async function findPurged(
   reader: Reader,
   nodeId: StorageNodeId,
@@ -227,7 +222,7 @@ export async function findPurged(
   return new Set(rows.map(({ id }) => id));
 }
 
-/** What a node serves is not what it should: it has to confirm that anew. */
+/** The node serves something else than its spec, so it must confirm the spec again. */
 export async function bumpSpecVersions(
   tx: Tx,
   volumes: readonly { readonly orgId: OrgId; readonly id: VolumeId }[],
@@ -239,7 +234,7 @@ export async function bumpSpecVersions(
   );
 }
 
-/** Has these looked at at once. Whoever works on one now finds it due again when it is done. */
+/** Makes volumes due now. A volume that is being reconciled becomes due again afterwards. */
 export async function scheduleVolumesNow(
   tx: Tx,
   volumes: readonly { readonly orgId: OrgId; readonly id: VolumeId }[],

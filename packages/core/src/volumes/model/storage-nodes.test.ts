@@ -33,14 +33,14 @@ function node(fields: Partial<StorageNode> = {}): StorageNode {
   };
 }
 
-describe('where a volume goes', () => {
-  it('is the node with most room, on its first free address', () => {
+describe('chooseStorageNode and freeVip', () => {
+  it('choose the node with most free capacity and its first free address', () => {
     const [small, large] = [node({ name: 'a' }), node({ name: 'b', capacityGb: 2_000 })];
     const loads = new Map([[large.id, { soldGb: 500, vips: new Set(['10.8.0.10']) }]]);
     expect(chooseStorageNode([small, large], loads, 256)).toEqual({ nodeId: large.id, vip: '10.8.0.11' });
   });
 
-  it('is another where the one with most room has no address left', () => {
+  it('choose another node if the one with most capacity has no free address', () => {
     const [small, large] = [node({ name: 'a' }), node({ name: 'b', capacityGb: 2_000 })];
     const vips = new Set(['10.8.0.10', '10.8.0.11', '10.8.0.12']);
     expect(chooseStorageNode([small, large], new Map([[large.id, { soldGb: 0, vips }]]), 256)?.nodeId).toBe(
@@ -48,14 +48,14 @@ describe('where a volume goes', () => {
     );
   });
 
-  it('is nowhere where no node has room, to the GB', () => {
+  it('return null if no node has enough capacity, to the GB', () => {
     const one = node();
     const loads = new Map([[one.id, { soldGb: 745, vips: new Set<string>() }]]);
     expect(chooseStorageNode([one], loads, 256)).toBeNull();
     expect(chooseStorageNode([one], loads, 255)).not.toBeNull();
   });
 
-  it('counts addresses over the ends of their numbers', () => {
+  it('count addresses across byte boundaries', () => {
     expect(freeVip({ vipFirst: '10.8.0.255', vipLast: '10.8.1.1' }, new Set(['10.8.0.255']))).toBe(
       '10.8.1.0',
     );
@@ -65,16 +65,16 @@ describe('where a volume goes', () => {
   });
 });
 
-describe('the silence of a node', () => {
+describe('silentForMs and observedSinceAt', () => {
   const policy = { gapMs: 40_000 };
 
-  it('counts from its last answer, and not from before somebody looked', () => {
+  it('count from the last response, but not from before the observation started', () => {
     expect(silentForMs({ seenAt: at(0), watchSince: at(0) }, at(90_000))).toBe(90_000);
     expect(silentForMs({ seenAt: at(0), watchSince: at(80_000) }, at(90_000))).toBe(10_000);
     expect(silentForMs({ seenAt: null, watchSince: null }, at(90_000))).toBe(0);
   });
 
-  it('begins anew after nobody had looked, and when the clock was set back', () => {
+  it('restart the observation after a gap and after the clock was set back', () => {
     expect(observedSinceAt({ lastCheckAt: at(0), watchSince: at(-9_000) }, at(10_000), policy)).toEqual(
       at(-9_000),
     );

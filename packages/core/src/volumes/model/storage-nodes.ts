@@ -2,8 +2,6 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { StorageNodeId } from '@millrace/platform/ids';
 import type { VolumePolicy } from './policy.ts';
 
-/** Storage nodes: where a volume goes, on which address, and when a node counts as silent. Pure. */
-
 export type StorageKind = 'nfs' | 'mock';
 export type StorageNodeStatus = 'connecting' | 'connected' | 'silent';
 
@@ -27,7 +25,6 @@ export interface StorageNode {
   readonly seenAt: Date | null;
 }
 
-/** What is promised on a node. */
 export interface StorageNodeUsage {
   readonly soldGb: number;
   readonly vips: ReadonlySet<string>;
@@ -40,7 +37,7 @@ export interface VolumePlacement {
   readonly vip: string;
 }
 
-/** The node with most room that has enough of it and an address left; null where none has. */
+/** The node with most free capacity that has enough of it and a free address; null if there is none. */
 export function chooseStorageNode(
   nodes: readonly StorageNode[],
   loads: ReadonlyMap<StorageNodeId, StorageNodeUsage>,
@@ -60,7 +57,6 @@ export function chooseStorageNode(
   return null;
 }
 
-/** The first address of the node's range that no volume has. */
 export function freeVip(
   { vipFirst, vipLast }: Pick<StorageNode, 'vipFirst' | 'vipLast'>,
   taken: ReadonlySet<string>,
@@ -73,7 +69,6 @@ export function freeVip(
   return null;
 }
 
-/** A node has this much of its range looked at; more volumes than that nobody keeps on one. */
 const BYTE = 256;
 
 function numberOf(address: string): number {
@@ -85,7 +80,7 @@ function addressOf(at: number): string {
   return bytes.join('.');
 }
 
-/** What a worker that is about to look knows of the watch: whether it goes on, or began anew after nobody had looked. */
+/** When the present observation started: now, if the last check is too long ago. */
 export function observedSinceAt(
   node: Pick<StorageNode, 'lastCheckAt' | 'watchSince'>,
   now: Date,
@@ -94,11 +89,11 @@ export function observedSinceAt(
   const { lastCheckAt, watchSince } = node;
   if (lastCheckAt === null || watchSince === null) return now;
   const sinceMs = now.getTime() - lastCheckAt.getTime();
-  // A clock that was set back has seen nothing either.
+  // After the clock was set back, earlier checks do not count.
   return sinceMs < 0 || sinceMs > gapMs ? now : watchSince;
 }
 
-/** For how long a backend has been silent while somebody listened. */
+/** How long a backend has not responded while it was observed. */
 export function silentForMs(
   { seenAt, watchSince }: { readonly seenAt: Date | null; readonly watchSince: Date | null },
   now: Date,

@@ -1,7 +1,7 @@
 import { toUuid, type OrgId } from '@millrace/platform/ids';
 import { sql, type RawBuilder } from 'kysely';
 
-/** How people call these volumes, and where they are. Columns: kind, id (the wire id as text), name, region. */
+/** Names and regions of volumes for display. Columns: kind, id (the wire id as text), name, region. */
 export function volumeLabels(orgId: OrgId, wireIds: readonly number[]): RawBuilder<unknown> {
   return sql`(
     select 'volume' as kind, wire_id::text as id, coalesce(name, label) as name, region

@@ -12,7 +12,7 @@ import {
 } from './volume.ts';
 import { insertTransition, saveVolume } from './volumes.store.ts';
 
-/** The one way in which a volume's status changes: its row, its transition, and what the tenant is told. */
+/** The only writer of a volume's status: changes the row, records the transition and emits events. */
 
 type VolumeEventType = Extract<EventType, `volume.${string}`>;
 type ExtraVolumeEventData<Type extends VolumeEventType> = Omit<
@@ -39,22 +39,22 @@ export async function emitVolumeEvent<Type extends VolumeEventType>(
 }
 
 export interface VolumeTransition {
-  /** Null: it is gone. */
+  /** Null when the volume is purged. */
   readonly to: VolumeState | null;
-  /** Null where the status says it all. */
+  /** Null if the status needs no explanation. */
   readonly reason: string | null;
   readonly actor: Actor;
   readonly changes?: VolumeChanges;
 }
 
 /**
- * Moves a volume whose lock is held to another status. Throws where the table of states knows no such way: that is a
- * mistake of ours, so callers look first and answer the tenant by the same table.
+ * The caller holds the lock. Throws for a transition that the table of states does not allow: callers check the table
+ * first and report a refusal to the tenant.
  */
 export async function transitionVolume(tx: Tx, volume: Volume, move: VolumeTransition): Promise<Volume> {
   const { to, reason, actor } = move;
   if (!canTransition(volumeStates, volume.status, to)) {
-    throw new Error(`Volume ${volume.id} cannot go from ${volume.status} to ${to ?? 'its end'}.`);
+    throw new Error(`Volume ${volume.id} cannot change from ${volume.status} to ${to ?? 'purged'}.`);
   }
   const now = tx.clock.now();
   const transitions = volume.transitions + 1;
@@ -70,7 +70,7 @@ export async function transitionVolume(tx: Tx, volume: Volume, move: VolumeTrans
   return moved;
 }
 
-/** Its backend is back: it is active, and what became of it meanwhile shows at the same instant. */
+/** The backend responds again: the volume becomes active, or inactive if its phase changed meanwhile. */
 export async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
   const back = 'Its backend is back.';
   if (volume.phase === 'live') {
@@ -85,7 +85,7 @@ export async function markReachable(tx: Tx, volume: Volume): Promise<Volume> {
   return saveVolume(tx, volume, { status: 'inactive', statusSince: now, transitions: seq + 2 });
 }
 
-/** Its data is gone: the backend said so, or an operator declared it lost. */
+/** The backend confirmed the deletion, or an operator declared the data lost. */
 export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesActor): Promise<Volume> {
   const volume = seen.status === 'unknown' ? await markReachable(tx, seen) : seen;
   await markSnapshotsDeleted(tx, volume);
@@ -107,7 +107,7 @@ export async function markPurged(tx: Tx, seen: Volume, actor: Actor = volumesAct
   return purged;
 }
 
-/** What the backend has to serve changed: it is looked at at once, and what was told before counts no more. */
+/** The spec changed, so the volume is due at once and earlier confirmations do not count. */
 export function bumpSpecVersion(volume: Pick<Volume, 'specSeq'>, now: Date): VolumeChanges {
   return { specSeq: volume.specSeq + 1, nextActionAt: now };
 }

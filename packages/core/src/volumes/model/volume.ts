@@ -12,42 +12,40 @@ import type {
 import type { NanoUsd } from '@millrace/platform/money';
 import type { FrozenPrice } from '../../prices/index.ts';
 
-/** The words of this feature as values. */
-
 /**
- * What becomes of a volume. `provisioning`: being made. `live`: usable. `frozen`: kept for want of money, and may go on.
- * `leaving`: deleted, and kept for its retention. `purging`: its data is being deleted. `purged`: gone.
+ * `provisioning`: being created. `live`: usable. `frozen`: retained without money, may continue. `leaving`: deleted, in
+ * its retention. `purging`: its data is being deleted. `purged`: deleted.
  */
 export type VolumePhase = 'provisioning' | 'live' | 'frozen' | 'leaving' | 'purging' | 'purged';
 
-/** A size that the backend has still to confirm. */
+/** A size that the backend has not confirmed yet. */
 export interface Growth {
   readonly toGb: number;
   readonly price: FrozenPrice;
-  /** What was set aside for it; null where it costs nothing. */
+  /** Null if the growth costs nothing. */
   readonly holdId: HoldId | null;
-  /** When it has failed if it is not done. */
+  /** Deadline after which the growth fails. */
   readonly by: Date;
 }
 
-/** A snapshot that the backend has still to bring into the volume. */
+/** A restore that the backend has not confirmed yet. */
 export interface Restore {
-  /** The backend remembers the restores that it has done by this id, so that each is done once. */
+  /** The backend stores the ids of completed restores, so that each is done once. */
   readonly id: string;
   readonly snapshotId: SnapshotId;
-  /** The volume that the snapshot was taken of: the restored one itself where it is restored in place. */
+  /** The volume of the snapshot; for a restore in place, the volume itself. */
   readonly sourceId: VolumeId;
-  /** From then on the backend is asked only whether it was done. */
+  /** After this time the backend is asked only for the outcome. */
   readonly by: Date;
 }
 
-/** What may change of a volume. The database refuses the rest. */
+/** The mutable fields; the database refuses changes of others. */
 interface VolumeFields {
   readonly label: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly sizeGb: number;
   readonly price: FrozenPrice;
-  /** What was set aside when it was accepted, until its first meter takes it over. */
+  /** The hold of the order, until the first meter takes it over. */
   readonly holdId: HoldId | null;
   readonly growth: Growth | null;
   readonly restore: Restore | null;
@@ -61,10 +59,10 @@ interface VolumeFields {
   readonly endAcceptedAt: Date | null;
   readonly purgeAt: Date | null;
   readonly deletedAt: Date | null;
-  /** Grows with each change of what the backend has to serve. */
+  /** Increases with each change of the spec. */
   readonly specSeq: number;
   readonly servedSeq: number;
-  /** Addresses that the backend may be letting in. */
+  /** Addresses that the backend may be admitting. */
   readonly servedClients: readonly string[];
   readonly unhealthySince: Date | null;
   readonly tries: number;
@@ -91,7 +89,6 @@ export interface Volume extends VolumeFields {
   readonly version: number;
 }
 
-/** Enough of a volume to find its row. */
 export type VolumeRef = Pick<Volume, 'id' | 'orgId'>;
 
 export type SnapshotStatus = 'creating' | 'ready' | 'failed' | 'deleting' | 'deleted';
@@ -102,9 +99,8 @@ export interface Snapshot {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly label: string;
-  /** At most the size of the volume while it is made; what it takes once it is ready. */
+  /** While creating: the volume's size as upper limit. When ready: the actual size. */
   readonly sizeGb: number;
-  /** The size of the file system in it. */
   readonly volumeGb: number;
   readonly price: FrozenPrice;
   readonly holdId: HoldId | null;
@@ -114,10 +110,10 @@ export interface Snapshot {
   readonly tries: number;
 }
 
-/** What nobody asked for now is done in this name. */
+/** The actor of changes that no caller requested. */
 export const volumesActor: Actor = { kind: 'system', id: 'volumes' };
 
-/** What events and the audit trail are about, and what its charges and those of its snapshots carry as their cause. */
+/** The resource in events and audit entries, and the cause of charges of the volume and its snapshots. */
 export function volumeResourceOf({ wireId }: Pick<Volume, 'wireId'>) {
   return { kind: 'volume', id: String(wireId) } as const;
 }

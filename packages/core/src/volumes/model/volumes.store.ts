@@ -16,7 +16,7 @@ import { parseFrozenPrice } from '../../prices/index.ts';
 import { isWireId } from '../../rental-lookup/index.ts';
 import type { Growth, Restore, Volume, VolumeChanges, VolumeState } from './volume.ts';
 
-/** All SQL about volumes and their transitions. Their attachments, snapshots and nodes have stores of their own. */
+/** SQL of volumes and their transitions. */
 
 type VolumeRow = Selectable<Tables['volumes']>;
 
@@ -79,7 +79,7 @@ export function toVolume(row: VolumeRow): Volume {
 
 const uuidOf = (id: HoldId | null): string | null => (id === null ? null : toUuid(id));
 
-/** Only what is named is changed: `undefined` leaves a column as it is. */
+/** `undefined` leaves a column unchanged. */
 function toUpdate(changes: VolumeChanges): Updateable<Tables['volumes']> {
   const { growth, holdId, restore } = changes;
   const row: Updateable<Tables['volumes']> = {
@@ -157,7 +157,7 @@ export async function insertVolume(tx: Tx, orgId: OrgId, volume: NewVolume): Pro
   return toVolume(await tx.kysely.insertInto('volumes').values(row).returningAll().executeTakeFirstOrThrow());
 }
 
-/** By the id that clients know. A test key sees test volumes only. What was purged is not there any more. */
+/** By wire id. A test key sees test volumes only. Purged volumes are not found. */
 export async function findVolume(
   reader: Reader,
   { orgId, mode }: TenantRef,
@@ -175,14 +175,13 @@ export async function findVolume(
   return row === undefined ? null : toVolume(row);
 }
 
-/** A volume of any organisation, for operators, also after it was purged. */
+/** For operators: of any organisation, also purged. */
 export async function findAnyVolume(reader: Reader, wireId: number): Promise<Volume | null> {
   const query = reader.kysely.selectFrom('volumes').selectAll().where('wire_id', '=', wireId);
   const row = await query.executeTakeFirst();
   return row === undefined ? null : toVolume(row);
 }
 
-/** How many the organisation has that are not gone. */
 export async function countVolumes(reader: Reader, { orgId, mode }: TenantRef): Promise<number> {
   const row = await reader.kysely
     .selectFrom('volumes')
@@ -194,7 +193,6 @@ export async function countVolumes(reader: Reader, { orgId, mode }: TenantRef): 
   return Number(row?.count ?? 0);
 }
 
-/** Whether a volume that was not deleted has this label. */
 export async function isLabelTaken(
   reader: Reader,
   { orgId, mode }: TenantRef,
@@ -212,8 +210,8 @@ export async function isLabelTaken(
 }
 
 /**
- * The volume with its lock held. Whoever changes a volume, its attachments or its snapshots holds it. Taken after the
- * locks of rentals and storage nodes, and before the ledger's.
+ * Every change of a volume, its attachments or its snapshots needs this lock. Take it after the locks of rentals and
+ * storage nodes, and before the ledger's.
  */
 export async function lockVolume(tx: Tx, orgId: OrgId, id: VolumeId): Promise<Volume | null> {
   const row = await tx.kysely
@@ -226,7 +224,7 @@ export async function lockVolume(tx: Tx, orgId: OrgId, id: VolumeId): Promise<Vo
   return row === undefined ? null : toVolume(row);
 }
 
-/** Those that a rental has, or had, attached, with their locks held in the order of their ids. */
+/** Volumes that are or were attached to a rental, locked in order of their ids. */
 export async function lockVolumesOfRental(tx: Tx, orgId: OrgId, id: RentalId): Promise<readonly Volume[]> {
   const rows = await tx.kysely
     .selectFrom('volumes')
@@ -246,7 +244,7 @@ export async function lockVolumesOfRental(tx: Tx, orgId: OrgId, id: RentalId): P
   return rows.map(toVolume);
 }
 
-/** Writes the changes if the volume is still as it was decided about. Throws where it is not: take its lock first. */
+/** Throws if the volume has changed since it was read: lock it first. */
 export async function saveVolume(tx: Tx, before: Volume, changes: VolumeChanges): Promise<Volume> {
   const row = await tx.kysely
     .updateTable('volumes')
@@ -260,7 +258,7 @@ export async function saveVolume(tx: Tx, before: Volume, changes: VolumeChanges)
   return toVolume(row);
 }
 
-/** Numbered by the volume, whose lock is held. `to` null: it is gone. */
+/** Numbered by the volume, whose lock the caller holds. `to` is null when it is purged. */
 export async function insertTransition(
   tx: Tx,
   volume: Pick<Volume, 'id' | 'orgId' | 'mode'>,
@@ -289,7 +287,7 @@ export async function insertTransition(
     .execute();
 }
 
-/** Those that are not gone, oldest first. */
+/** Without purged volumes, oldest first. */
 export async function listVolumes(
   reader: Reader,
   { orgId, mode }: TenantRef,
@@ -307,17 +305,14 @@ export async function listVolumes(
   return (await query.execute()).map(toVolume);
 }
 
-/**
- * Takes up volumes of every organisation that are due, and keeps others from them until `until`. Those that somebody else
- * has locked are left to them.
- */
+/** Claims due volumes of all organisations until `until`. Skips volumes that are locked. */
 export async function claimDueVolumes(
   tx: Tx,
   request: {
     readonly now: Date;
     readonly until: Date;
     readonly limit: number;
-    /** Storage nodes whose volumes are left alone. */
+    /** Storage nodes to skip. */
     readonly but: readonly StorageNodeId[];
   },
 ): Promise<readonly Pick<Volume, 'orgId' | 'id' | 'nodeId'>[]> {
@@ -334,7 +329,7 @@ export async function claimDueVolumes(
   }));
 }
 
-/** How long the volume that has waited longest has been due, in milliseconds; 0 when none is. */
+/** How long the oldest due volume has been due, in milliseconds; 0 if none is. */
 export async function readOldestDueMs(reader: Reader, now: Date): Promise<number> {
   const row = await reader.kysely
     .selectFrom('volumes')

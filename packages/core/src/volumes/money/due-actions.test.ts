@@ -13,7 +13,7 @@ const startMs = Date.UTC(2026, 0, 1);
 const at = (ms: number): Date => new Date(startMs + ms);
 const HOUR_MS = 3_600_000;
 
-/** Of a meter, what its cost follows from. */
+/** The fields of a meter that determine its cost. */
 function meter(fields: Partial<Meter>): Meter {
   return {
     ratePerHour: nanoUsd(1n),
@@ -43,8 +43,8 @@ function volume(fields: Partial<Volume> = {}): Volume {
   } as Volume;
 }
 
-describe('the limit of a volume', () => {
-  it('ends it at the last millisecond that is within, whatever it runs at', () => {
+describe('spendingLimitEnd', () => {
+  it('ends at the last millisecond within the limit, for any rates', () => {
     const rates = fc.array(fc.bigInt(1n, 10_000_000_000n), { minLength: 1, maxLength: 4 });
     fc.assert(
       fc.property(rates, fc.bigInt(1n, 1_000_000_000_000n), fc.nat(10_000_000), (perHour, cap, ranMs) => {
@@ -57,7 +57,7 @@ describe('the limit of a volume', () => {
         });
         const meters = [...open, closed];
         const end = spendingLimitEnd(volume({ maxNanoUsd: nanoUsd(cap) }), meters);
-        if (end === null) return expect.fail('it has a limit');
+        if (end === null) return expect.fail('The volume has a limit.');
         const costBy = (when: Date): bigint => meters.reduce((sum, one) => sum + costAt(one, when), 0n);
         if (costBy(at(0)) <= cap) {
           expect(costBy(end.endsAt)).toBeLessThanOrEqual(cap);
@@ -71,7 +71,7 @@ describe('the limit of a volume', () => {
     );
   });
 
-  it('is none where nothing runs that could reach it', () => {
+  it('returns null if no running meter can reach the limit', () => {
     expect(spendingLimitEnd(volume(), [meter({})])).toBeNull();
     const limited = volume({ maxNanoUsd: nanoUsd(5n) });
     expect(spendingLimitEnd(limited, [])).toBeNull();
@@ -79,8 +79,8 @@ describe('the limit of a volume', () => {
   });
 });
 
-describe('what the clock asks of a volume', () => {
-  it('is the end that comes first, in each phase', () => {
+describe('volumeDueAction, nextVolumeCheckAt and retryDelayMs', () => {
+  it('return the first due action in each phase', () => {
     const cap = { leaveAt: at(10), endsAt: at(20) };
     expect(volumeDueAction(volume(), cap, at(9), policy)).toBeNull();
     expect(volumeDueAction(volume(), cap, at(10), policy)).toEqual({
@@ -114,7 +114,7 @@ describe('what the clock asks of a volume', () => {
     }
   });
 
-  it('has it looked at no later than that, and not in the past', () => {
+  it('schedule the next check at the earliest due time, never in the past', () => {
     const leaving = volume({ phase: 'leaving', purgeAt: at(5_000) });
     expect(nextVolumeCheckAt(leaving, null, [], at(1_000), policy)).toEqual(at(5_000));
     expect(nextVolumeCheckAt(leaving, null, [], at(9_000), policy)).toEqual(at(9_000));
@@ -125,7 +125,7 @@ describe('what the clock asks of a volume', () => {
     expect(nextVolumeCheckAt(volume(), null, [], at(0), policy)).toEqual(at(policy.checkUpMs));
   });
 
-  it('waits longer after each failure, up to a limit', () => {
+  it('double the wait after each failure, up to a limit', () => {
     expect([0, 1, 2, 3, 100].map((tries) => retryDelayMs(policy, tries + 1))).toEqual([
       1_000, 2_000, 4_000, 8_000, 60_000,
     ]);

@@ -9,17 +9,15 @@ import {
 import type { VolumePolicy } from '../model/policy.ts';
 import type { Snapshot, Volume } from '../model/volume.ts';
 
-/** What the clock asks of a volume. Pure: the same rows give the same answers. */
-
-/** When the limit of a volume ends it: nobody uses it from `leaveAt` on, and its data goes at `endsAt`. */
+/** When the spending limit ends a volume: unusable from `leaveAt`, purged at `endsAt`. */
 export interface SpendingLimitEnd {
   readonly leaveAt: Date;
   readonly endsAt: Date;
 }
 
 /**
- * The last millisecond at which a volume has not cost more than its limit, and when it must be left so that its data can be
- * kept until then. Null: it has no limit, or nothing runs that could reach it.
+ * `endsAt` is the last millisecond within the limit; `leaveAt` leaves enough of the limit to retain the data until
+ * then. Null without a limit, or if no running meter can reach it.
  */
 export function spendingLimitEnd(
   volume: Pick<Volume, 'maxNanoUsd' | 'startedAt'>,
@@ -34,13 +32,13 @@ export function spendingLimitEnd(
   return { leaveAt: new Date(endsAt.getTime() - Math.min(RETENTION_MS, part)), endsAt };
 }
 
-/** What must be done to a volume by its times alone, the first that counts; null: nothing yet. */
+/** The first action that is due by time; null if none is. */
 export type VolumeDueAction =
   | { readonly what: 'give up making it' }
   | { readonly what: 'give up growing' }
-  /** `lateMs`: for so long no worker looked. The data is kept for that much longer than it is paid for. */
+  /** `lateMs`: how long no worker ran. The data is kept that much longer without charge. */
   | { readonly what: 'leave'; readonly purgeAt: Date; readonly lateMs: number }
-  /** The money that was set aside for keeping it has been used up, unless there is more by now. */
+  /** The money held for the retention is used up, unless the wallet can pay again. */
   | { readonly what: 'pay again or purge'; readonly at: Date }
   | { readonly what: 'purge'; readonly at: Date }
   | { readonly what: 'pay again' };
@@ -75,7 +73,7 @@ export function volumeDueAction(
   }
 }
 
-/** When a volume must be looked at next, if nothing happens to it before. */
+/** When the volume must be checked next if nothing else happens. */
 export function nextVolumeCheckAt(
   volume: Volume,
   cap: SpendingLimitEnd | null,

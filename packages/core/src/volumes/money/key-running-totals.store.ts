@@ -5,18 +5,16 @@ import { sql } from 'kysely';
 import { rotationChain } from '../../identity/index.ts';
 import { runningRentalTotals } from '../../rental-lookup/index.ts';
 
-/** What a key, and those it replaced, run: how many rentals, and what they and the volumes come to by the hour. */
+/** The number of rentals of a key and its predecessors, and the hourly cost of their rentals and volumes. */
 export interface KeyRunningTotals {
   readonly liveRentals: number;
   readonly perHour: NanoUsd;
 }
 
 /**
- * What the rentals and volumes of a key come to that have not ended and are not on their way out, together with those of
- * every key that it replaced or that replaced it: a rotation makes no room. Of each rental its dearest term counts, and of
- * each volume the size that it was asked to become, so that what was stopped, or is about to go on at another price, has
- * its room when it does. One volume may be counted whoever made it. Exact only while nobody else creates for the
- * organisation: its turn is taken first.
+ * Includes all keys of the rotation chain, so that a rotation does not reset limits. Each rental counts with its most
+ * expensive term and each volume with its requested size, so that resumed or growing resources stay within the limit.
+ * `beside` adds one volume of another key. Exact only while the organisation is locked.
  */
 export async function readKeyRunningTotals(
   reader: Reader,

@@ -15,8 +15,6 @@ import { volumeResourceOf, type Volume } from '../model/volume.ts';
 import { lockVolume } from '../model/volumes.store.ts';
 import { createVolumeHarness, GB_HOUR, HOUR_MS, MINUTE_MS, quiet, type Tenant } from '../volumes.fixture.ts';
 
-/** What a volume never exceeds, whoever ends it, grows it or gives up on it. */
-
 const harness = await createVolumeHarness();
 afterAll(() => harness.drop());
 
@@ -37,7 +35,7 @@ const locked = (
   });
 
 describe('maxUsd', () => {
-  it('also bounds what is kept after a deletion by the tenant', async () => {
+  it('also limits the retention after a deletion', async () => {
     const tenant = await harness.tenant();
     const cap = nanoUsd(rate(256) * 100n);
     const volume = await harness.active(tenant, { maxUsd: cap });
@@ -49,9 +47,9 @@ describe('maxUsd', () => {
     expect(await harness.paid(tenant.orgId, volumeResourceOf(volume))).toBeLessThanOrEqual(cap);
   });
 
-  it('also bounds, to the nano-USD, what is kept with snapshots', async () => {
+  it('also limits, to the nano-USD, the retention with snapshots', async () => {
     const tenant = await harness.tenant();
-    // Each of the three rounds what it costs by itself; kept, they are one.
+    // Three meters round separately; the retention has one meter.
     for (const capNano of [rate(256) * 5n, rate(256) * 5n + 1n, rate(256) * 5n + 2n]) {
       const volume = await harness.active(tenant, { maxUsd: nanoUsd(capNano) });
       for (const label of ['one', 'two']) {
@@ -68,7 +66,7 @@ describe('maxUsd', () => {
     }
   });
 
-  it('also bounds what is kept for want of money', async () => {
+  it('also limits the retention of a frozen volume', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant, { maxUsd: nanoUsd(rate(256) * 100n) });
     await harness.clock.advance(74 * HOUR_MS);
@@ -81,20 +79,20 @@ describe('maxUsd', () => {
   });
 });
 
-describe('an order', () => {
-  it('for a rental that no id can name is for one that is not there', async () => {
+describe('createVolume', () => {
+  it('reports a rental id outside the valid range as not found', async () => {
     const tenant = await harness.tenant();
     expect(await reasonOf(harness.create(tenant, { rentalIds: [3_000_000_000] }))).toBe('RENTAL_NOT_FOUND');
   });
 });
 
-describe('the limits of a key', () => {
+describe('key limits', () => {
   const grow = (tenant: Tenant, volume: Volume, sizeInGb: number, keyId = tenant.keys.live) =>
     harness.run((tx) => updateVolume(tx, tenant.call('live', keyId), volume.wireId, { sizeInGb }));
   const snap = (tenant: Tenant, volume: Volume, keyId: Tenant['keys']['live']) =>
     harness.run((tx) => createSnapshot(tx, tenant.call('live', keyId), volume.wireId, undefined));
 
-  it('are not got around by growing, little by little, what another key has made', async () => {
+  it('cannot be evaded by growing a volume of another key in small steps', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     // Enough for 512 GB.
@@ -105,7 +103,7 @@ describe('the limits of a key', () => {
     expect(await reasonOf(snap(tenant, volume, keyId))).toBe('KEY_LIMIT_EXCEEDED');
   });
 
-  it('hold for what it has made, whoever grows it, and so do its budgets', async () => {
+  it('and budgets of the key that created a volume apply to every growth of it', async () => {
     const tenant = await harness.tenant();
     const keyId = await harness.limitedKey(tenant, { maxUsdPerHour: 0.08 });
     const made = await harness.create(tenant, {}, { keyId });
@@ -120,15 +118,15 @@ describe('the limits of a key', () => {
   });
 });
 
-describe('a growth that was given up', () => {
-  it('though the node has made it, keeps nobody from being detached', async () => {
+describe('a growth that was cancelled', () => {
+  it('although the node applied it does not prevent detaching', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.7.9.1'] });
     const link = { storageVolumeId: volume.wireId, rentalIds: [rental.wireId] };
     await harness.run((tx) => attachVolume(tx, tenant.call(), link));
     await harness.settle();
-    // The answer is lost, again and again, until it is given up.
+    // The response is lost repeatedly until the growth is cancelled.
     await harness.run((tx) => updateVolume(tx, tenant.call(), volume.wireId, { sizeInGb: 512 }));
     harness.backend.beforeReply = () => Promise.reject(new DriverError('unavailable', 'The answer is lost.'));
     await harness.settle();
@@ -145,8 +143,8 @@ describe('a growth that was given up', () => {
   });
 });
 
-describe('a snapshot that was given up', () => {
-  it('though the node has made it, is removed there: nobody pays for the room that it takes', async () => {
+describe('a snapshot that failed', () => {
+  it('although the node created it is removed from the node', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     harness.backend.fault = {
@@ -155,7 +153,8 @@ describe('a snapshot that was given up', () => {
     };
     const taken = await harness.run((tx) => createSnapshot(tx, tenant.call(), volume.wireId, undefined));
     await harness.settle();
-    const known = harness.backend.volumes.get(toUuid(volume.id)) ?? expect.fail('It is not there.');
+    const known =
+      harness.backend.volumes.get(toUuid(volume.id)) ?? expect.fail('The backend does not have the volume.');
     harness.backend.volumes.set(known.externalId, { ...known, snapshots: [toUuid(taken.id)] });
     harness.backend.fault = null;
     await harness.clock.advance(31 * MINUTE_MS);
@@ -165,8 +164,8 @@ describe('a snapshot that was given up', () => {
   });
 });
 
-describe('what an empty wallet asks for', () => {
-  it('takes no data for which money is set aside, though its deletion was asked for before', async () => {
+describe('dunning', () => {
+  it('keeps data for which money is held, even if its deletion is required', async () => {
     const tenant = await harness.tenant(0.4);
     const volume = await harness.active(tenant, { sizeGb: 1024 });
     await harness.rows(`insert into required_actions (org_id, mode, cause_kind, cause_id, action, reason, due_at, created_at)
@@ -185,7 +184,7 @@ describe('what an empty wallet asks for', () => {
 });
 
 describe('the auditor', () => {
-  it('finds money that is still set aside for a volume that is gone', async () => {
+  it('finds a hold of a purged volume', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));

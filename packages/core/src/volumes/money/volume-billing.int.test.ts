@@ -19,7 +19,7 @@ afterEach(() => {
   harness.backend.snapshotBytes = 1;
 });
 afterAll(async () => {
-  // Planted rentals have no meters, and money that was planted has no payment behind it.
+  // Inserted rentals have no meters, and inserted money has no payment.
   const report = await runAudit(harness.db, { kind: 'full' });
   const findings = report === null ? [] : findingsOf(report, 'error');
   const inserted = findings.filter(
@@ -43,7 +43,7 @@ const reasonOf = async (work: Promise<unknown>): Promise<string | null> =>
 const typesOf = async (volume: Volume): Promise<readonly string[]> =>
   (await harness.events(volume.orgId)).map(({ type }) => type).filter((type) => type.startsWith('volume.'));
 
-/** Runs on, swept as workers would, in steps of some minutes. */
+/** Advances the clock in small steps and runs all sweeps after each. */
 async function runFor(ms: number, stepMs = 5 * MINUTE_MS): Promise<void> {
   for (let done = 0; done < ms; done += stepMs) {
     await harness.clock.advance(stepMs);
@@ -51,8 +51,8 @@ async function runFor(ms: number, stepMs = 5 * MINUTE_MS): Promise<void> {
   }
 }
 
-describe('a wallet that runs out', () => {
-  it('freezes its volumes, keeps them over what was set aside, purges them then, and never goes below zero', async () => {
+describe('a wallet that runs out of money', () => {
+  it('freezes its volumes, retains them from the hold, purges them, and never gets negative', async () => {
     // About seven hours of 1024 GB.
     const tenant = await harness.tenant(1);
     const volume = await harness.active(tenant, { sizeGb: 1024 });
@@ -83,7 +83,7 @@ describe('a wallet that runs out', () => {
     ]);
   });
 
-  it('has its volumes go on where they stood as soon as there is money', async () => {
+  it('resumes its volumes as soon as there is money', async () => {
     const tenant = await harness.tenant(0.5);
     const volume = await harness.active(tenant, { sizeGb: 1024 });
     const rental = await harness.rental(tenant, { addresses: ['10.7.1.1'] });
@@ -98,7 +98,7 @@ describe('a wallet that runs out', () => {
     expect(harness.backend.volumes.get(toUuid(volume.id))?.clients).toEqual(['10.7.1.1']);
     const startedAt = (await harness.read(volume))?.startedAt?.getTime() ?? 0;
     await runFor(2 * HOUR_MS, 30 * MINUTE_MS);
-    // Kept or in use, it costs the same: all of its time was paid, once.
+    // Retained and live time cost the same, and all time was paid once.
     const now = harness.clock.nowMs();
     const owed = await harness.rows<{ sum: string }>(
       `select sum(posted_nano_usd + div(rate_nano_usd_per_hour::numeric
@@ -111,7 +111,7 @@ describe('a wallet that runs out', () => {
     expect((await typesOf(volume)).at(-1)).toBe('volume.active');
   });
 
-  it('while the backend is silent costs no more than was set aside, and shows when it answers', async () => {
+  it('while the backend is unreachable costs no more than the hold, and its status follows later', async () => {
     const tenant = await harness.tenant(1);
     const volume = await harness.active(tenant, { sizeGb: 1024 });
     harness.backend.fault = { call: 'all', error: silence() };
@@ -143,8 +143,8 @@ describe('a wallet that runs out', () => {
   });
 });
 
-describe('growing', () => {
-  it('is billed from when the backend has confirmed it, to the millisecond', async () => {
+describe('growing a volume', () => {
+  it('is billed from the confirmation of the backend, to the millisecond', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     await harness.clock.advance(HOUR_MS);
@@ -161,7 +161,7 @@ describe('growing', () => {
     );
   });
 
-  it('never shrinks, does nothing twice, and one growth waits for another', async () => {
+  it('never shrinks it, is idempotent, and refuses a second growth in progress', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant, { sizeGb: 512 });
     expect(await reasonOf(grow(tenant, volume, 256))).toBe('VOLUME_SHRINK_NOT_SUPPORTED');
@@ -178,7 +178,7 @@ describe('growing', () => {
     expect(open[0]?.count).toBe('1');
   });
 
-  it('for which there is no money or no room is refused or given up, and nothing is kept for it', async () => {
+  it('without balance is refused, and without capacity is cancelled and its hold released', async () => {
     const poor = await harness.tenant(0.1);
     const small = await harness.active(poor);
     expect(await reasonOf(grow(poor, small, 64_000))).toBe('INSUFFICIENT_BALANCE');
@@ -194,7 +194,7 @@ describe('growing', () => {
     expect((await harness.balance(tenant.orgId)).held).toBe(held);
   });
 
-  it('or being renamed is for volumes that are active', async () => {
+  it('or renaming it requires an active volume', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
     expect(await reasonOf(grow(tenant, volume, 512))).toBe('VOLUME_NOT_ACTIVE');
@@ -208,7 +208,7 @@ describe('growing', () => {
 });
 
 describe('a snapshot', () => {
-  it('costs by what it takes from when it is there, until it is deleted', async () => {
+  it('is billed by its actual size from when it exists until its deletion', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     harness.backend.snapshotBytes = 9 * 1_073_741_824 + 1;
@@ -228,7 +228,7 @@ describe('a snapshot', () => {
     expect(await reasonOf(again)).toBe('SNAPSHOT_NOT_FOUND');
   });
 
-  it('that cannot be made fails at no cost, and one that was deleted while it was made is not billed', async () => {
+  it('that cannot be created fails without charge; one deleted while being created is not billed', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const { held } = await harness.balance(tenant.orgId);
@@ -248,7 +248,7 @@ describe('a snapshot', () => {
     expect((await harness.balance(tenant.orgId)).held).toBe(held);
   });
 
-  it('is frozen, kept and purged with its volume, and paid for as long', async () => {
+  it('is retained, purged and billed together with its volume', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     harness.backend.snapshotBytes = 100 * 1_073_741_824;
@@ -264,7 +264,7 @@ describe('a snapshot', () => {
     expect(Number(total - (await paid(volume)))).toBeLessThan(5);
   });
 
-  it('is one of so many at most, and of nobody else’s volume', async () => {
+  it('is limited in number and refused for volumes of others', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const outsider = await harness.tenant();

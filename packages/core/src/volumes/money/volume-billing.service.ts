@@ -34,11 +34,10 @@ import { listSnapshots } from '../model/snapshots.store.ts';
 import { volumeResourceOf, type Snapshot, type Volume } from '../model/volume.ts';
 
 /**
- * What a volume and its snapshots cost: their meters and holds, changed in the transaction in which they change
- * themselves. The lock of the volume is held; the ledger's locks come last.
- *
- * A volume that is live has a meter for its size and one for each snapshot, paid as they run. One that is only kept has a
- * single meter, over what was set aside for keeping, which ends when that does.
+ * Changes meters and holds of a volume in the transaction that changes the volume. The caller holds the volume's lock;
+ * the ledger's locks come last.
+ * A live volume has one prepaid meter for its size and one for each snapshot. A retained volume has one meter over the
+ * money held for the retention, and ends with it.
  */
 
 const SIZE_PREFIX = 'gb-';
@@ -55,19 +54,18 @@ const isRunning = ({ state }: Meter): boolean => state !== 'closed';
 const nextOrdinal = (meters: readonly Meter[], prefix: string): number =>
   meters.filter(({ name }) => name.startsWith(prefix)).length + 1;
 
-/** The meter of a volume that is only kept; null while it is paid as it runs. */
+/** The meter of a retained volume; null while it is prepaid. */
 export function retentionMeter(meters: readonly Meter[]): (Meter & { readonly termEndsAt: Date }) | null {
   const retention = meters.find((meter) => meter.name.startsWith(RETENTION_PREFIX) && isRunning(meter));
   return retention?.termEndsAt == null ? null : { ...retention, termEndsAt: retention.termEndsAt };
 }
 
-/** As its holds and meters name it. */
 const billed = (volume: SoldVolume): BilledResource => {
   const { orgId, mode, keyId } = volume;
   return { orgId, mode, keyId, cause: volumeResourceOf(volume) };
 };
 
-/** Sets aside what `price` costs for the time that a hold reaches over, in the budgets of the key that pays for the volume. */
+/** Holds the cost of `price` for one hold window, within the budgets of the key that pays for the volume. */
 export function holdForVolume(
   tx: Tx,
   volume: SoldVolume,
@@ -76,7 +74,6 @@ export function holdForVolume(
   return holdForOrder(tx, billed(volume), { step, amount: initialHold(price, HOLD_WINDOW_MS) });
 }
 
-/** Gives back what was set aside for what will not be. */
 export async function releaseHold(tx: Tx, volume: SoldVolume, holdId: HoldId | null): Promise<void> {
   if (holdId === null) return;
   const { orgId, mode } = volume;
@@ -86,7 +83,7 @@ export async function releaseHold(tx: Tx, volume: SoldVolume, holdId: HoldId | n
   requireLedgerSuccess(result);
 }
 
-/** As it runs, with its data kept beyond that as far as the wallet can bear it. */
+/** Prepaid, with retention as far as the wallet can pay for it. */
 function prepaidVolumeFunding(ratePerHour: NanoUsd, means: NanoUsd): MeterFunding {
   const paidMs = affordableMs(nanoUsd(divideRoundDown(means, RETENTION_DIVISOR)), ratePerHour);
   return { kind: 'ahead', retentionMs: Math.min(RETENTION_MS, Number(paidMs ?? RETENTION_MS)) };
@@ -117,14 +114,14 @@ function volumeMeterSpec(
   };
 }
 
-/** What the wallet has for this: what is available, and what was set aside for it. */
+/** The available balance plus the hold. */
 async function spendableFor(tx: Tx, volume: SoldVolume, holdId: HoldId | null): Promise<NanoUsd> {
   const { available } = await readBalance(tx, volume.orgId, volume.mode, tx.clock.now());
   const hold = holdId === null ? null : await findHold(tx, volume.orgId, holdId);
   return addUsd(available, hold?.held ?? zeroUsd);
 }
 
-/** From `at` on the volume costs what was agreed for this size; what it cost before ends there. */
+/** Closes the meter of the previous size at `at` and opens one for the new size. */
 export async function billSize(
   tx: Tx,
   volume: SoldVolume,
@@ -148,8 +145,8 @@ async function openPrepaidMeter(tx: Tx, volume: SoldVolume, sold: MeteredItem, a
 }
 
 /**
- * What was set aside when it was accepted is for its first while alone. What keeping its data will cost is added before its
- * meter runs, as far as that can be had: a meter that has less than it should looks as if its money were running out.
+ * The hold of the order covers only the first hold window. The cost of the retention is added before the meter runs; a
+ * meter with less than its target would look as if its money were running out.
  */
 async function extendHoldForRetention(
   tx: Tx,
@@ -181,7 +178,6 @@ async function extendHoldForRetention(
   return { kind: 'ahead', retentionMs: Math.min(funding.retentionMs ?? 0, Number(retainedMs ?? 0n)) };
 }
 
-/** From `at` on the snapshot costs what it takes. */
 export async function billSnapshot(tx: Tx, volume: SoldVolume, snapshot: Snapshot, at: Date): Promise<void> {
   const { id: name, price, holdId } = snapshot;
   await openPrepaidMeter(tx, volume, { name, price, holdId }, at);
@@ -208,7 +204,7 @@ async function closeMetersAt(tx: Tx, volume: SoldVolume, meters: readonly Meter[
   await changeMeters(
     tx,
     volume.orgId,
-    // One that was opened later than that has cost nothing.
+    // A meter that was opened later has cost nothing.
     open.map(({ id, openedAt }) => ({
       do: 'close',
       meterId: id,
@@ -218,14 +214,13 @@ async function closeMetersAt(tx: Tx, volume: SoldVolume, meters: readonly Meter[
   );
 }
 
-/** Nothing of it costs anything after `at`. */
 export async function endVolumeBilling(tx: Tx, volume: SoldVolume, at: Date): Promise<void> {
   await closeMetersAt(tx, volume, await volumeMetersOf(tx, volume), at);
 }
 
 /**
- * From `at` on its data is only kept: over what was set aside for that, or with `wantedMs` over what there is, and never
- * beyond what the volume may cost. Nothing more is spent on it. Answers when that ends.
+ * From `at` on the data is only retained: paid from the hold, or with `wantedMs` from the wallet, and never beyond the
+ * spending limit. Returns the end of the retention.
  */
 export async function retainData(tx: Tx, volume: Volume, at: Date, wantedMs?: number): Promise<Date> {
   const meters = await volumeMetersOf(tx, volume);
@@ -249,7 +244,7 @@ export async function retainData(tx: Tx, volume: Volume, at: Date, wantedMs?: nu
       ratePerHour,
       quantity,
       unit: 'gb',
-      // Whoever stops keeping it sooner owes nothing for the rest.
+      // Ending the retention earlier refunds the rest.
       funding: { kind: 'committed', termEndsAt: until, refund: ppm(ppmPerWhole) },
       keyId: volume.keyId,
       holdId: hold?.holdId ?? null,
@@ -259,7 +254,7 @@ export async function retainData(tx: Tx, volume: Volume, at: Date, wantedMs?: nu
   return until;
 }
 
-/** For how long what a volume may cost, less what it has cost by `at`, pays for it at this rate. */
+/** How long the rest of the spending limit pays for this rate. */
 function affordableMsWithinLimit(
   { maxNanoUsd }: Pick<Volume, 'maxNanoUsd'>,
   meters: readonly Meter[],
@@ -271,10 +266,7 @@ function affordableMsWithinLimit(
   return leftMs === null ? Infinity : Number(leftMs);
 }
 
-/**
- * A volume that was kept for want of money is paid as it goes again, with its snapshots, if the wallet can. False: it
- * cannot, and nothing has changed.
- */
+/** Returns false, without any change, if the wallet cannot pay for the volume and its snapshots. */
 export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boolean> {
   const meters = await volumeMetersOf(tx, volume);
   const meter = retentionMeter(meters);
@@ -296,8 +288,8 @@ export async function resumeVolumeBilling(tx: Tx, volume: Volume): Promise<boole
 }
 
 /**
- * Sets aside what all of it takes together, and gives it back at once: where that was refused nothing was entered, and
- * where it was not, nobody else can take it before this transaction is over.
+ * Holds the total and releases it at once: a refusal writes nothing, and after a success the lock on the wallet
+ * prevents other holds until the transaction ends.
  */
 async function canAffordItems(
   tx: Tx,
@@ -315,5 +307,5 @@ async function canAffordItems(
   return true;
 }
 
-/** Each meter rounds what it sets aside for running and for keeping by itself. */
+/** Each meter rounds its hold for running and for retention separately. */
 const ROUNDINGS_PER_METER = 2;

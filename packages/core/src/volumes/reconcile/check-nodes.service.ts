@@ -22,27 +22,27 @@ import type { Volume } from '../model/volume.ts';
 import { lockVolume, readOldestDueMs } from '../model/volumes.store.ts';
 
 /**
- * Looks at storage nodes: whether they answer, and whether what they serve is what it should be. What differs is made due,
- * and brought right by whoever works on volumes. Silence counts only while somebody looked.
+ * Checks whether storage nodes respond and serve their specs. Differing volumes become due and are then reconciled.
+ * Silence counts only while a node was observed.
  */
 
 const orphanVolumesGauge = gauge(
   'millrace_volumes_strays',
-  'Volumes that a storage node has and nobody knows, by node: a person must look',
+  'Orphan volumes by storage node; an operator must check them',
 );
 const differingCounter = counter(
   'millrace_volumes_differing_total',
-  'Volumes that were found to be served otherwise than they should be',
+  'Volumes whose served state differed from their spec',
 );
-const silentNodesGauge = gauge('millrace_volumes_silent_nodes', 'Whether a storage node is silent, by node');
-const lateBy = gauge('millrace_volumes_late_seconds', 'How long the volume that waits longest has been due');
+const silentNodesGauge = gauge('millrace_volumes_silent_nodes', '1 if a storage node is silent, by node');
+const lateBy = gauge('millrace_volumes_late_seconds', 'How long the oldest due volume has been due');
 
 const isolation = 'read committed' as const;
 
 export interface NodeChecker {
   /** Checks every node whose check is due. Returns how many there were. */
   look(signal: AbortSignal): Promise<number>;
-  /** Resolves when no check and no removal is under way. */
+  /** Resolves when no check and no removal is in progress. */
   ended(): Promise<void>;
 }
 
@@ -52,8 +52,8 @@ interface CheckRunners {
 }
 
 /**
- * Checks nodes concurrently, and waits for each at most its time limit: a node that hangs keeps its own slot, and the next
- * check of the others begins meanwhile. Leftovers are removed beside the checks, since a removal may take long.
+ * Checks nodes concurrently with a time limit for each: a node that hangs keeps its own slot and does not delay others.
+ * Leftovers are removed beside the checks, because a removal may take long.
  */
 export function createNodeChecker(deps: VolumeDeps, maxWaitMs: number = CHECK_WAIT_MS): NodeChecker {
   const { db, clock, log } = deps;
@@ -87,10 +87,10 @@ export function createNodeChecker(deps: VolumeDeps, maxWaitMs: number = CHECK_WA
   };
 }
 
-/** Most nodes answer sooner; those that do not are waited for beside the next round. */
+/** Most nodes respond sooner; the next round does not wait for the others. */
 const CHECK_WAIT_MS = 2_000;
 
-/** One round over the nodes that are due, all of it waited for. Answers how many there were. */
+/** One round over the due nodes that waits for all of them. Returns their number. */
 export async function checkDueNodes(deps: VolumeDeps, signal: AbortSignal): Promise<number> {
   const watch = createNodeChecker(deps, checkNodesLoop.timeoutMs);
   const count = await watch.look(signal);
@@ -117,23 +117,28 @@ async function checkStorageNode(
 ): Promise<void> {
   const { db, clock, policy, log, backends } = deps;
   try {
-    // The wait ends here also if the backend ignores its signal.
-    const [backend, views] = await withDeadline(clock, 'A look at a node', policy.gapMs, async (late) => {
-      const connected = await backends.of(node);
-      return [connected, await connected.list(AbortSignal.any([signal, late]))] as const;
-    });
+    // The wait ends here even if the backend ignores its signal.
+    const [backend, views] = await withDeadline(
+      clock,
+      'Checking a storage node',
+      policy.gapMs,
+      async (late) => {
+        const connected = await backends.of(node);
+        return [connected, await connected.list(AbortSignal.any([signal, late]))] as const;
+      },
+    );
     await recordResponse(db, node);
     if (node.kind !== 'mock') await compareNode(deps, runners, node, { backend, views, signal });
     silentNodesGauge.record(0, { node: node.name });
   } catch (error) {
     if (signal.aborted) return;
-    log.warn({ err: error, storageNode: node.name }, 'a storage node did not answer');
+    log.warn({ err: error, storageNode: node.name }, 'storage node did not respond');
     backends.renew(node.id);
     await recordSilence(deps, node, errorMessageOf(error));
   }
 }
 
-/** It answered. Volumes that waited for that are looked at at once. */
+/** Volumes that waited for a response of the node become due at once. */
 async function recordResponse(db: Db, node: StorageNode): Promise<void> {
   await db.transaction({ name: 'note storage node', isolation }, async (tx) => {
     await saveStorageNode(tx, node, { seenAt: tx.clock.now(), status: 'connected', statusReason: null });
@@ -156,7 +161,7 @@ async function recordSilence({ db, policy }: VolumeDeps, node: StorageNode, why:
   });
   if (!isSilent) return;
   silentNodesGauge.record(1, { node: node.name });
-  // Each for itself: whoever changes one of them meanwhile is waited for, and no two of them are held at once.
+  // One transaction for each volume, so that no two volumes are locked at once.
   for (const { orgId, id, status } of await listVolumesOfNode(db, node.id)) {
     if (status !== 'active') continue;
     await db.transaction({ name: 'hide volume', isolation }, (tx) =>
@@ -171,12 +176,12 @@ const REMOVAL_WAIT_MS = 1_000;
 async function markUnknownIfSilent(tx: Tx, orgId: OrgId, id: VolumeId, nodeId: StorageNodeId): Promise<void> {
   const volume = await lockVolume(tx, orgId, id);
   const node = await findStorageNode(tx, nodeId);
-  // It may have answered somebody else while we were waiting.
+  // The node may have responded to another worker in the meantime.
   if (volume !== null && node?.status === 'silent')
     await markVolumeUnknown(tx, volume, 'Its storage node is silent.');
 }
 
-/** What the node serves against what it should, of volumes that nobody works on. */
+/** Compares volumes that no worker is changing with their specs. */
 async function compareNode(
   deps: VolumeDeps,
   runners: CheckRunners,
@@ -205,7 +210,7 @@ interface NodeListing {
 
 function isServedWrong(volume: Volume, view: VolumeView | undefined, attached: readonly string[]): boolean {
   const { phase } = volume;
-  // Whoever works on it is about to change it.
+  // A worker is about to change the volume.
   if (phase === 'provisioning' || phase === 'purging' || volume.servedSeq !== volume.specSeq) return false;
   if (view === undefined || !view.isServed || view.vip !== volume.vip || view.sizeGb < volume.sizeGb)
     return true;
@@ -214,7 +219,7 @@ function isServedWrong(volume: Volume, view: VolumeView | undefined, attached: r
   return clients.size !== expected.length || !expected.every((client) => clients.has(client));
 }
 
-/** What a node has of volumes that are purged is removed again; what nobody knows is left for a person to look at. */
+/** Removes leftovers of purged volumes. Orphans are left for an operator to check. */
 async function removeLeftoverVolumes(
   { db, log }: VolumeDeps,
   { leftovers }: CheckRunners,
@@ -225,7 +230,7 @@ async function removeLeftoverVolumes(
   const unknown = look.views.map(({ externalId }) => externalId).filter((id) => !known.has(id));
   const named = unknown.filter(isUuid);
   const purged = named.length === 0 ? new Set<string>() : await findPurged(db, node.id, named);
-  // As many as there is room for: the next check finds the rest.
+  // The next check finds the rest.
   await leftovers.run([...purged].slice(0, leftovers.free), {
     key: (id) => `${node.id} ${id}`,
     work: (id, signal) => look.backend.remove(id, signal),
@@ -234,9 +239,6 @@ async function removeLeftoverVolumes(
   const left = unknown.filter((id) => !purged.has(id));
   orphanVolumesGauge.record(left.length, { node: node.name });
   if (left.length > 0) {
-    log.error(
-      { storageNode: node.name, volumes: left.slice(0, 20) },
-      'a storage node has volumes that nobody knows',
-    );
+    log.error({ storageNode: node.name, volumes: left.slice(0, 20) }, 'storage node has orphan volumes');
   }
 }

@@ -10,10 +10,10 @@ afterAll(() => harness.drop());
 
 const { signal } = new AbortController();
 
-/** A round ends before the database has answered where that is slow; the checks themselves go on. */
+/** On a slow database a round ends before its checks; poll for their results. */
 const polling = { timeout: 60_000, interval: 20 };
 
-/** Lets time pass until a round of checks is over. Returns when it began. */
+/** Advances the clock until a round of checks is over. Returns the start of the round. */
 async function look(watch: NodeChecker): Promise<number> {
   await harness.clock.advance(harness.deps.policy.lookMs);
   const startedMs = harness.clock.nowMs();
@@ -80,7 +80,7 @@ describe(failingLoop('remove leftover volumes'), () => {
 
 describe(failingLoop('freeze unpaid volumes'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s does not keep volumes of other organisations from being frozen',
+    'whose write %s does not prevent freezing volumes of other organisations',
     async (how) => {
       const [bad, good] = [await harness.tenant(1), await harness.tenant(1)];
       const volumes = [await harness.active(bad), await harness.active(good)];

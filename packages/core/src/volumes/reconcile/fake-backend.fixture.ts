@@ -1,29 +1,28 @@
 import { DriverError } from '@millrace/compute';
 import type { VolumeBackend, VolumeView, VolumeSpec } from '@millrace/storage';
 
-/** A storage node that remembers what it serves, and does badly what a test wants it to do badly. */
+/** A storage backend in memory with injected faults. */
 export interface FakeBackend extends VolumeBackend {
-  /** What it has, by external id. */
+  /** By external id. */
   readonly volumes: Map<string, VolumeView>;
-  /** What each volume holds, and what each snapshot (`volume/snapshot`) does. */
+  /** The content of each volume, and of each snapshot (`volume/snapshot`). */
   readonly contents: Map<string, string>;
   readonly snapshotContents: Map<string, string>;
-  /** Every wish that it was brought to, in order. */
+  /** All applied specs, in order. */
   readonly specs: VolumeSpec[];
-  /** Thrown instead of an answer, where it is set: for all calls, or for the one that is named. */
+  /** Thrown by all calls, or by the named one. */
   fault: {
     readonly call: 'all' | 'ensure' | 'remove' | 'snapshot' | 'restore';
     readonly error: DriverError;
   } | null;
-  /** Waited for inside of `ensure`, after the wish was read and before it counts. */
+  /** Awaited in `ensure` before the spec is applied. */
   pause: ((spec: VolumeSpec) => Promise<void>) | null;
-  /** Waited for when a wish counts, before that is answered. */
+  /** Awaited in `ensure` after the spec was applied, before the response. */
   beforeReply: (() => Promise<void>) | null;
-  /** What a snapshot is said to take. */
   snapshotBytes: number;
 }
 
-export const silence = (): DriverError => new DriverError('unavailable', 'Nobody answers.');
+export const silence = (): DriverError => new DriverError('unavailable', 'The backend does not respond.');
 
 export function createFakeBackend(): FakeBackend {
   const volumes = new Map<string, VolumeView>();

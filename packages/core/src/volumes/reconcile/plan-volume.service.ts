@@ -16,7 +16,7 @@ import { listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
 import { volumesActor, type Restore, type Snapshot, type Volume, type VolumeRef } from '../model/volume.ts';
 import { lockVolume, saveVolume } from '../model/volumes.store.ts';
 
-/** What is to be asked of a backend now. Nothing of it is done inside a transaction. */
+/** A call to a backend, made outside any transaction. */
 export type VolumeTask =
   | { readonly what: 'remove'; readonly volume: Volume; readonly node: StorageNode }
   | {
@@ -26,14 +26,13 @@ export type VolumeTask =
       readonly spec: VolumeSpec;
       readonly make: readonly Snapshot[];
       readonly drop: readonly Snapshot[];
-      /** What nobody has, and the backend may have made all the same. */
+      /** Snapshots that failed here, but may exist on the backend. */
       readonly givenUp: readonly Snapshot[];
     };
 
 /**
- * Does what the volume's times and money ask for, and answers what is then to be asked of its backend: null where nothing
- * is, or where the backend is silent, which somebody else finds out about. Whom the backend may let in is written down
- * before it is told to.
+ * Applies due actions and returns the next call to the backend; null if there is none or the node is unreachable, which
+ * the node checks detect. Clients are recorded before the backend may admit them.
  */
 export async function planTask(tx: Tx, ref: VolumeRef, policy: VolumePolicy): Promise<VolumeTask | null> {
   const locked = await lockVolume(tx, ref.orgId, ref.id);
@@ -67,7 +66,7 @@ export async function planTask(tx: Tx, ref: VolumeRef, policy: VolumePolicy): Pr
       ...(saved.restore !== null && shouldRequestRestore(saved, now)
         ? { restore: toRestoreSpec(saved.restore) }
         : {}),
-      // Each look at the row counts it up, so that an order which was long on its way is known for an old one.
+      // The version increases with each save, so that a backend can reject an outdated request.
       sequence: saved.version,
     },
     make: saved.phase === 'live' ? snapshots.filter(({ status }) => status === 'creating') : [],
@@ -80,7 +79,7 @@ function toRestoreSpec({ id, sourceId, snapshotId }: Restore): NonNullable<Volum
   return { id, volumeId: toUuid(sourceId), snapshotId: toUuid(snapshotId) };
 }
 
-/** Whether its backend has still to confirm something. What it serves otherwise than confirmed, those who look find out. */
+/** Whether the backend has not confirmed everything. Node checks detect later differences. */
 function needsBackendCall(volume: Volume, snapshots: readonly Snapshot[]): boolean {
   return (
     volume.phase === 'provisioning' ||
@@ -93,7 +92,6 @@ function needsBackendCall(volume: Volume, snapshots: readonly Snapshot[]): boole
   );
 }
 
-/** When it must be looked at next, by its rows alone. */
 export async function readNextCheckAt(
   tx: Tx,
   volume: Volume,
@@ -133,13 +131,13 @@ async function applyVolumeDueAction(tx: Tx, volume: Volume, policy: VolumePolicy
   }
 }
 
-/** A rental that has ended has no volume any more, whoever should have seen to that. */
+/** Detaches ended rentals, in case the end of a rental did not. */
 async function detachEndedRentals(tx: Tx, volume: Volume): Promise<Volume> {
   const ended = await listEndedAttachedRentals(tx, volume);
   return ended.length === 0 ? volume : (await detachRentals(tx, volume, ended, volumesActor)).volume;
 }
 
-/** Those that are late have failed. The backend may be making one still, so it is asked once more. */
+/** Late snapshots fail. The backend may still create one, so it is called once more. */
 async function failLateSnapshots(
   tx: Tx,
   volume: Volume,
@@ -155,7 +153,6 @@ async function failLateSnapshots(
   };
 }
 
-/** It was not made, and costs nothing. */
 export async function failSnapshot(tx: Tx, volume: Volume, snapshot: Snapshot, why: string): Promise<void> {
   if (await saveSnapshot(tx, volume.orgId, snapshot, { status: 'failed', holdId: null, lastError: why })) {
     await releaseHold(tx, volume, snapshot.holdId);

@@ -35,13 +35,13 @@ const attach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
 const detach = (tenant: Tenant, volume: Volume, rental: InsertedRental) =>
   harness.run((tx) => detachVolume(tx, tenant.call(), link(volume, rental)));
 
-describe('a worker that dies', () => {
-  it('after it decided, or after the backend did it, leaves what the next one finishes', async () => {
+describe('a worker that crashes', () => {
+  it('before or after the call to the backend leaves a state that the next worker completes', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
     const before = await harness.run((tx) => planTask(tx, volume, harness.deps.policy));
     expect(before?.what).toBe('serve');
-    // It dies here, once before its call and once after it: nothing was written down.
+    // It crashes here, once before its call and once after; nothing was recorded.
     if (before?.what === 'serve') await harness.backend.ensure(before.spec, signal);
     expect(await reconcileDueVolumes(harness.deps, 10, signal)).toBe(0);
     await harness.clock.advance(harness.deps.policy.workingMs);
@@ -53,7 +53,7 @@ describe('a worker that dies', () => {
     expect(meters[0]?.count).toBe('1');
   });
 
-  it('while data is deleted has it deleted by the next one, and told once', async () => {
+  it('during a deletion lets the next worker complete it, with one event', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
@@ -69,8 +69,8 @@ describe('a worker that dies', () => {
   });
 });
 
-describe('two at once', () => {
-  it('bring one volume about once: one meter, one word', async () => {
+describe('concurrent workers', () => {
+  it('provision a volume once: one meter, one event', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.create(tenant);
     await Promise.all([1, 2, 3].map(() => reconcileVolume(harness.deps, volume, signal)));
@@ -80,7 +80,7 @@ describe('two at once', () => {
     expect(events).toHaveLength(1);
   });
 
-  it('never leave a machine in that was detached while one of them was slow', async () => {
+  it('remove a machine that was detached during a slow call', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.5.0.1'] });
@@ -103,7 +103,7 @@ describe('two at once', () => {
     await detach(tenant, volume, rental);
     await reconcileVolume(harness.deps, volume, signal);
     expect(viewOf(volume)?.clients).toEqual([]);
-    // The old list arrives now, after the new one: until somebody has put that right, the address counts as let in.
+    // The old list arrives after the new one; until that is repaired, the address counts as admitted.
     harness.backend.pause = null;
     go();
     await late;
@@ -147,8 +147,8 @@ describe('two at once', () => {
   });
 });
 
-describe('a silent backend', () => {
-  it('makes its volumes unknown after 90 seconds, bills on, and active again with its first answer', async () => {
+describe('an unreachable backend', () => {
+  it('makes its volumes unknown after 90 seconds, while billing continues, and active after its first response', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     harness.backend.fault = { call: 'all', error: silence() };
@@ -169,7 +169,7 @@ describe('a silent backend', () => {
     expect(meters).toEqual([{ state: 'open' }]);
   });
 
-  it('is not judged by time in which nobody looked', async () => {
+  it('does not count time without observation', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     harness.backend.fault = { call: 'all', error: silence() };
@@ -178,7 +178,7 @@ describe('a silent backend', () => {
     expect((await harness.read(volume))?.status).toBe('active');
   });
 
-  it('is told of a detachment as soon as it is back', async () => {
+  it('receives a detachment as soon as it responds', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const rental = await harness.rental(tenant, { addresses: ['10.5.1.1'] });
@@ -195,19 +195,19 @@ describe('a silent backend', () => {
   });
 });
 
-describe('what a node serves otherwise than it should', () => {
-  it('is put right: clients that nobody attached, a server that is down', async () => {
+describe('a node that does not serve the spec', () => {
+  it('is repaired: unknown clients, a stopped server', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const view = viewOf(volume);
-    if (view === undefined) throw new Error('It is not there.');
+    if (view === undefined) throw new Error('The backend does not have the volume.');
     harness.backend.volumes.set(view.externalId, { ...view, clients: ['10.66.6.6'], isServed: false });
     await harness.clock.advance(harness.deps.policy.lookMs);
     await harness.settle();
     expect(viewOf(volume)).toMatchObject({ clients: [], isServed: true });
   });
 
-  it('and has lost is never made anew in the place of the data', async () => {
+  it('because it lost a volume does not get an empty one instead', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     harness.backend.volumes.delete(toUuid(volume.id));
@@ -219,11 +219,11 @@ describe('what a node serves otherwise than it should', () => {
     expect(viewOf(volume)).toBeUndefined();
   });
 
-  it('and that was purged is removed again, and what nobody knows is left alone', async () => {
+  it('loses leftovers of purged volumes and keeps orphans', async () => {
     const tenant = await harness.tenant();
     const volume = await harness.active(tenant);
     const view = viewOf(volume);
-    if (view === undefined) throw new Error('It is not there.');
+    if (view === undefined) throw new Error('The backend does not have the volume.');
     await harness.run((tx) => deleteVolume(tx, tenant.call(), volume.wireId));
     await harness.clock.advance(73 * HOUR_MS);
     await harness.settle();
@@ -237,7 +237,7 @@ describe('what a node serves otherwise than it should', () => {
     harness.backend.volumes.delete('somebody-elses');
   });
 
-  it('and will not make has the order given up at once, at no cost', async () => {
+  it('because it has no capacity fails the order at once without charge', async () => {
     const tenant = await harness.tenant();
     harness.backend.fault = { call: 'ensure', error: new DriverError('no_capacity', 'The pool is full.') };
     const volume = await harness.create(tenant);
@@ -249,8 +249,8 @@ describe('what a node serves otherwise than it should', () => {
   });
 });
 
-describe('the configuration', () => {
-  it('is applied twice as once, and refuses to make another node of one that has volumes', async () => {
+describe('applyStorageConfig', () => {
+  it('is idempotent, and refuses to change region or kind of a node', async () => {
     const nodes = await harness.rows<{
       name: string;
       region: string;

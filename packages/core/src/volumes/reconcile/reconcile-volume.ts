@@ -16,8 +16,8 @@ import type { Volume, VolumeRef } from '../model/volume.ts';
 import { claimDueVolumes } from '../model/volumes.store.ts';
 
 /**
- * Brings what backends serve to what the rows say, volume by volume: read and decide in one transaction, ask the backend
- * outside of any, write down what came of it in another. A round may be repeated, abandoned anywhere, or done by two at once.
+ * Reconciles volumes: plans in one transaction, calls the backend outside any, records the outcome in another. A round
+ * may be repeated, interrupted anywhere, or run concurrently.
  */
 export interface VolumeDeps {
   readonly db: Db;
@@ -27,13 +27,10 @@ export interface VolumeDeps {
   readonly policy: VolumePolicy;
 }
 
-const failuresCounter = counter(
-  'millrace_volumes_failures_total',
-  'Calls to storage backends that did not bring a volume to what it should be',
-);
+const failuresCounter = counter('millrace_volumes_failures_total', 'Failed calls to storage backends');
 const lostVolumesCounter = counter(
   'millrace_volumes_lost_total',
-  'Looks at volumes with data that their storage node says it does not have',
+  'Checks in which a storage node did not have a volume with data',
 );
 
 const isolation = 'read committed' as const;
@@ -47,16 +44,16 @@ function claimVolumes({ db, policy }: VolumeDeps, limit: number, but: readonly S
   });
 }
 
-/** Never fails: whoever finds the volume due next tries again, for it was claimed for a while only. */
+/** Never fails: the claim expires, and the volume becomes due again. */
 async function reconcileSafely(deps: VolumeDeps, ref: Claimed, signal: AbortSignal): Promise<void> {
   try {
     await reconcileVolume(deps, ref, signal);
   } catch (error) {
-    deps.log.error({ err: error, volumeId: ref.id }, 'a volume could not be worked on');
+    deps.log.error({ err: error, volumeId: ref.id }, 'reconciling a volume failed');
   }
 }
 
-/** Works on volumes that are due, and waits for all of them. Answers how many there were. */
+/** Reconciles due volumes and waits for all. Returns their number. */
 export async function reconcileDueVolumes(
   deps: VolumeDeps,
   limit: number,
@@ -67,11 +64,10 @@ export async function reconcileDueVolumes(
   return due.length;
 }
 
-/** The same without waiting for the slow: a node that hangs holds up its own volumes and nobody else's. */
+/** Reconciles without waiting for slow nodes: a node that hangs delays only its own volumes. */
 export interface VolumeReconciler {
-  /** Takes up what is due as far as there is room. */
+  /** Claims due volumes as far as there are free slots. */
   step(signal: AbortSignal): Promise<'busy' | 'idle'>;
-  /** Resolves when nothing is under way any more. */
   ended(): Promise<void>;
 }
 
@@ -119,17 +115,14 @@ export async function reconcileVolume(deps: VolumeDeps, ref: VolumeRef, signal: 
   if (task === null) return;
   const outcome = await executeTask(deps, task, signal);
   if (signal.aborted) {
-    // This process stops, which is no fault of the node: another one goes on at once.
+    // The process stops, which is not a failure of the node; another worker continues at once.
     await db.transaction({ name: 'give up volume', isolation }, (tx) => scheduleVolumesNow(tx, [ref]));
     return;
   }
   if (!outcome.ok) {
     failuresCounter.add(1);
     const { name: storageNode } = task.node;
-    log.warn(
-      { err: outcome.error, volumeId: ref.id, storageNode },
-      'a storage node did not do what it should',
-    );
+    log.warn({ err: outcome.error, volumeId: ref.id, storageNode }, 'call to a storage node failed');
   }
   await db.transaction({ name: 'settle volume', isolation }, (tx) =>
     recordTaskOutcome(tx, task, outcome, policy),
@@ -139,7 +132,7 @@ export async function reconcileVolume(deps: VolumeDeps, ref: VolumeRef, signal: 
 async function executeTask(deps: VolumeDeps, task: VolumeTask, signal: AbortSignal): Promise<TaskOutcome> {
   const { clock, policy } = deps;
   try {
-    // The wait ends here also if the backend ignores its signal.
+    // The wait ends here even if the backend ignores its signal.
     return await withDeadline(clock, 'A call to a storage node', policy.callMs, async (late) => {
       const backend = await deps.backends.of(task.node);
       const ends = AbortSignal.any([signal, late]);
@@ -158,7 +151,7 @@ async function removeVolume(
   const id = toUuid(task.volume.id);
   await backend.remove(id, signal);
   if ((await backend.list(signal)).some(({ externalId }) => externalId === id)) {
-    throw new DriverError('failed', 'The storage node still has the volume that it was told to remove.');
+    throw new DriverError('failed', 'The storage node still has the volume after its removal.');
   }
   return { ok: true, view: null, made: new Map(), dropped: [] };
 }
@@ -169,7 +162,7 @@ async function serveVolume(
   signal: AbortSignal,
 ): Promise<TaskOutcome> {
   const known = await requireExistingVolume(backend, task, signal);
-  // No backend shrinks a volume: one that has grown, though that was given up meanwhile, is served as large as it is.
+  // Backends do not shrink volumes: one that grew although its growth was cancelled is served at its actual size.
   const request = { ...task.spec, sizeGb: Math.max(task.spec.sizeGb, known?.sizeGb ?? 0) };
   const view = await backend.ensure(request, signal);
   requireMatchesSpec(view, request);
@@ -186,15 +179,15 @@ async function serveVolume(
       await backend.removeSnapshot(id, toUuid(snapshot.id), signal);
       dropped.push(snapshot.id);
     } catch {
-      // It is not dropped yet, and is asked for again.
+      // The snapshot stays in `deleting`, so its removal is retried.
     }
   }
   return { ok: true, view, made, dropped };
 }
 
 /**
- * A backend makes what it does not have. Where a volume had data, that would be an empty one in its place, and nobody would
- * hear that the data is lost: so such a volume must be there first, and is answered. The mock has no data and no memory.
+ * A backend creates missing volumes, which would hide the loss of data. So a volume that had data must exist before
+ * `ensure`. The mock stores no data.
  */
 async function requireExistingVolume(
   backend: VolumeBackend,
@@ -206,10 +199,7 @@ async function requireExistingVolume(
   const known = (await backend.list(signal)).find(({ externalId }) => externalId === id);
   if (known !== undefined) return known;
   lostVolumesCounter.add(1);
-  throw new DriverError(
-    'failed',
-    'The storage node says that it has no such volume, though it had data there.',
-  );
+  throw new DriverError('failed', 'The storage node does not have the volume, although it had data there.');
 }
 
 function requireMatchesSpec(view: VolumeView, spec: VolumeSpec): void {
@@ -224,7 +214,7 @@ function requireMatchesSpec(view: VolumeView, spec: VolumeSpec): void {
   if (!isSame) {
     throw new DriverError(
       'failed',
-      `The storage node does not serve what was wished: ${view.detail ?? 'no reason'}.`,
+      `The storage node does not serve the spec: ${view.detail ?? 'no reason'}.`,
     );
   }
 }

@@ -25,7 +25,7 @@ import { listSnapshots, saveSnapshot } from '../model/snapshots.store.ts';
 import { volumesActor, type Snapshot, type Volume } from '../model/volume.ts';
 import { lockVolume, saveVolume } from '../model/volumes.store.ts';
 
-/** What came of a call to a backend, written down under the volume's lock. */
+/** Records the outcome of a call to a backend, under the lock of the volume. */
 
 export type SnapshotOutcome =
   | { readonly made: true; readonly sizeBytes: number }
@@ -34,14 +34,14 @@ export type SnapshotOutcome =
 export type TaskOutcome =
   | {
       readonly ok: true;
-      /** Null: it was removed. */
+      /** Null if the volume was removed. */
       readonly view: VolumeView | null;
       readonly made: ReadonlyMap<SnapshotId, SnapshotOutcome>;
       readonly dropped: readonly SnapshotId[];
     }
   | { readonly ok: false; readonly error: unknown };
 
-/** Answers the volume as it is then; null where it is not there any more. */
+/** Null if the volume is purged. */
 export async function recordTaskOutcome(
   tx: Tx,
   task: VolumeTask,
@@ -79,7 +79,7 @@ async function recordServed(
   }
   if (volume.status === 'unknown') volume = await markReachable(tx, volume);
   await recordSnapshots(tx, volume, task, { ...outcome, volumeGb: outcome.view.sizeGb });
-  // Somebody changed what it has to serve meanwhile: what was confirmed is not what is wished, and may let more in.
+  // The spec changed in the meantime, so the confirmed clients may include machines that must not be admitted.
   const isCurrentSpec = volume.specSeq === task.volume.specSeq;
   const snapshots = await listSnapshots(tx, volume);
   const isBusy =
@@ -101,17 +101,16 @@ async function recordServed(
 
 const restoreFailedReason = 'The snapshot could not be restored. The volume holds what it held before.';
 
-/** The backend knows which restores it has done, also if the answer to our order was lost. */
+/** The backend stores completed restores, so the outcome is known even if its response was lost. */
 async function recordRestore(tx: Tx, volume: Volume, task: ServeTask, view: VolumeView): Promise<Volume> {
   const { restore } = volume;
   if (restore === null) return volume;
   if (view.restored.includes(restore.id)) return endRestore(tx, volume, null);
-  // The backend has followed a later order without the restore, so it refuses the older one from now on.
+  // The backend has applied a later request without the restore, so it refuses the older one.
   const isGivenUp = task.spec.restore === undefined && task.volume.restore?.id === restore.id;
   return isGivenUp ? endRestore(tx, volume, restoreFailedReason) : volume;
 }
 
-/** It is usable: from now on it costs. */
 async function activateVolume(tx: Tx, volume: Volume): Promise<Volume> {
   const now = tx.clock.now();
   await billSize(tx, volume, volume, now);
@@ -145,7 +144,7 @@ async function recordSnapshots(
 
 const GIBIBYTE = 1_073_741_824;
 
-/** Billed by what it takes, and by no more than was agreed at most. */
+/** Billed by the actual size, at most the size of the hold. */
 async function recordSnapshotReady(
   tx: Tx,
   volume: Volume,
@@ -157,13 +156,13 @@ async function recordSnapshotReady(
   const changes = {
     status: 'ready',
     sizeGb,
-    // It may have been taken of a volume that had grown meanwhile.
+    // The volume may have grown before the snapshot was taken.
     volumeGb: Math.max(snapshot.volumeGb, volumeGb),
     price: ready.price,
     holdId: null,
     lastError: null,
   } as const;
-  // It may have been deleted, or given up, while it was made.
+  // The snapshot may have been deleted or failed in the meantime.
   if (await saveSnapshot(tx, volume.orgId, snapshot, changes)) {
     await billSnapshot(tx, volume, ready, tx.clock.now());
   }
@@ -199,7 +198,7 @@ async function recordTaskFailure(
   if (isFinal && seen.phase === 'provisioning') {
     return purgeVolume(tx, seen, { reason: failedReason(error.kind), actor: volumesActor, at: now });
   }
-  // What it has is served on; only what it was to become in addition is not to be had.
+  // The volume is still served; only the growth fails.
   const isGrowing = task.what === 'serve' && seen.growth !== null && task.spec.sizeGb >= seen.growth.toGb;
   if (isFinal && isGrowing) return cancelGrowth(tx, seen, 'The storage node has no room for it to grow.');
   const isRestoring = task.what === 'serve' && task.spec.restore !== undefined;
@@ -230,7 +229,7 @@ function failedReason(kind: DriverErrorKind): string {
 
 const finalErrorKinds: ReadonlySet<string> = new Set(['conflict', 'no_capacity', 'refused', 'unsupported']);
 
-/** Asked in vain for as long as silence may last, while somebody looked. */
+/** Calls have failed for as long as silence may last, while the node was observed. */
 function isUnansweredTooLong(
   volume: Volume,
   node: StorageNode | null,
@@ -242,7 +241,7 @@ function isUnansweredTooLong(
   return silentForMs({ seenAt: unhealthySince, watchSince: node.watchSince }, now) >= silentMs;
 }
 
-/** Nobody can say whether it is usable. It costs on, and is asked about until somebody can. */
+/** Billing continues, and the backend is called until it responds. */
 export async function markVolumeUnknown(tx: Tx, volume: Volume, reason: string): Promise<Volume> {
   if (volume.status !== 'active') return volume;
   return transitionVolume(tx, volume, { to: 'unknown', reason, actor: volumesActor });

@@ -22,8 +22,7 @@ import {
   type VolumeHarness,
 } from '../volumes.fixture.ts';
 
-// From the rows to the storage server itself: a real agent, a real NFS server for each volume, and clients that come from the
-// private addresses of the rentals' machines.
+// Tests the whole path with a real storage agent, NFS servers, and clients at the addresses of the rentals' machines.
 
 let harness: VolumeHarness;
 let node: StorageNode;
@@ -57,11 +56,11 @@ async function settle(): Promise<void> {
 
 async function read(volume: Volume): Promise<Volume> {
   const found = await harness.read(volume);
-  if (found === null) throw new Error('There is no such volume.');
+  if (found === null) throw new Error('The volume does not exist.');
   return found;
 }
 
-/** A machine of a rental mounts the volume: what it is then able to do. */
+/** Mounts the volume as a machine of a rental. */
 async function mount({ vip }: Volume, from: string): Promise<Nfs41Client> {
   const options = {
     host: vip,
@@ -93,7 +92,7 @@ const link = (volume: Volume, ...rentals: readonly InsertedRental[]) => ({
   rentalIds: rentals.map(({ wireId }) => wireId),
 });
 
-test('what one rental writes another reads, and who is detached or has ended is shut out by the server', async () => {
+test('attached rentals share files, and the NFS server refuses detached and ended ones', async () => {
   const tenant = await harness.tenant();
   const addresses = [0, 1, 2, 3].map((index) => node.client(index));
   const [first = '', second = '', third = '', outsider = ''] = addresses;
@@ -121,7 +120,7 @@ test('what one rental writes another reads, and who is detached or has ended is 
   await expect(reader.lookup(exportPath)).rejects.toThrow('NOENT');
   expect(await writer.write(file, 0, 'goes on')).toBe(7);
 
-  // The rental moved to another host, where it has another address.
+  // The rental moved to another host with another address.
   await harness.onMachines(gang, `private_ip = case position when 1 then '${outsider}' end`);
   await harness.run((tx) => bumpSpecVersionsOfRental(tx, tenant.orgId, gang.id));
   await settle();
@@ -134,7 +133,7 @@ test('what one rental writes another reads, and who is detached or has ended is 
   reader.drop();
 });
 
-test('a volume grows under its files, and goes with its data when its retention is over', async () => {
+test('a volume grows with its files in place, and its data is deleted after the retention', async () => {
   const tenant = await harness.tenant();
   const rental = await harness.rental(tenant, { addresses: [node.client(4)] });
   const made = await harness.create(tenant, { rentalIds: [rental.wireId] });
@@ -159,7 +158,7 @@ test('a volume grows under its files, and goes with its data when its retention 
     { kind: 'nfs', endpoint: node.endpoint, credentialRef: 'node', settings: {} },
     { clock: systemClock, credentials: { node: node.credential } },
   );
-  await eventually({ what: 'the data to be gone' }, async () => {
+  await eventually({ what: 'the data to be deleted' }, async () => {
     await settle();
     const views = await backend.list(signal);
     return views.every(({ externalId }) => externalId !== toUuid(volume.id));
