@@ -19,8 +19,8 @@ async function listed(who: Tenant, query: Readonly<Record<string, string>>): Pro
   return seen;
 }
 
-describe('the rentals of every organisation', () => {
-  it('are those of all, newest first, whatever they were rented as, and ended ones only when asked for', async () => {
+describe('GET admin/rentals', () => {
+  it('lists rentals of all organisations and kinds, newest first, and ended ones only on request', async () => {
     const [operator, first, second] = [
       await api.harness.tenant(),
       await api.harness.tenant(),
@@ -41,10 +41,10 @@ describe('the rentals of every organisation', () => {
     expect(await listed(operator, { organisationId: testIds.next('org') })).toEqual([]);
   });
 
-  it('are found by the node that their machines are on', async () => {
+  it('filters by the node of their machines', async () => {
     const tenant = await api.harness.tenant();
     const [rental] = await api.insertRentals(tenant, { live: 1 });
-    const where = rental === undefined ? expect.fail('Nothing was planted.') : toUuid(rental.id);
+    const where = rental === undefined ? expect.fail('No rentals were inserted.') : toUuid(rental.id);
     const machines = await api.harness.rows(
       `select node_id from rental_machines where rental_id = '${where}'`,
     );

@@ -14,7 +14,6 @@ interface AdminRentalsRoutes {
   readonly db: Db;
 }
 
-/** Operators: what everybody has rented. */
 export function serveAdminRentals({ server, operations, db }: AdminRentalsRoutes): void {
   server.serve(operations.adminListRentals, async ({ query }) => {
     const { limit, cursor, status = null, mode = null } = query;
@@ -33,7 +32,7 @@ export function serveAdminRentals({ server, operations, db }: AdminRentalsRoutes
 function parseOptionalId<Kind extends 'org' | 'nod'>(kind: Kind, text: string | undefined) {
   if (text === undefined) return null;
   const id = parseId(kind, text);
-  // The schema has seen that it is well formed; what it names may still lie outside of what an id can be.
+  // The schema checks the format, but the value may exceed the range of an id.
   if (id === null) throw new Fault('VALIDATION_FAILED');
   return id;
 }

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { organisationName } from '../../identity/index.ts';
 import type { RentalKind, RentalState } from '../model/rental.ts';
 
-/** All SQL that looks at rentals of every organisation at once, for operators. */
+/** SQL that lists rentals of all organisations, for operators. */
 
 export interface AdminRental {
   readonly id: RentalId;
@@ -38,7 +38,7 @@ export interface AdminRentalPage {
   readonly limit: number;
 }
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first. Returns one more than the limit if there is a next page. */
 export async function listAllRentals(reader: Reader, page: AdminRentalPage): Promise<readonly AdminRental[]> {
   let query = reader.kysely.selectFrom('rentals as rental').select([
     'rental.id',
@@ -58,7 +58,7 @@ export async function listAllRentals(reader: Reader, page: AdminRentalPage): Pro
     'rental.created_at',
     'rental.started_at',
     'rental.ended_at',
-    // Only where its machines are now: an attempt that failed may have been on another node.
+    // Only nodes of the current attempt: a failed attempt may have been on others.
     sql<string[]>`array(select distinct machine.node_id::text from rental_machines as machine
          where machine.rental_id = rental.id and machine.attempt = rental.attempt order by 1)`.as('node_ids'),
   ]);

@@ -5,16 +5,15 @@ import { MB_PER_GB } from '../../fleet/index.ts';
 import type { RentalRecord, MachineSummary } from './rental-record.ts';
 import { type PrivateCloud, type PrivateCloudNode, SSH_PORT } from '../model/rental.ts';
 
-/** What a rental says about where it runs, in the closed shape of its provider's variant. Pure. */
+/** Builds `providerData` of a rental in the closed schema of its provider's variant. Pure. */
 
-/** Whole GB, as sizes are given out. */
 export function gbOf(mb: number): number {
   return divideWithRemainder(mb, MB_PER_GB)[0];
 }
 
 export const UNKNOWN_CPU = 'unknown';
 
-/** How the tenant gets into a machine; null before it is let in, and after it is no longer. */
+/** SSH endpoint of a machine. Null before the hand-over and after the tenant was disconnected. */
 export interface SshAccess {
   readonly host: string;
   readonly port: number;
@@ -29,7 +28,7 @@ export function sshAccessOf(machine: MachineSummary): SshAccess | null {
   return { host, port: ssh.externalPort, user, hostKey };
 }
 
-/** Ports of the tenant's own choice that are open now. */
+/** Open custom ports. */
 export function openPortsOf(
   machine: MachineSummary,
 ): readonly { readonly host: string; readonly externalPort: number; readonly internalPort: number }[] {
@@ -40,7 +39,6 @@ export function openPortsOf(
     .map(({ externalPort, internalPort }) => ({ host, externalPort, internalPort }));
 }
 
-/** What the rental has in all. */
 function totalSizesOf({ machines }: RentalRecord) {
   const sum = (amountOf: (machine: MachineSummary) => number): number =>
     machines.reduce((total, machine) => total + amountOf(machine), 0);
@@ -53,7 +51,7 @@ function totalSizesOf({ machines }: RentalRecord) {
   };
 }
 
-/** Fields of every variant. What is not known yet, or no longer true, is left out. */
+/** Fields of every variant. Unknown and outdated values are omitted. */
 function commonData({ rental, machines }: RentalRecord) {
   const accesses = machines.flatMap((machine) => sshAccessOf(machine) ?? []);
   const reachable = machines.flatMap(({ state, address, privateIp }) =>
@@ -84,7 +82,7 @@ function resourcesInCpus(record: RentalRecord) {
   return { ...sizes, cpuCount: cpus };
 }
 
-/** Where a variant may count in either: what a bare machine has are CPUs, what a virtual one has are not. */
+/** For variants with both fields: bare metal has CPUs, virtual machines have vCPUs. */
 function resourcesByKind(record: RentalRecord) {
   return record.rental.kind === 'bare-metal' ? resourcesInCpus(record) : resourcesInVcpus(record);
 }
@@ -108,7 +106,7 @@ function portForwardsOf({ machines }: RentalRecord) {
   return forwards.length === 0 ? {} : { portForwards: forwards };
 }
 
-/** As the operator has told it: what it is made of beyond that is known to the contract alone. */
+/** Shown as the operator entered it; other properties are unknown. */
 function declaredPrivateCloud(record: RentalRecord, cloud: PrivateCloud): ProviderDataOf<'private-cloud'> {
   const { rental } = record;
   const { nodes, sshUser, sshPort, gpuModel, location } = cloud;
@@ -134,7 +132,7 @@ function declaredPrivateCloud(record: RentalRecord, cloud: PrivateCloud): Provid
   };
 }
 
-/** Where there are nodes to log in on, people log in there and nowhere else. */
+/** If there are login nodes, tenants log in only there. */
 function isLoginNode({ role }: PrivateCloudNode, _: number, nodes: readonly PrivateCloudNode[]): boolean {
   return role === 'login' || nodes.every((node) => node.role !== 'login');
 }
@@ -151,7 +149,7 @@ function privateCloudOf(record: RentalRecord): ProviderDataOf<'private-cloud'> {
         ? [{ role: 'compute' as const, ...(address === null ? {} : { publicIp: address }), privateIp }]
         : [],
     ),
-    // The interface wants a text here also before anybody can log in.
+    // The interface requires a string here, also before a login is possible.
     sshUser: access?.user ?? '',
     ...(access == null ? {} : { sshPort: access.port }),
   };

@@ -39,15 +39,15 @@ import { InventoryReconciler } from '../inventory/inventory-reconciler.ts';
 import { listOverdue as listLateForPeople } from '../inventory/comparisons.store.ts';
 import { updateRental } from '../actions/update.service.ts';
 
-/** Rentals of one organisation among those of a cell. */
+/** Rentals of the tenant and of all other organisations. */
 const OWN = 10_000;
 const OTHERS = 90_000;
 const ORGANISATIONS = 90;
 const PAGE = 100;
-/** Rentals on one small cluster. */
+/** Rentals on a small cluster. */
 const SMALL = 60;
 
-/** What grows with a cell. The rest is what operators configure, and what one organisation has few of. */
+/** Tables that grow with a cell. Others contain configuration or few rows per organisation. */
 const grown = new Set([
   'rentals',
   'rental_machines',
@@ -103,7 +103,7 @@ beforeAll(async () => {
     clock: systemClock,
     log: testLog('plans'),
     channels: eventChannels('plans'),
-    // Events come from PostgreSQL here.
+    // Events are read from PostgreSQL here.
     nats: {
       connected: () => false,
       subscribe: () => ({ close: async () => undefined, closed: new Promise(() => undefined) }),
@@ -121,7 +121,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Sentences about statements whose cost grows with more than what they show. */
+/** Lists statements whose cost grows with unrelated rows. */
 async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
   const statements = await recordStatements(work);
   expect(statements.length).toBeGreaterThan(0);
@@ -146,10 +146,10 @@ async function waste(work: () => Promise<unknown>): Promise<readonly string[]> {
 const now = new Date();
 const live: readonly RentalState[] = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'];
 const bothTypes = ['virtual-machine', 'bare-metal'] as const;
-/** One that runs, in the middle of the list. */
+/** A running rental in the middle of the list. */
 const some = (): InsertedRental => {
   const rental = own[OWN + 50];
-  if (rental === undefined) throw new Error('Rentals were planted.');
+  if (rental === undefined) throw new Error('No rentals were inserted.');
   return rental;
 };
 const list = (fields: Partial<Parameters<typeof listRentalRecords>[2]>) =>
@@ -179,7 +179,7 @@ async function follow(): Promise<void> {
   leaving.abort();
 }
 
-const silent = async (): Promise<ComputeDriver> => Promise.reject(new Error('It is silent.'));
+const silent = async (): Promise<ComputeDriver> => Promise.reject(new Error('The engine is unreachable.'));
 
 async function lateOnes(): Promise<void> {
   const { db } = database;
@@ -210,8 +210,8 @@ async function lookOnce(): Promise<void> {
 }
 
 /**
- * An engine that has lost every tenth machine, calls every eighth of the rest off, and has three that nobody knows: two of
- * them were seen before, one of which is due to be removed and the other is gone.
+ * An engine that has lost every tenth machine, reports every eighth of the rest as off, and has orphans: one new and one known
+ * that is due for removal. A third known orphan is no longer listed.
  */
 function brokenEngine(): ComputeDriver {
   const known = smallOnes.map(({ id }, index) =>
@@ -250,7 +250,7 @@ function machine(externalId: string, changes: Partial<MachineView>): MachineView
   };
 }
 
-/** Those of other clusters, and two of the small one that were seen long ago. */
+/** Orphans of other clusters, and two of the small cluster that were seen long ago. */
 async function insertOrphans(client: Client): Promise<void> {
   await client.query(
     `insert into stray_machines (cluster_id, org_id, external_id, mode, node_name, first_seen_at)
@@ -268,7 +268,7 @@ async function insertOrphans(client: Client): Promise<void> {
   ]);
 }
 
-/** A whole comparison of the small cluster, with repairs, and with strays that are new, due and gone. */
+/** A complete comparison of the small cluster with repairs and with new, due and resolved orphans. */
 async function compare(): Promise<void> {
   const engine = brokenEngine();
   const { db } = database;
@@ -294,17 +294,20 @@ describe('with 10 000 live rentals of one organisation among 100 000, and one pl
   it.each<[string, () => Promise<unknown>]>([
     ['the first page', () => list({})],
     ['the last page', () => list({ after: some().id })],
-    ['the rare ones of a status', () => list({ statuses: ['Failed'] })],
-    ['a type that there is none of', () => list({ kinds: ['bare-metal'] })],
-    ['both types together', () => list({ kinds: bothTypes })],
-    ['both types further on', () => list({ kinds: bothTypes, after: some().id })],
+    ['a page of a rare status', () => list({ statuses: ['Failed'] })],
+    ['a page of a type without rentals', () => list({ kinds: ['bare-metal'] })],
+    ['the first page of both types', () => list({ kinds: bothTypes })],
+    ['a later page of both types', () => list({ kinds: bothTypes, after: some().id })],
     ['one rental', () => getRentalRecord(database.db, tenant, some().wireId, now)],
-    ['one that is somebody else’s', () => getRentalRecord(database.db, tenant, 2_000_000_000, now)],
+    ['a rental of another organisation', () => getRentalRecord(database.db, tenant, 2_000_000_000, now)],
     ['history', () => history({})],
-    ['history of a type and a time', () => history({ kinds: ['bare-metal'], from: new Date(0), until: now })],
-    ['what a rental has cost', () => getRentalCost(database.db, tenant, some().wireId, now)],
     [
-      'what happened to a rental',
+      'history filtered by type and time',
+      () => history({ kinds: ['bare-metal'], from: new Date(0), until: now }),
+    ],
+    ['the cost of a rental', () => getRentalCost(database.db, tenant, some().wireId, now)],
+    [
+      'the events of a rental',
       () =>
         feed.pageAbout(tenant.orgId, {
           after: 0,
@@ -312,19 +315,19 @@ describe('with 10 000 live rentals of one organisation among 100 000, and one pl
           about: [{ kind: 'rental', id: String(some().wireId) }],
         }),
     ],
-    ['a stream of that', follow],
+    ['the event stream of a rental', follow],
     ['a comparison of a cluster with its engine', compare],
-    ['rentals that nobody has worked on in time', () => lateOnes()],
-    ['what falls due', () => enqueueDueRentals(database.db, PAGE, { log: testLog('plans') })],
-    ['a look at a rental with nothing to do', () => lookOnce()],
+    ['the search for overdue rentals', () => lateOnes()],
+    ['the sweep for due rentals', () => enqueueDueRentals(database.db, PAGE, { log: testLog('plans') })],
+    ['reconciling an idle rental', () => lookOnce()],
     [
-      'a change',
+      'an update of a rental',
       () =>
         database.db.transaction({ name: 'test', isolation: 'read committed' }, (tx) =>
           updateRental(tx, call, some().wireId, { name: 'renamed', ttlSeconds: 3_600, maxUsd: 1_000 }),
         ),
     ],
-  ])('%s reads by index, and only what it shows', async (_, work) => {
+  ])('%s uses an index and reads only what it returns', async (_, work) => {
     expect(await waste(work)).toEqual([]);
   });
 });

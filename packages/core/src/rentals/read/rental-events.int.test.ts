@@ -14,14 +14,14 @@ const pathOf = (wireId: number, query = '') => `/v2/alpha/on-demand/rentals/${wi
 
 async function insertRental(tenant: Tenant, mode: 'live' | 'test' = 'live'): Promise<number> {
   const [inserted] = await api.insertRentals(tenant, { live: 1, mode });
-  if (inserted === undefined) throw new Error('Nothing was planted.');
+  if (inserted === undefined) throw new Error('No rentals were inserted.');
   return inserted.wireId;
 }
 
-/** Something happens to a rental, as its mover tells it; the relay numbers it. */
+/** Emits an event of the rental. */
 async function happen(tenant: Tenant, wireId: number, expiresAt: string): Promise<void> {
   const rental = await findRentalByWireId(harness.db, tenant.orgId, 'live', wireId);
-  if (rental === null) throw new Error(`There is no rental ${wireId}.`);
+  if (rental === null) throw new Error(`Rental ${wireId} does not exist.`);
   const data = { expiresAt, cause: 'ttl' };
   await harness.run((tx) =>
     emitRentalEvent(tx, rental, { type: 'rental.expiring', actor: { kind: 'system', id: 'rentals' }, data }),
@@ -43,7 +43,7 @@ async function take(events: AsyncGenerator<ReceivedEvent>, count: number): Promi
 const typesOf = (events: readonly ReceivedEvent[]) => events.map(({ event }) => event);
 
 describe('GET rentals/{id}/events', () => {
-  it('shows what happened to the rental and nothing else, oldest first, page by page', async () => {
+  it('lists only events of the rental, oldest first, in pages', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertRental(tenant);
     const other = await insertRental(tenant);
@@ -72,7 +72,7 @@ describe('GET rentals/{id}/events', () => {
     ]);
   });
 
-  it('as a stream catches up, passes over what happens to others, and follows; Last-Event-ID goes on', async () => {
+  it('as a stream catches up, omits other rentals, follows, and continues after Last-Event-ID', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertRental(tenant);
     const other = await insertRental(tenant);
@@ -101,7 +101,7 @@ describe('GET rentals/{id}/events', () => {
     again.close();
   });
 
-  it('as a stream ends with the key it was opened with, which it does not show', async () => {
+  it('as a stream ends when its key is revoked, without showing the revocation', async () => {
     const tenant = await harness.tenant();
     const wireId = await insertRental(tenant);
     const keyId = tenant.keys.live;
@@ -124,7 +124,7 @@ describe('GET rentals/{id}/events', () => {
     expect(typesOf(await take(events, 1))).toEqual([]);
   });
 
-  it('refuses the stream of somebody else’s rental as it refuses that of none', async () => {
+  it('returns the same 404 for streams of foreign and unknown rentals', async () => {
     const [tenant, other] = [await harness.tenant(), await harness.tenant()];
     const foreign = await insertRental(other);
     const testMode = await insertRental(tenant, 'test');

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 
-/** SQL about rentals that other features compose with their own tables. */
+/** SQL fragments about rentals that other features combine with their own tables. */
 
 /**
- * The machines of live instances that are online and have ports of their tenant's choice. Columns: rental_id, address, ports;
- * is_supplied where the host is a supplier's.
+ * Machines of live online instances with custom ports. Columns: rental_id, address, ports; is_supplied if the host belongs to a
+ * supplier.
  */
 export const onlineInstances = sql`(
     select rental.id as rental_id, machine.address, machine.ports, rental.supplier_org_id is not null as is_supplied
@@ -14,8 +14,8 @@ export const onlineInstances = sql`(
        and cardinality(rental.custom_ports) > 0 and machine.state = 'open' and machine.address is not null)`;
 
 /**
- * The rental that an allocation was made for, in the text of a prepared statement: a lateral relation over `allocation`. Columns:
- * id and status of the rental, state of its machine.
+ * The rental of an allocation, as text of a prepared statement: a lateral relation over `allocation`. Columns: id and status of
+ * the rental, state of its machine.
  */
 export const occupantText = `(
                    select rentals.id, rentals.status, made.state

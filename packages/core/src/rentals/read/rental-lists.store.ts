@@ -14,8 +14,8 @@ import { toProvisioningStep, type ProvisioningStepRow } from '../model/provision
 import { toTerm, type TermRow } from '../model/terms.store.ts';
 
 /**
- * All SQL that reads rentals for showing: pages of them, and for a whole page at once what belongs to them. Each statement
- * walks an index of what it shows, so its cost is that of the page; a test reads the plans.
+ * SQL that reads pages of rentals with their machines, terms and steps. Each statement uses an index, so that its cost depends
+ * only on the page; `query-plans.slow.test.ts` checks the plans.
  */
 
 type RentalListRow = Pick<RentalRow, ColumnsOf<typeof shownColumns>> & {
@@ -25,9 +25,8 @@ type RentalListRow = Pick<RentalRow, ColumnsOf<typeof shownColumns>> & {
   variant: ProviderVariant;
 };
 
-/** A rental with what its own row leads to. */
 export interface ListedRental {
-  /** The rental's id as the rows of its belongings have it. */
+  /** Id in the form that rows of machines, terms and steps have. */
   readonly uuid: string;
   readonly rental: RentalSummary;
   readonly createdBy: RentalCreator;
@@ -51,11 +50,11 @@ const listJoins = `
     join ${userProfilesText} as maker on maker.id = rental.user_id
     join ${providerVariantsText} as provider on provider.id = rental.provider_id`;
 
-/** Before every id that there is, and after. */
+/** Lower and upper bound of all ids. */
 const FIRST_UUID = '00000000-0000-0000-0000-000000000000';
 const LAST_UUID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-// One descent of the index for each kind and status, so that the rare ones are found without wading through the others.
+// One index scan per kind and status, so that rare ones are found without reading the others.
 const liveStatement = defineStatement(
   'rentals-live-page',
   `
@@ -75,14 +74,14 @@ const liveStatement = defineStatement(
 );
 
 export interface LiveRentalPage {
-  /** Instances, or what is none, never both. */
+  /** Either only instances or no instances. */
   readonly kinds: readonly RentalKind[];
   readonly statuses: readonly RentalState[];
   readonly after: RentalId | null;
   readonly limit: number;
 }
 
-/** Rentals that have not ended, newest first; one more than `limit` when there are more. */
+/** Newest first. Returns one more than `limit` if there is a next page. */
 export async function listLiveRentals(
   reader: Reader,
   orgId: OrgId,
@@ -103,7 +102,7 @@ const oneRentalQuery = (kinds: string): string => `
 const rentalStatement = defineStatement('rentals-one', oneRentalQuery("<> 'instance'"));
 const instanceStatement = defineStatement('rentals-one-instance', oneRentalQuery("= 'instance'"));
 
-/** Instances are left out of the operations of rentals, and the other kinds out of those of the marketplace. */
+/** Rental operations exclude instances; marketplace operations exclude the other kinds. */
 export async function findListedRental(
   reader: Reader,
   { orgId, mode }: TenantRef,
@@ -115,7 +114,6 @@ export async function findListedRental(
   return row === undefined ? null : toListedRental(row);
 }
 
-/** A rental that has ended, as its history shows it. */
 export interface EndedRental extends Pick<
   RentalSummary,
   'id' | 'wireId' | 'kind' | 'name' | 'label' | 'region'
@@ -148,7 +146,7 @@ const endedStatement = defineStatement(
    order by ended.ended_at desc, ended.id desc limit $7`,
 );
 
-/** After which of the ended ones a page goes on. */
+/** Position after which a page of ended rentals continues. */
 export interface EndedPosition {
   readonly endedAt: Date;
   readonly id: RentalId;
@@ -156,15 +154,15 @@ export interface EndedPosition {
 
 export interface EndedRentalPage {
   readonly kinds: readonly RentalKind[];
-  /** Ended at or after this. */
+  /** Ended at or after this time. */
   readonly from: Date | null;
-  /** Ended before this. */
+  /** Ended before this time. */
   readonly until: Date | null;
   readonly after: EndedPosition | null;
   readonly limit: number;
 }
 
-/** Rentals that have ended, the last to end first; one more than `limit` when there are more. */
+/** Latest end first. Returns one more than `limit` if there is a next page. */
 export async function listEndedRentals(
   reader: Reader,
   orgId: OrgId,
@@ -220,7 +218,7 @@ const termsStatement = defineStatement(
    order by rental_id, seq`,
 );
 
-/** A rental that is switched on and off for a year has thousands; the last ones tell how it came to be as it is. */
+/** A rental that is often stopped and started has thousands of steps; the last ones explain its present state. */
 const STEPS_MAX = 50;
 
 const stepsStatement = defineStatement(
@@ -235,10 +233,9 @@ const stepsStatement = defineStatement(
    order by step.rental_id, step.seq`,
 );
 
-/** What belongs to a rental of a page. */
 export type RentalDetails = Pick<RentalRecord, 'machines' | 'terms' | 'steps'>;
 
-/** In the order of the rentals. Three statements, however many there are. */
+/** In the order of the rentals. Always three statements. */
 export async function readRentalDetails(
   reader: Reader,
   orgId: OrgId,

@@ -36,15 +36,15 @@ import {
   type Tenant,
 } from '../model/rental.fixture.ts';
 
-/** What tenants read, over HTTP, on a clock that a test moves; the feed behind it runs on the real one. */
+/** HTTP API of rental queries on a simulated clock; its event feed uses real time. */
 export interface RentalQueryApi {
   readonly harness: RentalHarness;
   readonly operations: Contract['operations'];
   readonly url: string;
   send(who: Tenant, mode: Mode, request: RentalQueryRequest): Promise<RentalQueryResponse>;
-  /** The header that stands for a tenant's key on a real connection. */
+  /** The authorization header of a tenant's key. */
   credentials(who: Tenant, mode: Mode, keyId?: KeyId): Readonly<Record<string, string>>;
-  /** Rentals of a tenant, without engines or money behind them. */
+  /** Inserts rentals without engines or money. */
   insertRentals(who: Tenant, request: InsertRentalsRequest): Promise<readonly InsertedRental[]>;
   close(): Promise<void>;
 }
@@ -54,7 +54,7 @@ type InsertRentalsRequest = Pick<RentalsOptions, 'live' | 'ended' | 'mode' | 'ki
 export interface RentalQueryRequest {
   readonly path: string;
   readonly body?: object;
-  /** Without it a body is a `PATCH`. */
+  /** Default with a body: `PATCH`. */
   readonly method?: 'POST';
   readonly keyId?: KeyId;
 }
@@ -74,7 +74,7 @@ interface Events {
 }
 
 export interface RentalQueryOptions extends RentalHarnessOptions {
-  /** What transactions tell is numbered and can be read. Without it the outbox keeps it all. */
+  /** Moves events from the outbox to the feed. Without it events stay in the outbox. */
   readonly relay?: boolean;
 }
 

@@ -17,7 +17,7 @@ afterAll(() => api.close());
 
 const get = (who: Tenant, path: string, mode: Mode = 'live') => api.send(who, mode, { path });
 
-/** All pages of a list, with something that happens between two of them. */
+/** Reads all pages of a list and runs `between` after each. */
 async function walk(
   who: Tenant,
   path: string,
@@ -46,7 +46,7 @@ async function end(rental: InsertedRental, at: Date): Promise<void> {
 }
 
 describe('GET virtual-machine-rentals', () => {
-  it('shows what has not ended, newest first, whatever the size of the pages', async () => {
+  it('lists live rentals, newest first, with any page size', async () => {
     const tenant = await harness.tenant();
     const inserted = await api.insertRentals(tenant, { live: 23, ended: 4 });
     await api.insertRentals(tenant, { live: 2, kind: 'instance' });
@@ -56,7 +56,7 @@ describe('GET virtual-machine-rentals', () => {
     expect(await walk(tenant, '/v2/on-demand/virtual-machine-rentals', 10)).toEqual(live);
   });
 
-  it('shows the whole record, in the shape of its provider, and nothing that only engines need', async () => {
+  it('returns the full record in the schema of its provider, without fields that only engines need', async () => {
     const tenant = await harness.tenant();
     const [rental] = await api.insertRentals(tenant, { live: 1 });
     await harness.rows(
@@ -77,7 +77,7 @@ describe('GET virtual-machine-rentals', () => {
     expect(alone.steps).toHaveLength(5);
   });
 
-  it('narrows by status, and has nothing that ended', async () => {
+  it('filters by status and never lists ended rentals', async () => {
     const tenant = await harness.tenant();
     await api.insertRentals(tenant, { live: 100, ended: 2 });
     const all = await walk(tenant, list, 50);
@@ -93,7 +93,7 @@ describe('GET virtual-machine-rentals', () => {
     expect(found).toHaveLength(all.length);
   });
 
-  it('shows once, and in order, all that lives throughout, while others come and go', async () => {
+  it('lists each rental that stays live once and in order while others start and end', async () => {
     const random = createRandom(5);
     const tenant = await harness.tenant();
     const stay = new Set<number>();
@@ -114,7 +114,7 @@ describe('GET virtual-machine-rentals', () => {
 describe('GET rentals', () => {
   const both = `${base}/rentals`;
 
-  it('shows both types in one order, newest first, whatever the size of the pages, and no instance', async () => {
+  it('lists both types, newest first, with any page size, and no instances', async () => {
     const tenant = await harness.tenant();
     const kinds = ['virtual-machine', 'bare-metal', 'instance', 'virtual-machine', 'bare-metal'] as const;
     const inserted: InsertedRental[] = [];
@@ -135,7 +135,7 @@ describe('GET rentals', () => {
     expect((await get(tenant, one(first.id))).json).toEqual(first);
   });
 
-  it('narrows by type and by status', async () => {
+  it('filters by type and by status', async () => {
     const tenant = await harness.tenant();
     const metal = (await api.insertRentals(tenant, { live: 3, kind: 'bare-metal' })).map(
       ({ wireId }) => wireId,
@@ -153,12 +153,12 @@ describe('GET rentals', () => {
 });
 
 describe('GET rentals/history', () => {
-  it('shows what has ended, the last to end first, in the time asked for', async () => {
+  it('lists ended rentals in the requested period, latest end first', async () => {
     const tenant = await harness.tenant();
     const inserted = await api.insertRentals(tenant, { live: 3, ended: 9 });
     const ended = inserted.slice(0, 9);
     const at = (nth: number) => new Date(harness.clock.nowMs() - nth * HOUR_MS);
-    // Two end at one instant, and the third was made before the second.
+    // Two rentals end at the same instant, so their ids decide the order.
     for (const [nth, rental] of ended.entries()) await end(rental, at(nth === 4 ? 5 : nth));
     const order = [0, 1, 2, 3, 5, 4, 6, 7, 8].map((nth) => ended[nth]?.wireId);
     for (const limit of [1, 2, 4, 100]) expect(await walk(tenant, history, limit)).toEqual(order);
@@ -168,7 +168,7 @@ describe('GET rentals/history', () => {
     expect(await walk(tenant, `${history}?rentalType=virtual-machine`, 10)).toEqual(order);
   });
 
-  it('tells what each came to', async () => {
+  it('returns the final cost of each rental', async () => {
     const tenant = await harness.tenant();
     await api.insertRentals(tenant, { live: 0, ended: 1 });
     const { json } = await get(tenant, history);
@@ -182,7 +182,7 @@ describe('GET rentals/history', () => {
     ]);
   });
 
-  it('is not disturbed by what ends meanwhile', async () => {
+  it('is not affected by rentals that end between pages', async () => {
     const tenant = await harness.tenant();
     const inserted = await api.insertRentals(tenant, { live: 40, ended: 20 });
     const before = wireIds(inserted.slice(0, 20)).toReversed();
@@ -197,9 +197,9 @@ describe('GET rentals/history', () => {
 
 const readings = ['', '/events', '/cost'];
 
-describe('somebody else’s rentals', () => {
+describe('rentals of other organisations', () => {
   it.each(readings)(
-    'GET rentals/{id}%s answers alike for foreign, absent, other-mode and negative ids',
+    'GET rentals/{id}%s returns the same 404 for foreign, absent, other-mode and negative ids',
     async (part) => {
       const [tenant, other] = [await harness.tenant(), await harness.tenant()];
       const [foreign] = await api.insertRentals(other, { live: 1 });
@@ -221,7 +221,7 @@ describe('somebody else’s rentals', () => {
     },
   );
 
-  it('PATCH answers alike too, and changes nothing', async () => {
+  it('PATCH returns the same 404 and changes nothing', async () => {
     const [tenant, other] = [await harness.tenant(), await harness.tenant()];
     const [foreign] = await api.insertRentals(other, { live: 1 });
     const [testMode] = await api.insertRentals(tenant, { live: 1, mode: 'test' });
@@ -236,7 +236,7 @@ describe('somebody else’s rentals', () => {
     expect(await harness.rows(`select 1 from rentals where name = 'mine'`)).toEqual([]);
   });
 
-  it('are in no list of ours', async () => {
+  it('are not listed', async () => {
     const [tenant, other] = [await harness.tenant(), await harness.tenant()];
     await api.insertRentals(other, { live: 5, ended: 5 });
     expect(await walk(tenant, list, 10)).toEqual([]);
@@ -244,7 +244,7 @@ describe('somebody else’s rentals', () => {
   });
 });
 
-describe('a cursor that no list of ours gave', () => {
+describe('invalid cursor', () => {
   const rental = testIds.next('rnt');
   const hostile = [
     'x',
@@ -267,7 +267,7 @@ describe('a cursor that no list of ours gave', () => {
   ];
 
   it.each(['list', 'history', 'events'] as const)(
-    'is refused by the %s, whatever is in it',
+    'is rejected by the %s operation with any content',
     async (which) => {
       const tenant = await harness.tenant();
       const [own] = await api.insertRentals(tenant, { live: 1, ended: 1 });

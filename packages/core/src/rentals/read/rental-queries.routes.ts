@@ -44,7 +44,6 @@ type Operations = Contract['operations'];
 const liveStates: readonly RentalState[] = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'];
 const rentalTypes = ['virtual-machine', 'bare-metal'] as const;
 
-/** Tenants: their rentals, those that have ended, what happened to one, and what it costs. */
 export function serveRentalQueries(routes: RentalQueryRoutes): void {
   const { server, operations, db } = routes;
 
@@ -107,10 +106,10 @@ export function serveRentalQueries(routes: RentalQueryRoutes): void {
   serveRentalEvents(routes);
 }
 
-/** So many at a time where all are asked for. */
+/** Page size if no limit is given. */
 const BARE_METAL_PAGE = 200;
 
-/** A bare array, as the interface has it: all that live, or a page of them with the next one in `Link`. */
+/** A plain array, as the interface specifies: all live rentals, or one page with a `Link` header. */
 function serveBareMetalList({ server, operations, db }: RentalQueryRoutes): void {
   server.serve(operations.listBareMetalRentals, async ({ query, context }) => {
     const principal = requirePrincipal(context);
@@ -139,7 +138,7 @@ function serveRentalEvents({ server, operations, db, feed }: RentalQueryRoutes):
   server.serve(operations.listRentalEvents, async ({ params, query, context }) => {
     const { orgId, mode } = requirePrincipal(context);
     const after = query.cursor === undefined ? 0 : decodeCursor(query.cursor, eventCursor).seq;
-    // What an id of nobody's could have had as events is not looked at.
+    // Unknown and foreign ids must not be looked up in the feed.
     await requireRental(db, { orgId, mode }, params.rentalId);
     const about = { kind: 'rental', id: String(params.rentalId) };
     if (context.wantsEventStream) return streamEvents(feed, context, { after, about });
@@ -154,11 +153,11 @@ function serveRentalEvents({ server, operations, db, feed }: RentalQueryRoutes):
 
 const rentalId = z.custom<RentalId>(
   (value) => typeof value === 'string' && parseId('rnt', value) !== null,
-  'is of another list',
+  'belongs to another list',
 );
 const LAST_INSTANT_MS = Date.UTC(9999, 11, 31);
 
-/** Each list has a shape of its own, so that a cursor of one is refused by the others. */
+/** Each list has its own cursor schema, so that it rejects cursors of other lists. */
 const liveCursor = z.strictObject({ live: rentalId });
 const endedCursor = z.strictObject({ ended: z.int().min(0).max(LAST_INSTANT_MS), id: rentalId });
 const eventCursor = z.strictObject({ seq: z.int().min(1) });
@@ -171,14 +170,14 @@ function endedPositionOf(cursor: string): EndedPosition {
 function toWireHistoryEntry(
   entry: HistoryEntry,
 ): ResponseBody<Operations['listRentalHistory']>['items'][number] {
-  if (entry.kind === 'instance') throw new Error('An instance is shown by the marketplace.');
+  if (entry.kind === 'instance') throw new Error('The marketplace must show instances.');
   return {
     rentalId: entry.wireId,
     externalId: toUuid(entry.id),
     rentalType: entry.kind,
     name: entry.name,
     label: entry.label,
-    // Regions come from the contract's list: no other was ever accepted.
+    // Orders accept only regions from the contract's list.
     region: entry.region as Region,
     gpuType: rentalGpuOf(entry),
     gpuCount: entry.gpuCount,

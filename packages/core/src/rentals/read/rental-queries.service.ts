@@ -21,12 +21,12 @@ import { readAttachedVolumesOf } from '../../volumes/index.ts';
 import type { RentalRecord } from './rental-record.ts';
 import { causeOfRental, type RentalKind, type RentalSummary } from '../model/rental.ts';
 
-/** Reading rentals as tenants see them. A page takes the same number of statements however long it is. */
+/** Reads rentals as tenants see them. The number of statements does not depend on the length of a page. */
 
-/** One snapshot for all statements: no record shows half of a change. */
+/** One snapshot for all statements, so that no record shows a partial change. */
 const snapshotRead = { name: 'read rentals', isolation: 'repeatable read', withAnyClock: true } as const;
 
-/** Rentals that have not ended, newest first; one more than asked for when there are more. */
+/** Newest first. Returns one more than the limit if there is a next page. */
 export function listRentalRecords(
   db: Db,
   { orgId, mode }: TenantRef,
@@ -38,7 +38,7 @@ export function listRentalRecords(
   );
 }
 
-/** Null when the organisation has no rental, or no instance, of this id in this mode. */
+/** Null if the organisation has no rental (or instance) with this id in this mode. */
 export function getRentalRecord(
   db: Db,
   tenant: TenantRef,
@@ -49,7 +49,7 @@ export function getRentalRecord(
   return db.transaction(snapshotRead, (tx) => readRentalRecord(tx, tenant, wireId, at, kind));
 }
 
-/** The same inside a transaction that has changed the rental, to answer with what it has become. */
+/** For use inside a transaction that has changed the rental. */
 export async function readRentalRecord(
   reader: Reader,
   tenant: TenantRef,
@@ -63,14 +63,13 @@ export async function readRentalRecord(
   return record ?? null;
 }
 
-/** The record of a rental that this transaction has written. */
 export async function readWrittenRecord(tx: Tx, tenant: TenantRef, wireId: number): Promise<RentalRecord> {
   const record = await readRentalRecord(tx, tenant, wireId, tx.clock.now());
-  if (record === null) throw new Error(`Rental ${wireId} was written and is not there.`);
+  if (record === null) throw new Error(`Rental ${wireId} was written but cannot be read.`);
   return record;
 }
 
-/** The rental behind an instance; null when the organisation has none of this id in this mode. */
+/** Null if the organisation has no instance with this id in this mode. */
 export const getInstanceRecord = (db: Db, tenant: TenantRef, wireId: number, at: Date) =>
   getRentalRecord(db, tenant, wireId, at, 'instance');
 
@@ -95,7 +94,7 @@ async function loadRecords(
   }));
 }
 
-/** Only bare metal can have any, so nobody else waits for the answer. */
+/** Only bare metal can have volumes, so other pages skip the query. */
 async function readAttachedVolumes(
   reader: Reader,
   orgId: OrgId,
@@ -107,7 +106,7 @@ async function readAttachedVolumes(
 
 const noDetails: RentalDetails = { machines: [], terms: [], steps: [] };
 
-/** Refuses what the organisation does not have in this mode, whether somebody else has it or nobody. */
+/** Foreign and absent rentals give the same fault. */
 export async function requireRental(reader: Reader, tenant: TenantRef, wireId: number): Promise<void> {
   if ((await findListedRental(reader, tenant, wireId)) === null) throw new Fault('RENTAL_NOT_FOUND');
 }
@@ -116,7 +115,7 @@ export interface HistoryEntry extends EndedRental {
   readonly finalCost: NanoUsd;
 }
 
-/** Rentals that have ended, the last to end first; one more than asked for when there are more. */
+/** Latest end first. Returns one more than the limit if there is a next page. */
 export function listRentalHistory(
   db: Db,
   { orgId, mode }: TenantRef,
@@ -134,7 +133,7 @@ export interface RentalCostWithHold extends RentalCost {
   readonly held: NanoUsd;
 }
 
-/** What it has cost, with the money still set aside for it; null when the organisation has no such rental. */
+/** Null if the organisation has no such rental. */
 export function getRentalCost(
   db: Db,
   { orgId, mode }: TenantRef,
@@ -153,7 +152,7 @@ export function getRentalCost(
 
 type MeteredRental = { readonly wireId: number; readonly kind: RentalKind };
 
-/** Pages hold instances, or rentals that are none, never both: see `causeOfRental`. */
+/** A page contains either only instances or no instances, so all causes have one kind. */
 async function costsOfRentals(
   reader: Reader,
   { orgId, mode }: TenantRef,
@@ -163,7 +162,8 @@ async function costsOfRentals(
   const causes = rentals.map(causeOfRental);
   const [first] = causes;
   if (first === undefined) return () => zeroUsd;
-  if (causes.some(({ kind }) => kind !== first.kind)) throw new Error('A page holds rentals and instances.');
+  if (causes.some(({ kind }) => kind !== first.kind))
+    throw new Error('A page must not mix rentals and instances.');
   const ids = causes.map(({ id }) => id);
   const costs = await readCosts(reader, orgId, mode, { kind: first.kind, ids }, at);
   return ({ wireId }) => costs.get(String(wireId)) ?? zeroUsd;

@@ -4,16 +4,15 @@ import type { NanoUsd } from '@millrace/platform/money';
 import type { AttachedVolume } from '../../volumes/index.ts';
 import type { RentalSummary, ProvisioningStep, RentalTerm, ShownMachine } from '../model/rental.ts';
 
-/** All that is shown of a rental, as `readListedRecords` answers it for a whole page and `toWire` shows it. */
+/** Everything that is shown of a rental, read for whole pages and converted by `rentals.wire.ts`. */
 
-/** A machine of the rental's present attempt, also when it is gone by now. */
+/** A machine of the current attempt, also after its deletion. */
 export interface MachineSummary extends ShownMachine {
-  /** Of its node; null before the node was read. */
+  /** CPU model of the node; null before the node was read. */
   readonly cpuModel: string | null;
   readonly gpuFormFactor: 'sxm5' | 'sxm6' | 'pcie' | null;
 }
 
-/** Who accepted the rental for the organisation. */
 export interface RentalCreator {
   readonly id: UserId;
   readonly name: string | null;
@@ -23,17 +22,16 @@ export interface RentalCreator {
 
 export interface RentalRecord {
   readonly rental: RentalSummary;
-  /** Of the rental's provider; it decides the shape of `providerData`. */
+  /** Variant of the provider; decides the schema of `providerData`. */
   readonly variant: ProviderVariant;
   readonly createdBy: RentalCreator;
-  /** In the order of their positions. */
+  /** Ordered by position. */
   readonly machines: readonly MachineSummary[];
-  /** In their order; at least one. */
+  /** In order; at least one. */
   readonly terms: readonly RentalTerm[];
-  /** The newest of them, oldest first. */
+  /** The newest steps, oldest first. */
   readonly steps: readonly ProvisioningStep[];
-  /** The storage that its machines may use. */
   readonly attached: readonly AttachedVolume[];
-  /** What it has cost by the instant of the reading, posted or not. */
+  /** Cost at the time of reading, posted or not. */
   readonly cost: NanoUsd;
 }

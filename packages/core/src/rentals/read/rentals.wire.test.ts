@@ -77,7 +77,7 @@ const open = machineWith({
   ],
 });
 
-/** A rental in each part of its life. */
+/** A rental at each stage. */
 const stages: Readonly<Record<string, Parameters<typeof recordOf>[1]>> = {
   pending: {},
   'without machines': { machines: [] },
@@ -102,19 +102,19 @@ const stages: Readonly<Record<string, Parameters<typeof recordOf>[1]>> = {
   },
 };
 
-describe.each([...providerVariantNames])('a rental of the variant %s', (variant) => {
-  it.each(Object.keys(stages))('%s: both records are exactly what the contract promises', (stage) => {
+describe.each([...providerVariantNames])('rental of the variant %s', (variant) => {
+  it.each(Object.keys(stages))('%s: both records match the contract exactly', (stage) => {
     const record = recordOf(variant, stages[stage]);
     const created = toWireRentalRecord(record);
     const shown = toWireRental(record, at(10));
-    // A field that the contract does not know is either refused or gone after parsing.
+    // The contract rejects or removes unknown fields while parsing.
     expect(closed.parse(created)).toEqual(created);
     expect(detail.parse(shown)).toEqual(shown);
   });
 });
 
 describe.each([...providerVariantNames])('bare metal of the variant %s', (variant) => {
-  it('is listed exactly as the contract promises, and both words for its storage tell the same', () => {
+  it('matches the contract exactly, with equal content in both storage fields', () => {
     const record = recordOf(variant, stages['bare metal of two nodes']);
     const listed = toWireBareMetal(record, at(10));
     expect(operations.listBareMetalRentals.response.schema.parse([listed])).toEqual([listed]);
@@ -133,7 +133,7 @@ describe.each([...providerVariantNames])('bare metal of the variant %s', (varian
   });
 });
 
-it('counts CPUs as each variant does', () => {
+it('providerData counts CPUs as its variant specifies', () => {
   const countOf = (variant: ProviderVariant, kind: Rental['kind']): string[] => {
     const { resources } = toWireRentalRecord(recordOf(variant, { rental: running({ kind }) })).providerData;
     return Object.keys(resources).filter((key) => key.toLowerCase().includes('cpucount'));
@@ -146,32 +146,32 @@ it('counts CPUs as each variant does', () => {
   }
 });
 
-describe('what a stop that gives the GPUs back leaves to pay', () => {
+describe('releasedCostPerHourNanoUsd', () => {
   const diskPrice: FrozenPrice = { ...price, rateNanoUsdPerHour: '12000000' };
   const reserved: RentalTerm = { ...onDemand, termType: 'reserved', effectiveAt: at(0), endsAt: at(1_000) };
   const releasedCost = (rental: Rental, terms: readonly RentalTerm[] = [onDemand]) =>
     toWireRental(recordOf('V2', { rental, terms }), at(10)).releasedCostPerHourNanoUsd;
 
-  it('is its disk, to the nano', () => {
+  it('is the exact disk price', () => {
     expect(releasedCost(running({ diskPrice }))).toBe('12000000');
     expect(releasedCost(running({ diskPrice: null }))).toBe('0');
   });
 
-  it('is not told where that is refused: bare metal, and a reserved term', () => {
+  it('is null if a release is rejected: bare metal and reserved terms', () => {
     expect(releasedCost(running({ kind: 'bare-metal', diskPrice: null }))).toBeNull();
     expect(releasedCost(running({ diskPrice }), [reserved])).toBeNull();
     expect(releasedCost(running({ diskPrice, gpuHeld: false }), [reserved])).toBe('12000000');
   });
 });
 
-it('says since when it is not billed', () => {
+it('toWireRental shows since when billing is paused', () => {
   const paused = recordOf('V2', { rental: running({ status: 'Unknown', billingPausedAt: at(5) }) });
   expect(toWireRental(paused, at(10)).billingPausedAt).toBe(at(5).toISOString());
   expect(toWireRental(recordOf('V2', { rental: running() }), at(10)).billingPausedAt).toBeNull();
 });
 
-describe('ways into a machine', () => {
-  it('are shown once the tenant is let in, and only then', () => {
+describe('SSH and port access', () => {
+  it('is shown only while the tenant has access', () => {
     for (const state of ['wanted', 'made', 'proven', 'doomed', 'gone'] as const) {
       const shown = toWireRental(recordOf('V2', { machines: [{ ...open, state }] }), at(10));
       expect(shown).toMatchObject({ ssh: [], ports: [] });
@@ -197,7 +197,7 @@ describe('ways into a machine', () => {
   });
 });
 
-describe('the current term', () => {
+describe('currentTerm', () => {
   const reserve = {
     optionId: testIds.next('rso'),
     termPeriodDays: 30,
@@ -219,7 +219,7 @@ describe('the current term', () => {
     toWireRental(recordOf('V1', { rental: running(), terms }), at(5_000)).currentTerm;
   const thirtyDaysMs = 30 * 86_400_000;
 
-  it('is the one that has begun: the first, its extension, what follows on demand', () => {
+  it('is the last started term: the first, its extension, then on demand', () => {
     expect(termOf(first, waiting)).toMatchObject({
       termType: 'reserved',
       reservedUntil: at(1_000).toISOString(),
@@ -237,7 +237,7 @@ describe('the current term', () => {
     });
   });
 
-  it('before the machine is proven it is the first, and says when it was agreed', () => {
+  it('is the first term with the creation time before the readiness check has passed', () => {
     const pending = recordOf('V1', { terms: [{ ...first, effectiveAt: null, endsAt: null }] });
     expect(toWireRental(pending, at(5)).currentTerm).toMatchObject({
       effectiveAt: at(0).toISOString(),

@@ -8,7 +8,7 @@ import type { RentalRecord } from './rental-record.ts';
 import { isReleasable, type RentalTerm } from '../model/rental.ts';
 import { reservationEndsAt } from '../money/terms.ts';
 
-/** Rentals on the wire: the closed record that create answers, and all that our own operations show. */
+/** Converts rentals to the API: the closed record of create, and the full record of other operations. */
 
 type Operations = Contract['operations'];
 export type WireRentalRecord = ResponseBody<Operations['createVirtualMachineRental']>;
@@ -18,14 +18,13 @@ type WireTerm = WireRental['currentTerm'];
 
 const timestampOrNull = (at: Date | null): string | null => at?.toISOString() ?? null;
 
-/** Fields that both records have. */
 function commonFields(record: RentalRecord) {
   const { rental } = record;
   return {
     id: rental.wireId,
     createdAt: rental.createdAt.toISOString(),
     updatedAt: timestampOrNull(rental.updatedAt),
-    // Nothing is ever deleted: what has ended stays for the record.
+    // Rows are never deleted.
     deletedAt: null,
     userId: rental.userId,
     orgId: rental.orgId,
@@ -37,7 +36,7 @@ function commonFields(record: RentalRecord) {
     rentalType: rentalTypeOf(record),
     name: rental.name,
     label: rental.label,
-    // Regions come from the contract's list: no other was ever accepted.
+    // Orders accept only regions from the contract's list.
     region: rental.region as Region,
     convertToOnDemandOnExpiry: rental.convertOnExpiry,
     managedK8sClusterId: null,
@@ -48,14 +47,13 @@ function commonFields(record: RentalRecord) {
 }
 
 function rentalTypeOf({ rental }: RentalRecord): WireRental['rentalType'] {
-  if (rental.kind === 'instance') throw new Error('An instance is shown by the marketplace.');
+  if (rental.kind === 'instance') throw new Error('The marketplace must show instances.');
   return rental.kind;
 }
 
-/** Only the marketplace sells others. */
+/** Only the marketplace sells other GPU types. */
 export function rentalGpuOf({ gpuType }: Pick<RentalRecord['rental'], 'gpuType'>): GpuType {
-  if (gpuType === 'other')
-    throw new Error('A rental that is no instance has GPUs that rentals do not offer.');
+  if (gpuType === 'other') throw new Error('Only instances can have GPUs of type other.');
   return gpuType;
 }
 
@@ -73,7 +71,7 @@ function wireMetaOf(record: RentalRecord): NonNullable<WireRental['meta']> {
   };
 }
 
-/** Both words that the interface has for it tell the same. */
+/** The interface has two fields for storage, with the same content. */
 function storageOf({ attached }: RentalRecord): NonNullable<WireRental['attachedStorage']> {
   return attached.map(({ wireId, ratePerHour, sizeGb, label, vip, attachedRentalIds }) => ({
     id: wireId,
@@ -85,12 +83,12 @@ function storageOf({ attached }: RentalRecord): NonNullable<WireRental['attached
   }));
 }
 
-/** What create answers: the interface's record and nothing beside it. */
+/** Only the fields of the interface. */
 export function toWireRentalRecord(record: RentalRecord): WireRentalRecord {
   return commonFields(record);
 }
 
-/** What the interface lists of a rental beyond its record. */
+/** Fields that the interface lists in addition to the record. */
 function activeFields(record: RentalRecord, now: Date) {
   const { rental, machines, createdBy } = record;
   const canAttach = rental.kind === 'bare-metal' && rental.privateCloud === null;
@@ -112,7 +110,7 @@ function activeFields(record: RentalRecord, now: Date) {
   };
 }
 
-/** An item of the interface's list, and nothing beside it. */
+/** Only the fields of the interface. */
 export function toWireBareMetal(record: RentalRecord, now: Date): WireBareMetal {
   return { ...commonFields(record), ...activeFields(record, now), rentalType: 'bare-metal' };
 }
@@ -150,7 +148,7 @@ export function toWireRental(record: RentalRecord, now: Date): WireRental {
   };
 }
 
-/** What its disk alone costs; null where giving the GPUs back is refused, because it could not or would save nothing. */
+/** Hourly price of the disk alone; null if a release is rejected because it is impossible or would save nothing. */
 function releasedCostOf(record: RentalRecord, now: Date): string | null {
   const { rental } = record;
   const isReserved = currentTermOf(record, now).termType === 'reserved';
@@ -158,7 +156,7 @@ function releasedCostOf(record: RentalRecord, now: Date): string | null {
   return String(rental.diskPrice === null ? zeroUsd : rateOf(rental.diskPrice));
 }
 
-/** The term that counts now: the last that has begun, and before the machine is proven the first. */
+/** The last started term, or the first one before the readiness check has passed. */
 function currentTermOf({ rental, terms }: RentalRecord, now: Date): RentalTerm {
   const started = terms.findLast(({ effectiveAt }) => effectiveAt !== null && effectiveAt <= now);
   const term = started ?? terms[0];
@@ -166,7 +164,7 @@ function currentTermOf({ rental, terms }: RentalRecord, now: Date): RentalTerm {
   return term;
 }
 
-/** A term says when it began; one that has not begun says when it was agreed. */
+/** A term that has not started shows the creation time. */
 function toWireTerm(record: RentalRecord, now: Date): WireTerm {
   const term = currentTermOf(record, now);
   const { price, termType } = term;

@@ -15,12 +15,12 @@ it.each([
   [1, 3],
   [3, 3],
   [7, 3],
-])('a list of %i in pages of %i is one array', async (count, size) => {
+])('streamList sends %i items in pages of %i as one array', async (count, size) => {
   const items = Array.from({ length: count }, (_, index) => index);
   expect(JSON.parse(await text(await streamList(pagesOf(items, size))))).toEqual(items);
 });
 
-it('a page that cannot be read before anything was sent is a refusal, and afterwards ends the stream', async () => {
+it('streamList rejects if the first page fails, and ends the stream if a later one does', async () => {
   const broken = async (): Promise<never> => Promise.reject(new Error('gone'));
   await expect(streamList(broken)).rejects.toThrow('gone');
   const first = { items: [1], next: 1 };

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 
-/** A page of a list, and where the next one begins; null: this was the last. */
+/** A page of a list and the position of the next one; null after the last page. */
 export interface ListPage<Item, Position> {
   readonly items: readonly Item[];
   readonly next: Position | null;
 }
 
 /**
- * All of a list as one JSON array, sent page by page: however long it is, no more than a page of it is held at a time. The
- * first page is read before the stream is handed out, so whatever is wrong by then is still refused properly.
+ * Streams a list as one JSON array, with one page in memory at a time. Reads the first page before it returns the stream, so that
+ * errors until then can be reported with a status code.
  */
 export async function streamList<Item, Position>(
   read: (after: Position | null) => Promise<ListPage<Item, Position>>,
