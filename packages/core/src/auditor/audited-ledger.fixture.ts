@@ -19,7 +19,7 @@ import {
   type LedgerCommand,
 } from '../ledger/index.ts';
 
-/** Books with a little of everything in them, written by the real ledger. */
+/** Builds a ledger with a few transfers, holds and budgets of every kind, through the real ledger. */
 
 export const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1_000_000_000)));
 
@@ -27,7 +27,7 @@ let steps = 0;
 
 type DebitCommand = Extract<LedgerCommand, { do: 'debit' }>;
 
-/** What every command needs; each call is another step. */
+/** The fields of every command; each call is another step. */
 export function ledgerCommandBase(orgId: OrgId, id = 'one') {
   steps += 1;
   return { orgId, mode: 'live', cause: { kind: 'rental', id }, step: String(steps) } as const;
@@ -41,12 +41,12 @@ export async function apply(db: Db, ...commands: LedgerCommand[]): Promise<reado
 }
 
 export function holdOf(done: LedgerSuccess | undefined): HoldId {
-  if (done?.holdId === null || done === undefined) throw new Error('There is no hold.');
+  if (done?.holdId === null || done === undefined) throw new Error('The result has no hold.');
   return done.holdId;
 }
 
 export function transferOf(done: LedgerSuccess | undefined): TransferId {
-  if (done?.transferId === null || done === undefined) throw new Error('There is no transfer.');
+  if (done?.transferId === null || done === undefined) throw new Error('The result has no transfer.');
   return done.transferId;
 }
 
@@ -124,7 +124,7 @@ export async function seedAuditedLedger(db: Db): Promise<AuditedLedger> {
     ...grant(orgId, usd(5)),
     promo: { priority: 10, expiresAt: null },
   });
-  // The first takes all of the promotional credit, so that the others are in the organisation's own money alone.
+  // The first hold takes all of the promotional credit, so that the others are in the organisation's own money alone.
   const held = await apply(db, hold(orgId, usd(8)), hold(orgId, usd(7)), hold(orgId, usd(2)));
   const [openHold, closedHold, idleHold] = [holdOf(held[0]), holdOf(held[1]), holdOf(held[2])];
   const [, posted] = await apply(

@@ -13,7 +13,7 @@ export interface AuditorOptions {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Pick<Logger, 'error' | 'warn' | 'info'>;
-  /** How long after an audit the next incremental one begins, by whichever worker is first. */
+  /** How long after an audit the next incremental one begins, in any worker. */
   readonly everyMs: number;
   /** How long after a full audit the next one begins. */
   readonly fullEveryMs: number;
@@ -22,16 +22,16 @@ export interface AuditorOptions {
 
 const POLL_MAX_MS = 30_000;
 
-const runs = counter('millrace_audit_runs_total', 'Audits made, by kind and by whether they found drift.');
-const findings = gauge('millrace_audit_findings', 'Rows that the last audit of this process found wrong.');
+const runs = counter('millrace_audit_runs_total', 'Audits by kind and by whether they found drift.');
+const findings = gauge('millrace_audit_findings', 'Wrong rows found by the last audit of this process.');
 const cleanAge = gauge(
   'millrace_audit_clean_age_seconds',
-  'Time since the last audit that found no drift, whoever made it.',
+  'Time since the last audit of any process that found no drift.',
 );
 
 /**
- * Audits again and again. Several workers may run this: what was done last is in the database, and a lock lets one
- * audit at a time. Drift is logged and counted on every audit until it is gone, because the mark stays where it was.
+ * Audits periodically. Several workers can run this: the last run is in the database, and a lock allows one audit at a time.
+ * Drift is logged and counted on every audit until it is repaired, because the checkpoint does not move.
  */
 export function startAuditor(options: AuditorOptions): Loop {
   const { clock, log, everyMs } = options;
@@ -42,7 +42,7 @@ export function startAuditor(options: AuditorOptions): Loop {
   });
 }
 
-/** One look: audits if it is time, and says how old the last clean audit is. Null when nothing was due. */
+/** Audits if due, and records the age of the last clean audit. Null if no audit was due. */
 export async function auditWhenDue(
   options: AuditorOptions,
   signal?: AbortSignal,
@@ -60,7 +60,7 @@ export async function auditWhenDue(
     });
     if (report !== null) logReport(report, log);
   }
-  // What this process once found must not be shown for ever when another has audited since and found nothing.
+  // Clear the findings of this process after another process has audited without finding any.
   if (report === null && before.isClean === true) {
     for (const [check, { severity }] of Object.entries(auditChecks)) {
       if (severity === 'error') findings.record(0, { check, severity });
@@ -77,10 +77,10 @@ function logReport(report: AuditReport, log: AuditorOptions['log']): void {
   for (const { check, found } of report.outcomes) {
     findings.record(found, { check, severity: auditChecks[check].severity });
   }
-  for (const finding of findingsOf(report, 'error')) log.error({ finding }, 'the books have drifted');
+  for (const finding of findingsOf(report, 'error'))
+    log.error({ finding }, 'audit finding: the ledger has drifted');
   const { kind, durationMs } = report;
   const notices = countWrongRows(report.outcomes, 'notice');
-  if (clean) log.info({ kind, durationMs, notices }, 'the books are sound');
-  else
-    log.error({ kind, durationMs, errors: countWrongRows(report.outcomes, 'error') }, 'an audit found drift');
+  if (clean) log.info({ kind, durationMs, notices }, 'audit found no drift');
+  else log.error({ kind, durationMs, errors: countWrongRows(report.outcomes, 'error') }, 'audit found drift');
 }

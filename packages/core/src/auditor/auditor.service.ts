@@ -20,18 +20,18 @@ import { findOrphanTransfers, walletProbe } from './probes/wallets.store.ts';
 
 export interface AuditOptions {
   readonly kind: AuditKind;
-  /** Needed by `organisation`, and by nothing else. */
+  /** Required by `organisation`, and only by it. */
   readonly orgId?: OrgId;
-  /** When another audit is running: do nothing, or look without writing the outcome down. */
+  /** If another audit is running: do nothing, or audit without recording the outcome. */
   readonly whenBusy?: 'skip' | 'unrecorded';
   readonly findingsPerCheck?: number;
   readonly statementTimeoutMs?: number;
   /**
-   * How much older than its commit an id may be: the longest transaction that posts, and the clocks of processes against
-   * that of the database. An incremental audit begins this much before the last clean one.
+   * How much older than its commit an id can be: the longest posting transaction plus clock differences. An incremental audit
+   * begins this much before the last clean one.
    */
   readonly marginMs?: number;
-  /** How many transfers one statement looks at. */
+  /** Transfers per statement. */
   readonly chunkTransfers?: number;
   readonly signal?: AbortSignal;
 }
@@ -45,7 +45,7 @@ export const auditDefaults = {
 
 const DAY_MS = 86_400_000;
 
-/** What one audit looks at, worked out once from what was asked and where the last clean one ended. */
+/** The scope of one audit, from its options and the last checkpoint. */
 interface AuditPlan {
   readonly kind: AuditKind;
   readonly snapshotAt: Date;
@@ -58,10 +58,7 @@ interface AuditPlan {
   readonly signal: AbortSignal | undefined;
 }
 
-/**
- * One audit in one snapshot: whatever others commit meanwhile is not seen, so no half of anything is. Answers null when
- * another audit runs and `whenBusy` is `skip`.
- */
+/** Runs one audit in one snapshot, which excludes concurrent commits. Null if another audit runs and `whenBusy` is `skip`. */
 export async function runAudit(db: Db, options: AuditOptions): Promise<AuditReport | null> {
   return db.transaction({ name: 'audit', isolation: 'repeatable read' }, async (tx) => {
     const recorded = options.kind !== 'organisation' && (await tryAuditLock(tx));
@@ -72,7 +69,7 @@ export async function runAudit(db: Db, options: AuditOptions): Promise<AuditRepo
   });
 }
 
-/** Looks, in the snapshot of this transaction, and leaves nothing behind. */
+/** Audits in the snapshot of this transaction and writes nothing. */
 export async function computeReport(tx: Tx, options: AuditOptions): Promise<AuditReport> {
   const startedMs = tx.clock.monotonicMs();
   await beginReadOnly(tx, options.statementTimeoutMs ?? auditDefaults.statementTimeoutMs);
@@ -87,12 +84,12 @@ export async function computeReport(tx: Tx, options: AuditOptions): Promise<Audi
 async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
   const { snapshotAt, markedAt } = await readCheckpoint(tx);
   if ((options.kind === 'organisation') !== (options.orgId !== undefined)) {
-    throw new TypeError('An audit of one organisation, and no other, names the organisation.');
+    throw new TypeError('orgId is required for an audit of kind organisation, and for no other kind.');
   }
   const since = options.kind === 'incremental' ? markedAt : null;
   const marginMs = options.marginMs ?? auditDefaults.marginMs;
   return {
-    // Without a clean audit to continue, everything has to be looked at.
+    // Without a clean audit to continue, everything must be checked.
     kind: options.kind === 'incremental' && since === null ? 'full' : options.kind,
     snapshotAt,
     since,
@@ -105,7 +102,7 @@ async function planAudit(tx: Tx, options: AuditOptions): Promise<AuditPlan> {
   };
 }
 
-/** Smaller than every UUIDv7 made in this millisecond or later. */
+/** Smaller than every UUIDv7 created in this millisecond or later. */
 function minUuidAt(ms: number): string {
   const hex = ms.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
@@ -129,7 +126,7 @@ async function runChecks(tx: Tx, plan: AuditPlan): Promise<readonly CheckOutcome
 
 const fullProbes = [budgetProbe, clawbackProbe, debtProbe, requestProbe, invoiceProbe];
 
-/** What need not be cut into pieces: it is bounded by what exists now, or left to full audits. */
+/** Probes that need no chunks: they are bounded by current rows, or left to full audits. */
 function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date): readonly Probe[] {
   const everything = since === null;
   return [
@@ -149,20 +146,20 @@ function otherProbes({ orgUuid, range, since, marginMs }: AuditPlan, now: Date):
     paymentProbe({ range, paidSince: since, orgUuid }),
     payoutProbe({ range, settledSince: since, orgUuid }),
     leaseProbe({ everything, orgUuid }),
-    // These read all transfers of organisations that have budgets, all that took back a payment, all requests, all charges.
+    // These read all transfers of organisations with budgets, all clawbacks, all requests and all charges.
     ...(everything ? fullProbes.map((probe) => probe(orgUuid)) : []),
-    // What a supplier earned stands in the transfers of others, so it can only be summed where all are looked at.
+    // Earnings of a supplier are in the transfers of other organisations, so only a full audit of all can sum them.
     ...(everything && orgUuid === null ? [statementProbe(), invoiceNumberProbe()] : []),
   ];
 }
 
-/** Requests run for a day at most, so their rows are of ids at most so much older. */
+/** Requests run for a day at most, so the ids of their rows are at most that much older. */
 function recordedSince(since: Date, marginMs: number): { readonly at: Date; readonly firstId: string } {
   const fromMs = since.getTime() - marginMs;
   return { at: new Date(fromMs), firstId: minUuidAt(fromMs - 2 * DAY_MS) };
 }
 
-/** Bounded pieces, so that memory stays small and a stop is heard, however many transfers there are. */
+/** Bounded chunks, so that memory stays small and an abort takes effect soon. */
 async function* chunksOf(tx: Tx, plan: AuditPlan): AsyncGenerator<IdRange> {
   let { after } = plan.range;
   for (;;) {
@@ -174,7 +171,7 @@ async function* chunksOf(tx: Tx, plan: AuditPlan): AsyncGenerator<IdRange> {
   }
 }
 
-/** The cheap passes say which account or organisation is broken; here it is looked up where. */
+/** The cheap passes find the broken account or organisation; this finds the broken row. */
 async function locateFindings(
   tx: Tx,
   basis: AccountSelection,

@@ -13,7 +13,7 @@ import { databaseWithClock, insertRequest, testIds, testLog, type TestDatabase }
 import { changeMeters, openMeters, sweepMeters, type Meter, type MeterSpec } from '../metering/index.ts';
 import { apply, ledgerCommandBase, hold, holdOf, transferOf, usd } from './audited-ledger.fixture.ts';
 
-/** What money is charged for: metered things by the real metering, a payment, and a lease with its requests. */
+/** Charges for metered resources, a payment, and a lease with its requests. */
 export interface SeededCharges {
   readonly running: MeterId;
   readonly paused: MeterId;
@@ -40,7 +40,7 @@ export async function seedCharges(database: TestDatabase, orgId: OrgId): Promise
   };
 }
 
-/** Meters that began hours ago, so that there is something to post; the clock is the real one. */
+/** Meters that began hours ago by the real clock, so that they have time to post. */
 async function runMeters(db: Db, orgId: OrgId) {
   const nowMs = Date.now();
   const ago = (hours: number): Date => new Date(nowMs - hours * HOUR_MS);

@@ -34,8 +34,8 @@ async function funded(amount = 100): Promise<OrgId> {
   return orgId;
 }
 
-describe('an audit beside writers', () => {
-  it('sees no half of anything, in full or since the last time', async () => {
+describe('an audit with concurrent writers', () => {
+  it('sees no partial change, in a full or incremental audit', async () => {
     const orgs = await Promise.all([1, 2, 3].map(() => funded(1_000)));
     let writing = true;
     let written = 0;
@@ -60,7 +60,7 @@ describe('an audit beside writers', () => {
     expect(errorsOf(await audit('full'))).toEqual([]);
   });
 
-  it('is the only one at a time that is written down', async () => {
+  it('is the only one at a time that is recorded', async () => {
     const other = await database.connect();
     await other.query(`select pg_advisory_lock(${AUDIT_LOCK})`);
     const runs = async () => (await db.kysely.selectFrom('audit_runs').select('id').execute()).length;
@@ -71,7 +71,7 @@ describe('an audit beside writers', () => {
     await other.end();
   });
 
-  it('changes nothing: whatever it tried to write is refused and undone', async () => {
+  it('writes nothing: every attempt to write fails and is rolled back', async () => {
     const before = await db.kysely.selectFrom('audit_marks').selectAll().orderBy('account_id').execute();
     await funded();
     await db.transaction({ name: 'look', isolation: 'repeatable read' }, (tx) =>
@@ -84,7 +84,7 @@ describe('an audit beside writers', () => {
 });
 
 describe('an incremental audit', () => {
-  it('looks at what was written since, and at no transfer older than its margin', async () => {
+  it('checks rows since the last one, and no transfer older than its margin', async () => {
     const orgId = await funded();
     await audit('full');
     const none = await runAudit(db, { kind: 'incremental', marginMs: 0 });
@@ -95,7 +95,7 @@ describe('an incremental audit', () => {
     expect(one && errorsOf(one)).toEqual([]);
   });
 
-  it('takes in what was written by a process whose clock is behind', async () => {
+  it('includes rows of a process whose clock is behind', async () => {
     const orgId = await funded();
     await audit('full');
     const clock = testClock(Date.now() - 60_000);
@@ -112,7 +112,7 @@ describe('an incremental audit', () => {
     expect(errorsOf(await audit('full'))).toEqual([]);
   });
 
-  it('finds an entry that is missing since the mark, keeps the mark, and finds it again', async () => {
+  it('finds an entry that is missing since the checkpoint, keeps the checkpoint, and finds it again', async () => {
     const orgId = await funded();
     const { snapshotAt } = await audit('full');
     const [done] = await apply(db, charge(orgId, usd(1)));
@@ -123,7 +123,7 @@ describe('an incremental audit', () => {
     for (const report of [await audit('incremental'), await audit('incremental')]) {
       expect(errorsOf(report)).toEqual([expect.stringMatching(/^account_chain lac_/)]);
       expect(findingsOf(report, 'error')[0]?.sentence).toContain(
-        `of ${done?.transferId}, stands where entry 2 should`,
+        `of ${done?.transferId}, is in the position of entry 2`,
       );
       expect(report.since).toEqual(snapshotAt);
     }
@@ -132,7 +132,7 @@ describe('an incremental audit', () => {
     expect(errorsOf(await audit('incremental'))).toEqual([]);
   });
 
-  it('finds a balance that was changed without an entry, however old the account', async () => {
+  it('finds a balance that was changed without an entry, however old the account is', async () => {
     const orgId = await funded();
     await audit('full');
     const change = (by: string): Promise<void> =>
@@ -147,8 +147,8 @@ describe('an incremental audit', () => {
   });
 });
 
-describe('what the operator bore', () => {
-  it('is listed with its cause, and is no drift', async () => {
+describe('absorbed charges', () => {
+  it('are listed with their cause, and are not drift', async () => {
     const orgId = await funded(1);
     const short: LedgerCommand = {
       ...charge(orgId, usd(4)),
@@ -159,11 +159,11 @@ describe('what the operator bore', () => {
     const report = (await runAudit(db, { kind: 'organisation', orgId })) ?? expect.fail('no report');
     expect(errorsOf(report)).toEqual([]);
     expect(findingsOf(report, 'notice')).toMatchObject([
-      { check: 'shortfall', orgId, sentence: 'The operator bore 3000000000 nano-USD for rental beyond.' },
+      { check: 'shortfall', orgId, sentence: 'The operator absorbed 3000000000 nano-USD for rental beyond.' },
     ]);
   });
 
-  it('is cut off after so many, and the rest is counted', async () => {
+  it('are listed up to the limit, and the rest is counted', async () => {
     const orgId = await funded(1);
     const short = (): LedgerCommand => ({ ...charge(orgId, usd(4)), whenShort: 'shortfall' });
     await apply(db, short(), short(), short());
@@ -173,7 +173,7 @@ describe('what the operator bore', () => {
   });
 });
 
-describe('the continuous job', () => {
+describe('auditWhenDue', () => {
   const logged: unknown[] = [];
   const options = (): AuditorOptions => ({
     db,
@@ -184,7 +184,7 @@ describe('the continuous job', () => {
     statementTimeoutMs: 60_000,
   });
 
-  it('audits when it is time, whichever worker did it last, and logs each finding', async () => {
+  it('audits when due, whichever worker ran the last audit, and logs each finding', async () => {
     await db.kysely.deleteFrom('audit_runs').execute();
     expect(await auditWhenDue(options())).toMatchObject({ kind: 'full' });
     expect(await auditWhenDue(options())).toBeNull();

@@ -79,7 +79,7 @@ async function found(severity: 'error' | 'notice'): Promise<readonly Finding[]> 
   return reports.flatMap((report) => findingsOf(report ?? expect.fail('no report'), severity));
 }
 
-it('books that pots have written are sound: lent, used, used beyond, taken back', async () => {
+it('runAudit finds no drift in a ledger with credit leases: granted, used, exceeded and recalled', async () => {
   const orgId = await createOrganisation(db);
   await apply(db, grant(orgId, nanoUsd(10_000n)));
   const budget = await db.transaction({ name: 'budget', isolation: 'read committed' }, (tx) =>
@@ -128,12 +128,12 @@ it('books that pots have written are sound: lent, used, used beyond, taken back'
   expect(await found('error')).toEqual([]);
   expect(await found('notice')).toEqual([]);
 
-  // Beyond its reservation it is the operator's, and the books are as sound as before.
+  // Usage beyond a reservation is absorbed by the operator, and the audit stays clean.
   await post({ ...use(40n, 'one'), reserved: 25n, priced: 60n });
   expect(await found('error')).toEqual([]);
   expect((await found('notice')).map(({ check }) => check)).not.toContain('lease_overspent');
 
-  // Beyond what its lease holds likewise: the requests of the lease never cost more than it was granted.
+  // Usage beyond the hold of its lease too: the requests of a lease never cost more than its grant.
   const before = (await found('notice')).filter(({ check }) => check === 'request_shortfall').length;
   await post(use(20_000n, 'one'));
   expect(await found('error')).toEqual([]);

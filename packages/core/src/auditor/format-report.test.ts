@@ -40,12 +40,12 @@ function reportOf(outcomes: readonly CheckOutcome[]): AuditReport {
   };
 }
 
-test('a clean audit says so, with what was looked at and how long it took', () => {
+test('formatAuditReport reports a clean audit with the checked rows and the duration', () => {
   expect(formatAuditReport(reportOf([sound]))).toBe(
     [
-      'Audit of everything, as of 2026-01-02T03:04:05.000Z.',
+      'Full audit as of 2026-01-02T03:04:05.000Z.',
       '',
-      '  rows  found  what must hold',
+      '  rows  found  rule',
       '  1200      -  The balance of every account is the sum of its entries.',
       '',
       'No drift found: 1 rules in 1.2 s.',
@@ -54,16 +54,16 @@ test('a clean audit says so, with what was looked at and how long it took', () =
   );
 });
 
-test('drift is named with its organisation, a sentence, what is left out and what to do', () => {
+test('formatAuditReport lists drift with organisation, sentence, number of omitted rows and remedy', () => {
   const text = formatAuditReport(reportOf([sound, drift]));
   expect(text).toContain(`transfer ${transfer} of ${orgId}: Its entries sum to -1 nano-USD instead of zero.`);
   expect(text).toContain('and 2 more');
-  expect(text).toContain('What to do: ');
+  expect(text).toContain('Remedy: ');
   expect(text).toContain('docs/runbooks/auditor.md#transfer_sums_to_zero');
-  expect(text).toContain('3 things are wrong: 2 rules in 1.2 s.');
+  expect(text).toContain('3 wrong rows found: 2 rules in 1.2 s.');
 });
 
-test('what parts of an audit say of one rule is added up, and only the first findings are kept', () => {
+test('mergeOutcomes sums the outcomes of one check and keeps only the first findings', () => {
   expect(mergeOutcomes([drift, sound, drift], 1)).toEqual([{ ...drift, lookedAt: 60, found: 6 }, sound]);
 });
 
@@ -74,7 +74,7 @@ test('every rule and every remedy is a sentence', () => {
   }
 });
 
-test('the runbook has a section for every rule, and none for others', () => {
+test('the runbook has a section for every check, and no other sections', () => {
   const page = readFileSync(new URL('../../../../docs/runbooks/auditor.md', import.meta.url), 'utf8');
   const sections = [...page.matchAll(/^### (\w+)$/gm)].map(([, name]) => name);
   expect(new Set(sections)).toEqual(new Set(Object.keys(auditChecks)));

@@ -2,7 +2,7 @@ import { msToSeconds } from '@millrace/platform/money';
 import { countWrongRows, type AuditReport, type CheckOutcome } from './checks/audit-report.ts';
 import { auditChecks, type Severity } from './checks/checks.ts';
 
-/** An audit as a page for people: what was asked, what was looked at, what is wrong and what to do. Pure. */
+/** Formats an audit for operators: scope, checked rows, problems and remedies. Pure. */
 export function formatAuditReport(report: AuditReport): string {
   const lines = [formatHeading(report), '', ...formatTable(report.outcomes)];
   for (const severity of ['error', 'notice'] as const) lines.push(...formatSection(report, severity));
@@ -14,9 +14,9 @@ function formatHeading(report: AuditReport): string {
   const at = report.snapshotAt.toISOString();
   switch (report.kind) {
     case 'full':
-      return `Audit of everything, as of ${at}.`;
+      return `Full audit as of ${at}.`;
     case 'incremental':
-      return `Audit of what was written since ${report.since?.toISOString() ?? 'the beginning'}, as of ${at}.`;
+      return `Incremental audit since ${report.since?.toISOString() ?? 'the beginning'}, as of ${at}.`;
     case 'organisation':
       return `Audit of organisation ${report.orgId ?? ''}, as of ${at}.`;
   }
@@ -25,7 +25,7 @@ function formatHeading(report: AuditReport): string {
 function formatTable(outcomes: readonly CheckOutcome[]): readonly string[] {
   const widest = Math.max(...outcomes.map(({ lookedAt }) => String(lookedAt).length), 'rows'.length);
   return [
-    `  ${'rows'.padStart(widest)}  found  what must hold`,
+    `  ${'rows'.padStart(widest)}  found  rule`,
     ...outcomes.map(({ check, lookedAt, found }) => {
       const mark = found === 0 ? '    -' : String(found).padStart(5);
       return `  ${String(lookedAt).padStart(widest)}  ${mark}  ${auditChecks[check].rule}`;
@@ -33,7 +33,7 @@ function formatTable(outcomes: readonly CheckOutcome[]): readonly string[] {
   ];
 }
 
-const titles: Readonly<Record<Severity, string>> = { error: 'Drift', notice: 'To know' };
+const titles: Readonly<Record<Severity, string>> = { error: 'Drift', notice: 'Notices' };
 
 function formatSection(report: AuditReport, severity: Severity): readonly string[] {
   const outcomes = report.outcomes.filter(
@@ -54,8 +54,8 @@ function formatDetails(outcome: CheckOutcome): readonly string[] {
       return `    ${subject.kind} ${subject.id}${of}: ${sentence}`;
     }),
     ...(rest > 0 ? [`    and ${rest} more`] : []),
-    `    What to do: ${auditChecks[check].remedy}`,
-    `    More: docs/runbooks/auditor.md#${check}`,
+    `    Remedy: ${auditChecks[check].remedy}`,
+    `    Details: docs/runbooks/auditor.md#${check}`,
   ];
 }
 
@@ -64,5 +64,5 @@ function formatSummary(report: AuditReport): string {
   const rules = report.outcomes.length;
   const took = `${rules} rules in ${msToSeconds(report.durationMs).toFixed(1)} s.`;
   if (errors === 0) return `No drift found: ${took}`;
-  return `${errors} ${errors === 1 ? 'thing is' : 'things are'} wrong: ${took}`;
+  return `${errors} wrong ${errors === 1 ? 'row' : 'rows'} found: ${took}`;
 }

@@ -2,7 +2,7 @@ import { fromUuid, toUuid, type InvoiceId, type OrgId, type TransferId } from '@
 import { createOrganisation, testIds, type TestDatabase } from '@millrace/testing';
 import { apply, charge, grant, transferOf, usd } from './audited-ledger.fixture.ts';
 
-/** An organisation of its own with one charge and the invoice of it, so that nothing else that is spoilt shows on it. */
+/** A separate organisation with one charge and its invoice, so that other corruptions do not affect it. */
 export interface SeededInvoice {
   readonly invoice: InvoiceId;
   readonly invoicedCharge: TransferId;

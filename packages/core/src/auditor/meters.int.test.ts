@@ -23,7 +23,7 @@ afterAll(async () => {
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
   db.transaction({ name: 'test', isolation: 'read committed' }, work);
 
-/** Meters of every sort, on a wallet that soon runs dry: so the operator bears some of it, and gives some back. */
+/** Meters of every kind on a wallet that soon runs out, so that the operator absorbs some charges and returns some. */
 async function openAll(orgId: OrgId, supplierId: OrgId): Promise<readonly Meter[]> {
   const at = clock.now();
   const later = new Date(at.getTime() + 8 * HOUR_MS);
@@ -51,7 +51,7 @@ async function openAll(orgId: OrgId, supplierId: OrgId): Promise<readonly Meter[
 }
 
 it.each([1, 2, 3])(
-  'books that metering has written are sound, also past the money: seed %i',
+  'runAudit finds no drift in a ledger of meters, also after the money ends: seed %i',
   async (seed) => {
     const random = createRandom(seed);
     const supplierId = await createOrganisation(db);

@@ -13,7 +13,7 @@ export interface AuditReportRoutes {
   readonly db: Db;
 }
 
-/** Operators: what audits were made and what they found. */
+/** Operator routes for recorded audits and their findings. */
 export function serveAuditReports({ server, operations, db }: AuditReportRoutes): void {
   server.serve(operations.adminListAuditReports, async ({ query: { limit, cursor, kind, clean } }) => {
     const filter = {
@@ -48,13 +48,13 @@ function toWireReport(report: RecordedReport): ResponseBody<Operations['adminGet
     ...toWireAudit(audit),
     checks: Object.entries(lookedAt).map(([check, count]) => ({
       check,
-      rule: known[check]?.rule ?? 'Not checked by this version any more.',
+      rule: known[check]?.rule ?? 'This version no longer has this check.',
       lookedAt: count,
     })),
     findings: findings.map(({ orgId, ...finding }) => ({
       ...finding,
       organisationId: orgId,
-      remedy: known[finding.check]?.remedy ?? 'See the runbook of the auditor.',
+      remedy: known[finding.check]?.remedy ?? 'See the auditor runbook.',
     })),
   };
 }

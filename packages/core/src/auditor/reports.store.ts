@@ -4,7 +4,7 @@ import type { Selectable } from 'kysely';
 import { z } from 'zod';
 import type { Severity } from './checks/checks.ts';
 
-/** Audits that were written down, for operators to read. */
+/** Reads recorded audits, for operators. */
 
 export interface RecordedAudit {
   readonly id: AuditReportId;
@@ -17,7 +17,7 @@ export interface RecordedAudit {
   readonly notices: number;
 }
 
-/** A finding as it was written down. Its check may be one that this version no longer makes. */
+/** A recorded finding. This version may no longer have its check. */
 export interface RecordedFinding {
   readonly check: string;
   readonly severity: Severity;
@@ -55,7 +55,7 @@ function toAudit(row: AuditRow): RecordedAudit {
   };
 }
 
-/** Newest first; one more than the limit, if there is one. */
+/** Newest first; one more than the limit, if it exists. */
 export async function listAudits(
   reader: Reader,
   filter: AuditFilter,

@@ -1,7 +1,7 @@
 import { fromUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import type { CheckName } from './checks/checks.ts';
 
-/** Resources that nothing uses and nothing gives back, and what the auditor must name then. */
+/** Leaked resources, and the findings that the auditor must report. */
 export interface ResourceCase {
   readonly what: string;
   readonly alter: (harness: { readonly orgId: OrgId }) => readonly string[];
@@ -32,7 +32,7 @@ const holdRow = (orgId: OrgId, kind: string, id: string): string =>
 
 export const resourceCases: readonly ResourceCase[] = [
   {
-    what: 'an open meter of a rental after the last rental is gone',
+    what: 'an open meter of a rental after the last rental was deleted',
     alter: ({ orgId }) => [
       'delete from test_things',
       `insert into meters (id, org_id, mode, shard, cause_kind, cause_id, name, product, rate_nano_usd_per_hour, quantity,
@@ -45,12 +45,12 @@ export const resourceCases: readonly ResourceCase[] = [
     names: () => [['meter_has_thing', fromUuid('mtr', leaked)]],
   },
   {
-    what: 'an allocation that no rental has',
+    what: 'an allocation without a rental',
     alter: ({ orgId }) => [allocationRow(orgId, 'live')],
     names: () => [['allocation_has_rental', fromUuid('alc', leaked)]],
   },
   {
-    what: 'a GPU that a released allocation has taken',
+    what: 'a GPU that is taken by a released allocation',
     alter: ({ orgId }) => [
       ...nodeRows,
       'update node_capacity set gpus_free = 0, gpus_allocated = 1',
@@ -61,7 +61,7 @@ export const resourceCases: readonly ResourceCase[] = [
     names: () => [['gpu_has_allocation', `audited ${leaked}`]],
   },
   {
-    what: 'a port that a released allocation has taken',
+    what: 'a port that is taken by a released allocation',
     alter: ({ orgId }) => [
       ...nodeRows,
       allocationRow(orgId, 'released'),
@@ -71,17 +71,17 @@ export const resourceCases: readonly ResourceCase[] = [
     names: () => [['port_has_allocation', 'audited tcp 20001']],
   },
   {
-    what: 'a node that counts other GPUs than it has',
+    what: 'a node with a wrong GPU count',
     alter: () => [...nodeRows, 'update node_capacity set gpus_free = 0, gpus_allocated = 1'],
     names: () => [['node_capacity', 'audited']],
   },
   {
-    what: 'money that is set aside for a rental without a term or a meter',
+    what: 'a hold of a rental without a term or a meter',
     alter: ({ orgId }) => [holdRow(orgId, 'rental', '4711')],
     names: () => [['hold_has_owner', fromUuid('hld', leaked)]],
   },
   {
-    what: 'money that is set aside for a payout that is not there',
+    what: 'a hold of a payout that does not exist',
     alter: ({ orgId }) => [holdRow(orgId, 'payout', 'pyo_lost')],
     names: () => [['hold_has_owner', fromUuid('hld', leaked)]],
   },

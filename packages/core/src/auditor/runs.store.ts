@@ -2,22 +2,19 @@ import type { Reader, Tx } from '@millrace/platform/db';
 import { sql } from 'kysely';
 import { countWrongRows, isClean, type AuditReport } from './checks/audit-report.ts';
 
-/** Any number will do as long as no other code of ours takes the same advisory lock. */
+/** An arbitrary number that no other advisory lock uses. */
 export const AUDIT_LOCK = 7_102_500_113;
 const RUN_RETENTION_DAYS = 90;
 const SORT_MEMORY = '64MB';
 
-/** True for the one audit at a time that may write its outcome down; the lock ends with the transaction. */
+/** True for the one audit at a time that may record its outcome; the lock ends with the transaction. */
 export async function tryAuditLock(tx: Tx): Promise<boolean> {
   const { rows } = await sql<{ taken: boolean }>`
     select pg_try_advisory_xact_lock(${AUDIT_LOCK}) as taken`.execute(tx.kysely);
   return rows[0]?.taken === true;
 }
 
-/**
- * From here until `endReadOnly` the transaction can change nothing. A savepoint carries that, because a transaction that
- * was made read-only as a whole could not write down what it found.
- */
+/** Makes the transaction read-only until `endReadOnly`, by a savepoint, because it must record its outcome afterwards. */
 export async function beginReadOnly(tx: Tx, statementTimeoutMs: number): Promise<void> {
   await sql`
     select set_config('statement_timeout', ${String(statementTimeoutMs)}, true),
@@ -30,7 +27,7 @@ export async function endReadOnly(tx: Tx): Promise<void> {
   await sql`rollback to savepoint auditing`.execute(tx.kysely);
 }
 
-/** The instant before which everything has been judged; null before the first clean audit. */
+/** The time of the last clean audit; null before the first. */
 export async function readCheckpoint(
   tx: Tx,
 ): Promise<{ readonly snapshotAt: Date; readonly markedAt: Date | null }> {
@@ -39,11 +36,11 @@ export async function readCheckpoint(
            (select snapshot_at from audit_runs where is_clean order by snapshot_at desc limit 1) as marked_at
   `.execute(tx.kysely);
   const [row] = rows;
-  if (row === undefined) throw new Error('PostgreSQL answered no row to a select without a condition.');
+  if (row === undefined) throw new Error('PostgreSQL returned no row for a select without a condition.');
   return { snapshotAt: row.snapshot_at, markedAt: row.marked_at };
 }
 
-/** Writes the run down, and where it found the accounts if all was well: in the snapshot that was judged. */
+/** Records the run and, if it was clean, the checkpoints of the accounts in the same snapshot. */
 export async function recordRun(tx: Tx, run: AuditReport): Promise<void> {
   const lookedAt = Object.fromEntries(run.outcomes.map((outcome) => [outcome.check, outcome.lookedAt]));
   const findings = run.outcomes.flatMap((outcome) => outcome.findings);
@@ -76,7 +73,7 @@ export interface AuditState {
   readonly lastRunAgeMs: number | null;
   readonly lastFullAgeMs: number | null;
   readonly lastCleanAgeMs: number | null;
-  /** Whether the newest audit, whoever made it, found no drift; null before the first. */
+  /** Whether the newest audit of any process found no drift; null before the first. */
   readonly isClean: boolean | null;
 }
 
@@ -87,7 +84,7 @@ interface StateRow {
   newest_is_clean: boolean | null;
 }
 
-/** How long ago audits were made, by the database's clock, which all workers share. */
+/** The age of the last audits, by the database's clock, which all workers share. */
 export async function readAuditState(reader: Reader): Promise<AuditState> {
   const { rows } = await sql<StateRow>`
     select extract(epoch from clock_timestamp() - max(snapshot_at)) * 1000 as run,

@@ -14,7 +14,7 @@ import { monthOf } from '../ledger/index.ts';
 import { changeMeters, openMeters } from '../metering/index.ts';
 import { apply, holdOf, transferOf, usd } from './audited-ledger.fixture.ts';
 
-/** A supplier whose machine was rented, who asked to be paid, and who has a statement of it. */
+/** A supplier with a rented machine, payouts and a statement. */
 export interface SeededSupplierMoney {
   readonly earner: OrgId;
   readonly supplied: MeterId;
@@ -105,7 +105,7 @@ async function earnedOf(database: TestDatabase, meterId: MeterId): Promise<bigin
 
 async function rentOut({ db }: TestDatabase, orgId: OrgId, earner: OrgId): Promise<MeterId> {
   const nowMs = Date.now();
-  // In the first hours of a month they are short ones: all of it is of one month, as its statement is.
+  // In the first hours of a month the hours are shorter, so that all time is in one month, like its statement.
   const hourMs = Math.min(HOUR_MS, Math.floor((nowMs - monthOf(new Date(nowMs)).getTime()) * 0.25));
   const ago = (hours: number): Date => new Date(nowMs - hours * hourMs);
   const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
@@ -128,7 +128,7 @@ async function rentOut({ db }: TestDatabase, orgId: OrgId, earner: OrgId): Promi
   );
   if (meter === undefined) throw new Error('no meter');
   await run((tx) => changeMeters(tx, orgId, [{ do: 'pause', meterId: meter.id, at: ago(0.5) }]));
-  // Half an hour more is given back, by both.
+  // Half an hour more is returned by both.
   await run((tx) => changeMeters(tx, orgId, [{ do: 'close', meterId: meter.id, at: ago(1) }]));
   return meter.id;
 }

@@ -17,7 +17,7 @@ import { seedAuditedLedger, type AuditedLedger } from '../audited-ledger.fixture
 type SeededLedger = AuditedLedger & SeededCharges & SeededSupplierMoney & SeededInvoice;
 
 let database: TestDatabase;
-/** With the rights of the owner: what no process of ours could do is what must be noticed. */
+/** With the rights of the database owner: the audit must find changes that no process could make. */
 let owner: Db;
 let harness: SeededLedger;
 
@@ -42,7 +42,7 @@ afterAll(async () => {
 
 class Undo extends Error {}
 
-/** Changes rows behind everyone's back, audits, and takes it all back: the books are whole again for the next case. */
+/** Changes rows directly, audits and rolls back, so that the ledger is correct again for the next case. */
 async function auditAfter(statements: Case['alter']): Promise<AuditReport> {
   let report: AuditReport | undefined;
   const alter = async (tx: Tx): Promise<void> => {
@@ -60,7 +60,7 @@ async function auditAfter(statements: Case['alter']): Promise<AuditReport> {
 interface Case {
   readonly what: string;
   readonly alter: (harness: SeededLedger) => readonly string[];
-  /** Exactly these, in any order: the check and what it must name. */
+  /** Exactly these findings, in any order: the check and its subject. */
   readonly names: (harness: SeededLedger) => readonly (readonly [CheckName, string])[];
 }
 
@@ -68,7 +68,7 @@ const fakeId = '00000000-0000-7000-8000-000000000001';
 const creditOf = (orgId: AuditedLedger['orgId']): string =>
   `kind = 'credit' and mode = 'live' and org_id = '${toUuid(orgId)}'`;
 
-/** Past the feature, its nodes and its meters. */
+/** Inserts a volume without its feature, nodes and meters. */
 function volumeRow(
   orgId: AuditedLedger['orgId'],
   row: { readonly wireId: number; readonly phase: 'live' | 'provisioning'; readonly rate: number },
@@ -95,7 +95,7 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'entries that were deleted',
+    what: 'deleted entries',
     alter: (w) => [`delete from ledger_entries where transfer_id = '${toUuid(w.charged)}'`],
     names: (w) => [
       ['transfer_has_entries', w.charged],
@@ -107,7 +107,7 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a transfer that was deleted',
+    what: 'a deleted transfer',
     alter: (w) => [`delete from ledger_transfers where id = '${toUuid(w.charged)}'`],
     names: (w) => [
       ['entry_has_transfer', w.charged],
@@ -116,7 +116,7 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'an entry of an account that is not there',
+    what: 'an entry of an account that does not exist',
     alter: (w) => [
       `update ledger_entries set account_id = '${fakeId}'
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.revenue)}'`,
@@ -128,7 +128,7 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a transfer that states another amount',
+    what: 'a transfer with another amount than its entries',
     alter: (w) => [
       `update ledger_transfers set amount_nano_usd = amount_nano_usd + 1, balance_after_nano_usd = balance_after_nano_usd + 1
         where id = '${toUuid(w.charged)}'`,
@@ -139,14 +139,14 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a transfer that states another balance afterwards',
+    what: 'a transfer with another balance after it',
     alter: (w) => [
       `update ledger_transfers set balance_after_nano_usd = balance_after_nano_usd + 7 where id = '${toUuid(w.charged)}'`,
     ],
     names: (w) => [['transfer_balance_after', w.charged]],
   },
   {
-    what: 'money hidden in what budgets count',
+    what: 'money in entries of budgets',
     alter: (w) => [
       `update ledger_entries set amount_nano_usd = amount_nano_usd + 5
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.budgetAccount)}'`,
@@ -182,7 +182,7 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a transfer of no organisation',
+    what: 'a transfer without an organisation',
     alter: (w) => [`update ledger_transfers set org_id = '${fakeId}' where id = '${toUuid(w.payout)}'`],
     names: (w) => [
       ['transfer_has_organisation', w.payout],
@@ -191,7 +191,7 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a charge whose hold is gone',
+    what: 'a charge whose hold does not exist',
     alter: (w) => [
       `delete from ledger_hold_parts where hold_id = '${toUuid(w.closedHold)}'`,
       `delete from ledger_holds where id = '${toUuid(w.closedHold)}'`,
@@ -199,7 +199,7 @@ const ledgerCases: readonly Case[] = [
     names: (w) => [['transfer_has_its_hold', w.posted]],
   },
   {
-    what: 'a refund of something that is not there',
+    what: 'a refund of a transfer that does not exist',
     alter: (w) => [`update ledger_transfers set reverses = '${fakeId}' where id = '${toUuid(w.refunded)}'`],
     names: (w) => [['undo_has_its_original', w.refunded]],
   },
@@ -221,14 +221,14 @@ const ledgerCases: readonly Case[] = [
     ],
   },
   {
-    what: 'another count of entries',
+    what: 'a wrong entry count',
     alter: (w) => [
       `update ledger_accounts set entry_count = entry_count + 1 where id = '${toUuid(w.credit)}'`,
     ],
     names: (w) => [['account_entry_count', w.credit]],
   },
   {
-    what: 'an entry with another number',
+    what: 'an entry with a wrong sequence number',
     alter: (w) => [
       `update ledger_entries set account_seq = account_seq + 100
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
@@ -236,7 +236,7 @@ const ledgerCases: readonly Case[] = [
     names: (w) => [['account_chain', w.credit]],
   },
   {
-    what: 'an entry that leads to another balance',
+    what: 'an entry with a wrong balance',
     alter: (w) => [
       `update ledger_entries set balance_after_nano_usd = balance_after_nano_usd + 1
         where transfer_id = '${toUuid(w.charged)}' and account_id = '${toUuid(w.credit)}'`,
@@ -252,19 +252,19 @@ const ledgerCases: readonly Case[] = [
     names: (w) => [['account_floor', w.credit]],
   },
   {
-    what: 'more set aside than holds make',
+    what: 'a held amount larger than its holds',
     alter: (w) => [`update ledger_accounts set held_nano_usd = held_nano_usd + 1 where ${creditOf(w.orgId)}`],
     names: (w) => [['account_held', w.credit]],
   },
   {
-    what: 'a hold that is not its parts',
+    what: 'a hold that is not the sum of its parts',
     alter: (w) => [
       `update ledger_holds set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.openHold)}'`,
     ],
     names: (w) => [['hold_parts', w.openHold]],
   },
   {
-    what: 'a hold that takes more of a budget than it is',
+    what: 'a hold with more of a budget than of money',
     alter: (w) => [
       `update ledger_hold_parts set held_nano_usd = held_nano_usd + 1
         where hold_id = '${toUuid(w.openHold)}' and account_id = '${toUuid(w.budgetAccount)}'`,
@@ -273,7 +273,7 @@ const ledgerCases: readonly Case[] = [
     names: (w) => [['hold_limit_parts', w.openHold]],
   },
   {
-    what: 'a closed hold that still holds',
+    what: 'a closed hold with a held amount',
     alter: (w) => [
       `update ledger_hold_parts set held_nano_usd = 1
         where hold_id = '${toUuid(w.closedHold)}' and account_id = '${toUuid(w.credit)}'`,
@@ -289,21 +289,21 @@ const ledgerCases: readonly Case[] = [
     names: (w) => [['hold_owner', w.idleHold]],
   },
   {
-    what: 'a hold that says it posted more than was charged',
+    what: 'a hold with a higher posted amount than its charges',
     alter: (w) => [
       `update ledger_holds set posted_nano_usd = posted_nano_usd + 1 where id = '${toUuid(w.openHold)}'`,
     ],
     names: (w) => [['hold_posted', w.openHold]],
   },
   {
-    what: 'a hold that says it posted less than was charged',
+    what: 'a hold with a lower posted amount than its charges',
     alter: (w) => [
       `update ledger_holds set posted_nano_usd = posted_nano_usd - 1 where id = '${toUuid(w.openHold)}'`,
     ],
     names: (w) => [['hold_posted', w.openHold]],
   },
   {
-    what: 'a budget with another limit than it counts',
+    what: 'a budget with another limit than its account',
     alter: (w) => [`update budgets set limit_nano_usd = limit_nano_usd + 1 where id = '${toUuid(w.budget)}'`],
     names: (w) => [['budget_left', w.budget]],
   },
@@ -316,7 +316,7 @@ const ledgerCases: readonly Case[] = [
 
 const causeCases: readonly Case[] = [
   {
-    what: 'a meter that ran for another time than was posted',
+    what: 'a meter with another running time than was posted',
     alter: (w) => [
       `update meter_transitions set at = at - interval '1 minute'
         where meter_id = '${toUuid(w.closed)}' and kind = 'closed'`,
@@ -324,7 +324,7 @@ const causeCases: readonly Case[] = [
     names: (w) => [['meter_charge', w.closed]],
   },
   {
-    what: 'a running meter that has posted time to come',
+    what: 'a running meter that has posted future time',
     alter: (w) => [
       `update meters set posted_ms = posted_ms + 36000000, posted_nano_usd = posted_nano_usd + 10000000000
         where id = '${toUuid(w.running)}'`,
@@ -335,12 +335,12 @@ const causeCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a meter whose charges are not what it posted',
+    what: 'a meter whose charges differ from its posted amount',
     alter: (w) => [`update meters set shortfall_nano_usd = 1 where id = '${toUuid(w.paused)}'`],
     names: (w) => [['meter_transfers', w.paused]],
   },
   {
-    what: 'a meter that charged for the rest of a term it had not',
+    what: 'a meter that charged a remaining term without a term',
     alter: (w) => [`update meters set rest_of_term_nano_usd = 1 where id = '${toUuid(w.closed)}'`],
     names: (w) => [
       ['meter_rest_of_term', w.closed],
@@ -380,33 +380,33 @@ const causeCases: readonly Case[] = [
     names: (w) => [['meter_supplier_share', w.supplied]],
   },
   {
-    what: 'a payout that waits and is more than was set aside',
+    what: 'a requested payout larger than its hold',
     alter: (w) => [
       `update supplier_payouts set amount_nano_usd = amount_nano_usd + 1 where id = '${toUuid(w.waiting)}'`,
     ],
     names: (w) => [['payout_money', w.waiting]],
   },
   {
-    what: 'a payout that was paid and says another amount',
+    what: 'a paid payout with another amount than its transfer',
     alter: (w) => [
       `update supplier_payouts set amount_nano_usd = amount_nano_usd - 1 where id = '${toUuid(w.paidOut)}'`,
     ],
     names: (w) => [['payout_money', w.paidOut]],
   },
   {
-    what: 'a payout that was rejected and is set aside all the same',
+    what: 'a rejected payout that still has a hold',
     alter: (w) => [
       `update supplier_payouts set status = 'rejected', settled_at = now() where id = '${toUuid(w.waiting)}'`,
     ],
     names: (w) => [['payout_money', w.waiting]],
   },
   {
-    what: 'earnings that left without a payout',
+    what: 'a payout transfer without a payout',
     alter: (w) => [`delete from supplier_payouts where id = '${toUuid(w.paidOut)}'`],
     names: (w) => [['transfer_has_payout', w.payout]],
   },
   {
-    what: 'a statement that says more than was earned',
+    what: 'a statement with more than the earnings',
     alter: (w) => [
       `update supplier_statements set gross_nano_usd = gross_nano_usd + 1, net_nano_usd = net_nano_usd + 1
         where id = '${toUuid(w.statement)}'`,
@@ -414,22 +414,22 @@ const causeCases: readonly Case[] = [
     names: (w) => [['statement_adds_up', w.statement]],
   },
   {
-    what: 'a statement whose lines are not its sum',
+    what: 'a statement whose lines do not sum to its total',
     alter: (w) => [`update supplier_statements set lines = '[]' where id = '${toUuid(w.statement)}'`],
     names: (w) => [['statement_adds_up', w.statement]],
   },
   {
-    what: 'a meter that counts other transitions than it has',
+    what: 'a meter with a wrong transition count',
     alter: (w) => [`update meters set transitions = transitions + 1 where id = '${toUuid(w.running)}'`],
     names: (w) => [['meter_transitions', w.running]],
   },
   {
-    what: 'a meter that is not its hold',
+    what: 'a meter with another held amount than its hold',
     alter: (w) => [`update meters set held_nano_usd = held_nano_usd + 1 where id = '${toUuid(w.running)}'`],
     names: (w) => [['meter_hold', w.running]],
   },
   {
-    what: 'charges of a meter that is gone',
+    what: 'charges of a deleted meter',
     alter: (w) => [
       `delete from meter_transitions where meter_id = '${toUuid(w.closed)}'`,
       `delete from meters where id = '${toUuid(w.closed)}'`,
@@ -437,22 +437,22 @@ const causeCases: readonly Case[] = [
     names: (w) => [['charge_has_meter', w.closed]],
   },
   {
-    what: 'a thing that nobody meters',
+    what: 'a resource without a meter',
     alter: (w) => [`insert into test_things values ('rental', 'free', '${toUuid(w.orgId)}', 'live')`],
     names: () => [['thing_has_meter', 'rental:free']],
   },
   {
-    what: 'a meter of nothing',
+    what: 'a meter without a resource',
     alter: () => [`delete from test_things where id = 'metered-running'`],
     names: (w) => [['meter_has_thing', w.running]],
   },
   {
-    what: 'a volume that costs nothing of what it was sold at',
+    what: 'a volume without its hourly cost',
     alter: (w) => [volumeRow(w.orgId, { wireId: 77, phase: 'live', rate: 5 })],
     names: () => [['volume_rate', 'volume:77']],
   },
   {
-    what: 'money that is set aside for a volume and for nothing of it',
+    what: 'a hold of a volume without a purpose',
     alter: (w) => [
       volumeRow(w.orgId, { wireId: 78, phase: 'provisioning', rate: 5 }),
       `insert into ledger_holds (id, org_id, mode, idempotency_key, cause_kind, cause_id, held_nano_usd, created_at)
@@ -461,7 +461,7 @@ const causeCases: readonly Case[] = [
     names: () => [['volume_holds', 'volume:78']],
   },
   {
-    what: 'a payment that was credited otherwise',
+    what: 'a payment with another credited amount',
     alter: (w) => [
       `update payments set amount_nano_usd = amount_nano_usd + 10000000, credited_nano_usd = credited_nano_usd + 10000000
         where id = '${toUuid(w.payment)}'`,
@@ -469,7 +469,7 @@ const causeCases: readonly Case[] = [
     names: (w) => [['payment_top_up', w.payment]],
   },
   {
-    what: 'a payment that says more was taken back than was',
+    what: 'a payment with a higher clawback than its transfers',
     alter: (w) => [
       `update payments set clawed_back_nano_usd = 10000000, refunded_nano_usd = 10000000
         where id = '${toUuid(w.payment)}'`,
@@ -477,7 +477,7 @@ const causeCases: readonly Case[] = [
     names: (w) => [['payment_clawback', w.payment]],
   },
   {
-    what: 'a debt that no clawback made',
+    what: 'a debt without a clawback',
     alter: (w) => [
       `update ledger_accounts set written_off_nano_usd = 7
         where kind = 'credit' and mode = 'live' and org_id = '${toUuid(w.orgId)}'`,
@@ -485,12 +485,12 @@ const causeCases: readonly Case[] = [
     names: (w) => [['clawback_debt', w.credit]],
   },
   {
-    what: 'a top-up that nobody paid',
+    what: 'a top-up without a payment',
     alter: (w) => [`delete from payments where id = '${toUuid(w.payment)}'`],
     names: (w) => [['top_up_has_payment', w.topUp]],
   },
   {
-    what: 'a request that cost otherwise than was charged',
+    what: 'a request with another cost than its charge',
     alter: (w) => [
       `update usage_charges set amount_nano_usd = amount_nano_usd + 1 where request_id = '${toUuid(w.request)}'`,
     ],
@@ -501,7 +501,7 @@ const causeCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a request of another key than was charged',
+    what: 'a request of another key than the charged one',
     alter: (w) => [`update usage_charges set key_id = '${fakeId}' where request_id = '${toUuid(w.request)}'`],
     names: (w) => [
       ['usage_owner', w.usage],
@@ -509,7 +509,7 @@ const causeCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a request that was charged with nothing',
+    what: 'a charged request without a transfer',
     alter: (w) => [
       `update usage_charges set transfer_id = '${fakeId}' where request_id = '${toUuid(w.request)}'`,
     ],
@@ -520,12 +520,12 @@ const causeCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a request that was charged and has no row',
+    what: 'a charged request without a row',
     alter: (w) => [`delete from inference_requests where id = '${toUuid(w.request)}'`],
     names: (w) => [['usage_has_request', w.request]],
   },
   {
-    what: 'a row of a request that nobody charged',
+    what: 'a request row without a charge',
     alter: (w) => [`update inference_requests set id = '${fakeId}' where id = '${toUuid(w.request)}'`],
     names: (w) => [
       ['usage_has_request', w.request],
@@ -533,7 +533,7 @@ const causeCases: readonly Case[] = [
     ],
   },
   {
-    what: 'a request that says it was free',
+    what: 'a charged request that is marked free',
     alter: (w) => [
       `update inference_requests set outcome = 'late', cost_nano_usd = 0, transfer_id = null
         where id = '${toUuid(w.request)}'`,
@@ -541,14 +541,14 @@ const causeCases: readonly Case[] = [
     names: (w) => [['request_charge', w.request]],
   },
   {
-    what: 'a request that used less than it was priced by',
+    what: 'a request with less usage than its price',
     alter: (w) => [
       `update inference_requests set characters = characters - 1 where id = '${toUuid(w.request)}'`,
     ],
     names: (w) => [['request_price', w.request]],
   },
   {
-    what: 'a request with tokens that its prices do not explain',
+    what: 'a request with tokens but without price entries',
     alter: (w) => [`update inference_requests set price_ids = '{}' where id = '${toUuid(w.request)}'`],
     names: (w) => [['request_price', w.request]],
   },
@@ -561,14 +561,14 @@ const causeCases: readonly Case[] = [
     names: (w) => [['request_cost', w.request]],
   },
   {
-    what: 'a lease that lends more than is held for it',
+    what: 'a lease with a larger grant than its hold',
     alter: (w) => [
       `update pot_leases set granted_nano_usd = granted_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
     ],
     names: (w) => [['lease_hold', w.lease]],
   },
   {
-    what: 'a lease that holds more than it lends',
+    what: 'a lease with a larger hold than its grant',
     alter: (w) => [
       `update pot_leases set recalled_nano_usd = recalled_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
     ],
@@ -582,7 +582,7 @@ const causeCases: readonly Case[] = [
     names: (w) => [['lease_closed', w.lease]],
   },
   {
-    what: 'a lease that settled otherwise than its requests',
+    what: 'a lease with another settled amount than its requests',
     alter: (w) => [
       `update pot_leases set settled_nano_usd = settled_nano_usd + 1 where id = '${toUuid(w.lease)}'`,
     ],
@@ -595,8 +595,8 @@ const causeCases: readonly Case[] = [
 
 const allCases: readonly Case[] = [...ledgerCases, ...causeCases, ...invoiceCases, ...resourceCases];
 
-describe('a row that was changed behind everyone', () => {
-  it.each(allCases)('is named: $what', async ({ alter, names }) => {
+describe('the auditor', () => {
+  it.each(allCases)('reports $what', async ({ alter, names }) => {
     const report = await auditAfter(alter);
     const found = findingsOf(report, 'error').map(({ check, subject }) => `${check} ${subject.id}`);
     expect(found.toSorted()).toEqual(
@@ -606,15 +606,15 @@ describe('a row that was changed behind everyone', () => {
     );
   });
 
-  it('has a case for every check that can find drift', () => {
+  it('has a test case for every check that can find drift', () => {
     const tried = new Set(allCases.flatMap(({ names }) => names(harness)).map(([name]) => name));
     const drift = Object.entries(auditChecks).filter(([, { severity }]) => severity === 'error');
     expect(drift.map(([name]) => name).filter((name) => !tried.has(name as CheckName))).toEqual([]);
   });
 });
 
-describe('sound books', () => {
-  it('have no findings, in full, since the last time, or for one organisation', async () => {
+describe('a correct ledger', () => {
+  it('has no findings in a full, incremental or organisation audit', async () => {
     const full = await runAudit(database.db, { kind: 'full' });
     const next = await runAudit(database.db, { kind: 'incremental' });
     const own = await runAudit(database.db, { kind: 'organisation', orgId: harness.orgId });

@@ -1,9 +1,9 @@
 import type { OrgId } from '@millrace/platform/ids';
 import { auditChecks, type CheckName, type Severity } from './checks.ts';
 
-/** The words of the auditor: what it is asked to look at, and what it says it found. */
+/** Values of the auditor: the kinds of audits and their results. */
 
-/** What a finding is about. The first words are kinds of rows, `thing` is whatever a meter runs for. */
+/** The kind of row of a finding. `thing` is the resource of a meter. */
 export type SubjectKind =
   | 'transfer'
   | 'account'
@@ -27,35 +27,35 @@ export interface Finding {
   readonly orgId: OrgId | null;
   readonly expected: string;
   readonly actual: string;
-  /** What is wrong, for a person. */
+  /** The problem, for an operator. */
   readonly sentence: string;
 }
 
 export interface CheckOutcome {
   readonly check: CheckName;
-  /** How many rows were judged by it. */
+  /** Number of checked rows. */
   readonly lookedAt: number;
-  /** How many were wrong; `findings` holds the first of them. */
+  /** Number of wrong rows; `findings` has the first of them. */
   readonly found: number;
   readonly findings: readonly Finding[];
 }
 
 /**
- * `full` re-derives everything from the first row on. `incremental` looks at what was written since the last clean
- * audit, and at everything that is bounded by what exists now. `organisation` is a full audit of one tenant.
+ * `full` derives everything from the first row. `incremental` checks rows since the last clean audit, and everything that is
+ * bounded by current rows. `organisation` is a full audit of one tenant.
  */
 export type AuditKind = 'full' | 'incremental' | 'organisation';
 
 export interface AuditReport {
   readonly kind: AuditKind;
   readonly orgId: OrgId | null;
-  /** The instant of the snapshot, by the database's clock. */
+  /** The time of the snapshot, by the database's clock. */
   readonly snapshotAt: Date;
-  /** Incremental: rows written before this instant were judged by an earlier audit. */
+  /** Incremental: earlier rows were checked by an earlier audit. */
   readonly since: Date | null;
   readonly durationMs: number;
   readonly outcomes: readonly CheckOutcome[];
-  /** Whether the run, and its marks if it was clean, were written down. */
+  /** Whether the run, and its checkpoints if it was clean, were stored. */
   readonly recorded: boolean;
 }
 
@@ -63,19 +63,19 @@ export function findingsOf(report: AuditReport, severity: Severity): readonly Fi
   return report.outcomes.flatMap(({ findings }) => findings.filter((one) => one.severity === severity));
 }
 
-/** How many rows are wrong, those beyond the cap included. */
+/** Includes the rows beyond the cap. */
 export function countWrongRows(outcomes: readonly CheckOutcome[], severity: Severity): number {
   return outcomes
     .filter(({ check }) => auditChecks[check].severity === severity)
     .reduce((sum, { found }) => sum + found, 0);
 }
 
-/** Notices are for reading; only an error is drift. */
+/** Only errors are drift, notices are not. */
 export function isClean(outcomes: readonly CheckOutcome[]): boolean {
   return countWrongRows(outcomes, 'error') === 0;
 }
 
-/** Sums what parts of one audit say about the same check, in the order in which checks first appear. */
+/** Sums the outcomes of one check over all chunks, in the order in which checks first appear. */
 export function mergeOutcomes(outcomes: readonly CheckOutcome[], cap: number): readonly CheckOutcome[] {
   const merged = new Map<CheckName, CheckOutcome>();
   for (const part of outcomes) {

@@ -6,7 +6,7 @@ import { organisationCondition, inIdRange, type IdRange } from './transfers.stor
 
 type Sql = RawBuilder<unknown>;
 
-/** How the accounts are judged: from their first entry, or from where the last clean audit found them. */
+/** Which entries are checked: all of each account, or those since its checkpoint. */
 export interface AccountSelection {
   readonly range: IdRange;
   readonly fromMarks: boolean;
@@ -14,15 +14,14 @@ export interface AccountSelection {
 }
 
 /**
- * Each entry leads from (seq - 1, balance before) to (seq, balance after). The entries of an account are one chain from
- * its mark to its present (entry_count, balance) exactly if the places they lead to, with the mark, are the places they
- * start from, with the present: seq only grows, so nothing can close into a circle beside the chain. Two lists are
- * compared as sums of 64-bit hashes, which needs no sorting; a hole, a repeated number, and a balance that does not
- * follow all show.
+ * Each entry leads from (seq - 1, balance before) to (seq, balance after). The entries of an account form one chain from its
+ * checkpoint to its current (entry_count, balance) exactly if the end points plus the checkpoint equal the start points plus
+ * the current state: seq only grows, so there can be no separate cycle. The two lists are compared as sums of 64-bit hashes,
+ * which needs no sorting and detects gaps, repeated numbers and wrong balances.
  */
 const chainPointHash = (seq: Sql, balance: Sql): Sql => sql`hashint8extended(${seq}, ${balance})`;
 
-/** Closed holds far outnumber open ones and hold nothing; that they do is what a full audit looks at. */
+/** Closed holds far outnumber open ones and hold nothing, which full audits check. */
 const openHoldRows = sql`
   ledger_holds hold join ledger_hold_parts part on part.hold_id = hold.id and hold.closed_at is null`;
 
@@ -33,8 +32,8 @@ export function accountProbe(basis: AccountSelection): Probe {
 function selectAccountRows({ range, fromMarks, orgUuid }: AccountSelection): Sql {
   const marks = fromMarks ? sql`true` : sql`false`;
   const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
-  // One organisation's entries are found through its transfers: entries have no index by account, on purpose. What a
-  // supplier earned stands in the transfers of others, so it can only be summed where all are looked at.
+  // Entries have no index by account, so those of one organisation are found through its transfers. Earnings of a supplier are in
+  // the transfers of other organisations, so only an audit of all can sum them.
   const entries =
     orgUuid === null
       ? sql`ledger_entries e`
@@ -80,7 +79,7 @@ const accountChecks: Probe['checks'] = [
   {
     name: 'account_chain',
     judges: sql`q.is_whole`,
-    // A balance or a count that is off breaks the chain too; that is said once.
+    // A wrong balance or count also breaks the chain; report only the cause.
     wrong: sql`not q.is_chain and q.balance = q.summed and q.entry_count = q.counted`,
     expected: sql`'a chain of ' || q.counted || ' entries'`,
     actual: sql`'entries that do not follow on each other'`,
@@ -95,9 +94,7 @@ const accountChecks: Probe['checks'] = [
   { name: 'account_held', expected: sql`q.parts_held`, actual: sql`q.held` },
 ];
 
-/**
- * Where the chains of these accounts first break, by account. Reads every entry in the range, so only when one is broken.
- */
+/** The first broken link of each of these accounts. Reads every entry in the range, so only call it if a chain is broken. */
 export async function findBrokenLinks(
   tx: Tx,
   basis: AccountSelection,
@@ -135,6 +132,6 @@ interface BrokenLinkRow {
 function describeBrokenLink(row: BrokenLinkRow): string {
   const which = `entry ${row.seq}, of ${fromUuid('trf', row.transfer_id)},`;
   return row.seq === row.expected_seq
-    ? `${which} starts from ${row.before} nano-USD where the one before it ended at ${row.expected_before}`
-    : `${which} stands where entry ${row.expected_seq} should`;
+    ? `${which} starts from ${row.before} nano-USD, but the previous entry ended at ${row.expected_before}`
+    : `${which} is in the position of entry ${row.expected_seq}`;
 }

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 
 /**
- * What a budget leaves, and what was spent since its period began, are its limit. The beginning of a period is an entry
- * of its own (cause `budget`, step `period:…`), so the order is the account's and not that of anyone's clock.
+ * Checks that the rest of a budget plus the spending in its period is its limit. The start of a period is an entry (cause
+ * `budget`, step `period:…`), so the order is that of the account and not that of a clock.
  */
 export function budgetProbe(orgUuid: string | null): Probe {
   const ofOrganisation = orgUuid === null ? sql`true` : sql`b.org_id = ${orgUuid}::uuid`;

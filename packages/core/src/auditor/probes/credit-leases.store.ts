@@ -2,10 +2,7 @@ import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
-/**
- * Charges for usage against the requests they are for. A charge is one of these if it is from the hold of a lease, or if
- * a request names it; what it took is what its entries outside budgets received.
- */
+/** Checks usage charges against their requests. A usage charge is from the hold of a lease, or a request names it. */
 export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
   return {
     rows: sql`
@@ -48,7 +45,7 @@ export function usageProbe(range: IdRange, orgUuid: string | null): Probe {
   };
 }
 
-/** Every request that was charged has its transfer and its row. Reads all requests, so only a full audit does. */
+/** Checks that every charged request has its transfer and its row. Reads all requests, so only a full audit runs it. */
 export function requestProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`u.org_id = ${orgUuid}::uuid`;
   return {
@@ -77,9 +74,9 @@ export function requestProbe(orgUuid: string | null): Probe {
   };
 }
 
-/** Leases, and the parts of budgets lent with them, against their holds and against what was used of them. */
+/** Checks leases and their budget grants against their holds and their usage. */
 export function leaseProbe(basis: {
-  /** Judge all leases and add up all usage, or only the leases that are not closed, by their holds. */
+  /** All leases with all usage, or only the holds of open and closing leases. */
   readonly everything: boolean;
   readonly orgUuid: string | null;
 }): Probe {

@@ -2,19 +2,16 @@ import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
-/** Which holds are judged: all, or those that are open or younger than the last clean audit. */
+/** Which holds are checked: all, or those that are open or newer than the last clean audit. */
 export interface HoldSelection {
-  /** The transfers that are looked at. */
+  /** The transfers to check. */
   readonly range: IdRange;
-  /** Holds made after the last clean audit, whose charges are therefore all in the range; null judges all holds. */
+  /** Holds created after the last clean audit, whose charges are all in the range; null checks all holds. */
   readonly youngAfter: string | null;
   readonly orgUuid: string | null;
 }
 
-/**
- * A hold against its parts and against what was charged through it: what a charge took beyond the hold, of the free
- * balance, counts as well; what the operator bore does not.
- */
+/** Checks a hold against its parts and its charges. Charges beyond the hold count; amounts that the operator absorbed do not. */
 export function holdProbe({ range, youngAfter, orgUuid }: HoldSelection): Probe {
   const which = youngAfter === null ? sql`true` : sql`(h.closed_at is null or h.id > ${youngAfter}::uuid)`;
   const ofOwner = orgUuid === null ? sql`true` : sql`h.org_id = ${orgUuid}::uuid`;

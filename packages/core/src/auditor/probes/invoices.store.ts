@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 
 /**
- * Invoices against the ledger, both ways. Sums all that was ever charged, so only full audits do. What was refunded or
- * reversed counts by what it undoes: only what undoes a charge or a credit is a cost.
+ * Checks invoices against the ledger, in both directions. Sums all charges, so only full audits run it. A refund or reversal
+ * counts only if it undoes a charge or a credit.
  */
 export function invoiceProbe(orgUuid: string | null): Probe {
   const ofOrganisation = (column: 't' | 'i') =>
@@ -49,12 +49,12 @@ export function invoiceProbe(orgUuid: string | null): Probe {
   };
 }
 
-/** The numbers of all invoices against their places, and the last against the counter. */
+/** Checks the numbers of all invoices against their positions, and the last against the counter. */
 export function invoiceNumberProbe(): Probe {
   return {
     rows: sql`
       select i.id as subject, i.org_id, i.number,
-             -- Numbers that were handed out before a restore have no invoice here.
+             -- Numbers that were used before a restore have no invoice here.
              row_number() over (order by i.number) + coalesce((
                select sum(gap.last_number - gap.first_number + 1) from invoice_gaps gap where gap.last_number < i.number
              ), 0) as place,

@@ -6,19 +6,19 @@ type Sql = RawBuilder<unknown>;
 
 export interface MeterSelection {
   readonly range: IdRange;
-  /** Judge only meters that were charged in the range; the sums are over their whole life all the same. */
+  /** Check only meters that were charged in the range; the sums still cover all of their transfers. */
   readonly onlyTouched: boolean;
   readonly orgUuid: string | null;
-  /** By the clock of the processes that post, which is what meters run by. */
+  /** By the clock of the posting processes, which meters use. */
   readonly now: Date;
 }
 
-/** How far the clock of the process that posted may have been ahead of ours. */
+/** How far the clock of the posting process can be ahead. */
 const TOLERANCE_MS = 300_000;
 
 /**
- * What each meter must have cost, from its transitions and its frozen rate alone, against what the meter says and what
- * the ledger has. A meter's transfers carry its id in their keys: `…:meter:mtr_…:step`.
+ * Computes the cost of each meter from its transitions and its frozen rate alone, and compares it with the meter and with the
+ * ledger. The keys of a meter's transfers contain its id: `…:meter:mtr_…:step`.
  */
 export function meterProbe(basis: MeterSelection): Probe {
   const ofOwner = basis.orgUuid === null ? sql`true` : sql`m.org_id = ${basis.orgUuid}::uuid`;
@@ -59,12 +59,12 @@ export function meterProbe(basis: MeterSelection): Probe {
   };
 }
 
-/** Rounded down once, over the whole life: in the tenant's favour. */
+/** Rounded down once over the whole time, in the tenant's favour. */
 function meteredCost(elapsedMs: Sql): Sql {
   return sql`div(f.rate_nano_usd_per_hour::numeric * (${elapsedMs}), 3600000)`;
 }
 
-/** An interval of running ends at the earliest instant that any later pause or close names, or at the end of the term. */
+/** A running interval ends at the earliest time of any later pause or close, or at the end of the term. */
 function elapsedRows(now: Date): Sql {
   return sql`
     select meter_id, max(seq) as count,
@@ -162,8 +162,8 @@ const meterChecks: Probe['checks'] = [
 ];
 
 /**
- * Things that should be metered against meters, both ways. Rentals, instances and volumes have numbers as ids, and their
- * meters are judged also if there is no such thing left. Other kinds are judged while the view has at least one thing of them.
+ * Checks that metered resources have meters and the reverse. Rentals, instances and volumes have numeric ids, and their meters
+ * are checked even if no such resource exists. Other kinds are checked while the view has at least one of them.
  */
 export function meteredResourceProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`org_id = ${orgUuid}::uuid`;

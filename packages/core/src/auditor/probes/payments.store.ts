@@ -2,10 +2,10 @@ import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
-/** Payments against the top-ups they caused, both ways. */
+/** Checks payments against their top-ups, in both directions. */
 export function paymentProbe(basis: {
   readonly range: IdRange;
-  /** Judge only payments that were paid after this; null judges all. */
+  /** Check only payments that were paid after this time; null checks all. */
   readonly paidSince: Date | null;
   readonly orgUuid: string | null;
 }): Probe {
@@ -51,8 +51,8 @@ export function paymentProbe(basis: {
 }
 
 /**
- * What payments say was taken back of them against the transfers that took it: those that a payment names, whoever bore
- * them, and no other that still stands. Adds up all of them, so only a full audit does.
+ * Checks the clawback of each payment against its transfers, whoever paid them, and that no other clawback transfer exists. Sums
+ * all of them, so only a full audit runs it.
  */
 export function clawbackProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`p.org_id = ${orgUuid}::uuid`;
@@ -87,7 +87,7 @@ export function clawbackProbe(orgUuid: string | null): Probe {
   };
 }
 
-/** Debts from clawbacks against the transfers that made and repaid them. Adds up all of them, so only a full audit does. */
+/** Checks debts from clawbacks against the transfers that caused and repaid them. Only a full audit runs it. */
 export function debtProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`a.org_id = ${orgUuid}::uuid`;
   return {

@@ -1,17 +1,14 @@
 import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 
-/** Where the price book is silent, and of what size its image is. Written down here again, on purpose. */
+/** Default prices and the size of a priced image. Repeated here so that the check is independent. */
 const defaultImage = sql`10000000`;
 const defaultCharacter = sql`5000`;
 const defaultImagePixels = sql`(1024 * 1024 * 25)`;
 
-/**
- * Requests against their charges and against the price book. What each cost is worked out anew, from what it used and the
- * entries of the book that it names: exact, and rounded up once.
- */
+/** Checks requests against their charges and the price list. Each price is computed from usage and rounded up once. */
 export function requestPriceProbe(basis: {
-  /** Rows recorded since; null is all. Requests may be much older than their rows, but not older than this in ids. */
+  /** Rows recorded since; null checks all. `firstId` bounds how much older than its row a request can be. */
   readonly recordedSince: { readonly at: Date; readonly firstId: string } | null;
   readonly orgUuid: string | null;
 }): Probe {
@@ -66,7 +63,7 @@ export function requestPriceProbe(basis: {
       { name: 'request_price', expected: sql`q.derived`, actual: sql`q.priced` },
       {
         name: 'request_cost',
-        // Less is right where the lease held less and the operator has borne the rest, which the charge says.
+        // Less is right if the lease held less and the operator absorbed the rest, which the charge records.
         wrong: sql`case when q.outcome = 'charged' then q.cost > q.owed or q.cost + q.borne < q.owed else q.cost <> 0 end`,
         expected: sql`case when q.outcome = 'charged' then q.owed else 0 end`,
         actual: sql`q.cost`,
@@ -81,7 +78,7 @@ export function requestPriceProbe(basis: {
   };
 }
 
-/** What was put aside of the usage streams. It names no organisation, so only audits of all look. */
+/** Quarantined usage. It has no organisation, so only audits of all check it. */
 export function unreadableUsageProbe(recordedSince: Date | null): Probe {
   const fresh = recordedSince === null ? sql`true` : sql`a.recorded_at >= ${recordedSince}`;
   return {

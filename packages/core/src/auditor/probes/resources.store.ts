@@ -2,11 +2,11 @@ import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 
 /**
- * GPUs, ports and money that nothing uses and nothing gives back. Bounded by what is allocated or set aside now. Ids of
- * rentals and instances are numbers: a cause with another id is not one of theirs.
+ * Finds GPUs, ports and money that are allocated or held without a user. Bounded by current allocations and holds. Ids of rentals
+ * and instances are numbers, so a cause with another id is not one of theirs.
  */
 
-/** Allocations of rentals that have ended, or that are not there. */
+/** Allocations of rentals that have ended or do not exist. */
 export function allocationProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`allocation.org_id = ${orgUuid}::uuid`;
   return {
@@ -31,7 +31,7 @@ export function allocationProbe(orgUuid: string | null): Probe {
   };
 }
 
-/** GPUs and ports that are taken by an allocation that was released. */
+/** GPUs and ports that are taken by a released allocation. */
 export function releasedProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`taken.org_id = ${orgUuid}::uuid`;
   const taken = (what: string, name: ReturnType<typeof sql>, table: ReturnType<typeof sql>) => sql`
@@ -65,7 +65,7 @@ export function releasedProbe(orgUuid: string | null): Probe {
   };
 }
 
-/** The counted GPUs of each node, which orders are placed by. */
+/** The GPU counts of each node, which placement uses. */
 export function capacityProbe(): Probe {
   return {
     rows: sql`
@@ -86,7 +86,7 @@ export function capacityProbe(): Probe {
   };
 }
 
-/** Open holds of rentals, instances and payouts that no term, meter or payout has. */
+/** Open holds of rentals, instances and payouts without a term, meter or payout. */
 export function orphanHoldProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`hold.org_id = ${orgUuid}::uuid`;
   return {

@@ -6,11 +6,10 @@ import { auditChecks, type CheckName } from '../checks/checks.ts';
 
 type Sql = RawBuilder<unknown>;
 
-/** Rows to judge, read once, and the checks that judge them. */
+/** Rows that are read once, and the checks on them. */
 export interface Probe {
-  /** A select with at least `subject` and `org_id`. The checks see it as `q`. */
+  /** A select with at least `subject` and `org_id`. The checks refer to it as `q`. */
   readonly rows: Sql;
-  /** What the rows are. */
   readonly about: SubjectKind;
   readonly checks: readonly ProbeCheck[];
 }
@@ -20,13 +19,13 @@ export interface ProbeCheck {
   readonly expected: Sql;
   readonly actual: Sql;
   /**
-   * True of a row that is wrong; unless said, where the two above differ. Null counts as right, so compare with
-   * `is distinct from` where null is wrong.
+   * True for a wrong row; default: expected and actual differ. Null counts as right, so compare with `is distinct from` where null
+   * is wrong.
    */
   readonly wrong?: Sql;
-  /** Rows that this check has no opinion on; all are judged unless said. */
+  /** The rows to check; default: all. */
   readonly judges?: Sql;
-  /** What else is wrong than the row itself, with the column that names it. */
+  /** The subject of the finding, if it is not the row itself, with the column of its id. */
   readonly subject?: { readonly kind: SubjectKind; readonly id: Sql };
 }
 
@@ -40,7 +39,7 @@ interface FoundRow {
 const wrongRows = ({ judges = sql`true`, wrong, actual, expected }: ProbeCheck): Sql =>
   sql`(${judges}) and (${wrong ?? sql`(${actual}) <> (${expected})`})`;
 
-/** One pass that counts; only a check that found something is asked again for the rows, up to `cap`. */
+/** Counts in one pass; only a check with wrong rows reads them, up to `cap`. */
 export async function runProbe(tx: Tx, probe: Probe, cap: number): Promise<readonly CheckOutcome[]> {
   const counts = probe.checks.flatMap((check, index) => [
     sql`count(*) filter (where ${check.judges ?? sql`true`}) as ${sql.id(`looked_${index}`)}`,
@@ -103,7 +102,7 @@ const idKinds: Readonly<Record<SubjectKind, IdKind | null>> = {
   allocation: 'alc',
 };
 
-/** The id as people know it. A row so broken that its id is not one of ours is named by what stands there. */
+/** The public id. An invalid id is shown as it is stored. */
 function toPublicId(kind: SubjectKind, text: string): AnyId | string {
   const prefix = idKinds[kind];
   if (prefix === null) return text;

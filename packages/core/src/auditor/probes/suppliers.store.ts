@@ -3,17 +3,14 @@ import type { MeterSelection } from './meters.store.ts';
 import type { Probe } from './run-probe.store.ts';
 import { organisationCondition, inIdRange, type IdRange } from './transfers.store.ts';
 
-/**
- * Keys of a thing's meters begin with it, and `;` follows the colon. That the causes are equal follows from it; said, it
- * lets many things be looked up at once.
- */
+/** Keys of meters begin with their resource, and `;` follows `:`. The equal causes are redundant but allow bulk look-ups. */
 const meterKeyCondition = sql`t.cause_kind = m.cause_kind and t.cause_id = m.cause_id
                    and t.idempotency_key > m.cause_kind || ':' || m.cause_id || ':meter:' collate "C"
                    and t.idempotency_key < m.cause_kind || ':' || m.cause_id || ':meter;' collate "C"`;
 
 /**
- * What meters of suppliers' machines took of tenants, against where it went: all legs of all of a meter's transfers, by
- * whose they are. What the operator bore for a tenant was paid to the supplier and the fee all the same.
+ * Checks charges of meters on suppliers' machines against their recipients: all entries of all transfers of a meter, by owner. The
+ * supplier and the fee also get the part that the operator absorbed for a tenant.
  */
 export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection, 'now'>): Probe {
   const which = onlyTouched
@@ -28,7 +25,7 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection,
         select m.* from meters m where m.supplier_org_id is not null and ${which} and ${ofOwner}
       ),
       things as (select distinct org_id, cause_kind, cause_id from judged),
-      -- Summed by account before it is asked whose these are: that is asked of few rows then, whatever the planner expects.
+      -- Summed by account before the owner is looked up, so that the look-up has few rows whatever the planner expects.
       entered as materialized (
         select m.org_id, e.account_id, sum(e.amount_nano_usd) as amount,
                substr(t.idempotency_key, length(m.cause_kind || ':' || m.cause_id || ':meter:') + 1, 30) as meter
@@ -69,7 +66,7 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection,
       { name: 'meter_paid_money', expected: sql`0`, actual: sql`q.promo` },
       {
         name: 'meter_supplier_share',
-        // Two totals are rounded, each by itself, and a part is never more than the whole: that can differ by one.
+        // Two totals are rounded separately, and a part is never more than the whole: they can differ by one.
         judges: sql`q.rest = 0`,
         wrong: sql`abs(q.supplier_posted - q.share) > 1`,
         expected: sql`trim_scale(q.share)`,
@@ -79,10 +76,10 @@ export function splitProbe({ range, onlyTouched, orgUuid }: Omit<MeterSelection,
   };
 }
 
-/** Payouts against what the ledger set aside and paid for them, both ways. */
+/** Checks payouts against their holds and transfers, in both directions. */
 export function payoutProbe(basis: {
   readonly range: IdRange;
-  /** Judge those that wait, were settled since, or were paid in the range; null judges all. */
+  /** Check payouts that are requested, settled since, or paid in the range; null checks all. */
   readonly settledSince: Date | null;
   readonly orgUuid: string | null;
 }): Probe {
@@ -138,10 +135,7 @@ export function payoutProbe(basis: {
   };
 }
 
-/**
- * Statements against the ledger: what was entered for the supplier in the month, payouts aside. Sums all that suppliers
- * earned, so only a full audit of everybody does.
- */
+/** Checks statements against the supplier's ledger entries of the month, without payouts. Only a full audit of all runs it. */
 export function statementProbe(): Probe {
   return {
     rows: sql`
@@ -151,7 +145,7 @@ export function statementProbe(): Probe {
           join ledger_entries e on e.account_id = a.id
           join ledger_transfers t on t.id = e.transfer_id
          where a.kind = 'supplier_payable' and a.mode = 'live' and t.kind <> 'payout'
-           -- A payout that came back is no earning either.
+           -- A reversed payout is not an earning either.
            and not exists (select from ledger_transfers undone where undone.id = t.reverses and undone.kind = 'payout')
          group by 1, 2
       )

@@ -4,7 +4,7 @@ import type { Probe, ProbeCheck } from './run-probe.store.ts';
 
 type Sql = RawBuilder<unknown>;
 
-/** Ids after `after`, up to and including `until`. UUIDv7 sorts by time, so this is also a range of time. */
+/** Ids after `after`, up to and including `until`. UUIDv7 sorts by time, so this is also a time range. */
 export interface IdRange {
   readonly after: string;
   readonly until: string | null;
@@ -15,13 +15,13 @@ export function inIdRange(column: Sql, range: IdRange): Sql {
   return sql`${column} > ${range.after}::uuid and ${upper}`;
 }
 
-/** Both modes are named although they are all there are: the index on transfers begins with the mode. */
+/** Both modes are listed because the index on transfers begins with the mode. */
 export function organisationCondition(orgUuid: string | null, table = 't'): Sql {
   if (orgUuid === null) return sql`true`;
   return sql`${sql.ref(`${table}.org_id`)} = ${orgUuid}::uuid and ${sql.ref(`${table}.mode`)} in ('live', 'test')`;
 }
 
-/** The last id of the next `size` transfers; null when fewer are left. */
+/** The last id of the next `size` transfers; null if fewer remain. */
 export async function findChunkEnd(tx: Tx, after: string, size: number): Promise<string | null> {
   const { rows } = await sql<{ id: string }>`
     select id from ledger_transfers where id > ${after}::uuid order by id offset ${size - 1} limit 1
@@ -29,7 +29,7 @@ export async function findChunkEnd(tx: Tx, after: string, size: number): Promise
   return rows[0]?.id ?? null;
 }
 
-/** What is judged of a range of transfers, each in one pass: their legs, their own rows, and what they refer to. */
+/** Checks a range of transfers in one pass each: their entries, their rows, and their references. */
 export function transferProbes(range: IdRange, orgUuid: string | null): readonly Probe[] {
   return [
     { rows: legRows(range, orgUuid), about: 'transfer', checks: legChecks },
@@ -43,9 +43,9 @@ function transfersOf(range: IdRange, orgUuid: string | null): Sql {
   return sql`${inIdRange(sql`t.id`, range)} and ${organisationCondition(orgUuid)}`;
 }
 
-/** Legs summed up by transfer. A transfer without legs is not among them; legs without a transfer are. */
+/** Entries summed by transfer. Includes entries without a transfer, but no transfers without entries. */
 function legRows(range: IdRange, orgUuid: string | null): Sql {
-  // Legs without a transfer belong to nobody, so they can only be looked for where all are looked at.
+  // Entries without a transfer have no organisation, so only an audit of all can find them.
   const legs =
     orgUuid === null
       ? sql`ledger_entries e left join ledger_transfers t on t.id = e.transfer_id and ${inIdRange(sql`t.id`, range)}`
@@ -109,7 +109,7 @@ const legChecks: Probe['checks'] = [
   { name: 'transfer_amount', judges: sql`q.is_there`, expected: sql`q.own`, actual: sql`q.amount` },
   {
     name: 'budget_counts_by_itself',
-    // Where the whole does not sum to zero, that is the finding.
+    // If all entries do not sum to zero, that is the finding.
     wrong: sql`q.counted <> 0 and q.total = 0`,
     expected: sql`0`,
     actual: sql`q.counted`,
@@ -169,8 +169,8 @@ const originalCheck: ProbeCheck = {
 };
 
 /**
- * What was given back of a transfer, owner by owner, against what moved. Only transfers that something in the range
- * undoes are looked at, but everything that undoes them counts. Budgets do not count backwards.
+ * Checks that refunds and reversals of a transfer do not exceed it, by owner. Only transfers with an undo in the range are
+ * checked, but all of their undos count. Budgets are not undone.
  */
 export function undoProbe(range: IdRange, orgUuid: string | null): Probe {
   return {

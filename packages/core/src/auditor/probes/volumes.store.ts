@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Probe } from './run-probe.store.ts';
 
-/** What volumes should cost, by their own rows, against their meters. Bounded by the volumes that there are. */
+/** Checks the rate of volumes, from their rows, against their meters. Bounded by the existing volumes. */
 export function volumeProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`volume.org_id = ${orgUuid}::uuid`;
   return {
@@ -23,7 +23,7 @@ export function volumeProbe(orgUuid: string | null): Probe {
   };
 }
 
-/** Open holds that are for nothing of their volume, also where that is gone. Bounded by the holds that are open. */
+/** Open holds without a purpose of their volume, also if the volume is deleted. Bounded by the open holds. */
 export function volumeHoldProbe(orgUuid: string | null): Probe {
   const ofOwner = orgUuid === null ? sql`true` : sql`hold.org_id = ${orgUuid}::uuid`;
   return {

@@ -9,9 +9,8 @@ import { organisationCondition, inIdRange } from './transfers.store.ts';
 type Sql = RawBuilder<unknown>;
 
 /**
- * A transfer says what the organisation's own money was after it. Whatever their order, the amounts they end at are the
- * amounts they start from, save the first start and the last end; compared as in the accounts. A payout moves what a
- * supplier earned, which is not part of that balance.
+ * A transfer states the organisation's balance after it. In any order, the end balances equal the start balances, except for the
+ * first start and the last end; compared as in the accounts. A payout moves earnings, which are not part of that balance.
  */
 export function walletProbe(basis: AccountSelection): Probe {
   return {
@@ -40,7 +39,7 @@ export function walletProbe(basis: AccountSelection): Probe {
   };
 }
 
-/** Transfers after the mark: those with a leg in the organisation's money that the marked accounts had not counted. */
+/** Transfers after the checkpoint: those with an entry in the organisation's money that its accounts had not counted. */
 function walletTransferRows({ range, fromMarks, orgUuid }: AccountSelection): Sql {
   const afterMark = fromMarks
     ? sql`exists (select 1 from ledger_entries e join ledger_accounts a on a.id = e.account_id
@@ -64,10 +63,7 @@ function walletRows({ fromMarks, orgUuid }: AccountSelection): Sql {
      group by a.org_id, a.mode`;
 }
 
-/**
- * The transfers of one organisation that stand apart: nothing ended where they start and nothing starts where they end.
- * They are looked for only when its wallet is broken.
- */
+/** Transfers of one organisation whose balances match no other transfer. Searched only if its wallet check failed. */
 export async function findOrphanTransfers(
   tx: Tx,
   basis: AccountSelection,
@@ -89,7 +85,7 @@ export async function findOrphanTransfers(
      order by t.id limit ${cap}`.execute(tx.kysely);
   return rows.map((row) => ({
     subject: { kind: 'transfer', id: fromUuid('trf', row.id) },
-    expected: 'a balance that another transfer ended at, and one that another starts from',
+    expected: 'balances that continue those of other transfers',
     actual: `from ${row.starts_at} to ${row.ends_at}`,
   }));
 }
