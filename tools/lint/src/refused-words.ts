@@ -216,6 +216,7 @@ export const storedTexts: ReadonlySet<string> = new Set([
   'give up attempt',
   'give up growing',
   'give up making it',
+  'forget changes of the listing',
   'give up silent gateways',
   'give up volume',
   'give up x',

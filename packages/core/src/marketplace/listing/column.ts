@@ -1,15 +1,13 @@
 import { ReusedArray } from './reused-buffers.ts';
 
-/** What a field of a machine can hold. Each field holds values of one type only. */
+/** Each field holds values of one type only. */
 export type Value = string | number | boolean;
 
-/** In which order a column's values stand. */
+/** The sort order of a column's values. */
 export interface Ranking {
-  /** The rank of each code; machines without a value come last. */
+  /** Rank by code; machines without a value come last. */
   readonly rankOf: Uint32Array;
-  /** The values by rank. */
   readonly values: readonly Value[];
-  /** One more than the highest rank. */
   readonly ranks: number;
 }
 
@@ -24,25 +22,23 @@ interface Entry {
 const maskScratch = new ReusedArray((length) => new Uint8Array(length));
 
 /**
- * One field of all machines, by their slots. Equal contents have one code, so a question is put to each distinct content
- * once and not to each machine: what is left for a machine is a look into a table of bits. A field may hold several
- * values, such as the models of its GPUs.
+ * One field of all machines, by slot. Equal contents share a code, so a filter is evaluated once per distinct content,
+ * and each machine needs only a bit lookup. A field may have several values, such as GPU models.
  */
 export class Column {
   #codes = new Uint32Array(0);
   readonly #entries: (Entry | undefined)[] = [];
   readonly #codeOf = new Map<Value, number>();
   readonly #free: number[] = [];
-  /** The codes of contents that are not one single value. */
+  /** Codes of contents with zero or several values. */
   readonly #lists = new Set<number>();
   readonly #rankings = new Map<Direction, Ranking>();
 
-  /** The codes by slot; those of slots without a machine mean nothing. */
+  /** Codes by slot; undefined for slots without a machine. */
   get codes(): Uint32Array {
     return this.#codes;
   }
 
-  /** What stands at a slot that has a machine. */
   valuesAt(slot: number): readonly Value[] {
     return this.#entries[this.#codes[slot] ?? 0]?.values ?? [];
   }
@@ -59,7 +55,7 @@ export class Column {
 
   replace(slot: number, values: readonly Value[]): void {
     const before = this.#codes[slot] ?? 0;
-    // Used before the old one is given up: usually it is the same.
+    // Add before release, because the content is usually the same.
     this.#codes[slot] = this.#use(values);
     this.#giveUp(before);
   }
@@ -68,10 +64,7 @@ export class Column {
     this.#giveUp(this.#codes[slot] ?? 0);
   }
 
-  /**
-   * By code: whether its content passes. `among`: only contents with one of these values can. It stands in memory that the
-   * next one, of whatever column, is written to.
-   */
+  /** By code: whether its content passes. Only `among` can pass, if set. The next call overwrites the result. */
   mask(passes: (values: readonly Value[]) => boolean, among: readonly Value[] | null): Uint8Array {
     const mask = maskScratch.take(this.#entries.length).fill(0);
     const mark = (code: number): void => {
@@ -87,7 +80,7 @@ export class Column {
     return mask;
   }
 
-  /** A field with several values stands where its first one in this direction does. */
+  /** A field with several values is ranked by its first one in this direction. */
   ranking(direction: Direction): Ranking {
     const known = this.#rankings.get(direction);
     if (known !== undefined) return known;
@@ -120,7 +113,7 @@ export class Column {
 
   #giveUp(code: number): void {
     const entry = this.#entries[code];
-    if (entry === undefined) throw new Error('A column gave up what it does not hold.');
+    if (entry === undefined) throw new Error('The column does not contain the code to release.');
     entry.uses -= 1;
     if (entry.uses > 0) return;
     this.#entries[code] = undefined;
@@ -131,7 +124,7 @@ export class Column {
   }
 }
 
-/** One value is its own key; a list has a text that no single value of ours can be: those never begin with NUL. */
+/** A single value is its own key. The key of a list starts with NUL, which no single value does. */
 function keyOf(values: readonly Value[]): Value {
   const [only] = values;
   return values.length === 1 && only !== undefined ? only : `\u0000${JSON.stringify(values)}`;
@@ -142,7 +135,7 @@ export function ordered(direction: Direction): (a: Value, b: Value) => number {
   return (a, b) => (a === b ? 0 : a < b ? before : -before);
 }
 
-/** Texts are sorted without calling back, which is several times as fast. */
+/** Sorting strings without a comparator is several times as fast. */
 function sorted(values: ReadonlySet<Value>, direction: Direction): readonly Value[] {
   const all = [...values];
   if (!all.every((value) => typeof value === 'string')) return all.toSorted(ordered(direction));
@@ -159,7 +152,7 @@ function firstOf(values: readonly Value[], direction: Direction): Value | undefi
   );
 }
 
-/** Where a value stands among those of a ranking, also one that no machine has: then between two ranks. */
+/** The rank of a value. A value that no machine has is between two ranks. */
 export function rankPosition({ values }: Ranking, direction: Direction, value: Value | null): number {
   if (value === null) return values.length;
   const compare = ordered(direction);

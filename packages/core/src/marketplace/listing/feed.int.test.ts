@@ -40,8 +40,8 @@ const deleteSeen = (seen: ListingPosition | null): Promise<void> =>
     if (seen !== null) await deleteSeenChanges(tx, seen);
   });
 
-describe('the feed of changes', () => {
-  it('shows a change that was written before another and committed after it', async () => {
+describe('listing_changes', () => {
+  it('returns a change that was written first and committed second', async () => {
     const [early, late] = [await writer(), await writer()];
     const [first, second] = [testIds.next('nod'), testIds.next('nod')];
     const reader = new Reader();
@@ -56,7 +56,7 @@ describe('the feed of changes', () => {
     expect(await reader.look()).toEqual([]);
   });
 
-  it('never shows what was rolled back, and shows what was done within a part that was not', async () => {
+  it('never returns a rolled-back change, but returns changes of a released savepoint', async () => {
     const client = await writer();
     const [undone, stays] = [testIds.next('nod'), testIds.next('nod')];
     const reader = new Reader();
@@ -69,7 +69,7 @@ describe('the feed of changes', () => {
     expect(await reader.look()).toEqual([stays]);
   });
 
-  it('keeps for every reader what a change left that committed long after it was written', async () => {
+  it('retains a change that committed long after it was written', async () => {
     const slow = await writer();
     const node = testIds.next('nod');
     const reader = new Reader();
@@ -79,7 +79,7 @@ describe('the feed of changes', () => {
     await reader.look();
     const before = reader.place;
     await slow.query('commit');
-    // What is forgotten is what was seen at a place: at this one it was not.
+    // Only changes visible at the position are deleted, and this one was not visible.
     await deleteSeen(before);
     expect(await reader.look()).toEqual([node]);
     await deleteSeen(reader.place);
@@ -87,17 +87,17 @@ describe('the feed of changes', () => {
     expect(rows).toEqual([]);
   });
 
-  it('cannot say what changed since a place of another history, and says so', async () => {
+  it('returns null for a position of another timeline', async () => {
     const reader = new Reader();
     await reader.look();
     const { place } = reader;
-    if (place === null) throw new Error('It looked.');
+    if (place === null) throw new Error('The reader has no position.');
     expect((await readListingChanges(database.db, { ...place, timeline: 'FFFFFFFF' })).nodeIds).toBeNull();
     const ahead = { ...place, snapshot: '9000000000:9000000000:' };
     expect((await readListingChanges(database.db, ahead)).nodeIds).toBeNull();
   });
 
-  it('misses nothing, whoever writes, commits, rolls back, forgets and looks when', async () => {
+  it('misses nothing under random writes, commits, rollbacks, deletions and reads', async () => {
     const random = createRandom(7);
     const writers = await Promise.all(Array.from({ length: 5 }, writer));
     const open = new Map<Client, NodeId[]>();
@@ -112,7 +112,7 @@ describe('the feed of changes', () => {
         for (const seen of await one.reader.look(turn)) one.due.delete(seen);
         expect([...one.due], `turn ${turn}`).toEqual([]);
       } else if (roll === 3) {
-        // As old as the reader that is furthest behind.
+        // The position of the reader that is furthest behind.
         const [furthest] = readers.toSorted((a, b) => a.reader.lookedAt - b.reader.lookedAt);
         await deleteSeen(furthest?.reader.place ?? null);
       } else if (written === undefined) {

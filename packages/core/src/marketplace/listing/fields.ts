@@ -2,20 +2,20 @@ import { machineReadyState, marketplaceFilterFields, type MarketplaceFilterField
 import type { Value } from './column.ts';
 import { gpusAvailable, type MachineRecord } from './machine-record.ts';
 
-/** What machines can be filtered and sorted by, and how it is read from a record. Pure. */
+/** Defines the filter and sort fields and how they are read from a record. Pure. */
 
 type Operator = 'eq' | 'gte' | 'lte';
 
 interface Field {
-  /** The column that holds it: several names may mean the same one. */
+  /** Several field names may share a column. */
   readonly column: string;
-  /** What a plain value asks. */
+  /** The operator of a value without one. */
   readonly plain: Operator;
-  /** Where a value is meant that has the wanted one in it: how both are spelled for that. By identity unless said. */
+  /** Set for fields that match by substring: the normalisation of both values. */
   readonly spelled?: (value: Value) => string;
 }
 
-/** Short names that people type, for what the record calls otherwise or does not have. */
+/** Short names for record fields, and derived fields. */
 const shortNames: Partial<Record<MarketplaceFilterField, Field>> = {
   gpu_model: { column: 'hardware.gpus.model', plain: 'eq', spelled: normaliseWords },
   region: { column: 'location.region', plain: 'eq' },
@@ -38,7 +38,7 @@ const derived: Readonly<Record<string, (record: MachineRecord) => readonly Value
   available: (record) => [record.status === machineReadyState && !record.reserved],
 };
 
-/** Every column there is, with how a machine's values for it are read. */
+/** All columns, with the function that reads their values from a record. */
 export const columnReaders: ReadonlyMap<string, (record: MachineRecord) => readonly Value[]> = new Map(
   fieldNames.map((name) => {
     const { column } = fieldOf(name);
@@ -47,7 +47,7 @@ export const columnReaders: ReadonlyMap<string, (record: MachineRecord) => reado
   }),
 );
 
-/** What stands at the end of a path, in all elements of the lists on its way; each value once. */
+/** Values at the end of a path, through all list elements, without duplicates. */
 function valuesAt(record: MachineRecord, path: readonly string[]): readonly Value[] {
   const found: Value[] = [];
   collect(record, path, 0, found);
@@ -68,7 +68,7 @@ function collect(at: unknown, path: readonly string[], depth: number, found: Val
   if (typeof at === 'object' && at !== null) collect(at[name as keyof typeof at], path, depth + 1, found);
 }
 
-/** `H100` is meant by nobody to be all of a model's name: the words have to be in it, one after the other. */
+/** `H100` is only part of a model name, so its words must occur in the name in sequence. */
 function normaliseWords(text: Value): string {
   return ` ${String(text)
     .toLowerCase()

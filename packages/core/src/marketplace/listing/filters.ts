@@ -2,7 +2,7 @@ import type { Body, Contract, MarketplaceFilterField } from '@millrace/contract'
 import type { Value } from './column.ts';
 import { fieldOf, isFilterField } from './fields.ts';
 
-/** What a caller asks of machines, made ready to be put to columns. Pure. */
+/** Converts the filters of a query to tests on columns. Pure. */
 
 export type ListingQuery = Body<Contract['operations']['listMarketplaceMachines']>;
 export type Filters = ListingQuery['filters'];
@@ -10,15 +10,14 @@ export type Filters = ListingQuery['filters'];
 export interface Filter {
   readonly column: string;
   readonly passes: (values: readonly Value[]) => boolean;
-  /** Where it can pass only with one of these values: they need not be searched for. */
+  /** If set, only these values can pass, so no search is needed. */
   readonly among: readonly Value[] | null;
 }
 
 export interface ParsedFilters {
   readonly filters: readonly Filter[];
-  /** Keys that mean nothing here. */
   readonly ignored: readonly string[];
-  /** It names the region of test machines: only then are these shown. */
+  /** Whether a filter names the region of test machines, which are hidden otherwise. */
   readonly withTest: boolean;
 }
 
@@ -51,10 +50,7 @@ function conditionsOf(name: MarketplaceFilterField, conditions: Value | Conditio
   return typeof conditions === 'object' ? conditions : { [fieldOf(name).plain]: conditions };
 }
 
-/**
- * Of a field with several values one has to be as asked; where a value is not wanted, none may be it. A machine that does
- * not have the field at all so passes `neq` and `notin` and nothing else.
- */
+/** One of several values must match, or none for `neq` and `notin`, which also pass without the field. */
 function columnFilter(name: MarketplaceFilterField, conditions: Conditions): Filter {
   const { column, spelled } = fieldOf(name);
   const tests: ((values: readonly Value[]) => boolean)[] = [];
@@ -76,7 +72,7 @@ function columnFilter(name: MarketplaceFilterField, conditions: Conditions): Fil
   };
 }
 
-/** A list may have a thousand entries, and so may the column. What was asked may be long, so it is spelled once. */
+/** Both lists may be long, so the requested values are normalised once. */
 function oneOf(
   list: readonly Value[],
   spelled: ((value: Value) => string) | undefined,

@@ -4,19 +4,19 @@ import { describe, expect, it } from 'vitest';
 import { gzipHeader, gzipTrailer, joinChecksums, noBytes, compressPart } from './gzip.ts';
 
 describe('a joined gzip stream', () => {
-  it('unpacks to its parts, one after the other, whatever they are', () => {
+  it('decompresses to the concatenation of its parts', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 500 }), { maxLength: 20 }), (plain) => {
         const pieces = plain.map(compressPart);
         const whole = pieces.reduce(joinChecksums, noBytes);
         const stream = Buffer.concat([gzipHeader, ...pieces.map(({ bytes }) => bytes), gzipTrailer(whole)]);
-        // gunzip refuses a wrong checksum and a wrong length.
+        // gunzip rejects a wrong checksum and a wrong length.
         expect(gunzipSync(stream).equals(Buffer.concat(plain))).toBe(true);
       }),
     );
   });
 
-  it('has the checksum of the whole, also behind parts of many megabytes', () => {
+  it('has the checksum of the whole, also for parts of many megabytes', () => {
     const piece = Buffer.alloc(3_000_001, 'abc');
     const twice = joinChecksums(
       { crc: crc32(piece), length: piece.length },
@@ -25,9 +25,9 @@ describe('a joined gzip stream', () => {
     expect(twice).toEqual({ crc: crc32(Buffer.concat([piece, piece])), length: 6_000_002 });
   });
 
-  it('is cut nowhere but at the end of a part: a part taken out leaves a whole stream', () => {
+  it('stays valid when a part is left out', () => {
     const [a, b, c] = ['one,', 'two,', 'three'].map((text) => compressPart(Buffer.from(text)));
-    if (a === undefined || b === undefined || c === undefined) throw new Error('There are three.');
+    if (a === undefined || b === undefined || c === undefined) throw new Error('There are three parts.');
     const whole = joinChecksums(a, c);
     expect(gunzipSync(Buffer.concat([gzipHeader, a.bytes, c.bytes, gzipTrailer(whole)])).toString()).toBe(
       'one,three',

@@ -1,21 +1,20 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 
 /**
- * One gzip stream joined from parts that were compressed each by itself (RFC 1952). Every part ends with a full flush: at
- * the edge of a byte, and referring to nothing before it. So a part is compressed again when it changes and the others are
- * not, and the checksum of the whole is computed from those of the parts.
+ * Joins separately compressed parts to one gzip stream (RFC 1952). Each part ends with a full flush, so it is
+ * independent and only changed parts are compressed again. The checksum is computed from those of the parts.
  */
 
 export interface GzipPart {
   readonly bytes: Buffer;
   readonly crc: number;
-  /** Of what was packed. */
+  /** Length before compression. */
   readonly length: number;
 }
 
-/** Half as long as with the thorough search, and a tenth larger. */
+/** Takes half the time of the default level and is a tenth larger. */
 const GZIP_LEVEL = 1;
-/** What a part packs to, in most cases: zlib allocates this much for each. */
+/** The usual compressed size; zlib allocates this much per part. */
 const CHUNK_BYTES = 4_096;
 
 export function compressPart(plain: Uint8Array): GzipPart {
@@ -24,7 +23,7 @@ export function compressPart(plain: Uint8Array): GzipPart {
     chunkSize: CHUNK_BYTES,
     finishFlush: constants.Z_FULL_FLUSH,
   });
-  // A copy of its own size: what zlib returns may be a view of something far larger.
+  // Copied, because zlib may return a view of a much larger buffer.
   const bytes = Buffer.allocUnsafeSlow(packed.length);
   packed.copy(bytes);
   return { bytes, crc: crc32(plain), length: plain.length };
@@ -33,7 +32,7 @@ export function compressPart(plain: Uint8Array): GzipPart {
 /** Magic, deflate, no flags, no time, no hints, system unknown. */
 export const gzipHeader = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
 
-/** What ends the stream: an empty last block, the checksum of all that was packed, and its length. */
+/** An empty last block, the checksum and the length of all parts. */
 export function gzipTrailer(whole: Checksum): Buffer {
   const trailer = Buffer.alloc(10);
   trailer.writeUInt16LE(EMPTY_LAST_BLOCK, 0);
@@ -42,7 +41,7 @@ export function gzipTrailer(whole: Checksum): Buffer {
   return trailer;
 }
 
-/** A last block with fixed codes and nothing in it. */
+/** A last block with fixed codes and no content. */
 const EMPTY_LAST_BLOCK = 0x0003;
 
 export interface Checksum {
@@ -52,18 +51,17 @@ export interface Checksum {
 
 export const noBytes: Checksum = { crc: 0, length: 0 };
 
-/** The checksum of two pieces, one after the other. */
 export function joinChecksums(first: Checksum, second: Checksum): Checksum {
   const crc = (multiply(shiftBy(second.length), first.crc) ^ second.crc) >>> 0;
   return { crc, length: first.length + second.length };
 }
 
-// A CRC is the rest of a division of polynomials over GF(2), the bits of a byte in reverse. So the first bit of a number
-// is the one of x^0, and bytes that follow multiply what came before by x^(8n).
+// A CRC is the remainder of a polynomial division over GF(2), with the bits of a byte reversed. The first bit is the
+// coefficient of x^0, and n following bytes multiply by x^(8n).
 const POLYNOMIAL = 0xedb88320;
 const ONE = 0x80000000;
 
-/** The product of two polynomials, modulo that of the CRC. */
+/** The product of two polynomials modulo the CRC polynomial. */
 function multiply(a: number, b: number): number {
   let product = 0;
   let shifted = b;
@@ -82,10 +80,10 @@ const powers: readonly number[] = Array.from({ length: 56 }).reduce<number[]>((a
 }, []);
 
 const shifts = new Map<number, number>();
-/** Lengths repeat, and there are few of them. */
+/** Few distinct lengths occur. */
 const CACHED_SHIFTS_MAX = 10_000;
 
-/** x^(8n): what `bytes` further bytes multiply by. */
+/** x^(8n) for n bytes. */
 function shiftBy(bytes: number): number {
   const known = shifts.get(bytes);
   if (known !== undefined) return known;

@@ -9,12 +9,12 @@ type Stage = Standing['machines'][number]['state'];
 const stages: readonly Stage[] = ['wanted', 'made', 'proven', 'open', 'doomed', 'gone'];
 const statuses = Object.keys(rentalStates.states) as readonly Status[];
 
-/** What a rental of this status may show, whatever the stage of its machine. */
+/** Instance states of a rental status for any state of its machine. */
 const shownAs = (status: Status): readonly InstanceState[] => [
   ...new Set(stages.map((state) => instanceStateOf({ status, machines: [{ state }] }))),
 ];
 
-describe('the state of an instance', () => {
+describe('instanceStateOf', () => {
   it.each([
     ['Pending', 'wanted', 'creating'],
     ['Pending', 'made', 'starting'],
@@ -24,20 +24,20 @@ describe('the state of an instance', () => {
     ['Failed', 'doomed', 'failed'],
     ['Terminating', 'doomed', 'stopping'],
     ['Terminated', 'gone', 'terminated'],
-  ] as const)('of a rental that is %s with a machine that is %s is %s', (status, state, shown) => {
+  ] as const)('maps a rental in %s with a machine in %s to %s', (status, state, shown) => {
     expect(instanceStateOf({ status, machines: [{ state }] })).toBe(shown);
   });
 
-  it('moves as the table says wherever its rental does', () => {
+  it('follows the instance state table for every transition of a rental', () => {
     const steps = statuses.flatMap((from) =>
       statuses
         .filter((to) => canTransition(rentalStates, from, to))
-        // A start after GPUs were given back: no instance gives its back.
+        // Only released rentals return to Pending, and instances are never released.
         .filter((to) => !(from === 'Running' && to === 'Pending'))
         .map((to) => [from, to] as const),
     );
     for (const [from, to] of steps) {
-      // What is Pending goes through starting before it is more than that.
+      // A Pending rental passes through starting before Running.
       const before = from === 'Pending' && to === 'Running' ? (['starting'] as const) : shownAs(from);
       for (const one of before) {
         for (const other of shownAs(to)) {

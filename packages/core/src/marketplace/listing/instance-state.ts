@@ -5,10 +5,7 @@ type RentalStatusFacts = Pick<RentalRecord['rental'], 'status'> & {
   readonly machines: readonly Pick<RentalRecord['machines'][number], 'state'>[];
 };
 
-/**
- * The state of an instance follows from that of its rental. What is Pending is being created until its engine has it, and
- * is starting from then on.
- */
+/** A Pending rental is `creating` until its engine has the machine, then `starting`. */
 export function instanceStateOf({ status, machines }: RentalStatusFacts): InstanceState {
   switch (status) {
     case 'Pending':

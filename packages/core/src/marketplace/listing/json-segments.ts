@@ -1,37 +1,36 @@
 import { joinChecksums, noBytes, compressPart, type Checksum, type GzipPart } from './gzip.ts';
 
 /**
- * The JSON of all machines in the order of their ids, cut into short segments. A change touches the segments of the
- * machines that changed: only these are joined and packed again. Bytes once made are never changed, so whoever is sending
- * them can go on after they were replaced.
+ * The JSON of all machines, cut into short segments so that a change compresses only a few. Finished bytes never
+ * change, so responses can continue to send replaced ones.
  */
 
-/** Few: of a thousand machines that change most are alone in theirs. Not fewer: what repeats is found only within one. */
+/** Small, so that changed machines rarely share a segment; not smaller, because compression works within one. */
 const ROWS_IN_SEGMENT = 16;
-/** Packed segments are sent in blocks: a write to a socket for each segment would take longer than what it sends. */
+/** Segments are sent in blocks, because one socket write per segment would be slower. */
 const SEGMENTS_IN_BLOCK = 16;
 
 const COMMA_BYTES = 1;
 
-/** Machines whose JSON stands in one piece, each behind a comma. */
+/** Machines whose JSON is contiguous, each preceded by a comma. */
 interface Segment {
   slots: number[];
   bytes: Buffer;
-  /** Where the machine of each slot ends in `bytes`. */
+  /** End offset of each slot's machine in `bytes`. */
   ends: number[];
-  /** The pieces of a segment that is being changed. */
+  /** Set while the segment is being changed. */
   rows: Buffer[] | null;
   packed: (GzipPart & { readonly isFirst: boolean }) | null;
 }
 
-/** Consecutive machines, each behind a comma. */
+/** Consecutive machines, each preceded by a comma. */
 export interface ByteRange {
   readonly bytes: Buffer;
   readonly from: number;
   readonly until: number;
 }
 
-/** All segments, packed: without the comma before the first machine. */
+/** All segments compressed, without the comma before the first machine. */
 export interface CompressedSegments {
   readonly blocks: readonly Buffer[];
   readonly checksum: Checksum;
@@ -46,7 +45,7 @@ interface Block {
 export class JsonSegments {
   readonly #idOf: (slot: number) => string;
   readonly #segments: Segment[] = [];
-  /** By slot. */
+  /** The segment of each slot. */
   readonly #home: (Segment | undefined)[] = [];
   readonly #open = new Set<Segment>();
   #blocks: readonly Block[] = [];
@@ -79,7 +78,7 @@ export class JsonSegments {
     this.#segments.splice(at, 1);
   }
 
-  /** Joins what was changed. Before that, `runs` and `pack` may not be asked. */
+  /** Rebuilds changed segments. Must be called before `runs` and `pack`. */
   settle(): void {
     for (const segment of this.#open) {
       const rows = segment.rows ?? [];
@@ -91,7 +90,7 @@ export class JsonSegments {
     this.#open.clear();
   }
 
-  /** The JSON of one machine, also of one that was just put. */
+  /** Also returns rows that are not settled yet. */
   row(slot: number): Buffer {
     const home = this.#home[slot];
     const row = home?.rows?.[home.slots.indexOf(slot)];
@@ -100,7 +99,7 @@ export class JsonSegments {
     return bytes.subarray(from + COMMA_BYTES, until);
   }
 
-  /** The JSON of these machines, in this order; neighbours in one piece. */
+  /** Adjacent machines are merged to one range. */
   runs(slots: Iterable<number>): ByteRange[] {
     const runs: ByteRange[] = [];
     let last: ByteRange | undefined;
@@ -117,17 +116,16 @@ export class JsonSegments {
     return runs;
   }
 
-  /** All machines, in the order of their ids. */
   all(): ByteRange[] {
     return this.#segments.map(({ bytes }) => ({ bytes, from: 0, until: bytes.length }));
   }
 
-  /** The slots of all machines, in the order of their ids. */
+  /** In order of the machines' ids. */
   slots(): number[] {
     return this.#segments.flatMap(({ slots }) => slots);
   }
 
-  /** Packs what was changed since, one segment at each step, and then answers all of it. */
+  /** Compresses one changed segment per step, then returns all. */
   *pack(): Generator<void, CompressedSegments> {
     const segments = [...this.#segments];
     const pieces: GzipPart[] = [];
@@ -151,7 +149,7 @@ export class JsonSegments {
     const home = this.#home[slot];
     const index = home?.slots.indexOf(slot) ?? -1;
     const until = home?.ends[index];
-    if (home === undefined || until === undefined) throw new Error('A machine stands in no segment.');
+    if (home === undefined || until === undefined) throw new Error('The machine is in no segment.');
     return { bytes: home.bytes, from: home.ends[index - 1] ?? 0, until };
   }
 
@@ -161,7 +159,7 @@ export class JsonSegments {
     const segment = this.#segments[at];
     const isAtEnd = at === this.#segments.length - 1 && segment !== undefined && this.#lastId(segment) < id;
     if (segment === undefined || (isAtEnd && segment.slots.length >= ROWS_IN_SEGMENT)) {
-      // Machines mostly come in the order of their ids: segments that fill up from the front stay full.
+      // Machines usually arrive in order of id, so segments that fill from the front stay full.
       this.#adopt(this.#segments.length, [slot], [row]);
       return;
     }
@@ -183,7 +181,7 @@ export class JsonSegments {
     for (const slot of slots) this.#home[slot] = segment;
   }
 
-  /** Where an id belongs: the first segment that does not end before it, or the last of all. */
+  /** The first segment that does not end before the id, or the last one. */
   #segmentFor(id: string): number {
     let [low, high] = [0, this.#segments.length - 1];
     while (low < high) {
@@ -208,7 +206,7 @@ export class JsonSegments {
   }
 }
 
-/** In memory of its own: small buffers would share pages that stay for as long as one of them is needed. */
+/** Not pooled: small buffers would keep shared pages alive. */
 function joined(pieces: readonly Uint8Array[]): Buffer {
   const whole = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
@@ -224,7 +222,7 @@ function endsOf(rows: readonly Buffer[]): number[] {
   return rows.map(({ length }) => (end += length));
 }
 
-/** Those of which no part has changed are taken over. */
+/** Reuses blocks whose parts are unchanged. */
 function blocksOf(pieces: readonly GzipPart[], before: readonly Block[]): readonly Block[] {
   const blocks: Block[] = [];
   for (let first = 0; first < pieces.length; first += SEGMENTS_IN_BLOCK) {

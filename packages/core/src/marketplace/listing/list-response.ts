@@ -8,22 +8,21 @@ import { BufferPool } from './reused-buffers.ts';
 import type { CompressedSegments, ByteRange } from './json-segments.ts';
 import type { Selection } from './machine-table.ts';
 
-/** Answers as bytes: the whole list, which is kept ready, and what a query finds. */
+/** Builds response bytes for the precomputed whole list and for query results. */
 
 const HEAD = Buffer.from('{"instances":[');
 const TAIL = Buffer.from(']}');
 const compressedHead = compressPart(HEAD);
 const compressedTail = compressPart(TAIL);
 
-/** Half as long as with the thorough search, and a tenth larger. */
+/** Takes half the time of the default level and is a tenth larger. */
 const LEVEL = 1;
-/** What is longer is sent piece by piece, so that no answer takes more memory than this beside the list itself. */
+/** Longer responses are streamed, which bounds the memory per response. */
 const BUFFERED_BYTES_MAX = 512 * 1_024;
 const CHUNK_BYTES = 64 * 1_024;
-/** Pieces of this size are sent from where they are, and not copied together. */
+/** Larger pieces are sent without copying. */
 const UNCOPIED_CHUNK_BYTES = 8 * 1_024;
 
-/** The whole list, ready to be sent in either form. */
 export interface EncodedList {
   readonly runs: readonly ByteRange[];
   readonly length: number;
@@ -51,14 +50,11 @@ export function listResponse(snapshot: EncodedList, isPacked: boolean): ReplyByt
 
 const gzipAtOnce = promisify(gzip);
 
-/** What is packed is thrown away when it is: these are what it is joined in before. */
+/** Reused input buffers of the compression. */
 const wholeBuffers = new BufferPool(BUFFERED_BYTES_MAX, 4);
 const chunkBuffers = new BufferPool(CHUNK_BYTES, 16);
 
-/**
- * How many long answers are under way that were made for one caller. Each keeps what it still has to send, for as long as
- * its reader takes.
- */
+/** Limits concurrent streamed responses, because each keeps its unsent data for as long as its reader takes. */
 export class LargeResponses {
   readonly #most: number;
   #underWay = 0;
@@ -67,13 +63,13 @@ export class LargeResponses {
     this.#most = most;
   }
 
-  /** Counts one until its stream is closed. */
+  /** Occupies a slot until the stream is closed. */
   begin(make: () => Readable): Readable {
     if (this.#underWay >= this.#most) {
       throw new Fault('SERVICE_UNAVAILABLE', {
-        message: 'Too many long lists are being sent at this moment.',
+        message: 'Too many long lists are being sent right now.',
         suggestion:
-          'Ask for pages with a limit, for the whole list without filters, or again after Retry-After.',
+          'Request pages with a limit, or the whole list without filters, or try again after Retry-After.',
         retryAfterSeconds: LARGE_RETRY_SECONDS,
       });
     }
@@ -121,10 +117,10 @@ async function writeRanges(packer: Gzip, runs: readonly ByteRange[], tail: Buffe
   chunkBuffers.giveBack(buffer);
 }
 
-/** Waits until these bytes are packed, which is when the reader has room for more. False: the reader has left. */
+/** Waits until the bytes are compressed, which applies backpressure. False if the reader has left. */
 function isWritten(packer: Gzip, bytes: Buffer): Promise<boolean> {
   return new Promise((resolve) => {
-    // One that was closed while it packed never calls back.
+    // A stream that is closed during compression never calls back.
     const left = (): void => resolve(false);
     packer.once('close', left);
     packer.write(bytes, (error) => {
@@ -134,10 +130,7 @@ function isWritten(packer: Gzip, bytes: Buffer): Promise<boolean> {
   });
 }
 
-/**
- * The JSON around and of these machines, as often as `into` is full of it and once for the rest. Whoever takes one is done
- * with it before the next.
- */
+/** Yields the JSON in fillings of `into`. The consumer must finish with one filling before it takes the next. */
 function* fillings(runs: readonly ByteRange[], tail: Buffer, into: Buffer): Generator<Buffer> {
   let at = HEAD.copy(into);
   const end = { bytes: tail, from: 0, until: tail.length };
@@ -156,7 +149,7 @@ function* fillings(runs: readonly ByteRange[], tail: Buffer, into: Buffer): Gene
   if (at > 0) yield into.subarray(0, at);
 }
 
-/** The JSON around and of these machines. The first one's comma is left out. */
+/** Yields the JSON in chunks, without the first machine's comma. */
 function* chunksOf(runs: readonly ByteRange[], tail: Buffer): Generator<Buffer> {
   let pieces: Buffer[] = [HEAD];
   let length = HEAD.length;
@@ -174,7 +167,7 @@ function* chunksOf(runs: readonly ByteRange[], tail: Buffer): Generator<Buffer> 
   yield Buffer.concat([...pieces, tail]);
 }
 
-/** Whether a client takes gzip, by its `Accept-Encoding` (RFC 9110, 12.5.3). */
+/** Evaluates `Accept-Encoding` (RFC 9110, 12.5.3). */
 export function acceptsGzip(header: string | undefined): boolean {
   const weights = new Map(
     (header ?? '').split(',').map((each) => {

@@ -20,12 +20,10 @@ import { createDriverPool, FleetSync } from '../../fleet/index.ts';
 import { createListing } from './listing.ts';
 import type { MachineRecord } from './machine-record.ts';
 
-/** The listing beside daemons that lie: whatever one of them says, everybody else's machines are shown as they are. */
+/** Tests that false data of one daemon does not change the listing of other machines. */
 
 const NAMES = ['honest', 'hostile'] as const;
 type Name = (typeof NAMES)[number];
-
-/** Waits only briefly for an answer, for the looks at a daemon that lies. */
 
 const response = createContract({ providers: defaultProviders }).operations.listMarketplaceMachines.response
   .schema;
@@ -33,7 +31,7 @@ const response = createContract({ providers: defaultProviders }).operations.list
 const database = await createTestDatabase();
 const { db } = database;
 const own = await makeCertificate('millrace');
-// Planted nodes are called so.
+// The name of inserted nodes.
 const start = () => startHostileIncus({ name: 'node-1' });
 const daemons = { honest: await start(), hostile: await start() };
 daemons.hostile.fake.hardware = {
@@ -59,13 +57,13 @@ const drivers = createDriverPool({
     });
   },
 });
-// Both are the same observer, so each may write what it read of a cluster.
+// Both use the same holder, so each may store what it read.
 const watch = (readTimeoutMs: number): FleetSync =>
   new FleetSync({
     ...{ db, clock: systemClock, log, holder: 'test', drivers },
     tuning: { readTimeoutMs, silentMs: 0 },
   });
-// An honest daemon may be slow on a slow machine, and must not be offline for that.
+// An honest daemon may be slow on a slow machine and must not become offline.
 const sync = watch(60_000);
 const quickSync = watch(500);
 const clock = testClock();
@@ -84,13 +82,14 @@ async function look(): Promise<void> {
     await (daemons[name].misbehaviour === null ? sync : quickSync).look(machines[name].clusterId);
   }
   for (let step = 0; (await listing.step()) === 'busy'; step += 1) {
-    if (step > 50) throw new Error('It never comes to an end.');
+    if (step > 50) throw new Error('The listing never becomes idle.');
   }
 }
 
-/** The whole answer, as a client reads and checks it. */
+/** The whole response, parsed and validated as by a client. */
 function shown(): Readonly<Record<Name, MachineRecord | undefined>> {
-  const found = listing.table()?.table.select({ filters: {} }) ?? expect.fail('It is not filled yet.');
+  const found =
+    listing.table()?.table.select({ filters: {} }) ?? expect.fail('The listing is not loaded yet.');
   const text = Buffer.concat(found.runs.map(({ bytes, from, until }) => bytes.subarray(from, until)));
   const { instances } = response.parse({ instances: JSON.parse(`[${text.toString().slice(1)}]`) as unknown });
   const of = (name: Name) => instances.find(({ id }) => id === machines[name].nodeId);
@@ -106,7 +105,7 @@ afterEach(() => {
   daemons.hostile.misbehaviour = null;
 });
 
-it('shows what honest doubles report, so that what follows is about lies', () => {
+it('shows what honest doubles report, so that the following tests concern false data only', () => {
   const { honest: valid, hostile } = shown();
   expect(valid).toMatchObject({ status: 'node_ready', gpus_total: 8, gpus_reserved: 0 });
   expect(hostile).toMatchObject({ status: 'node_ready', gpus_total: 8 });
@@ -118,8 +117,8 @@ const ways: readonly (readonly [string, Misbehaviour])[] = [
   ...Object.entries<Misbehaviour>(impossibleHardware),
 ];
 
-describe.each(ways)('a daemon that answers with %s', (_, misbehaviour) => {
-  it('is not ready in the listing, is shown as it was known, and changes nothing of the others', async () => {
+describe.each(ways)('a daemon that responds with %s', (_, misbehaviour) => {
+  it('is shown offline with its stored hardware, and the other machines are unchanged', async () => {
     const before = shown();
     daemons.hostile.misbehaviour = misbehaviour;
     await look();
@@ -130,7 +129,7 @@ describe.each(ways)('a daemon that answers with %s', (_, misbehaviour) => {
   });
 });
 
-it('texts of a daemon are texts, whatever is in them', async () => {
+it('texts of a daemon are escaped, whatever they contain', async () => {
   const { hardware } = daemons.hostile.fake;
   const model = `H100","price":0}]}\u2028</script>\u0000\n${'\u{1F600}'.repeat(40)}`;
   daemons.hostile.fake.hardware = { ...hardware, gpus: hardware.gpus.map((gpu) => ({ ...gpu, model })) };
@@ -146,7 +145,7 @@ it.each([
   '{}',
   '{"network": 7, "gpu": []}',
   '{"network": {"downMbps": "fast", "upMbps": 1e300}, "gpu": {"clockMhz": -1, "tflops": {}}}',
-])('what a self-test never writes does not break the listing: %s', async (tests) => {
+])('unexpected self-test results do not break the listing: %s', async (tests) => {
   await database.query('update supplier_machines set tests = $1 where id = $2', [
     tests,
     toUuid(machines.hostile.machineId),

@@ -2,7 +2,7 @@ import { fromUuid, type NodeId } from '@millrace/platform/ids';
 import fc from 'fast-check';
 import type { ListedRecord, MachineRecord } from './machine-record.ts';
 
-/** Machines for tests, with few different values, so that filters find some and sorts find equals. */
+/** Test machines with few distinct values, so that filters match and sorts find equal ones. */
 
 export function nodeId(number: number): NodeId {
   return fromUuid('nod', `01900000-0000-7000-8000-${number.toString(16).padStart(12, '0')}`);

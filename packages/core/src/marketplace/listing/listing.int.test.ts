@@ -41,7 +41,7 @@ function follow(pageSize = 3): {
   });
   const look = async (): Promise<void> => {
     for (let step = 0; (await listing.step()) === 'busy'; step += 1) {
-      if (step > MOST_STEPS) throw new Error('It never comes to an end.');
+      if (step > MOST_STEPS) throw new Error('The listing never becomes idle.');
     }
   };
   return { listing, look, clock };
@@ -49,7 +49,7 @@ function follow(pageSize = 3): {
 
 function shown(listing: Listing): Map<string, MachineRecord> {
   const found = listing.table()?.table.select({ filters: {} });
-  if (found === undefined) throw new Error('It is not filled yet.');
+  if (found === undefined) throw new Error('The listing is not loaded yet.');
   const text = Buffer.concat(
     found.runs.map(({ bytes, from, until }) => bytes.subarray(from, until)),
   ).toString();
@@ -88,8 +88,8 @@ const sell = (nodeId: NodeId, gpus: number) =>
     }),
   );
 
-describe('the listing', () => {
-  it('shows what an engine reported of a machine, and who asks how much for it', async () => {
+describe('listing', () => {
+  it('shows the reported hardware of a machine with supplier and price', async () => {
     const { nodeId, supplierId } = await machineOf({ clusterName: 'blue' });
     await sell(nodeId, 1);
     const { listing, look } = follow();
@@ -135,7 +135,7 @@ describe('the listing', () => {
     });
   });
 
-  it('shows machines of the operator for the price that their cluster names, and no others', async () => {
+  it("shows the operator's machines only with a price of their cluster", async () => {
     const [priced, unpriced, rental] = [
       await insertFleet(database.db, { nodes: 2, offer: 'marketplace', gpusPerNode: 1 }),
       await insertFleet(database.db, { nodes: 1, offer: 'marketplace', gpusPerNode: 1 }),
@@ -154,7 +154,7 @@ describe('the listing', () => {
     expect(first).toMatchObject({ supplier_id: 'platform', pricing: { price: { amount: 1.25 } } });
   });
 
-  it('follows every change that a machine can go through, and agrees with a listing that begins now', async () => {
+  it('follows every kind of change of a machine and agrees with a newly loaded listing', async () => {
     const { nodeId, clusterId } = await machineOf();
     const other = await machineOf();
     const { listing, look } = follow();
@@ -166,7 +166,7 @@ describe('the listing', () => {
       sold: async () => (sold = await sell(nodeId, 2)),
       released: () =>
         database.db.transaction(committed, async (tx) => {
-          if (sold === undefined) throw new Error('It was sold.');
+          if (sold === undefined) throw new Error('The machine was not sold.');
           await markReleasing(tx, tenant.orgId, sold.allocationId);
           await releaseAllocation(tx, tenant.orgId, sold.allocationId);
         }),
@@ -223,7 +223,7 @@ describe('the listing', () => {
     expect(shown(listing).has(other.nodeId)).toBe(true);
   });
 
-  it('shows test machines to nobody who does not name their region', async () => {
+  it('shows test machines only to queries that name their region', async () => {
     const { clusterId, nodeIds } = await insertFleet(database.db, {
       nodes: 1,
       offer: 'marketplace',
@@ -236,14 +236,14 @@ describe('the listing', () => {
     const { listing, look } = follow();
     await look();
     const [id] = nodeIds;
-    if (id === undefined) throw new Error('One was planted.');
+    if (id === undefined) throw new Error('One node was inserted.');
     expect(shown(listing).has(id)).toBe(false);
     const table = listing.table()?.table;
     expect(table?.select({ filters: { id } }).runs).toEqual([]);
     expect(table?.select({ filters: { id, region: 'mock-region' } }).runs).toHaveLength(1);
   });
 
-  it('reads everything again after it has not looked for longer than changes are kept', async () => {
+  it('reads everything again after a pause longer than half the retention of changes', async () => {
     const { nodeId } = await machineOf();
     const { listing, look, clock } = follow();
     await look();
@@ -256,7 +256,7 @@ describe('the listing', () => {
     expect(shown(listing).has(nodeId)).toBe(false);
   });
 
-  it('compares all machines with the database now and then, whatever became of the changes', async () => {
+  it('compares all machines with the database at intervals, so lost changes are repaired', async () => {
     const [deleted, stays] = [await machineOf(), await machineOf()];
     const { listing, look, clock } = follow();
     await look();
@@ -270,7 +270,7 @@ describe('the listing', () => {
     expect(shown(listing).has(stays.nodeId)).toBe(true);
   });
 
-  it('shows whatever text an engine reports as text', async () => {
+  it('escapes any text that an engine reports', async () => {
     const { nodeId } = await machineOf();
     await change(`update nodes set cpu_model = E'\\u2028"}],"x":[{' || repeat('ü', 1000) where id = $1`, [
       toUuid(nodeId),

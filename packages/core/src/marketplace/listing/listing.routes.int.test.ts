@@ -26,7 +26,7 @@ async function send(body: unknown, headers: Readonly<Record<string, string>> = {
   return fixture.call({ method: 'POST', path, body, headers });
 }
 
-/** As bytes: the answer may be compressed. */
+/** Returns bytes, because the response may be compressed. */
 async function sendRaw(body: unknown, headers: Readonly<Record<string, string>> = {}) {
   const response = await fixture.server.fastify.inject({
     method: 'POST',
@@ -38,7 +38,7 @@ async function sendRaw(body: unknown, headers: Readonly<Record<string, string>> 
 }
 
 describe('POST /v1/marketplace', () => {
-  it('asks to come back while machines are still being read, instead of showing none', async () => {
+  it('responds 503 with Retry-After until the listing is loaded', async () => {
     const response = await send({});
     expect([response.status, response.json.reason]).toEqual([503, 'SERVICE_UNAVAILABLE']);
     expect(response.headers['retry-after']).toBeDefined();
@@ -46,7 +46,7 @@ describe('POST /v1/marketplace', () => {
     expect((await send({})).status).toBe(200);
   });
 
-  it('answers everyone, whole or filtered, without a statement to the database', async () => {
+  it('responds without a database statement, for the whole list and with filters', async () => {
     await look();
     const bodies = [{}, { filters: { region: 'us-east' }, sort: [{ field: 'max_price' }], limit: 1 }];
     const statements = await recordStatements(async () => {
@@ -55,7 +55,7 @@ describe('POST /v1/marketplace', () => {
     expect(statements).toEqual([]);
   });
 
-  it('sends the same machines compressed and plain, in a length that it names', async () => {
+  it('sends the same machines compressed and plain, with the correct Content-Length', async () => {
     await look();
     for (const body of [{}, { filters: { gpu_model: 'h100' } }, { limit: 2 }]) {
       const [plain, packed] = [await send(body), await sendRaw(body)];
@@ -67,7 +67,7 @@ describe('POST /v1/marketplace', () => {
     }
   });
 
-  it('answers 304 to whoever has it already, until a machine changes', async () => {
+  it('responds 304 to a matching ETag until a machine changes', async () => {
     await look();
     for (const body of [{}, { filters: { region: 'us-east' } }]) {
       const first = await sendRaw(body);
@@ -88,7 +88,7 @@ describe('POST /v1/marketplace', () => {
     }
   });
 
-  it('says how old it is, and names filters that mean nothing', async () => {
+  it('reports its age and the ignored filters', async () => {
     const startedMs = systemClock.monotonicMs();
     await look();
     const response = await send({ filters: { region: 'eu-1', colour: 'blue', 'x y': 1 } });
@@ -99,7 +99,7 @@ describe('POST /v1/marketplace', () => {
     expect(response.json.instances).toHaveLength(1);
   });
 
-  it('leads through all machines by cursors, and refuses one that is none in plain words', async () => {
+  it('pages through all machines by cursor, and rejects an invalid cursor uncompressed', async () => {
     await look();
     const all = (await send({})).json.instances;
     const first = (await send({ limit: 2 })).json;

@@ -33,8 +33,8 @@ const depsOf = (listing: ReturnType<typeof known>, clock: Clock): ListingRespons
 const whole = { filters: {} };
 const filtered = { filters: { available: true } };
 
-describe('an answer of the listing', () => {
-  it('is never older than five seconds: rather there is none', async () => {
+describe('respondWithListing', () => {
+  it('responds 503 instead of data older than five seconds', async () => {
     const clock = testClock();
     const listing = known(clock.monotonicMs());
     for (const query of [whole, filtered]) {
@@ -56,7 +56,7 @@ describe('an answer of the listing', () => {
     }
   });
 
-  it('has a tag of its own for each question and each form', () => {
+  it('has a distinct ETag for each query and encoding', () => {
     const clock = testClock();
     const listing = known(clock.monotonicMs());
     const queries = [
@@ -76,22 +76,22 @@ describe('an answer of the listing', () => {
   });
 });
 
-describe('long answers', () => {
+describe('LargeResponses', () => {
   const run = { bytes: Buffer.from(`,${JSON.stringify('x'.repeat(600_000))}`), from: 0, until: 600_003 };
   const long = { runs: [run, run], nextCursor: undefined };
 
-  it('arrive whole, compressed or not, and are counted only while they are sent', async () => {
+  it('sends complete responses and counts them only while they are sent', async () => {
     const longResponses = new LargeResponses(2);
     for (const isPacked of [true, false, true, false]) {
       const sent = await selectionResponse(long, isPacked, longResponses);
-      if (Buffer.isBuffer(sent)) throw new Error('It is sent piece by piece.');
+      if (Buffer.isBuffer(sent)) throw new Error('The response is not streamed.');
       const bytes = await buffer(sent);
       const text = (isPacked ? gunzipSync(bytes) : bytes).toString();
       expect(JSON.parse(text).instances.map(({ length }: string) => length)).toEqual([600_000, 600_000]);
     }
   });
 
-  it('are refused beyond so many at once, while short ones are not', async () => {
+  it('refuses responses above the limit, but not short ones', async () => {
     const longResponses = new LargeResponses(2);
     const [first] = [
       await selectionResponse(long, true, longResponses),
@@ -103,14 +103,14 @@ describe('long answers', () => {
     await expect(
       selectionResponse({ runs: [], nextCursor: null }, true, longResponses),
     ).resolves.toBeDefined();
-    if (Buffer.isBuffer(first)) throw new Error('It is sent piece by piece.');
-    // A client that leaves makes room.
+    if (Buffer.isBuffer(first)) throw new Error('The response is not streamed.');
+    // A client that disconnects frees its slot.
     await new Promise((resolve) => first.once('close', resolve).destroy());
     await expect(selectionResponse(long, true, longResponses)).resolves.toBeDefined();
   });
 });
 
-it('answers that are packed at the same time, and after somebody left, are each their own', async () => {
+it('responses compressed concurrently, also after a disconnect, do not mix', async () => {
   const longResponses = new LargeResponses(100);
   const textOf = (char: string, length: number): string => JSON.stringify(char.repeat(length));
   const sizes = [10, 65_530, 200_000, 524_200, 700_000, 1_500_000];
@@ -121,7 +121,7 @@ it('answers that are packed at the same time, and after somebody left, are each 
       true,
       longResponses,
     );
-    // Who leaves does so while a piece is being packed.
+    // The client disconnects while a piece is being compressed.
     if (char === 'x' && !Buffer.isBuffer(sent)) return void sent.destroy();
     const packed = Buffer.isBuffer(sent) ? sent : await buffer(sent);
     const expected = `{"instances":[${textOf(char, length)}],"next_cursor":null}`;
@@ -142,6 +142,6 @@ it.each([
   ['identity', false],
   ['', false],
   [undefined, false],
-])('Accept-Encoding %s takes gzip: %s', (header, expected) => {
+])('Accept-Encoding %s accepts gzip: %s', (header, expected) => {
   expect(acceptsGzip(header)).toBe(expected);
 });

@@ -16,10 +16,10 @@ export interface ListingRoutes {
 
 const RETRY_AFTER_SECONDS = 2;
 
-/** Of one process: so many that memory and processor can bear them beside everything else. */
+/** Per process, bounded by memory and processor. */
 const LARGE_RESPONSES_MAX = 16;
 
-/** Everyone: the machines of the marketplace. */
+/** Public route: the machines of the marketplace. */
 export function serveListing({ server, operations, clock, listing }: ListingRoutes): void {
   const deps = { listing, clock, longAnswers: new LargeResponses(LARGE_RESPONSES_MAX) };
   server.serve(operations.listMarketplaceMachines, async ({ body, context }) =>
@@ -64,7 +64,7 @@ function isWholeList(
   return filters.length + sort.length === 0 && limit == null && cursor == null && !withTest;
 }
 
-/** Of the question and of all machines, so that a client that has the answer costs no search. */
+/** Hashes the query and the content, so that a conditional request needs no search. */
 function digestOf(content: string, { filters, sort, limit, cursor }: ListingQuery): string {
   const query = JSON.stringify([filters, sort ?? [], limit ?? null, cursor ?? null]);
   return createHash('sha256').update(content).update(query).digest('hex').slice(0, 32);
@@ -89,8 +89,8 @@ function requireFresh<Known extends { readonly asOfMs: number }>(known: Known | 
   throw new Fault('SERVICE_UNAVAILABLE', {
     message:
       known === null
-        ? 'The machines of the marketplace are still being read.'
-        : 'Changes of the marketplace have not been seen for a while, so what is known of it may be wrong.',
+        ? 'The marketplace listing is still loading.'
+        : 'The marketplace listing is outdated because its changes could not be read.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
 }

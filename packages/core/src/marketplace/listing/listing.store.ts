@@ -8,18 +8,18 @@ import { selfTestsText } from '../../suppliers/index.ts';
 import { instanceStateOf } from './instance-state.ts';
 import type { GpuGroup, MachineFacts, SelfTestMeasurements, Occupant } from './machine-record.ts';
 
-/** All SQL behind the listing, of all suppliers and tenants alike: what it reads is what everyone may see. */
+/** SQL of the listing. It reads data of all suppliers and tenants, but only what is public. */
 
-/** A place in the stream of changes: what its transaction saw. Text that only PostgreSQL understands. */
+/** A position in listing_changes: a PostgreSQL snapshot as text. */
 export interface ListingPosition {
   readonly snapshot: string;
-  /** Of the server's history. After another server took over, what the snapshot names may have come to nothing. */
+  /** After a failover to another timeline, transactions of the snapshot might not exist. */
   readonly timeline: string;
 }
 
 export interface ListingChanges {
   readonly place: ListingPosition;
-  /** Those of which something changed after `since`; null: the place is of another history, so nothing can be said. */
+  /** Nodes that changed after `since`; null if the position is of another timeline. */
   readonly nodeIds: readonly NodeId[] | null;
 }
 
@@ -31,8 +31,8 @@ interface ChangesRow {
 }
 
 /**
- * One statement, and so one snapshot: what it does not see yet, the next one finds. That holds in whatever order
- * transactions began, wrote and committed, because it compares what is seen and not numbers.
+ * One statement has one snapshot: the next read finds what this one does not see. Because it compares visibility
+ * instead of numbers, the order of transactions does not matter.
  */
 const changesStatement = defineStatement(
   'listing-changes',
@@ -45,7 +45,6 @@ const changesStatement = defineStatement(
                   and not pg_visible_in_snapshot(xid, $1::pg_snapshot)) as node_ids`,
 );
 
-/** What changed since a place, and the place after it. Without one, only the place. */
 export async function readListingChanges(
   reader: Reader,
   since: ListingPosition | null,
@@ -59,7 +58,7 @@ export async function readListingChanges(
   };
 }
 
-/** Changes that were seen at this place already. It is so old that everybody who still reads has seen them too. */
+/** Deletes changes visible at a position so old that all current readers have seen them. */
 export async function deleteSeenChanges(tx: Tx, seen: ListingPosition): Promise<void> {
   await sql`
     delete from listing_changes
@@ -93,7 +92,7 @@ const factsStatement = defineStatement(
   nodeFactsText({ occupant: occupantText, selfTests: selfTestsText }),
 );
 
-/** What is known of these nodes. Those whose GPUs are not sold, because they are of several kinds, have no facts. */
+/** Nodes with mixed GPU types are not sold and have no facts. */
 export async function readMachineFacts(
   reader: Reader,
   nodeIds: readonly NodeId[],
@@ -124,7 +123,7 @@ function fromRow(row: FactsRow): MachineFacts {
   };
 }
 
-/** Numbers first: a model may have spaces in its name. */
+/** Numbers come first, because a model name may contain spaces. */
 function toGroup(line: string): GpuGroup {
   const [, count = '0', ramMb = '0', model = ''] = /^(\d+) (\d+) ?(.*)/s.exec(line) ?? [];
   return { model, ramMb: Number(ramMb), count: Number(count) };
@@ -136,7 +135,7 @@ function toOccupants(lines: readonly string[]): readonly Occupant[] {
     const [, id = '', status = '', state = '', group = ''] = /^(\S+) (\S+) (\S+) (.*)$/s.exec(line) ?? [];
     const known = occupants.get(id) ?? {
       rentalId: fromUuid('rnt', id),
-      // The columns have these values and no others: their checks say so.
+      // The check constraints of the columns allow only these values.
       status: instanceStateOf({ status, machines: [{ state }] } as Parameters<typeof instanceStateOf>[0]),
       gpus: [],
     };
@@ -146,7 +145,7 @@ function toOccupants(lines: readonly string[]): readonly Occupant[] {
   return [...occupants.values()];
 }
 
-/** What the self-test wrote. Numbers a supplier's machine produced: taken only where they are numbers. */
+/** The supplier's machine produced these values, so only numbers are accepted. */
 function parseMeasurements(tests: unknown): SelfTestMeasurements | null {
   if (typeof tests !== 'object' || tests === null) return null;
   const network = objectAt(tests, 'network');

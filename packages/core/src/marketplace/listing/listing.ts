@@ -16,19 +16,18 @@ import {
 import { toListedRecord, type ListedRecord } from './machine-record.ts';
 import { MachineTable } from './machine-table.ts';
 
-/** Nobody is shown what may have changed longer ago than this. */
+/** Older data is not served. */
 export const LISTING_MAX_AGE_MS = 5_000;
 
 export interface ListingTuning {
-  /** How often changes are asked for. */
   readonly lookEveryMs: number;
-  /** Machines that are read and taken over at once. Few, because others wait for the processor meanwhile. */
+  /** Machines per page; small, so that requests do not wait long for the processor. */
   readonly pageSize: number;
-  /** How often all machines are compared with the database: the last resort. */
+  /** Interval of the full comparison with the database, which repairs missed changes. */
   readonly compareEveryMs: number;
-  /** For how long changes are kept at least. Who has not looked for half of that compares everything. */
+  /** Minimum retention of changes. After half of it without a read, the process compares everything. */
   readonly keepChangesMs: number;
-  /** How long packing may keep others from the processor. */
+  /** Maximum time of compression before it yields the processor. */
   readonly packForMs: number;
 }
 
@@ -47,7 +46,7 @@ export interface ListingOptions {
   readonly tuning?: Partial<ListingTuning>;
 }
 
-/** What is known, and as of when: all that was committed before that moment, by the monotonic clock, is in it. */
+/** Contains everything committed before `asOfMs` on the monotonic clock. */
 export interface TableAsOf {
   readonly asOfMs: number;
   readonly table: MachineTable;
@@ -60,11 +59,11 @@ export interface EncodedListAsOf {
 }
 
 export interface Listing {
-  /** For queries; null until every machine was read once. */
+  /** For queries; null until all machines have been read once. */
   table(): TableAsOf | null;
-  /** The whole list as it is sent; null until every machine was read once. */
+  /** The whole list, encoded; null until all machines have been read once. */
   snapshot(): EncodedListAsOf | null;
-  /** Looks for changes once, and reads one page while all machines are being compared: it is `busy` until that is done. */
+  /** Reads changes once, and one page of a full comparison; returns `busy` until the comparison is complete. */
   step(): Promise<'busy' | 'idle'>;
   start(): Loop;
 }
@@ -74,28 +73,25 @@ const machinesListed = gauge(
   'Machines in the marketplace listing of this process',
 );
 
-/** When something was last done, by both clocks: the monotonic one may stand still while a machine sleeps. */
+/** Both clocks, because the monotonic clock may stop while the host is suspended. */
 interface ClockReading {
   readonly monotonicMs: number;
   readonly wallMs: number;
 }
 
-/**
- * Keeps all machines of the marketplace in memory, behind the database by one look. Requests are answered from here and
- * touch no database; however many there are, changes are asked for once in a while by one statement.
- */
+/** Keeps all marketplace machines in memory, so requests need no database. One statement per interval reads changes. */
 export function createListing(options: ListingOptions): Listing {
   const { db, clock, log } = options;
   const tuning = { ...defaultListingTuning, ...options.tuning };
   const table = new MachineTable();
   let place: ListingPosition | null = null;
   let looked: ClockReading = readClocks(clock);
-  /** While all machines are compared: those up to here are done. */
+  /** Position of the full comparison in progress. */
   let walk: { after: NodeId | null } | null = null;
   let comparedMs = clock.monotonicMs();
   let known: TableAsOf | null = null;
   let published: EncodedListAsOf | null = null;
-  /** What was seen here everybody has seen by the time that it is forgotten. */
+  /** Older than the retention: all readers have seen the changes before it. */
   let oldPlace: { readonly place: ListingPosition; readonly atMs: number } | null = null;
 
   async function take(nodeIds: readonly NodeId[]): Promise<number> {
@@ -106,7 +102,7 @@ export function createListing(options: ListingOptions): Listing {
     return changed;
   }
 
-  /** One page of all machines. What is listed here between two of its ids and not among them is gone. */
+  /** Compares one page. Machines in the table within the page's id range that are not in the page were removed. */
   async function walkOn(at: { readonly after: NodeId | null }): Promise<number> {
     const page = await listMarketplaceNodeIds(db, { after: at.after, limit: tuning.pageSize });
     const isLast = page.length < tuning.pageSize;
@@ -152,7 +148,7 @@ export function createListing(options: ListingOptions): Listing {
     if (walk !== null) changed += await walkOn(walk);
     const isWhole = known !== null || walk === null;
     if (isWhole) {
-      if (known === null) log.info({ machines: table.size }, 'the listing of the marketplace is filled');
+      if (known === null) log.info({ machines: table.size }, 'marketplace listing is loaded');
       known = { asOfMs: now.monotonicMs, table };
       if (changed > 0 || published === null) await publish(now.monotonicMs);
       else published = { ...published, asOfMs: now.monotonicMs };
@@ -169,7 +165,6 @@ export function createListing(options: ListingOptions): Listing {
   };
 }
 
-/** Reads these machines and takes over what is new of them. */
 async function refreshMachines(
   table: MachineTable,
   reader: Reader,
@@ -179,7 +174,6 @@ async function refreshMachines(
   return table.apply(nodeIds.map((id) => [id, records.get(id) ?? null] as const));
 }
 
-/** What the listing says of these machines; those that it does not show are missing. */
 export async function readListedRecords(
   reader: Reader,
   nodeIds: readonly NodeId[],

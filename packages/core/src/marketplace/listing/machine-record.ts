@@ -6,35 +6,33 @@ import { toNearestUsdNumber } from '@millrace/platform/money';
 import { createNetGuard } from '@millrace/platform/net';
 import type { ListedMachine } from '../../suppliers/index.ts';
 
-/** A machine of the marketplace, as its engine reported it and as everyone may see it. Pure. */
+/** Builds the public record of a marketplace machine. Pure. */
 
 export type MachineRecord = ResponseBody<
   Contract['operations']['listMarketplaceMachines']
 >['instances'][number];
 
-/** GPUs of one model on one machine. */
 export interface GpuGroup {
   readonly model: string;
   readonly ramMb: number;
   readonly count: number;
 }
 
-/** What stands on a machine. */
+/** A rental on the machine. */
 export interface Occupant {
   readonly rentalId: RentalId;
   readonly status: string;
   readonly gpus: readonly GpuGroup[];
 }
 
-/** What is known of a node beyond who offers it and for how much. */
+/** The facts of a node without supplier and price. */
 export interface MachineFacts {
   readonly nodeId: NodeId;
   readonly status: MachineState;
-  /** Its provider, region and cluster sell. */
   readonly isOpen: boolean;
   readonly address: string | null;
   readonly cpuModel: string;
-  /** Threads that machines can be given. */
+  /** Threads. */
   readonly cpuCount: number;
   readonly ramMb: number;
   readonly storageGb: number;
@@ -44,7 +42,6 @@ export interface MachineFacts {
   readonly gpusFree: number;
   readonly connectionType: string;
   readonly portsFree: number;
-  /** What its self-test measured; null where none was made. */
   readonly measured: SelfTestMeasurements | null;
   readonly occupants: readonly Occupant[];
 }
@@ -64,8 +61,8 @@ export interface ListedRecord {
 const publicNetworkGuard = createNetGuard({ allowedNetworks: [] });
 
 /**
- * What the listing says of a machine; null: nothing. One that cannot be reached, or is kept from new work, stays in it
- * with its state: its tenants look for it there. One whose hardware was never read, or that nobody sells, does not.
+ * Returns null for machines that are not listed: hardware never read, removed, or closed. Offline and quarantined
+ * machines stay listed with their state, because their tenants look for them.
  */
 export function toListedRecord(facts: MachineFacts, listed: ListedMachine): ListedRecord | null {
   const { status } = facts;
@@ -136,7 +133,7 @@ function networkOf(facts: MachineFacts): MachineRecord['network'] {
   };
 }
 
-/** GPUs that somebody could rent now: a machine takes work only in its ready state. */
+/** Only a ready machine accepts rentals. */
 export function gpusAvailable(record: MachineRecord): number {
   return record.status === machineReadyState ? record.gpus_total - record.gpus_reserved : 0;
 }

@@ -12,7 +12,7 @@ import { MachineTable, type Selection } from './machine-table.ts';
 
 const fields = Object.keys(marketplaceFilterFields) as MarketplaceFilterField[];
 
-/** What becomes of machine `number`; null: it is listed no more. */
+/** A change of machine `number`; null removes it from the listing. */
 const anyChange = fc.record({
   number: fc.integer({ min: 0, max: 60 }),
   facts: fc.option(anyFacts, { nil: null, freq: 4 }),
@@ -36,7 +36,7 @@ class Harness {
     this.table.apply(records);
   }
 
-  /** A machine is a test machine for ever or never. */
+  /** A machine never changes its mode. */
   #ofOneMode(number: number, facts: AnyFacts): AnyFacts {
     const isTest = this.#modes.get(number) ?? facts.isTest;
     this.#modes.set(number, isTest);
@@ -44,7 +44,7 @@ class Harness {
   }
 }
 
-/** A value that some machine has, or nearly. */
+/** A value of some machine, or a similar one. */
 function anyValueOf(name: MarketplaceFilterField): fc.Arbitrary<string | number | boolean> {
   const known = fc.tuple(anyFacts, fc.nat()).map(([facts, pick]) => {
     const values = valuesOf(machine(nodeId(1), { ...facts, total: 2, instance: 'rnt_a' }).record, name);
@@ -94,8 +94,8 @@ function wholeList(table: MachineTable): { instances: MachineRecord[] } {
   return JSON.parse(text.toString()) as { instances: MachineRecord[] };
 }
 
-describe('the table of machines', () => {
-  it('finds and sorts as a plain look at every machine does, after any history', () => {
+describe('MachineTable', () => {
+  it('filters and sorts like the simple implementation after any history', () => {
     fc.assert(
       fc.property(anyHistory, fc.array(anyQuery, { minLength: 1, maxLength: 8 }), (history, queries) => {
         const harness = new Harness();
@@ -112,7 +112,7 @@ describe('the table of machines', () => {
     );
   });
 
-  it('shows by pages what it shows at once', () => {
+  it('returns the same machines in pages as at once', () => {
     fc.assert(
       fc.property(anyHistory, anyQuery, fc.integer({ min: 1, max: 7 }), (history, query, limit) => {
         const harness = new Harness();
@@ -129,7 +129,7 @@ describe('the table of machines', () => {
     );
   });
 
-  it('shows each machine that did not change once, however others change between pages', () => {
+  it('returns each unchanged machine once when others change between pages', () => {
     fc.assert(
       fc.property(
         anyHistory,
@@ -156,7 +156,7 @@ describe('the table of machines', () => {
     );
   });
 
-  it('keeps the whole list ready: unpacked, it is every machine that is not for tests', () => {
+  it('keeps an encoded list of all live machines', () => {
     fc.assert(
       fc.property(anyHistory, (history) => {
         const harness = new Harness();
@@ -169,7 +169,7 @@ describe('the table of machines', () => {
     );
   });
 
-  it('has the same name for the same content, however it came about, and another for any other', () => {
+  it('has the same digest for the same content in any order, and another for other content', () => {
     fc.assert(
       fc.property(anyHistory, anyFacts, (history, facts) => {
         const [harness, other] = [new Harness(), new MachineTable()];
@@ -185,7 +185,7 @@ describe('the table of machines', () => {
     );
   });
 
-  it('works out once what a caller means by a model, whose text may be long, however many models there are', () => {
+  it('normalises a requested model once for any number of models', () => {
     const harness = new Harness();
     const sample = fc.sample(anyFacts, { numRuns: 30, seed: 1 });
     harness.play(sample.map((facts, number) => ({ number, facts: { ...facts, isTest: false, total: 1 } })));
@@ -200,10 +200,10 @@ describe('the table of machines', () => {
     expect(spelled).toBe(1);
   });
 
-  it('refuses a cursor of another order, and what is no cursor', () => {
+  it('rejects a cursor of another order and invalid cursors', () => {
     const harness = new Harness();
     const [facts] = fc.sample(anyFacts, 1);
-    if (facts === undefined) throw new Error('There is a sample.');
+    if (facts === undefined) throw new Error('The sample is empty.');
     harness.play([1, 2, 3].map((number) => ({ number, facts: { ...facts, isTest: false } })));
     const byPrice = { filters: {}, sort: [{ field: 'max_price', dir: 'asc' }], limit: 1 } as const;
     const { nextCursor } = harness.table.select({ ...byPrice, sort: [...byPrice.sort] });

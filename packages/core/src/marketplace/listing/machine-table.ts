@@ -17,21 +17,18 @@ import {
 import { ReusedArray } from './reused-buffers.ts';
 import { JsonSegments, type ByteRange } from './json-segments.ts';
 
-/** Machines that answer a query. */
+/** Machines that match a query. */
 export interface Selection {
   readonly runs: readonly ByteRange[];
-  /** Where the next page begins; null: this was the last. Undefined where no limit was asked for. */
+  /** Null on the last page; undefined without a limit. */
   readonly nextCursor: string | null | undefined;
 }
 
 const FIRST_CAPACITY = 1_024;
-/** What is found, while it is being searched: a query waits for nothing, so no other one is searched meanwhile. */
+/** Shared by all queries, because a query runs synchronously. */
 const foundScratch = new ReusedArray((length) => new Uint32Array(length));
 
-/**
- * All machines of the marketplace in memory: the JSON of each, and columns of what it can be found by. A machine keeps its
- * slot for as long as it is listed.
- */
+/** The JSON of all marketplace machines, with a column per filter field. A listed machine keeps its slot. */
 export class MachineTable {
   readonly #columns = new Map([...columnReaders.keys()].map((name) => [name, new Column()]));
   readonly #slotOf = new Map<NodeId, number>();
@@ -39,10 +36,10 @@ export class MachineTable {
   readonly #modes: Mode[] = [];
   readonly #free: number[] = [];
   readonly #digest = new SetDigest();
-  /** Test machines stand apart: nobody sees them who does not ask for them. */
+  /** Test machines are separate, because only queries that name their region see them. */
   readonly #segments: Readonly<Record<Mode, JsonSegments>>;
   #capacity = 0;
-  /** Slots in the order of their ids, made when they are first asked for. */
+  /** Slots in order of id, computed on first use. */
   readonly #orders = new Map<boolean, Uint32Array>();
   readonly #idKeys = new Map<Direction, SortKey>();
 
@@ -55,33 +52,29 @@ export class MachineTable {
     return this.#slotOf.size;
   }
 
-  /** The machines that everybody sees, whole. */
+  /** Machines without test machines. */
   get live(): JsonSegments {
     return this.#segments.live;
   }
 
-  /** Names the content. */
+  /** Identifies the content of the table. */
   get digest(): string {
     return this.#digest.toString();
   }
 
-  /** What these columns hold, for each machine that everybody sees. */
   *liveValues(...names: readonly string[]): Iterable<readonly (readonly Value[])[]> {
     const columns = names.map((name) => this.#column(name));
     for (const slot of this.#order(false)) yield columns.map((column) => column.valuesAt(slot));
   }
 
-  /** Listed machines whose ids come after one and not after another; null is open. */
+  /** Listed ids in the range (after, until]; null is unbounded. */
   idsBetween(after: NodeId | null, until: NodeId | null): NodeId[] {
     return [...this.#slotOf.keys()].filter(
       (id) => (after === null || id > after) && (until === null || id <= until),
     );
   }
 
-  /**
-   * Takes over what is now known of machines; null: it is not listed. Answers of how many something is new. In one go, so
-   * that no query sees half of a machine.
-   */
+  /** Null removes a machine. Returns how many changed. Synchronous, so that no query sees a partial change. */
   apply(changes: Iterable<readonly [NodeId, ListedRecord | null]>): number {
     let changed = 0;
     for (const [id, listed] of changes) if (this.#put(id, listed)) changed += 1;
@@ -90,14 +83,13 @@ export class MachineTable {
     return changed;
   }
 
-  /** What a query finds, in the order that it asks for. */
   select(query: ListingQuery, request: ParsedFilters = parseFilters(query.filters)): Selection {
     const sort = query.sort ?? [];
     const order = sort.map(({ field, dir }) => `${field}:${dir}`).join();
     const keys = sort.map(({ field, dir }) => this.#sortKey(fieldOf(field).column, dir));
     const position = query.cursor == null ? null : fromCursor(order, sort.length, query.cursor);
     const limit = query.limit ?? Number.POSITIVE_INFINITY;
-    // One more than is shown tells whether there is a next page.
+    // One more than the limit shows whether there is a next page.
     const found = this.#sorted(this.#filter(request, keys, position), keys, limit + 1);
     const shown = found.subarray(0, Math.min(found.length, limit));
     const last = shown.at(-1);
@@ -109,7 +101,7 @@ export class MachineTable {
     };
   }
 
-  /** In the order of their ids. One filter after the other: a loop that asks one question is a fast loop. */
+  /** Returns slots in order of id. Each filter has its own loop, which is fast. */
   #filter(request: ParsedFilters, keys: readonly SortKey[], position: SortPosition | null): Uint32Array {
     let found = this.#order(request.withTest);
     for (const { column: name, passes, among } of request.filters) {
@@ -135,7 +127,7 @@ export class MachineTable {
     return { codes: column.codes, ranking: column.ranking(direction), direction };
   }
 
-  /** They are in order already, and too many to be sorted each time that one comes or goes. */
+  /** Ids are already in order, and sorting them after each change would be slow. */
   #idKey(direction: Direction): SortKey {
     const known = this.#idKeys.get(direction);
     if (known !== undefined) return known;
@@ -154,7 +146,7 @@ export class MachineTable {
   }
 
   #runs(slots: Uint32Array): readonly ByteRange[] {
-    // Test machines are few, and usually there are none among what is asked for.
+    // Usually there are no test machines.
     if (this.#segments.test.isEmpty) return this.#segments.live.runs(slots);
     return [...slots].flatMap((slot) => this.#segments[this.#modes[slot] ?? 'live'].runs([slot]));
   }
@@ -202,7 +194,7 @@ export class MachineTable {
   }
 
   #replace(slot: number, record: MachineRecord, json: string): boolean {
-    // A node's mode is that of its provider, for ever.
+    // A node never changes its mode.
     const segments = this.#segments[this.#modes[slot] ?? 'live'];
     const before = segments.row(slot);
     const after = Buffer.from(json);
@@ -237,12 +229,12 @@ export class MachineTable {
 
   #column(name: string): Column {
     const column = this.#columns.get(name);
-    if (column === undefined) throw new Error(`There is no column ${name}.`);
+    if (column === undefined) throw new Error(`Column ${name} does not exist.`);
     return column;
   }
 }
 
-/** Those whose code the mask allows. They may stand where they stood: none is written to before it was read. */
+/** May write in place, because each entry is read before it is overwritten. */
 function filterByMask(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array): Uint32Array {
   const found = foundScratch.take(slots.length);
   let count = 0;
@@ -254,7 +246,7 @@ function filterByMask(slots: Uint32Array, codes: Uint32Array, mask: Uint8Array):
   return found.subarray(0, count);
 }
 
-/** The same, asking of each. */
+/** Like `filterByMask`, with a test per slot. */
 function filterSlots(slots: Uint32Array, isMeant: (slot: number) => boolean): Uint32Array {
   const found = foundScratch.take(slots.length);
   let count = 0;

@@ -1,7 +1,7 @@
 import type { ListingQuery } from './filters.ts';
 import type { MachineRecord } from './machine-record.ts';
 
-/** The listing in a few lines, without columns, codes or ranks: what the fast one has to agree with. */
+/** A simple implementation of the listing as the oracle for the fast one. */
 
 type Value = string | number | boolean;
 type Sort = NonNullable<ListingQuery['sort']>[number];

@@ -1,9 +1,6 @@
-/**
- * Memory that is used again. What is thrown away after each request counts as pressure on the heap although it is not in
- * it: after some tens of megabytes of it everything is collected, and everybody waits for that.
- */
+/** Reuses memory: discarded buffers would trigger full garbage collections that delay all requests. */
 
-/** Numbers that one computation at a time works with, without waiting for anything meanwhile. */
+/** A scratch array for synchronous computations, one at a time. */
 export class ReusedArray<Numbers extends Uint8Array | Uint32Array | Float64Array> {
   readonly #make: (length: number) => Numbers;
   #numbers: Numbers;
@@ -13,20 +10,20 @@ export class ReusedArray<Numbers extends Uint8Array | Uint32Array | Float64Array
     this.#numbers = make(0);
   }
 
-  /** So many, with whatever was left in them. Those that were taken before are the same ones. */
+  /** The content is undefined, and earlier results share the same memory. */
   take(length: number): Numbers {
     if (this.#numbers.length < length) this.#numbers = this.#make(Math.max(length, this.#numbers.length * 2));
     return this.#numbers.subarray(0, length) as Numbers;
   }
 }
 
-/** Buffers of one size for work that does wait: each belongs to one taker until it is given back. */
+/** Buffers of one size for asynchronous work; each has one owner until it is returned. */
 export class BufferPool {
   readonly #bytes: number;
   readonly #most: number;
   readonly #spare: Buffer[] = [];
 
-  /** More than `most` may be in use, and are not kept. */
+  /** More than `most` may be in use; the surplus is not kept. */
   constructor(bytes: number, most: number) {
     this.#bytes = bytes;
     this.#most = most;
@@ -36,7 +33,7 @@ export class BufferPool {
     return this.#spare.pop() ?? Buffer.allocUnsafeSlow(this.#bytes);
   }
 
-  /** Nobody reads or writes it any more. One of which that is not certain is not given back, and forgotten. */
+  /** The buffer must be unused. If that is uncertain, do not return it. */
   giveBack(buffer: Buffer): void {
     if (this.#spare.length < this.#most) this.#spare.push(buffer);
   }

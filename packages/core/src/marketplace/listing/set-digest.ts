@@ -1,9 +1,6 @@
 import { hash } from 'node:crypto';
 
-/**
- * Names a set of texts: the sum of their hashes, so that one more or one less costs no more than itself, and every process
- * that has the same texts has the same name for them, however it came by them.
- */
+/** Identifies a set of texts by the sum of their hashes, so that updates are cheap and order does not matter. */
 export class SetDigest {
   #high = 0n;
   #low = 0n;

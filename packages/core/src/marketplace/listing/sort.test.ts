@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { selectTopByRank, sortSlots, type SortKey } from './sort.ts';
 
-/** Slots 0 to 29, each its own code, with ranks so high that few columns fit into one number together. */
+/** Slots 0 to 29 with distinct codes, and ranks so high that few columns fit into one number. */
 const anyKey = fc
   .tuple(fc.array(fc.nat(3), { minLength: 30, maxLength: 30 }), fc.constantFrom(1, 1_000_000, 50_000_000))
   .map(([ranks, times]): SortKey => ({
@@ -21,7 +21,7 @@ function naive(slots: Uint32Array, keys: readonly SortKey[]): number[] {
   });
 }
 
-it('sorts by all columns in their turn, also by more than fit into one number, and keeps equals in order', () => {
+it('sortSlots sorts by all columns, also if they do not fit into one number, and keeps equal slots in order', () => {
   fc.assert(
     fc.property(anySlots, fc.array(anyKey, { maxLength: 6 }), (slots, keys) => {
       expect([...sortSlots(slots, keys)]).toEqual(naive(slots, keys));
@@ -29,7 +29,7 @@ it('sorts by all columns in their turn, also by more than fit into one number, a
   );
 });
 
-it('finds the first of many by counting as by sorting all', () => {
+it('selectTopByRank finds the same first slots as sorting all', () => {
   const small = anyKey.filter(({ ranking }) => ranking.ranks < 10);
   fc.assert(
     fc.property(anySlots, small, anyKey, fc.integer({ min: 1, max: 31 }), (slots, first, second, most) => {

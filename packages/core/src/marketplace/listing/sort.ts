@@ -4,9 +4,8 @@ import type { Direction, Ranking, Value } from './column.ts';
 import { rankPosition } from './column.ts';
 import { ReusedArray } from './reused-buffers.ts';
 
-/** In which order machines are shown, and where in it a page begins. Pure. */
+/** Sorts machines and converts positions in the order to cursors. Pure. */
 
-/** One column to sort by, ready to be compared. */
 export interface SortKey {
   readonly codes: Uint32Array;
   readonly ranking: Ranking;
@@ -16,14 +15,13 @@ export interface SortKey {
 const countScratch = new ReusedArray((length) => new Uint32Array(length));
 const numberScratch = new ReusedArray((length) => new Float64Array(length));
 const sortedScratch = new ReusedArray((length) => new Uint32Array(length));
-/** Nothing has so many values; counting them all would take longer than sorting. */
+/** Above this number of ranks, sorting is faster than counting. */
 const COUNTED_RANKS_MAX = 4_000_000;
 
 /**
- * Sorts machines that are given in the order of their ids; those that are equal stay in it. Ranks are whole numbers, so
- * several columns and the place make up one number, and numbers are sorted without calling back: a hundred thousand in
- * some milliseconds. Columns that do not fit into one number are sorted one after the other, the last first. The answer
- * stands in memory that the next one is written to.
+ * Sorts slots that are in order of id; equal ones keep that order. Ranks of several columns and the index form one
+ * number, and sorting numbers needs no comparator: 100 000 take a few milliseconds. Columns that do not fit into one
+ * number are sorted in groups, last first. The next call overwrites the result.
  */
 export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
   let sorted = slots;
@@ -32,9 +30,8 @@ export function sortSlots(slots: Uint32Array, keys: readonly SortKey[]): Uint32A
 }
 
 /**
- * Those among which the first so many in this order are, by the first key alone: counted by rank, so that few of many are
- * found without sorting all. The others are left as they were, in the order of their ids. `into` is for the answer, and as
- * long as `slots`, or is `slots`.
+ * Selects the slots that can be among the first `most` by the first key. It counts ranks, so that not all slots need
+ * sorting. The result keeps the order of ids. `into` receives the result and may be `slots`.
  */
 export function selectTopByRank(
   slots: Uint32Array,
@@ -60,7 +57,7 @@ export function selectTopByRank(
   return into.subarray(0, count);
 }
 
-/** From the last to the first, as many together as a number has room for beside the place. */
+/** From last to first, as many per group as fit into one number with the index. */
 function groupSortKeys(keys: readonly SortKey[], places: number): readonly (readonly SortKey[])[] {
   const groups: SortKey[][] = [];
   let size = Number.POSITIVE_INFINITY;
@@ -91,22 +88,18 @@ function sortBy(slots: Uint32Array, keys: readonly SortKey[]): Uint32Array {
   for (let place = 0; place < places; place += 1) {
     numbers[place] = slots[(numbers[place] ?? 0) % places] ?? 0;
   }
-  // Only now: `slots` may be what the sort before wrote there.
+  // Taken only now, because `slots` may be the result of the previous sort.
   const sorted = sortedScratch.take(places);
   sorted.set(numbers);
   return sorted;
 }
 
-/**
- * A place between machines: the values of the last one shown and its id. It stays where it is whatever happens to that
- * machine or to others: what has not changed meanwhile is neither left out nor shown twice.
- */
+/** Values and id of the last machine shown, so that changes of other machines skip or repeat none. */
 export interface SortPosition {
   readonly values: readonly (Value | null)[];
   readonly id: string;
 }
 
-/** Whether a machine comes after a position. */
 export function isAfterPosition(
   keys: readonly SortKey[],
   position: SortPosition,
@@ -125,7 +118,7 @@ export function isAfterPosition(
   };
 }
 
-/** What a list is sorted by, as text: a cursor of another order is refused. */
+/** The sort order as text; a cursor of another order is rejected. */
 export type SortName = string;
 
 const cursorShape = z.strictObject({ order: z.string(), at: z.string(), id: z.string() });

@@ -11,7 +11,7 @@ function tableOf(machines: readonly AnyFacts[]): MachineTable {
   return table;
 }
 
-/** The same by a plain look at every machine. */
+/** Computes the summary machine by machine. */
 function naiveSummary(machines: readonly AnyFacts[]): readonly GpuSummary[] {
   const records = machines
     .map((facts, number) => machine(nodeId(number), facts))
@@ -32,7 +32,7 @@ function naiveSummary(machines: readonly AnyFacts[]): readonly GpuSummary[] {
   });
 }
 
-it('counts what a plain look at every machine counts, and nothing of test machines', () => {
+it('summariseGpus agrees with a simple count and ignores test machines', () => {
   fc.assert(
     fc.property(fc.array(anyFacts, { maxLength: 40 }), (machines) => {
       expect(summariseGpus(tableOf(machines))).toEqual(naiveSummary(machines));

@@ -2,18 +2,18 @@ import type { Timer } from '@millrace/platform/clock';
 import { LISTING_MAX_AGE_MS, type Listing } from './listing.ts';
 import type { MachineTable } from './machine-table.ts';
 
-/** The marketplace in a few lines: for those who look whether it is worth looking. */
+/** Summarises the marketplace by GPU model for the public catalog. */
 
 export interface GpuSummary {
-  /** Of a machine with several models all of them: its GPUs are not counted apart. */
+  /** Joins the models of a machine with several; their GPUs are not counted separately. */
   readonly gpuModel: string;
   readonly machines: number;
   readonly gpusFree: number;
-  /** Of an hour of one GPU, in USD, on machines that have some free; null where none has. */
+  /** USD per GPU-hour on machines with free GPUs; null if none is free. */
   readonly lowestPrice: number | null;
 }
 
-/** The machines that everybody sees, by their GPUs. Pure. */
+/** Without test machines. Pure. */
 export function summariseGpus(table: Pick<MachineTable, 'liveValues'>): readonly GpuSummary[] {
   const summaries = new Map<string, GpuSummary>();
   const machines = table.liveValues('hardware.gpus.model', 'gpus_available', 'pricing.price.amount');
@@ -32,7 +32,7 @@ export function summariseGpus(table: Pick<MachineTable, 'liveValues'>): readonly
   return [...summaries.values()].toSorted((one, other) => (one.gpuModel < other.gpuModel ? -1 : 1));
 }
 
-/** Null: nothing was read yet, or not for so long that it may be wrong. */
+/** Null if the listing is not loaded or is outdated. */
 export function gpuSummaryOf(listing: Pick<Listing, 'table'>, clock: Timer): readonly GpuSummary[] | null {
   const known = listing.table();
   const isFresh = known !== null && clock.monotonicMs() - known.asOfMs <= LISTING_MAX_AGE_MS;
