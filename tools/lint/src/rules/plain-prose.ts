@@ -20,6 +20,9 @@ const isSentence = /[A-Za-z]+[,;:]?\s+\S+\s+\S/;
 const isSqlOrScript =
   /^[\s(]*(?:(?:select|insert|update|delete|with|create|alter|drop|lock|begin|set|grant|revoke|truncate|notify|listen|vacuum|analyze|explain|local)\b|#!|-- )|\bredis\.call\(/i;
 
+/** Lists of words, as those for names of instances, are data. */
+const isWordList = /^\s*(?:[a-z]+\s+){20,}[a-z]*$/;
+
 function isTestCall(node: Node): boolean {
   if (isMember(node)) return isTestCall(node.object);
   if (node.type === 'CallExpression') return isTestCall((node as Call).callee);
@@ -48,7 +51,7 @@ export const plainProse: Rule = {
       if (inTest || node.parent?.type === 'TaggedTemplateExpression') return;
       const text = textOf(node);
       if (text === undefined || storedTexts.has(text)) return;
-      if (isSentence.test(text) && !isSqlOrScript.test(text)) check(node, text);
+      if (isSentence.test(text) && !isSqlOrScript.test(text) && !isWordList.test(text)) check(node, text);
     };
     return {
       'Program:exit'() {

@@ -1,16 +1,13 @@
 import { request } from 'node:http';
 import type { CaddyConfig } from './caddy-config.ts';
 
-/**
- * Caddy's admin API, as much of it as we use: reading the configuration and replacing it if it is still the one that was
- * read. So of several who write, one that decided by an older state of things cannot undo what a newer one did.
- */
+/** Replaces Caddy's configuration only if it is unchanged, so that older data cannot undo a newer write. */
 
 export type CaddyAddress = { readonly socketPath: string } | { readonly host: string; readonly port: number };
 
 export interface CaddyAdmin {
   read(signal: AbortSignal): Promise<RunningConfig>;
-  /** False: somebody else replaced it meanwhile. */
+  /** Returns false if another writer replaced it meanwhile. */
   replace(config: CaddyConfig, was: RunningConfig, signal: AbortSignal): Promise<boolean>;
 }
 
@@ -22,7 +19,6 @@ export interface RunningConfig {
 const OK = 200;
 const PRECONDITION_FAILED = 412;
 const CONFIG_PATH = '/config/';
-/** What Caddy says about a configuration that it does not take is worth reading, up to here. */
 const ERROR_BODY_MAX = 1_000;
 
 interface Reply {
@@ -35,14 +31,14 @@ export function createCaddyAdmin(address: CaddyAddress): CaddyAdmin {
   return {
     read: async (signal) => {
       const { status, etag, body } = await sendCaddyRequest(address, { method: 'GET' }, signal);
-      if (status !== OK || etag === undefined) throw caddyError('tell its configuration', status, body);
+      if (status !== OK || etag === undefined) throw caddyError('return its configuration', status, body);
       return { config: JSON.parse(body) as unknown, etag };
     },
     replace: async (config, { etag }, signal) => {
       const request = { method: 'POST', body: JSON.stringify(config), ifMatch: etag };
       const { status, body } = await sendCaddyRequest(address, request, signal);
       if (status === PRECONDITION_FAILED) return false;
-      if (status !== OK) throw caddyError('take a configuration', status, body);
+      if (status !== OK) throw caddyError('load a configuration', status, body);
       return true;
     },
   };
@@ -59,7 +55,7 @@ interface CaddyRequest {
 }
 
 function sendCaddyRequest(address: CaddyAddress, spec: CaddyRequest, signal: AbortSignal): Promise<Reply> {
-  // Caddy takes calls over a socket only if they name no host, which needs headers as they are: Node would add one.
+  // Over a socket, Caddy accepts only calls without a host. Raw headers prevent Node from adding one.
   const host = 'socketPath' in address ? '' : hostOf(address);
   const headers = ['Host', host];
   if (spec.ifMatch !== undefined) headers.push('If-Match', spec.ifMatch);
@@ -68,7 +64,7 @@ function sendCaddyRequest(address: CaddyAddress, spec: CaddyRequest, signal: Abo
   }
   return new Promise((resolve, reject) => {
     const call = request(
-      // Caddy leaves its admin address for a moment with each configuration, so connections are not kept.
+      // Caddy reopens its admin address with each configuration, so connections are not reused.
       { ...address, path: CONFIG_PATH, method: spec.method, setHost: false, headers, signal, agent: false },
       (response) => {
         const chunks: Buffer[] = [];

@@ -1,46 +1,45 @@
 import { isIPv6 } from 'node:net';
 
-/** The whole configuration of Caddy, from the names that there are. Pure. */
+/** Builds the whole Caddy configuration from the hostnames. Pure. */
 
-/** A name with HTTPS and where its requests go. */
 export interface HostnameRoute {
   readonly name: string;
-  /** An address, never a name: it was judged, and a name could stand for another one a moment later. */
+  /** An address, never a name: it was checked, and a name could resolve differently a moment later. */
   readonly address: string;
   readonly port: number;
 }
 
 export interface CaddySettings {
-  /** Where its admin API is, as Caddy writes it: `127.0.0.1:2019`, `unix//run/caddy/admin.sock|0660`. */
+  /** Address of the admin API in Caddy's notation: `127.0.0.1:2019`, `unix//run/caddy/admin.sock|0660`. */
   readonly adminListen: string;
-  /** Where names are served: `:443`. */
+  /** Address that serves hostnames, such as `:443`. */
   readonly listen: string;
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** Changes with the certificate, so that Caddy reads the file again; null if we cannot see the file. */
+  /** Changes with the certificate, so that Caddy reads the file again; null if the file is not readable here. */
   readonly certificateMark: string | null;
 }
 
-/** WebSockets and other streams outlive a new configuration by this; those of machines that are gone break by themselves. */
+/** How long WebSockets and other streams survive a new configuration. */
 const STREAM_CLOSE_DELAY = '24h';
 const UPSTREAM = '{millrace.upstream}';
-/** No address, so nothing could be connected to by mistake. */
+/** Not an address, so that no connection is possible by mistake. */
 const NO_UPSTREAM = 'nobody';
 
 export type CaddyConfig = Readonly<Record<string, unknown>>;
 
-/** The same names give the same configuration, whatever their order. */
+/** Independent of the order of the names. */
 export function caddyConfig(settings: CaddySettings, names: readonly HostnameRoute[]): CaddyConfig {
   const { certificateFile: certificate, keyFile: key, certificateMark } = settings;
   return {
-    // Without this Caddy would leave where we reach it.
+    // Without this, Caddy would move its admin API to the default address.
     admin: { listen: settings.adminListen },
     apps: {
       http: {
         servers: {
           instances: {
             listen: [settings.listen],
-            // One certificate covers all names: nothing has to be asked for before a name works.
+            // One certificate covers all names, so Caddy must not request any.
             automatic_https: { disable: true },
             tls_connection_policies: [{}],
             routes: routesTo(names),
@@ -67,7 +66,7 @@ function staticResponse(status: string | number, body: string): object {
   return { handler: 'static_response', status_code: status, body };
 }
 
-/** One handler for all names: its connections stay, and a configuration of thousands is read in a moment. */
+/** One handler for all names keeps upstream connections and makes large configurations fast to load. */
 function routesTo(names: readonly HostnameRoute[]): readonly object[] {
   const mappings = names
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))

@@ -9,7 +9,7 @@ import { createCaddyAdmin } from './caddy-admin.ts';
 import type { HostnameRoute } from './caddy-config.ts';
 import { CaddySync } from './caddy-sync.ts';
 
-// A real Caddy, and a real server in the place of an instance's.
+// Uses a real Caddy, and a real server instead of an instance.
 
 const DOMAIN = 'run.example.com';
 const never = new AbortController().signal;
@@ -22,7 +22,7 @@ const server = createServer((request, response) => {
   const { host, 'x-forwarded-proto': scheme } = request.headers;
   response.end(`${host} ${String(scheme)} ${request.url}`);
 });
-// Whatever is said on a stream is said back.
+// Echoes every stream.
 server.on('upgrade', (_request, socket: Duplex) => {
   held.push(socket);
   socket.on('error', () => undefined);
@@ -64,7 +64,7 @@ function publisherOf(
   });
 }
 
-test('a name leads to its port over HTTPS, with a certificate that clients believe, and to nothing once it is gone', async () => {
+test('a hostname serves its port over HTTPS with a valid certificate, and 404 once it is removed', async () => {
   const publisher = publisherOf();
   expect(await publisher.publish(never)).toBe('loaded');
   expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`, '/x?y=1')).toEqual({
@@ -79,7 +79,7 @@ test('a name leads to its port over HTTPS, with a certificate that clients belie
   expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 404 });
 });
 
-test('a port at which nothing listens says so', async () => {
+test('a port without a listener responds 502 with an explanation', async () => {
   wanted = [named('8080-a-b-frog', 1)];
   await publisherOf().publish(never);
   expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toEqual({
@@ -88,14 +88,14 @@ test('a port at which nothing listens says so', async () => {
   });
 });
 
-test('what has not changed is not loaded again, by this worker or by another', async () => {
+test('an unchanged configuration is not loaded again by any worker', async () => {
   const publisher = publisherOf();
   await publisher.publish(never);
   expect(await publisher.publish(never)).toBe('unchanged');
   expect(await publisherOf().publish(never)).toBe('unchanged');
 });
 
-test('a stream of one instance outlives that another one comes or goes', async () => {
+test('a stream stays open when another instance comes or goes', async () => {
   const publisher = publisherOf();
   await publisher.publish(never);
   const stream = await caddy.connect(`8080-a-b-frog.${DOMAIN}`);
@@ -113,7 +113,7 @@ test('a stream of one instance outlives that another one comes or goes', async (
   stream.destroy();
 });
 
-test('a worker that was slow cannot bring back a name that another has taken away', async () => {
+test('a slow worker cannot restore a name that another worker removed', async () => {
   const old = wanted;
   const quick = publisherOf();
   await quick.publish(never);
@@ -121,7 +121,8 @@ test('a worker that was slow cannot bring back a name that another has taken awa
   const slow = publisherOf({
     names: async () => {
       reads += 1;
-      // It read the names, and before it writes them down an instance ends and the other worker is done with that.
+      // After this worker read the names and before it writes them, an instance ends and the other worker publishes
+      // that.
       if (reads === 2) {
         wanted = [named('8888-a-b-newt')];
         await quick.publish(never);
@@ -136,7 +137,7 @@ test('a worker that was slow cannot bring back a name that another has taken awa
   expect(await caddy.get(`8888-a-b-newt.${DOMAIN}`)).toMatchObject({ status: 200 });
 });
 
-test('a Caddy that lost its configuration gets it back half a minute later, though nothing changed', async () => {
+test('a Caddy that lost its configuration gets it back within 30 seconds without a change', async () => {
   const clock = new SimulatedClock();
   const publisher = publisherOf({ clock });
   await publisher.publish(never);
@@ -149,7 +150,7 @@ test('a Caddy that lost its configuration gets it back half a minute later, thou
   expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 200 });
 });
 
-test('a Caddy that is away fails the attempt, and what it had is served again as soon as it is back', async () => {
+test('a stopped Caddy fails the attempt and serves its previous names after a restart', async () => {
   const publisher = publisherOf();
   await publisher.publish(never);
   await caddy.crash();
@@ -164,7 +165,7 @@ test('a Caddy that is away fails the attempt, and what it had is served again as
   expect(await caddy.get(`8080-a-b-newt.${DOMAIN}`)).toMatchObject({ status: 200 });
 });
 
-test('a renewed certificate is shown without anybody restarting Caddy', async () => {
+test('a renewed certificate is served without a restart of Caddy', async () => {
   let mark = 'first';
   const publisher = publisherOf({ mark: () => mark });
   await publisher.publish(never);
@@ -177,7 +178,7 @@ test('a renewed certificate is shown without anybody restarting Caddy', async ()
   expect(await caddy.get(name)).toMatchObject({ status: 200 });
 });
 
-test('what Caddy does not take is an error in its own words, and what it served goes on', async () => {
+test("a rejected configuration fails with Caddy's error text, and the previous one stays", async () => {
   await publisherOf().publish(never);
   const { admin: adminListen, socketPath, listen, keyFile } = caddy;
   const broken = new CaddySync({
@@ -197,7 +198,7 @@ test('what Caddy does not take is an error in its own words, and what it served 
   expect(await caddy.get(`8080-a-b-frog.${DOMAIN}`)).toMatchObject({ status: 200 });
 });
 
-test('the admin API is reached on loopback as well as by its socket', async () => {
+test('the admin API is reachable on loopback and by socket', async () => {
   const bySocket = createCaddyAdmin({ socketPath: caddy.socketPath });
   const toPort = await freePort();
   const listen = `127.0.0.1:${toPort}`;

@@ -5,9 +5,9 @@ import { counter, gauge } from '@millrace/platform/telemetry';
 import type { CaddyAdmin } from './caddy-admin.ts';
 import { caddyConfig, type CaddyConfig, type CaddySettings, type HostnameRoute } from './caddy-config.ts';
 
-/** Keeps the Caddy of this installation as the rows want it. */
+/** Keeps the configuration of Caddy in line with the database. */
 
-const namesGauge = gauge('millrace_marketplace_names', 'HTTPS names of instances that are served');
+const namesGauge = gauge('millrace_marketplace_names', 'Hostnames of instances that are served');
 const loadsCounter = counter(
   'millrace_marketplace_names_loads_total',
   'Configurations loaded into Caddy, by outcome',
@@ -18,14 +18,13 @@ export interface CaddySyncDeps {
   readonly log: Pick<Logger, 'info'>;
   readonly admin: CaddyAdmin;
   readonly settings: () => Promise<CaddySettings>;
-  /** Read anew at each call. */
   readonly names: () => Promise<readonly HostnameRoute[]>;
 }
 
-/** Caddy is looked at this often also if nothing changed here: it may have lost what it had, or somebody changed it. */
+/** Caddy is checked this often without local changes, because it may have lost or got another configuration. */
 const VERIFY_EVERY_MS = 30_000;
 const LOAD_TIMEOUT_MS = 20_000;
-/** Others write at the same time at most as often as there are workers. */
+/** Concurrent writes are at most as many as there are workers. */
 const REPLACE_ATTEMPTS = 10;
 
 export class CaddySync {
@@ -37,7 +36,7 @@ export class CaddySync {
     this.#deps = deps;
   }
 
-  /** Safe at any time and by any number of workers. `loaded`: Caddy has another configuration than before. */
+  /** Any number of workers may call it. `loaded` means that the configuration changed. */
   async publish(signal: AbortSignal): Promise<'loaded' | 'unchanged'> {
     const { clock } = this.#deps;
     const wanted = await this.#wanted();
@@ -62,7 +61,7 @@ export class CaddySync {
     const { admin, log, settings } = this.#deps;
     for (let attempt = 1; attempt <= REPLACE_ATTEMPTS; attempt += 1) {
       const running = await admin.read(signal);
-      // Only what is read after that is newer than whatever runs there.
+      // Names must be read after the running configuration, so that they are newer.
       const names = await this.#deps.names();
       const wanted = caddyConfig(await settings(), names);
       const isThere = isDeepStrictEqual(running.config, wanted);
@@ -71,9 +70,9 @@ export class CaddySync {
       namesGauge.record(names.length);
       if (isThere) return 'unchanged';
       loadsCounter.add(1, { outcome: 'loaded' });
-      log.info({ names: names.length }, 'Caddy has a new configuration');
+      log.info({ names: names.length }, 'loaded a new configuration into Caddy');
       return 'loaded';
     }
-    throw new Error(`Caddy got another configuration by somebody else ${REPLACE_ATTEMPTS} times in a row.`);
+    throw new Error(`Another writer replaced Caddy's configuration ${REPLACE_ATTEMPTS} times in a row.`);
   }
 }

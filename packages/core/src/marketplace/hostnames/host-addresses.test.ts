@@ -23,7 +23,7 @@ function setUp(names: Record<string, readonly string[]>) {
 }
 
 test.each(['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff:10.0.0.1'])(
-  'Caddy never connects to %s because a supplier says so',
+  "Caddy never connects to %s for a supplier's host",
   async (inside) => {
     const { of } = setUp({ 'gpu.example.com': [inside] });
     expect(await of(inside)).toBeNull();
@@ -31,20 +31,20 @@ test.each(['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', 'fd00::1', '::ffff
   },
 );
 
-test('machines of suppliers are reached on the internet and where the operator allows', async () => {
+test("suppliers' machines are reached on the internet and in networks that the operator allows", async () => {
   const { of } = setUp({ 'gpu.example.com': ['10.0.0.1', '8.8.8.8'] });
   expect(await of('8.8.4.4')).toBe('8.8.4.4');
   expect(await of('198.18.0.7')).toBe('198.18.0.7');
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
 });
 
-test('the operator’s own machines are where they are', async () => {
+test('the operator’s machines may have internal addresses', async () => {
   const { of } = setUp({ 'gpu.internal': ['10.0.0.1'] });
   expect(await of('10.0.0.2', false)).toBe('10.0.0.2');
   expect(await of('gpu.internal', false)).toBe('10.0.0.1');
 });
 
-test('a name is looked up once a minute, and judged each time', async () => {
+test('a name is resolved once a minute, and its addresses are checked each time', async () => {
   const { clock, names, of, lookups } = setUp({ 'gpu.example.com': ['8.8.8.8'] });
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
   names['gpu.example.com'] = ['127.0.0.1'];
@@ -54,7 +54,7 @@ test('a name is looked up once a minute, and judged each time', async () => {
   expect(await of('gpu.example.com')).toBeNull();
 });
 
-test('a name server that is away takes nobody’s name away, and a name that never was has no address', async () => {
+test('a failing name server keeps the known addresses, and an unknown name has none', async () => {
   const { clock, names, of } = setUp({ 'gpu.example.com': ['8.8.8.8'] });
   expect(await of('gpu.example.com')).toBe('8.8.8.8');
   delete names['gpu.example.com'];
@@ -63,7 +63,7 @@ test('a name server that is away takes nobody’s name away, and a name that nev
   expect(await of('other.example.com')).toBeNull();
 });
 
-test('a supplier whose name servers do not answer holds up the names of others for a second, once', async () => {
+test('an unresponsive name server delays other names by one second, once', async () => {
   const clock = new SimulatedClock();
   const slow = Promise.withResolvers<readonly string[]>();
   const addresses = new HostAddresses({

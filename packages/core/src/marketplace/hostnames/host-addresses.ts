@@ -3,15 +3,11 @@ import { isIP } from 'node:net';
 import type { Timer } from '@millrace/platform/clock';
 import type { NetGuard } from '@millrace/platform/net';
 
-/**
- * Where Caddy may connect to for a host. Suppliers say where their machines are, and Caddy stands inside: it is only ever
- * told addresses, and of suppliers only such as the guard allows.
- */
+/** Resolves hosts for Caddy, which is inside the network: addresses of suppliers' hosts must pass the guard. */
 
 export interface HostAddressesDeps {
   readonly clock: Timer;
   readonly guard: NetGuard;
-  /** The addresses of a name, in the order in which they are to be tried. */
   readonly resolve?: (name: string) => Promise<readonly string[]>;
 }
 
@@ -20,9 +16,9 @@ export interface HostToResolve {
   readonly isSupplied: boolean;
 }
 
-/** A name that moved is followed this late. */
+/** Maximum delay until a changed DNS record is used. */
 const RESOLVED_TTL_MS = 60_000;
-/** Name servers of suppliers may answer as late as they like: all other names wait no longer than this for them. */
+/** Limits how long a supplier's slow name server delays all other names. */
 const RESOLVE_TIMEOUT_MS = 1_000;
 
 interface ResolvedName {
@@ -31,24 +27,24 @@ interface ResolvedName {
 }
 
 interface PendingLookup {
-  /** Null until there is an answer. */
+  /** Null until the lookup ends. */
   addresses: readonly string[] | 'failed' | null;
 }
 
 export class HostAddresses {
   readonly #deps: HostAddressesDeps;
   #names = new Map<string, ResolvedName>();
-  /** What was asked and not taken over yet. */
+  /** Lookups in progress, or finished and not stored yet. */
   readonly #requested = new Map<string, PendingLookup>();
 
   constructor(deps: HostAddressesDeps) {
     this.#deps = deps;
   }
 
-  /** For each host the address to connect to, or null where there is none to which that is allowed. */
+  /** Per host the address to connect to, or null if none is allowed. */
   async of(hosts: readonly HostToResolve[]): Promise<(string | null)[]> {
     const names = new Set(hosts.map(({ host }) => host).filter((host) => isIP(host) === 0));
-    // What nobody asks for any more is forgotten.
+    // Drops names that are no longer requested.
     this.#names = new Map(
       await Promise.all([...names].map(async (name) => [name, await this.#lookedUp(name)] as const)),
     );
@@ -64,11 +60,11 @@ export class HostAddresses {
     const known = this.#names.get(name);
     const nowMs = clock.monotonicMs();
     if (known !== undefined && nowMs < known.untilMs) return known;
-    // One that was asked before and has not answered since is not waited for a second time.
+    // A lookup that already timed out is not waited for again.
     const pending = this.#requested.get(name) ?? (await this.#request(name));
     if (pending.addresses === null) return { addresses: known?.addresses ?? [], untilMs: nowMs };
     this.#requested.delete(name);
-    // A name server that is away for a moment takes nobody's name away.
+    // A failing name server keeps the last known addresses.
     const addresses = pending.addresses === 'failed' ? (known?.addresses ?? []) : pending.addresses;
     return { addresses, untilMs: nowMs + RESOLVED_TTL_MS };
   }

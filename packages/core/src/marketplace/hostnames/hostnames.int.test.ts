@@ -15,15 +15,15 @@ import { readHostnameRoutes } from './hostnames.service.ts';
 import { OnlineInstances } from './online-instances.ts';
 
 let database: TestDatabase;
-/** One of each status that a live rental can have, and the rest of them online. */
+/** One rental in each live status; the remaining ones are online. */
 const LIVE = 7;
 let rentals: readonly InsertedRental[];
 let supplierOrg: string;
 
-/** Of the planted ones, counted from the last: those are online. */
+/** Index into the inserted rentals; the last ones are online. */
 function idOf(index: number): string {
   const rental = rentals.at(index);
-  if (rental === undefined) throw new Error('nothing was planted');
+  if (rental === undefined) throw new Error('no rental was inserted');
   return toUuid(rental.id);
 }
 
@@ -63,11 +63,11 @@ function names(allowedNetworks: readonly string[] = []) {
   return readHostnameRoutes({ online, addresses }, 'run.example.com');
 }
 
-test('what is online has a name for each of its ports but SSH’s, and what is not, has none', async () => {
+test('online instances have a hostname for each port except SSH, and others have none', async () => {
   const found = await names();
   const of = (status: string) => found.filter(({ name }) => name.includes(status)).length;
   expect(of('running')).toBe(6);
-  // Its engine is silent, and its machine may well go on.
+  // The engine is silent, but the machine may still run.
   expect(of('unknown')).toBe(2);
   expect(found).toHaveLength(8);
   const [first] = found;
@@ -77,24 +77,24 @@ test('what is online has a name for each of its ports but SSH’s, and what is n
   );
 });
 
-test('of a supplier’s host only such addresses are used as suppliers may have', async () => {
+test('hosts of suppliers get hostnames only for allowed addresses', async () => {
   await run(`update rentals set supplier_org_id = '${supplierOrg}', supplier_rate_nano_usd_per_hour = 0
     where id = '${idOf(-1)}'`);
   expect(await names()).toHaveLength(6);
   expect(await names(['198.18.0.0/15'])).toHaveLength(8);
 });
 
-test('a machine that is not open to its tenant yet, or that is on its way out, has no name', async () => {
+test('a machine before hand-over or during termination has no hostname', async () => {
   await run(`update rental_machines set state = 'proven' where state = 'open'`);
   expect(await names(['198.18.0.0/15'])).toEqual([]);
 });
 
-test('what ends is seen at the next look, and while nothing changes nothing is read', async () => {
+test('ended instances are found at the next read, and nothing is read without changes', async () => {
   const clock = new SimulatedClock();
   const online = new OnlineInstances({ db: database.db, clock });
   const count = async (): Promise<number> => (await online.read()).length;
   expect(await count()).toBe(4);
-  // Past all that notes a change, as nothing of ours does.
+  // Bypasses the recording of changes, which our code never does.
   await run(`update rental_machines set state = 'proven' where state = 'open' and rental_id = '${idOf(-2)}'`);
   expect(await count()).toBe(4);
   await run(`update rentals set status = 'Terminating', task = 'release', task_deadline_at = now(), end_accepted_at = now(),
@@ -102,7 +102,7 @@ test('what ends is seen at the next look, and while nothing changes nothing is r
   expect(await count()).toBe(2);
 });
 
-test('all are read again after half a minute, whatever was noted meanwhile', async () => {
+test('all instances are read again after 30 seconds, even without recorded changes', async () => {
   const clock = new SimulatedClock();
   const online = new OnlineInstances({ db: database.db, clock });
   expect(await online.read()).toHaveLength(4);

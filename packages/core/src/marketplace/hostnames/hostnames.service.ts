@@ -12,7 +12,7 @@ import { instanceHostname } from './hostnames.ts';
 import { OnlineInstances } from './online-instances.ts';
 import { CaddySync } from './caddy-sync.ts';
 
-/** Gives the ports of online instances their names, for as long as the process runs. */
+/** Serves hostnames for the ports of online instances while the process runs. */
 
 export interface HostnamesDeps {
   readonly db: Db;
@@ -23,10 +23,10 @@ export interface HostnamesDeps {
   readonly caddy: Omit<CaddySettings, 'certificateMark'> & { readonly address: CaddyAddress };
 }
 
-/** A name works, and stops to, this late at most. */
+/** Maximum delay until a name starts or stops working. */
 const POLL_EVERY_MS = 1_000;
 const LONGEST_BACKOFF_MS = 10_000;
-/** The one port that has no name: SSH is not HTTP. */
+/** SSH is not HTTP, so its port has no hostname. */
 const SSH_PORT = 22;
 
 export function startHostnames(deps: HostnamesDeps): Loop {
@@ -49,7 +49,7 @@ export function startHostnames(deps: HostnamesDeps): Loop {
   );
 }
 
-/** Every name that is to work now. */
+/** All hostnames that must work now. */
 export async function readHostnameRoutes(
   { online, addresses }: { readonly online: OnlineInstances; readonly addresses: HostAddresses },
   domain: string,
@@ -67,7 +67,7 @@ export async function readHostnameRoutes(
   });
 }
 
-/** Null where the file is not on this machine: a renewed certificate then counts from Caddy's next start. */
+/** Null if the file is not on this machine; Caddy then reads a renewed certificate at its next start. */
 async function hashCertificateFile(file: string): Promise<string | null> {
   const content = await readFile(file).catch(() => null);
   return content === null ? null : createHash('sha256').update(content).digest('hex');
@@ -78,8 +78,8 @@ async function warnIfCertificateMismatch({ log, domain, caddy }: HostnamesDeps):
   if (content === null) return;
   try {
     if (new X509Certificate(content).checkHost(`port-instance.${domain}`) !== undefined) return;
-    log.warn({ domain }, 'the certificate of Caddy does not cover the names below the domain');
+    log.warn({ domain }, 'Caddy certificate does not cover the names below the domain');
   } catch (error) {
-    log.warn({ err: error }, 'the certificate of Caddy cannot be read');
+    log.warn({ err: error }, 'Caddy certificate cannot be read');
   }
 }

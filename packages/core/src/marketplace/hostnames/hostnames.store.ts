@@ -3,15 +3,13 @@ import type { Reader } from '@millrace/platform/db';
 import { sql } from 'kysely';
 import { onlineInstances } from '../../rentals/index.ts';
 
-/** All SQL about names. */
+/** SQL about hostnames. */
 
-/** An instance that is online and has ports of its tenant's choice. */
 export interface OnlineInstance {
   readonly name: string;
-  /** Where its ports are opened, in the words of its engine. */
   readonly host: string;
   readonly ports: readonly PortMapping[];
-  /** Whether its host is a supplier's, whose word is not believed. */
+  /** Whether the host is a supplier's and therefore untrusted. */
   readonly isSupplied: boolean;
 }
 
@@ -22,10 +20,7 @@ interface OnlineRow {
   is_supplied: boolean;
 }
 
-/**
- * An instance has its names from the moment that its tenant was let in until its end was accepted, also while its engine is
- * silent: its machine may well go on without it. Machines of test keys are not there for anybody else.
- */
+/** Instances have hostnames from hand-over until termination, also while their engine is silent. */
 export async function readOnlineInstances(reader: Reader): Promise<OnlineInstance[]> {
   const { rows } = await sql<OnlineRow>`
     select instance.name, machine.address, machine.ports, machine.is_supplied

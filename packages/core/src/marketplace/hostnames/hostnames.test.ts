@@ -2,19 +2,19 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { instanceHostname, toPortMappings, sshCommandOf } from './hostnames.ts';
 
-test('a port is the first part of its name, and the name is one label below the domain', () => {
+test('instanceHostname starts with the port and adds one label to the domain', () => {
   expect(instanceHostname('run.example.com', 'actual-bonsai-frog', 8080)).toBe(
     '8080-actual-bonsai-frog.run.example.com',
   );
 });
 
-test('what would be no DNS name is none', () => {
+test('instanceHostname returns null for a label that is too long', () => {
   const longest = `a-b-${'c'.repeat(53)}`;
   expect(instanceHostname('example.com', longest, 65_535)).toBe(`65535-${longest}.example.com`);
   expect(instanceHostname('example.com', `${longest}c`, 65_535)).toBeNull();
 });
 
-test('two ports or two instances never have the same name', () => {
+test('instanceHostname is unique per port and instance', () => {
   const word = fc.stringMatching(/^[a-z0-9]{1,8}$/);
   const name = fc.array(word, { minLength: 3, maxLength: 5 }).map((words) => words.join('-'));
   const named = fc.record({ name, port: fc.integer({ min: 1, max: 65_535 }) });
@@ -31,7 +31,7 @@ test.each([
   [{ host: '203.0.113.7', port: 31_424, user: 'ubuntu' }, 'ssh ubuntu@203.0.113.7 -p 31424'],
   [{ host: '2001:db8::7', port: 22, user: 'root' }, 'ssh root@2001:db8::7 -p 22'],
   [{ host: 'gpu-7.example.com', port: 2200, user: 'ubuntu' }, 'ssh ubuntu@gpu-7.example.com -p 2200'],
-])('%j is entered by a line to paste', (endpoint, line) => {
+])('sshCommandOf %j returns a command', (endpoint, line) => {
   expect(sshCommandOf(endpoint)).toBe(line);
 });
 
@@ -46,11 +46,11 @@ test.each([
   { host: 'gpu.example.com', user: '-oProxyCommand=id' },
   { host: 'gpu.example.com', user: 'ubuntu;id' },
   { host: 'gpu.example.com', user: '' },
-])('a host that is called $host, with the user $user, is not put into a line to paste', (endpoint) => {
+])('sshCommandOf returns null for the host $host and the user $user', (endpoint) => {
   expect(sshCommandOf({ ...endpoint, port: 22 })).toBeNull();
 });
 
-test('nobody gets into what nobody opened', () => {
+test('sshCommandOf returns null without an SSH endpoint', () => {
   expect(sshCommandOf(null)).toBeNull();
 });
 
@@ -60,7 +60,7 @@ const open = {
   ports: [{ internalPort: 8080, externalPort: 31_500 }],
 };
 
-test('ports are shown by their names, and by their addresses where the operator gives no names', () => {
+test('toPortMappings returns hostnames, or addresses if the operator offers no hostnames', () => {
   expect(toPortMappings(open, 'run.example.com')).toEqual([
     { domain: '8080-actual-bonsai-frog.run.example.com', protocol: 'https', port: 8080 },
   ]);

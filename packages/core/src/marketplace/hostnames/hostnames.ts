@@ -1,11 +1,11 @@
 import { isIP } from 'node:net';
 
-/** How the ports of an instance are called, and how its tenant gets in. Pure. */
+/** Builds the hostnames and the SSH command of an instance. Pure. */
 
-/** What a label of a DNS name may hold. */
+/** Maximum length of a DNS label. */
 const LABEL_MAX = 63;
 
-/** `8080-actual-bonsai-frog.example.com`; null where that would be no DNS name. One label, so that one certificate does for all. */
+/** `8080-actual-bonsai-frog.example.com`; null if too long. One label, so that one certificate covers all. */
 export function instanceHostname(domain: string, instanceName: string, port: number): string | null {
   const label = `${port}-${instanceName}`;
   return label.length > LABEL_MAX ? null : `${label}.${domain}`;
@@ -20,10 +20,7 @@ export interface SshEndpoint {
 const hostName = /^(?=.{1,253}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)*$/i;
 const userName = /^[a-z_][a-z0-9_-]{0,31}$/;
 
-/**
- * What a tenant types to get in. People paste it into a shell, and hosts of suppliers say what they are called: whatever is
- * not plainly an address and a user is not shown.
- */
+/** Tenants paste this into a shell, so it is null unless the supplier's host and user are plainly valid. */
 export function sshCommandOf(endpoint: SshEndpoint | null): string | null {
   if (endpoint === null) return null;
   const { host, port, user } = endpoint;
@@ -42,15 +39,11 @@ export interface PortMapping {
 
 export interface OpenPorts {
   readonly instanceName: string;
-  /** Where the machine's ports are opened. */
   readonly host: string;
   readonly ports: readonly { readonly internalPort: number; readonly externalPort: number }[];
 }
 
-/**
- * Where the ports of an instance are reached, other than SSH's: by a name with HTTPS, with the port that the tenant chose.
- * Where the operator gives no names, at the host itself and the port that stands for it there.
- */
+/** Without hostnames, a port is shown as the host and its external port. */
 export function toPortMappings(open: OpenPorts, domain: string | null): PortMapping[] {
   return open.ports.flatMap(({ internalPort, externalPort }) => {
     const name = domain === null ? null : instanceHostname(domain, open.instanceName, internalPort);

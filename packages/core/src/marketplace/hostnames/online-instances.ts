@@ -3,13 +3,10 @@ import type { Db } from '@millrace/platform/db';
 import { readListingChanges, type ListingPosition } from '../listing/listing.store.ts';
 import { readOnlineInstances, type OnlineInstance } from './hostnames.store.ts';
 
-/** All are read anew this often, whatever the feed says: it forgets what its readers should long have seen. */
+/** Everything is read this often, because old entries of the feed are deleted. */
 const READ_EVERY_MS = 30_000;
 
-/**
- * The instances that are online, as they are at the moment of asking. What an instance comes up or ends by is noted in the
- * feed of the listing in the same transaction, so a look at that tells whether there is anything to read.
- */
+/** Reads online instances only if listing_changes has new entries, which every change of an instance writes. */
 export class OnlineInstances {
   readonly #db: Db;
   readonly #clock: Timer;
@@ -28,7 +25,7 @@ export class OnlineInstances {
     if (this.#known === null || !isFresh || nodeIds === null || nodeIds.length > 0) {
       this.#known = { instances: await readOnlineInstances(this.#db), readAtMs: nowMs };
     }
-    // Only now: had the reading failed, the same changes would have to be found again.
+    // Set only now, so that a failed read finds the same changes again.
     this.#place = place;
     return this.#known.instances;
   }

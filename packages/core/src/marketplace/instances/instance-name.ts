@@ -1,20 +1,17 @@
 import { adjectives, nouns } from './name-words.ts';
 
-/** What instances are called: three words that can be said over a telephone. Pure. */
+/** Generates instance names of three words that are easy to say. Pure. */
 
-/** A whole number from 0 to below the bound. */
+/** Returns an integer from 0 to below the bound. */
 export type RandomInt = (bound: number) => number;
 
-/** A number behind the words has so many digits at first, and one more after each that was taken. */
+/** Digits of the first number; each further attempt has one more. */
 const DIGITS_FIRST = 4;
 
-/**
- * The nth name to try, from 0: the words alone, then with a number, so that there are names as long as there are
- * instances.
- */
+/** The first candidate has only words; later ones add a number, so that names never run out. */
 export function candidateName(random: RandomInt, nth: number): string {
   const first = random(nouns.length);
-  // Another one than the first, whatever comes up.
+  // Always differs from the first noun.
   const second = (first + 1 + random(nouns.length - 1)) % nouns.length;
   const words = [wordAt(adjectives, random(adjectives.length)), wordAt(nouns, first), wordAt(nouns, second)];
   if (nth === 0) return words.join('-');
@@ -24,6 +21,6 @@ export function candidateName(random: RandomInt, nth: number): string {
 
 function wordAt(words: readonly string[], index: number): string {
   const word = words[index];
-  if (word === undefined) throw new RangeError(`There is no word ${index}.`);
+  if (word === undefined) throw new RangeError(`Word ${index} does not exist.`);
   return word;
 }

@@ -6,11 +6,11 @@ import { supplierRate, type ListedMachine } from '../../suppliers/index.ts';
 import { requireMaxUsd } from '../../volumes/index.ts';
 import { resolveImage, tenantImagesOf } from './resolve-image.ts';
 
-/** What a tenant orders on the marketplace, in the words of rentals. Pure. */
+/** Converts a create request to an order of rentals. Pure. */
 
 export type InstanceBody = Body<Contract['operations']['createMarketplaceInstance']>;
 
-/** A machine that is for rent, with all that an order of it depends on. */
+/** A machine for rent, with everything an order depends on. */
 export interface RentableMachine {
   readonly listed: ListedMachine;
   readonly node: NodeRecord & { readonly gpuType: FleetGpuType };
@@ -53,12 +53,12 @@ export function toInstanceOrder(body: InstanceBody, machine: RentableMachine, na
   };
 }
 
-/** Both forms are accepted, also at once. */
+/** A request may set `port`, `ports` or both. */
 function portsOf({ port, ports = [] }: NonNullable<InstanceBody['image']>): readonly number[] {
   return [...new Set(port === undefined ? ports : [port, ...ports])];
 }
 
-/** Test mode is free, so there is nothing that anybody could have a part of. */
+/** Test mode is free, so the supplier gets no share. */
 function supplierShareOf(
   { supplier, mode, pricePerGpuHour }: ListedMachine,
   gpuCount: number,

@@ -22,7 +22,7 @@ import { issueUnrestrictedKey, systemAuditContext, type CallContext } from '../.
 import { applyLedger, requireLedgerSuccess } from '../../ledger/index.ts';
 import { serveInstances } from './instances.routes.ts';
 
-/** Machines of the marketplace as rows, without engines behind them, and what tenants do with them over HTTP. */
+/** Marketplace machines as inserted rows without engines, and HTTP calls of tenants. */
 
 export interface MarketTenant {
   readonly orgId: OrgId;
@@ -31,11 +31,11 @@ export interface MarketTenant {
   call(mode: Mode): CallContext;
 }
 
-/** A machine in the words of a create. */
+/** A machine as a create request names it. */
 export interface MarketMachine {
   readonly cluster_name: string;
   readonly node_name: NodeId;
-  /** Null: the operator's own. */
+  /** Null for the operator's machines. */
   readonly supplierOrgId: OrgId | null;
 }
 
@@ -58,11 +58,11 @@ export interface MarketplaceHarness {
   readonly database: TestDatabase;
   readonly db: Db;
   tenant(options?: { readonly balanceUsd?: number; readonly ssh?: 'none' }): Promise<MarketTenant>;
-  /** Promotional credit. */
+  /** Grants promotional credit. */
   give(who: MarketTenant, usd: number): Promise<void>;
-  /** One node of eight H100 that a supplier offers for two dollars a GPU, unless said otherwise. */
+  /** By default one node with eight H100 at two dollars per GPU-hour. */
   machine(options?: Omit<SupplierMachineOptions, 'orgId'>): Promise<MarketMachine>;
-  /** The operator's own, at a price of its settings, with images that tenants may name. */
+  /** A machine of the operator, with price and images in the cluster's settings. */
   ownMachine(mode: Mode): Promise<MarketMachine>;
   send(who: MarketTenant, request: MarketRequest): Promise<MarketResponse>;
   create(who: MarketTenant, machine: MarketMachine, more?: object, mode?: Mode): Promise<MarketResponse>;
@@ -76,7 +76,7 @@ export const INSTANCES = '/v1/marketplace/instances';
 export const TERMINATE = '/v1/marketplace/instances/terminate';
 export const HISTORY = '/v1/marketplace/instances/history';
 
-/** What a supplied machine costs: a price that no fee divides without a rest. */
+/** A price that no fee divides evenly. */
 export const GPU_HOUR = 1_999_999_999n;
 export const OWN_GPU_HOUR_USD = 1.25;
 export const DOMAIN = 'market.example';
@@ -180,7 +180,7 @@ async function newTenant(
   };
 }
 
-/** Money that was paid, or promotional credit where it is a gift. */
+/** A payment, or promotional credit for `grants`. */
 async function credit(
   db: Db,
   orgId: OrgId,

@@ -31,7 +31,7 @@ const countOf = async (who: MarketTenant): Promise<number> => {
   return row?.count ?? -1;
 };
 
-/** Everything that an instance ends with, without an engine that would have to be asked. */
+/** Sets the final state of an instance without an engine. */
 const markEnded = (name: string): Promise<unknown> =>
   market.rows(
     `update rentals set status = 'Terminated', task = null, task_deadline_at = null, next_action_at = null,
@@ -39,7 +39,7 @@ const markEnded = (name: string): Promise<unknown> =>
       where id = (select rental_id from instances where name = '${name}')`,
   );
 
-/** Lines of the ledger name an instance by its number, and nobody else finds it by that. */
+/** Ledger entries name an instance by number; other callers must not find it by that. */
 async function byNumber(tenant: MarketTenant, name: string): Promise<void> {
   const [row] = await market.rows<{ wire_id: number }>(
     `select wire_id from rentals join instances on instances.rental_id = rentals.id where instances.name = '${name}'`,
@@ -58,7 +58,7 @@ async function byNumber(tenant: MarketTenant, name: string): Promise<void> {
 }
 
 describe('creating an instance', () => {
-  it('answers its name, and lists it with its machine, by GET and by POST alike', async () => {
+  it('returns the name and lists the instance with its machine, by GET and POST', async () => {
     const tenant = await market.tenant();
     const machine = await market.machine();
     const created = await market.create(tenant, machine, { gpu_count: 2, image: { name: 'x', port: 8080 } });
@@ -86,7 +86,7 @@ describe('creating an instance', () => {
     expect(await list(await market.tenant())).toEqual([]);
   });
 
-  it('is told in full by its name: what an hour costs, what it has cost, and how it comes up, also after its end', async () => {
+  it('makes the instance readable by name with its price, cost and steps, also after its end', async () => {
     const tenant = await market.tenant();
     const machine = await market.machine();
     const { json } = await market.create(tenant, machine, { gpu_count: 2, tags: { team: 'mill' } });
@@ -115,7 +115,7 @@ describe('creating an instance', () => {
     expect((await one(tenant)).json).toMatchObject({ status: 'terminated', endedAt: expect.any(String) });
   });
 
-  it('freezes the price, the fee and the split, and sets money aside at that price', async () => {
+  it('freezes price, fee and supplier share, and holds money at that price', async () => {
     const tenant = await market.tenant();
     const machine = await market.machine();
     const { json } = await market.create(tenant, machine, { gpu_count: 3 });
@@ -151,7 +151,7 @@ describe('creating an instance', () => {
     expect(hold?.held).toBeGreaterThanOrEqual(meteredTotal(rate, 3_600_000));
   });
 
-  it('costs what was shown a moment ago where its supplier has just raised the price, and says so', async () => {
+  it('uses the recently shown price if the supplier has just raised it', async () => {
     const tenant = await market.tenant();
     const machine = await market.machine();
     await market.rows(
@@ -169,7 +169,7 @@ describe('creating an instance', () => {
     expect(row).toEqual({ rate: String(GPU_HOUR), supplier: supplierRate(nanoUsd(GPU_HOUR), ppm(100_000)) });
   });
 
-  it('on a machine of the operator costs the price of its cluster, all of it revenue, and has its images', async () => {
+  it("on the operator's machine uses the price and images of the cluster, without a supplier share", async () => {
     const tenant = await market.tenant();
     const machine = await market.ownMachine('live');
     const image = { name: 'pytorch', tag: '2.8', port: 8888, ports: [8888, 6006] };
@@ -183,7 +183,7 @@ describe('creating an instance', () => {
     expect(shown.instance.pricing.price.amount).toBe(OWN_GPU_HOUR_USD);
   });
 
-  it('is free in test mode, and of mock machines alone', async () => {
+  it('is free in test mode and limited to mock machines', async () => {
     const tenant = await market.tenant({ balanceUsd: 0 });
     const machine = await market.ownMachine('test');
     const made = await market.create(tenant, machine, {}, 'test');
@@ -199,7 +199,7 @@ describe('creating an instance', () => {
     expect(await market.create(tenant, live, {}, 'test')).toMatchObject({ status: 404 });
   });
 
-  it('is done once for one idempotency key', async () => {
+  it('creates one instance per idempotency key', async () => {
     const tenant = await market.tenant();
     const { cluster_name, node_name } = await market.machine();
     const request = {
@@ -214,7 +214,7 @@ describe('creating an instance', () => {
     expect(await countOf(tenant)).toBe(1);
   });
 
-  it('tells of it under its name', async () => {
+  it("emits an event with the instance's name", async () => {
     const tenant = await market.tenant();
     const machine = await market.machine();
     const { json } = await market.create(tenant, machine);
@@ -238,8 +238,8 @@ describe('creating an instance', () => {
   });
 });
 
-describe('an order that cannot be had', () => {
-  it('answers alike for machines that are absent, not for rent, of another cluster or no machines at all', async () => {
+describe('a refused order', () => {
+  it('gives the same response for absent, unlisted and invalid machines, and for another cluster', async () => {
     const tenant = await market.tenant();
     const good = await market.machine();
     const unlisted = await market.machine({ listed: false });
@@ -264,24 +264,24 @@ describe('an order that cannot be had', () => {
 
   it.each([
     ['more GPUs than the machine has', { gpu_count: 9 }, 400, 'GPU_COUNT_EXCEEDS_AVAILABLE'],
-    ['user data that nothing could start', { user_data: 'hello' }, 400, 'VALIDATION_FAILED'],
-    ['a limit of next to nothing', { max_usd: 0.000001 }, 402, 'MAX_USD_EXCEEDED'],
-    ['keys of nobody', { ssh_key_ids: ['ssh_00000000000000000000000000'] }, 404, 'SSH_KEY_NOT_FOUND'],
+    ['user data that cannot be run', { user_data: 'hello' }, 400, 'VALIDATION_FAILED'],
+    ['a spending limit that is too low', { max_usd: 0.000001 }, 402, 'MAX_USD_EXCEEDED'],
+    ['unknown SSH keys', { ssh_key_ids: ['ssh_00000000000000000000000000'] }, 404, 'SSH_KEY_NOT_FOUND'],
     ['an image that is a path', { image: { name: '../etc' } }, 400, 'IMAGE_NOT_FOUND'],
     [
-      'an idle rule that would only stop it',
+      'an idle rule with the action stop',
       { idle: { afterSeconds: 300, action: 'stop' } },
       400,
       'VALIDATION_FAILED',
     ],
-  ])('for %s is refused and leaves nothing', async (_what, more, status, reason) => {
+  ])('for %s leaves nothing', async (_what, more, status, reason) => {
     const tenant = await market.tenant();
     const response = await market.create(tenant, await market.machine(), more);
     expect([response.status, response.json.reason]).toEqual([status, reason]);
     expect(await countOf(tenant)).toBe(0);
   });
 
-  it('for want of money is 402, for want of a key 400, and while the machine drains 400', async () => {
+  it('responds 402 without money, 400 without an SSH key, and 400 while the machine drains', async () => {
     const machine = await market.machine();
     const poor = await market.create(await market.tenant({ balanceUsd: 0 }), machine);
     expect(poor).toMatchObject({ status: 402, json: { error_code: 402, reason: 'INSUFFICIENT_BALANCE' } });
@@ -295,7 +295,7 @@ describe('an order that cannot be had', () => {
     expect(draining).toMatchObject({ status: 400, json: { reason: 'MACHINE_NOT_READY' } });
   });
 
-  it('for which there is promotional credit alone is 402 at a supplier’s machine, and says why; the operator’s own is sold', async () => {
+  it('responds 402 for a supplier’s machine with only promotional credit, and says why; the operator’s machines accept it', async () => {
     const tenant = await market.tenant({ balanceUsd: 0 });
     await market.give(tenant, 100);
     const refused = await market.create(tenant, await market.machine());
@@ -305,18 +305,18 @@ describe('an order that cannot be had', () => {
     expect(await market.create(tenant, await market.ownMachine('live'))).toMatchObject({ status: 200 });
   });
 
-  it('that holds just an id is told where instances are terminated', async () => {
+  it('with only an id refers to the terminate path', async () => {
     const tenant = await market.tenant();
     const response = await market.send(tenant, { path: CREATE, body: { id: 'quiet-river-otter' } });
     expect(response).toMatchObject({ status: 400, json: { reason: 'WRONG_MARKETPLACE_PATH' } });
   });
 });
 
-describe('many at once', () => {
-  it('64 creates on a machine with 8 free GPUs sell exactly 8, and the others are told that there is no room', async () => {
+describe('concurrent orders', () => {
+  it('64 creates on a machine with 8 free GPUs sell exactly 8 and refuse the others', async () => {
     const machine = await market.machine();
     const tenants = await Promise.all(Array.from({ length: 16 }, () => market.tenant()));
-    // On a slow machine some wait too long for a connection, are told so, and ask again as every client does.
+    // On a slow machine some calls get 503 while waiting for a connection, and retry as clients do.
     const createAtLast = async (tenant: MarketTenant): ReturnType<MarketplaceHarness['create']> => {
       const response = await market.create(tenant, machine);
       return response.status === 503 ? createAtLast(tenant) : response;
@@ -336,7 +336,7 @@ describe('many at once', () => {
     expect(sold).toEqual({ gpus: 8, rentals: 8 });
   });
 
-  it('two who would have the same name get two names', async () => {
+  it('orders that draw the same name get different names', async () => {
     const machine = await market.machine();
     const random = (): number => 0;
     const names = await Promise.all(
@@ -355,7 +355,7 @@ describe('many at once', () => {
 });
 
 describe('terminating an instance', () => {
-  it('answers success, again too, and stops it', async () => {
+  it('stops the instance and succeeds again when repeated', async () => {
     const tenant = await market.tenant();
     const { json } = await market.create(tenant, await market.machine());
     const body = { id: json.instance_name };
@@ -379,7 +379,7 @@ describe('terminating an instance', () => {
     ]);
   });
 
-  it('of somebody else, of the other mode, or of nobody is alike', async () => {
+  it('gives the same response for instances of others, of the other mode, and unknown ones', async () => {
     const tenant = await market.tenant();
     const { json } = await market.create(tenant, await market.machine());
     const end = (who: MarketTenant, id: string, mode: 'live' | 'test' = 'live') =>
@@ -399,8 +399,8 @@ describe('terminating an instance', () => {
   });
 });
 
-describe('the history of instances', () => {
-  it('shows those that ended, the last first, page by page, and none of somebody else', async () => {
+describe('instance history', () => {
+  it("lists the organisation's ended instances, most recent first, page by page", async () => {
     const tenant = await market.tenant();
     const machine = await market.machine();
     const names: string[] = [];
@@ -426,7 +426,8 @@ describe('the history of instances', () => {
     const first = await market.send(tenant, { path: `${HISTORY}?limit=2` });
     expect(first.json.instance_history).toHaveLength(2);
     const next =
-      /^<([^>]+)>; rel="next"$/.exec(String(first.headers['link']))?.[1] ?? expect.fail('No link.');
+      /^<([^>]+)>; rel="next"$/.exec(String(first.headers['link']))?.[1] ??
+      expect.fail('There is no link header.');
     const second = await market.send(tenant, { path: next });
     expect(second.json.instance_history).toEqual(whole.json.instance_history.slice(2));
     expect(second.headers['link']).toBeUndefined();

@@ -27,11 +27,11 @@ export interface InstanceRoutes extends OrderRunnerDeps {
   readonly server: HttpServer;
   readonly operations: Contract['operations'];
   readonly clock: Timer;
-  /** What the HTTPS names of ports end with; null: ports have none. */
+  /** Suffix of hostnames; null for none. */
   readonly domain: string | null;
 }
 
-/** Tenants: instances on machines of the marketplace. */
+/** Routes of tenants: marketplace instances. */
 export function serveInstances(routes: InstanceRoutes): void {
   serveCreateAndTerminate(routes);
   const { server, operations, db, domain } = routes;
@@ -63,7 +63,7 @@ export function serveInstances(routes: InstanceRoutes): void {
   });
 }
 
-/** What is answered of the past where nobody asks for less. */
+/** Default page size of the history. */
 const HISTORY_MAX = 1_000;
 
 function serveCreateAndTerminate({ server, operations, ...deps }: InstanceRoutes): void {

@@ -26,10 +26,7 @@ import type { Instance, MachineSnapshot } from './instances.ts';
 import { candidateName, type RandomInt } from './instance-name.ts';
 import { toInstanceOrder, type InstanceBody, type RentableMachine } from './instance-order.ts';
 
-/**
- * What tenants do with machines of the marketplace. All of it is done by rentals; what is added here is which machine is
- * meant, what it costs, whose it is, and what the instance is called.
- */
+/** Adds to rentals what instances need: the chosen machine, its price and supplier, and the instance's name. */
 
 export interface InstanceDeps {
   readonly random: RandomInt;
@@ -37,14 +34,14 @@ export interface InstanceDeps {
 
 const systemTools: InstanceDeps = { random: (bound) => randomInt(bound) };
 
-/** A machine that is for rent to this key, with its record of this moment. */
+/** A machine for rent to the caller's key, with its current record. */
 interface RequestedMachine extends RentableMachine {
   readonly record: MachineSnapshot;
 }
 
 /**
- * Accepts an order of an instance, in the caller's one transaction: refused, it leaves nothing. Locks: the organisation,
- * who supplies the machine and its price, then what every order of a rental locks.
+ * Accepts an order in the caller's transaction; a refused order leaves nothing. Locks the organisation, then the
+ * supplier and price, then the same rows as every rental order.
  */
 export async function createInstance(
   tx: Tx,
@@ -77,7 +74,7 @@ export async function createInstance(
   return instance;
 }
 
-/** Absent, not for rent, of another cluster and of another mode are alike. */
+/** An absent or unlisted machine and one of another cluster or mode give the same response. */
 async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<RequestedMachine> {
   const nodeId = parseId('nod', body.node_name);
   const listed = nodeId === null ? null : await findListedMachine(tx, nodeId);
@@ -87,7 +84,7 @@ async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<R
   const node = await findNode(tx, listed.nodeId);
   const cluster = await findCluster(tx, listed.clusterId);
   if (node === null || cluster === null)
-    throw new Error(`The machine ${listed.nodeId} is listed and not there.`);
+    throw new Error(`The machine ${listed.nodeId} is listed but does not exist.`);
   const decision = actionDecision(machineStates, 'rent', node.status);
   if (decision !== 'allowed' && decision !== 'repeat') throw new Fault(decision);
   const [facts] = await readMachineFacts(tx, [listed.nodeId]);
@@ -98,13 +95,13 @@ async function requireMachine(tx: Tx, body: InstanceBody, mode: Mode): Promise<R
   return { listed, node: { ...node, gpuType }, cluster, record };
 }
 
-/** Only one machine was asked for, so the lack of room is one of GPUs on it. */
+/** The order names one machine, so insufficient capacity means too few free GPUs on it. */
 function toGpuCountFault(error: unknown): unknown {
   if (!isFault(error) || error.reason !== 'INSUFFICIENT_CAPACITY') return error;
   return new Fault('GPU_COUNT_EXCEEDS_AVAILABLE', { cause: error });
 }
 
-/** So many names are tried; of the last there are millions for each of the words. */
+/** The last attempt has millions of numbers per name. */
 const NAMES_TRIED = 5;
 
 async function findFreeName(tx: Tx, random: RandomInt): Promise<string> {
@@ -113,12 +110,12 @@ async function findFreeName(tx: Tx, random: RandomInt): Promise<string> {
     if (!(await isNameTaken(tx, name))) return name;
   }
   throw new Fault('SERVICE_UNAVAILABLE', {
-    message: 'No name was found for the instance.',
+    message: 'No free name was found for the instance. Try again.',
     retryAfterSeconds: 1,
   });
 }
 
-/** The tenant ends its instance. Ending it again, or one that has failed, changes nothing and is no mistake. */
+/** Idempotent: terminating an ended or failed instance succeeds. */
 export async function terminateInstance(
   tx: Tx,
   call: CallContext,
@@ -140,10 +137,7 @@ export interface InstanceWithRental {
   readonly record: RentalRecord;
 }
 
-/**
- * One of them, also after it has ended; null when the organisation has none of this name in this mode. The ledger knows it
- * by its number, which no name is.
- */
+/** Finds an instance, also an ended one, by name or by the number in ledger entries. No name is a number. */
 export async function getInstance(
   db: Db,
   requester: InstanceRequester,
@@ -169,10 +163,10 @@ const isWireNumber = (text: string): boolean => /^[1-9][0-9]{0,9}$/.test(text) &
 
 const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating'] as const;
 
-/** How many are read at once of those that are all shown. */
+/** Page size of reading all instances. */
 const READ_AT_ONCE = 500;
 
-/** All that have not ended, newest first. */
+/** Instances that have not ended, newest first. */
 export async function listInstances(
   db: Db,
   requester: InstanceRequester,
@@ -199,7 +193,7 @@ export interface EndedInstance extends HistoryEntry {
   readonly instance: Instance;
 }
 
-/** Those that have ended, the last to end first; one more than asked for when there are more. */
+/** Most recently ended first, one row more than the limit. */
 export async function listEndedInstances(
   db: Db,
   requester: InstanceRequester,
@@ -221,7 +215,7 @@ export async function listEndedInstances(
   );
 }
 
-/** What an instance has beyond its rental is written with it and never changes, so it may be read afterwards. */
+/** Rows of `instances` never change, so they can be read after the rentals. */
 async function withInstances<Row, Shown>(
   db: Db,
   { orgId }: InstanceRequester,
@@ -232,7 +226,8 @@ async function withInstances<Row, Shown>(
   const instances = await readInstances(db, orgId, rows.map(idOf));
   return rows.map((row) => {
     const instance = instances.get(idOf(row));
-    if (instance === undefined) throw new Error(`The rental ${idOf(row)} is an instance without a name.`);
+    if (instance === undefined)
+      throw new Error(`The rental ${idOf(row)} is an instance without a row in instances.`);
     return show(row, instance);
   });
 }

@@ -6,7 +6,7 @@ import type { Selectable } from 'kysely';
 import { rentalWireId } from '../../rental-lookup/index.ts';
 import type { Instance, MachineSnapshot } from './instances.ts';
 
-/** All SQL about instances beyond their rentals. */
+/** SQL about the rows of instances. */
 
 function toInstance(row: Selectable<Tables['instances']>): Instance {
   return {
@@ -18,12 +18,12 @@ function toInstance(row: Selectable<Tables['instances']>): Instance {
     clusterName: row.cluster_name,
     pricePerGpuHour: nanoUsd(row.price_nano_usd_per_gpu_hour),
     fee: ppm(row.fee_ppm),
-    // It was written by this code, and is shown through the contract.
+    // Written by this code, and validated by the contract when it is sent.
     machine: row.record as unknown as MachineSnapshot,
   };
 }
 
-/** Names are given once and for ever: whoever loses a race for one has its transaction run again. */
+/** Names are never reused. A transaction that loses a race for a name is run again. */
 export async function insertInstance(tx: Tx, instance: Instance): Promise<void> {
   await tx.kysely
     .insertInto('instances')
@@ -41,7 +41,7 @@ export async function insertInstance(tx: Tx, instance: Instance): Promise<void> 
     .execute();
 }
 
-/** Whether anybody's instance has or had the name. */
+/** Includes ended instances of all organisations. */
 export async function isNameTaken(reader: Reader, name: string): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('instances')
@@ -51,7 +51,7 @@ export async function isNameTaken(reader: Reader, name: string): Promise<boolean
   return row !== undefined;
 }
 
-/** The number of the rental behind a name; null when the organisation has no such instance in this mode. */
+/** Returns null if the organisation has no such instance in this mode. */
 export async function findInstanceWireId(
   reader: Reader,
   orgId: OrgId,
@@ -68,7 +68,6 @@ export async function findInstanceWireId(
   return row?.wire_id ?? null;
 }
 
-/** What these rentals have as instances. */
 export async function readInstances(
   reader: Reader,
   orgId: OrgId,

@@ -3,12 +3,12 @@ import type { NodeId, OrgId, RentalId } from '@millrace/platform/ids';
 import type { NanoUsd, Ppm } from '@millrace/platform/money';
 import type { MachineRecord } from '../listing/machine-record.ts';
 
-/** Instances: rentals of machines that their tenants chose. What a rental knows is not kept here again. Pure. */
+/** Data of an instance that its rental does not have. */
 
-/** A machine as the listing showed it when it was rented, without what stood on it. */
+/** The machine's record in the listing when it was rented, without its other instances. */
 export type MachineSnapshot = Omit<MachineRecord, 'instances'>;
 
-/** What an instance has beyond its rental. Never changes. */
+/** Never changes. */
 export interface Instance {
   readonly rentalId: RentalId;
   readonly orgId: OrgId;

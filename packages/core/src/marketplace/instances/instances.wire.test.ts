@@ -143,8 +143,8 @@ function recordWith(
   };
 }
 
-describe('an instance on the wire', () => {
-  it('that is online has the line by which its tenant gets in, and a name for each port', () => {
+describe('instance responses', () => {
+  it('contain the SSH command and a hostname per port for an online instance', () => {
     const wire = toWireInstance({ instance, record: recordWith('Running', [machine]) }, 'run.example.com');
     const { schema } = contract.operations.listMarketplaceInstances.response;
     expect(schema.parse({ instances: [wire] })).toEqual({ instances: [wire] });
@@ -157,7 +157,7 @@ describe('an instance on the wire', () => {
     });
   });
 
-  it('shows itself on its machine, with its own GPUs, and nobody else', () => {
+  it('show only the instance itself on its machine, with its own GPUs', () => {
     const { instances } = toWireInstance(
       { instance, record: recordWith('Running', [machine]) },
       null,
@@ -167,7 +167,7 @@ describe('an instance on the wire', () => {
     expect(instances).toEqual([{ id: 'actual-bonsai-frog', status: 'online', hardware: [own, own] }]);
   });
 
-  it('names its GPUs as unverified', () => {
+  it('show GPUs as unverified', () => {
     const record = { ...recordWith('Running', [machine]), terms: [term] };
     const wire = toWireDetail({ instance, record }, null);
     const { schema } = contract.operations.getMarketplaceInstance.response;
@@ -175,12 +175,12 @@ describe('an instance on the wire', () => {
     expect(wire).toMatchObject({ gpuModel: gpu.model, gpuVerification: 'unverified' });
   });
 
-  it('has no HTTPS names where the operator gives none, but hosts and ports', () => {
+  it('show hosts and ports if the operator offers no hostnames', () => {
     const { portMappings } = toWireInstance({ instance, record: recordWith('Running', [machine]) }, null);
     expect(portMappings).toEqual([{ domain: '203.0.113.7', protocol: 'tcp', port: 31_425 }]);
   });
 
-  it('of a test key has none either, since nobody serves them', () => {
+  it('show hosts and ports for instances of test keys, which get no hostnames', () => {
     const ofTest = { ...instance, mode: 'test' as const };
     const { portMappings } = toWireInstance(
       { instance: ofTest, record: recordWith('Running', [machine]) },
@@ -190,15 +190,19 @@ describe('an instance on the wire', () => {
   });
 
   it.each([
-    ['while it starts', recordWith('Pending', [{ ...machine, state: 'made' }]), 'starting'],
-    ['before it is anywhere', recordWith('Pending', []), 'creating'],
-    ['once its end was accepted', recordWith('Terminating', [{ ...machine, state: 'doomed' }]), 'stopping'],
-  ])('lets nobody in %s', (_when, record, status) => {
+    ['while the instance starts', recordWith('Pending', [{ ...machine, state: 'made' }]), 'starting'],
+    ['before it has a machine', recordWith('Pending', []), 'creating'],
+    [
+      'once its termination was accepted',
+      recordWith('Terminating', [{ ...machine, state: 'doomed' }]),
+      'stopping',
+    ],
+  ])('contain no SSH command or ports %s', (_when, record, status) => {
     const wire = toWireInstance({ instance, record }, 'run.example.com');
     expect(wire).toMatchObject({ sshCommand: null, portMappings: [], instance: { status } });
   });
 
-  it('shows nothing to paste of a host that calls itself something else than a host', () => {
+  it('contain no SSH command or ports for a host with an invalid name', () => {
     const hostile = { ...machine, address: 'x; rm -rf ~', sshUser: 'root$(id)' };
     const wire = toWireInstance({ instance, record: recordWith('Running', [hostile]) }, null);
     expect(wire).toMatchObject({ sshCommand: null, portMappings: [] });

@@ -8,14 +8,14 @@ import type { EndedInstance, InstanceWithRental } from './instances.service.ts';
 import type { Instance } from './instances.ts';
 import { instanceStateOf } from '../listing/instance-state.ts';
 
-/** Instances on the wire. Pure. */
+/** Converts instances to responses. Pure. */
 
 type Operations = Contract['operations'];
 type WireInstance = ResponseBody<Operations['listMarketplaceInstances']>['instances'][number];
 type WireDetail = ResponseBody<Operations['getMarketplaceInstance']>;
 type WireEnded = ResponseBody<Operations['listMarketplaceInstanceHistory']>['instance_history'][number];
 
-/** `domain`: what the HTTPS names of ports end with; null where the operator gives none. */
+/** `domain` is the suffix of hostnames; null if the operator offers none. */
 export function toWireInstance(
   { instance, record }: InstanceWithRental,
   domain: string | null,
@@ -29,7 +29,7 @@ export function toWireInstance(
     end: rental.endedAt?.toISOString() ?? null,
     created: rental.createdAt.toISOString(),
     sshCommand: machine === undefined ? null : sshCommandOf(sshAccessOf(machine)),
-    // Nobody serves names of what test keys rent: it is there for them alone.
+    // Instances of test keys get no hostnames.
     portMappings: mappingsOf(instance, machine, instance.mode === 'live' ? domain : null),
     instance: {
       ...instance.machine,
@@ -41,7 +41,7 @@ export function toWireInstance(
   };
 }
 
-/** All that is known of one, also after its end. */
+/** Also for ended instances. */
 export function toWireDetail(shown: InstanceWithRental, domain: string | null): WireDetail {
   const { instance, record } = shown;
   const { rental } = record;
@@ -81,7 +81,7 @@ export function toWireDetail(shown: InstanceWithRental, domain: string | null): 
   };
 }
 
-/** What its meter goes by. The machine was listed at a price in test mode too, where nothing is paid. */
+/** The metered rate. In test mode it differs from the listed price, because test mode is free. */
 function hourlyRateOf({ rental, terms: [term] }: RentalRecord): NanoUsd {
   if (term === undefined) throw new Error(`Rental ${rental.id} has no term.`);
   return rateOf(term.price);
@@ -97,7 +97,7 @@ function mappingsOf(
   return toPortMappings({ instanceName: name, host: first.host, ports: [first, ...rest] }, domain);
 }
 
-/** What of its machine the instance has: so many of the GPUs, which are all alike. */
+/** All GPUs of a machine are alike, so any of them represent the instance's. */
 function hardwareOf(
   { machine }: Instance,
   gpuCount: number,

@@ -1,4 +1,4 @@
-/** The words that instances are called by. Each is lower case, of the first letters alone, and stands here once. */
+/** Words of instance names. Each is lower-case ASCII and occurs once. */
 
 const splitWords = (text: string): readonly string[] => text.trim().split(/\s+/);
 
