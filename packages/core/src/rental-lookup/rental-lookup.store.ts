@@ -11,10 +11,7 @@ export interface LockedRental {
   readonly status: string;
 }
 
-/**
- * Rentals of the organisation and mode with these wire ids, without marketplace instances. The locks keep them from ending before
- * this transaction ends.
- */
+/** Without marketplace instances. The locks keep the rentals from ending before this transaction ends. */
 export async function lockRentals(
   tx: Tx,
   orgId: OrgId,
@@ -64,10 +61,7 @@ export const presentMachines = sql`(
     join rental_machines as machine on machine.rental_id = rental.id and machine.attempt = rental.attempt
      and machine.state in ('made', 'proven', 'open'))`;
 
-/**
- * Private addresses of the rental's machines that are marked for deletion, except addresses that another machine of the rental
- * now has. Column: private_ip.
- */
+/** Private addresses that only machines marked for deletion still have. Column: private_ip. */
 export function abandonedAddresses(rentalId: RentalId): RawBuilder<unknown> {
   return sql`(
     select machine.private_ip from rental_machines as machine

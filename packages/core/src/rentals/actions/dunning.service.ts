@@ -45,10 +45,7 @@ async function executeRequiredAction(tx: Tx, action: RequiredAction): Promise<bo
   return action.action === 'stop' ? stopForMoney(tx, view, reason) : terminateForMoney(tx, view, reason);
 }
 
-/**
- * All rentals of an organisation, to be terminated with its suspension. The next sweep terminates them one by one, because one
- * transaction could not hold them all.
- */
+/** Marks all rentals of a suspended organisation. A sweep terminates them, because one transaction could not hold them all. */
 export const runningWork: RunningWorkloads = {
   end: async (tx, orgId) => {
     const alive = await listUnterminated(tx, orgId);

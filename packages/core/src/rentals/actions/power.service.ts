@@ -25,10 +25,7 @@ import {
 import { billingEndsAt, currentTerm, freesAt, isDiskMeter, onDemandPrice, nextTerm } from '../money/terms.ts';
 import { insertTerm, saveTerm } from '../model/terms.store.ts';
 
-/**
- * Stops, starts and reboots rentals. A request stores the task under the rental's lock; reconciling executes it at the engine and
- * calls `finishStop` or `finishStart`.
- */
+/** Stores requested power tasks. Reconciling executes them at the engine and calls `finishStop` or `finishStart`. */
 
 function requireNoTask(rental: Rental, action: 'start' | 'stop' | 'reboot'): void {
   checkRentalAction(rental, action);
@@ -178,10 +175,7 @@ async function clearStarting(tx: Tx, view: RentalView): Promise<void> {
   }
 }
 
-/**
- * Called when the engine has stopped the machine and detached released GPUs. From here on the GPUs can be sold again and only the
- * disk is billed.
- */
+/** Called when the engine has stopped the machine. Released GPUs can be sold again, and only the disk is billed. */
 export async function finishStop(tx: Tx, view: RentalView): Promise<Rental> {
   const { rental } = view;
   const { release, because } = rental.taskOptions;

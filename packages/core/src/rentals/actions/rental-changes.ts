@@ -34,10 +34,7 @@ export function changesEnd(changes: RentalChanges): boolean {
   return reconciledFields.some((field) => field in changes);
 }
 
-/**
- * A key with a maximum duration cannot extend a rental beyond that duration, counted from creation, with any number of requests.
- * It can always shorten a rental.
- */
+/** Repeated requests of a key cannot extend a rental beyond the key's maximum duration, counted from creation. */
 export function requireTtlWithinKeyLimit(
   rental: Pick<Rental, 'createdAt' | 'expiresAt'>,
   expiresAt: Date | null,

@@ -53,10 +53,7 @@ export async function terminateOwnRental(
   return receipt;
 }
 
-/**
- * Terminates a rental of any organisation. Waives the remaining term, because the tenant did not choose to end it. The operator's
- * reason goes to the audit log and is not shown to the tenant.
- */
+/** Waives the remaining term, because the tenant did not choose the end. The reason is only for the audit log. */
 export async function terminateAnyRental(
   tx: Tx,
   cause: AuditContext,

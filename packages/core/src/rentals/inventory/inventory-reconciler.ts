@@ -167,10 +167,7 @@ export class InventoryReconciler {
     return this.#orphans.settled();
   }
 
-  /**
-   * Starts due comparisons while slots are free. Clusters that did not respond last time have separate slots, so that hanging
-   * clusters do not delay the others.
-   */
+  /** Clusters that did not respond last time have separate slots, so that they do not delay the others. */
   async #beginComparisons(): Promise<boolean> {
     let hasStarted = false;
     for (const clusterId of this.#hinted) {
@@ -330,10 +327,7 @@ export class InventoryReconciler {
     if (count > 0) log.info({ clusterId, count }, 'cluster responds again; its deletions are resumed');
   }
 
-  /**
-   * Repairs each rental in its own transaction. `isDone` is false if any is left; then the last complete comparison stays
-   * unchanged.
-   */
+  /** One transaction per rental. If a repair is left, the time of the last complete comparison does not advance. */
   async #repairAll(
     comparison: Comparison,
     { cluster, findings, context, isUnsettled }: ComparisonResult,

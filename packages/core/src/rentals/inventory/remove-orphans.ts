@@ -19,10 +19,7 @@ import {
 import type { OrphanMachine } from './plan-orphans.ts';
 import { quarantineNodeWithUnknownMachine, quarantineUncleanNodeByName } from '../../fleet/index.ts';
 
-/**
- * Removes orphans concurrently with comparisons. The orphans of a cluster are one item: a hanging engine uses one slot until the
- * item's timeout and is then postponed, and no comparison waits for it.
- */
+/** The orphans of a cluster are one item: a hanging engine uses one slot until its timeout, and no comparison waits for it. */
 const orphanLoop = defineLoop({
   name: 'remove orphaned machines',
   over: 'clusters',
@@ -108,10 +105,7 @@ async function removeOrphans(
   if (problem !== null) throw new Error(problem);
 }
 
-/**
- * Disconnects the machine before deleting it, like every deletion. The next comparison confirms the deletion. Returns the error,
- * if any.
- */
+/** Disconnects before deleting, like every deletion. The next comparison confirms it. Returns the error, if any. */
 async function removeOrphan(
   deps: OrphanRemovalDeps,
   clusterId: ClusterId,

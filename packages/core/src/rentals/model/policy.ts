@@ -26,9 +26,7 @@ export interface RentalPolicy {
   readonly maxRetryMs: number;
   /** Maximum wait of a deletion, which is retried until the engine confirms it or an operator writes the machine off. */
   readonly longestRemovalRetryMs: number;
-  /**
-   * Maximum wait of a deletion while the cluster is silent. The comparison that reaches the cluster again makes the deletion due.
-   */
+  /** Maximum wait while the cluster is silent. The comparison that reaches the cluster again makes the deletion due. */
   readonly longestSilentRetryMs: number;
   /** Minimum time between the two reports of absence that confirm a deletion. */
   readonly absentGapMs: number;
@@ -53,7 +51,7 @@ export interface RentalPolicy {
    */
   readonly recallForMs: number;
   readonly recallRetryMs: number;
-  /** After each reconcile step, other workers leave the rental alone for this long. */
+  /** After each reconcile step, no other worker takes the rental for this long. */
   readonly workingMs: number;
 }
 

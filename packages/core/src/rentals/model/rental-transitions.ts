@@ -136,10 +136,7 @@ export function scheduleAt(when: Date): { readonly nextActionAt: Date; readonly 
   return { nextActionAt: when, deadlineAt: new Date(when.getTime() + RENTAL_OVERDUE_MS) };
 }
 
-/**
- * Changes the status of a locked rental. Throws if the state table forbids the transition: callers must check the table first and
- * reject the tenant's request themselves.
- */
+/** Throws if the state table forbids the transition: callers must check it first and reject the tenant's request. */
 export async function transitionRental(tx: Tx, rental: Rental, move: RentalTransition): Promise<Rental> {
   const { to, reason, actor } = move;
   if (!canTransition(rentalStates, rental.status, to)) {

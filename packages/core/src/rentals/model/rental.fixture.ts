@@ -113,10 +113,7 @@ export interface RentalHarness extends Pick<
   readonly db: Db;
   readonly clock: SimulatedClock;
   readonly sealer: Sealer;
-  /**
-   * `market`: machines that live keys rent as instances, with a GPU model that rentals do not offer. `metal`: whole nodes on
-   * fabrics of four.
-   */
+  /** `market`: instances with a GPU model that rentals do not offer. `metal`: whole nodes on fabrics of four. */
   readonly engines: Readonly<Record<EngineName, Engine>>;
   /** As reconciling, the inventory reconciler and sampling look drivers up. */
   readonly drivers: (clusterId: ClusterId) => Promise<ComputeDriver>;

@@ -316,10 +316,7 @@ export async function listDueRentals(
   return rows.map(({ id }) => fromUuid('rnt', id));
 }
 
-/**
- * Claims rentals that are still due, each for one sweep, until `nextActionAt`. Reads only a few columns, so that one unreadable
- * row blocks no other.
- */
+/** Claims due rentals until `nextActionAt`. Reads only a few columns, so that an unreadable row blocks no other. */
 export async function claimDueRentals(
   tx: Tx,
   due: {

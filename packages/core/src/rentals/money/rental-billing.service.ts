@@ -46,10 +46,7 @@ import { currentTerm, DISK_PREFIX, freesAt, isDiskMeter, retainedDiskMeter } fro
 import { saveTerm } from '../model/terms.store.ts';
 import { detachVolumes } from '../model/rental-volumes.ts';
 
-/**
- * Changes the meters and holds of a rental in the transaction that changes the rental. The caller holds the rental's lock; the
- * ledger's locks come last.
- */
+/** Changes meters and holds in the transaction that changes the rental. Locks: rental (held by the caller), then ledger. */
 
 /** All meters of the rental, oldest first, also closed ones. */
 export function metersOf(reader: Reader, rental: Rental): Promise<readonly Meter[]> {
@@ -150,20 +147,14 @@ function termMeterSpec(rental: Rental, term: RentalTerm, at: Date, funding: Mete
   };
 }
 
-/**
- * Starts the next term at `at`: the first term, or the one that a start after a release added. The separate disk meter ends,
- * because the term includes the disk.
- */
+/** Starts the next term at `at`. The separate disk meter ends, because the term includes the disk. */
 export async function startBilling(tx: Tx, view: RentalView, at: Date): Promise<void> {
   const { rental } = view;
   await closeMeters(tx, rental, { at, rest: 'waived' });
   await startNextTerm(tx, view, at);
 }
 
-/**
- * Opens the meter of the first term that has not started, which takes over the term's hold. Throws the ledger's fault, without
- * changes, if there is no hold and the balance is insufficient.
- */
+/** The new meter takes over the term's hold. Throws the ledger's fault without changes if the balance is insufficient. */
 export async function startNextTerm(tx: Tx, view: RentalView, at: Date): Promise<void> {
   const { rental } = view;
   const term = view.terms.find(({ effectiveAt }) => effectiveAt === null);
@@ -186,10 +177,7 @@ export async function updateFreesAt(tx: Tx, view: RentalWithTerms): Promise<void
   if (allocationId !== null) await setFreesAt(tx, orgId, allocationId, freesAt(view));
 }
 
-/**
- * Fails a rental that could not be delivered or whose host is lost: releases its holds and charges nothing after the last healthy
- * time. The caller marks its machines for deletion.
- */
+/** Releases holds and charges nothing after the last healthy time. The caller marks the machines for deletion. */
 export async function failRental(
   tx: Tx,
   view: RentalView,
@@ -215,10 +203,7 @@ export async function failRental(
   return failed;
 }
 
-/**
- * Ends a failed start after a release: the rental keeps its disk and is off again, and the GPUs allocated for the start are
- * released.
- */
+/** After a failed start the rental keeps its disk and is off again, and its newly allocated GPUs are released. */
 export async function failStart(tx: Tx, view: RentalView, why: string): Promise<void> {
   const { rental } = view;
   if (rental.startedAt === null) throw new Error(`Rental ${rental.id} never ran. Use failRental instead.`);
@@ -267,10 +252,7 @@ export async function billDiskOnly(tx: Tx, rental: Rental, at: Date): Promise<vo
   await openMeters(tx, rental.orgId, [diskMeterSpec(rental, meters, { at, funding, demand: 'rest' })]);
 }
 
-/**
- * Bills the disk from the money held for its retention and from nothing else. Returns the end of the retention: without a new
- * payment by then, the rental ends.
- */
+/** Bills the disk only from the money held for its retention, and returns when that money ends. */
 export async function retainDisk(tx: Tx, rental: Rental, at: Date): Promise<Date> {
   const before = await metersOf(tx, rental);
   const retentions = before.filter(({ state }) => state !== 'closed').map(({ retentionMs }) => retentionMs);
@@ -302,7 +284,7 @@ export async function resumeDiskBilling(tx: Tx, view: RentalWithTerms): Promise<
   const funding = prepaidFunding(rental, available);
   const spec = diskMeterSpec(rental, meters, { at, funding, demand: 'running' });
   try {
-    // A refusal releases the ledger's locks, because callers that then end the rental take locks that come before them.
+    // On a refusal the savepoint releases the ledger's locks: callers then take locks that come before them.
     await inSavepoint(tx, () => openMeters(tx, rental.orgId, [spec]));
   } catch (error) {
     if (isFault(error)) return false;

@@ -20,10 +20,7 @@ export function cleanConsole(text: string): string {
 /** How much of the end of the stored text must occur in the new text to be recognised. */
 const ANCHOR_CHARS = 512;
 
-/**
- * Merges stored and new output. Some engines return everything each time and some only new output: if the new text contains the
- * end of the stored text, it continues from there.
- */
+/** Engines return all output or only new output. If the stored end occurs in `read`, the text continues from there. */
 export function mergeConsole(stored: string, read: string): string {
   if (stored === '') return read;
   const anchor = stored.slice(-ANCHOR_CHARS);

@@ -57,10 +57,7 @@ export interface Idleness {
   readonly counters: readonly SampleCounters[];
 }
 
-/**
- * Idleness after one more sample of each machine. Everything uncertain counts as busy: the first sample, a gap, a restarted
- * machine, an engine that does not measure.
- */
+/** Everything uncertain counts as busy: the first sample, a gap, a restarted machine, a missing measurement. */
 export function updateIdleness(
   before: Idleness | null,
   samples: readonly Sample[],

@@ -231,10 +231,7 @@ export interface MachineMetricBucket {
   readonly networkOutPerSecond: number | null;
 }
 
-/**
- * Converts counters to rates between consecutive samples that are close enough and without a counter reset. A step has the mean
- * of the samples that end in it.
- */
+/** Rates between consecutive samples without a gap or counter reset. A step has the mean of the samples that end in it. */
 export async function readMachineBuckets(
   reader: Reader,
   orgId: OrgId,

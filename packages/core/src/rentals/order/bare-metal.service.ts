@@ -14,10 +14,7 @@ export interface BareMetalRequest {
   readonly volumeId: number | null;
 }
 
-/**
- * Accepts a bare-metal order with its storage in one transaction: if either is rejected, neither leaves anything. Locks:
- * organisation, storage, then as for every order.
- */
+/** Rental and storage are accepted or rejected together. Locks: organisation, storage, then as for every order. */
 export async function createBareMetal(tx: Tx, call: CallContext, request: BareMetalRequest): Promise<Rental> {
   const { order, storage, wireId, volumeId } = request;
   const caller = await authorizeCaller(tx, call, scopeOf(order.kind));

@@ -256,10 +256,7 @@ export function requireKeyLimits(
 /** A limit that ends the rental sooner makes it useless. */
 const MIN_USE_SECONDS = 60;
 
-/**
- * Checks `maxUsd` against the known cost: the whole term, the whole requested TTL, or one minute. Beyond that, the spending limit
- * ends the rental when it is reached.
- */
+/** Checks `maxUsd` against the known cost: the whole term or TTL, or one minute. Reached later, the limit ends the rental. */
 export function requireWithinMaxUsd(order: RentalOrder, ttlSeconds: number | null, price: FrozenPrice): void {
   const { maxUsd } = order;
   if (maxUsd === null) return;

@@ -4,10 +4,7 @@ import type { WireIdAllocator } from '@millrace/platform/wire-ids';
 /** Runs work with an unused id. Call `use` when the id is written to a row. */
 export type WithId = <T>(work: (id: number, use: () => void) => Promise<T>) => Promise<T>;
 
-/**
- * Ids are taken before the transaction, so a rejected order already has one. A cell has about 30 million, and rejected orders are
- * unlimited, so unused ids are given to later orders.
- */
+/** A cell has about 30 million ids, and rejected orders are unlimited, so the ids of rejected orders are reused. */
 export function createIdReuse(ids: WireIdAllocator): WithId {
   const spare: number[] = [];
   return async (work) => {

@@ -2,10 +2,7 @@ import { sql } from 'kysely';
 
 /** SQL fragments about rentals that other features combine with their own tables. */
 
-/**
- * Machines of live online instances with custom ports. Columns: rental_id, address, ports; is_supplied if the host belongs to a
- * supplier.
- */
+/** Machines of live online instances with custom ports. Columns: rental_id, address, ports, is_supplied (by a supplier). */
 export const onlineInstances = sql`(
     select rental.id as rental_id, machine.address, machine.ports, rental.supplier_org_id is not null as is_supplied
       from rentals as rental

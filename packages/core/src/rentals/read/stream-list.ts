@@ -6,10 +6,7 @@ export interface ListPage<Item, Position> {
   readonly next: Position | null;
 }
 
-/**
- * Streams a list as one JSON array, with one page in memory at a time. Reads the first page before it returns the stream, so that
- * errors until then can be reported with a status code.
- */
+/** Holds one page in memory at a time. Reads the first page at once, so that its errors get a status code. */
 export async function streamList<Item, Position>(
   read: (after: Position | null) => Promise<ListPage<Item, Position>>,
 ): Promise<Readable> {

@@ -29,9 +29,7 @@ import { toWireAmount } from '../model/wire-amount.ts';
 import { lockView } from '../model/rental-view.ts';
 import { isAdmittedByVolumes } from '../model/rental-volumes.ts';
 
-/**
- * Deletes machines: first disconnects the tenant, then deletes the machine, and releases its GPUs after two reports of absence.
- */
+/** Deletes machines: disconnect, delete, and release the GPUs after two reports of absence. */
 
 const disconnectLateCounter = counter(
   'millrace_rentals_cut_late_total',
@@ -149,10 +147,7 @@ export async function finishMachineDeletion(
   if (others.length === 0) await releaseAllocation(tx, rental.orgId, allocationId);
 }
 
-/**
- * Ends a deletion whose engine took the machine from the tenant but could not wipe its node. The same transaction quarantines the
- * node, so that it cannot be sold in between.
- */
+/** The engine could not wipe the node. The same transaction quarantines it, so that it cannot be sold in between. */
 async function finishUncleanDeletion(
   deps: ReconcileDeps,
   view: RentalView,
@@ -213,8 +208,7 @@ function deletionTriedForMs({ db, hold }: ReconcileDeps, { terminatingSince }: R
 }
 
 /**
- * Spreads deletions that failed together over a quarter of the interval. One retry is at the instant at which the deletion counts
- * as late, so that the node is quarantined then.
+ * Spreads retries over a quarter of the interval. One falls on the time at which the deletion is late, to quarantine the node.
  */
 function deletionRetryMs(wholeMs: number, wireId: number, lateInMs: number): number {
   const delayMs = wholeMs - ((wholeMs * (wireId % SPREAD)) >> SPREAD_SHIFT);

@@ -156,7 +156,7 @@ async function convertToOnDemand(tx: Tx, view: RentalView, at: Date, without: Wh
   const price = onDemandPrice(terms);
   const term = nextTerm('on-demand', price, seq);
   try {
-    // A refusal releases the ledger's locks, because the termination below takes locks that come before them.
+    // On a refusal the savepoint releases the ledger's locks: the termination below takes locks that come before them.
     await inSavepoint(tx, async () => {
       await insertTerm(tx, rental.orgId, rental, term);
       await closeMeters(tx, rental, { at, rest: 'waived' });

@@ -18,10 +18,7 @@ import type { ComparisonReport } from '../inventory/inventory-reconciler.ts';
 import { createRentalHarness, quiet, type RentalHarness, type Tenant } from '../model/rental.fixture.ts';
 import { causeOfRental, type Rental } from '../model/rental.ts';
 
-/**
- * Instances on a faulty Incus daemon: the real driver and ledger, and a double of the daemon. The hardware of the machine is
- * taken from an earlier valid inventory.
- */
+/** Instances on a double of a faulty Incus daemon, with the real driver and ledger. */
 
 let own: TestCertificate;
 let harness: RentalHarness;

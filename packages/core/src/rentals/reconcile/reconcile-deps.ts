@@ -50,10 +50,7 @@ const STATUS_POLL_MS = 1_000;
 /** The same for rentals that are being deleted, which only a write-off can end sooner. */
 const DELETION_STATUS_POLL_MS = 10_000;
 
-/**
- * Calls an engine until its timeout, until the caller aborts, or until the rental's status changes: a termination does not wait
- * for a boot.
- */
+/** Ends at its timeout, by `signal`, or when the rental's status changes: a termination does not wait for a boot. */
 export async function callEngine<T>(
   deps: ReconcileDeps,
   rental: Rental,

@@ -129,10 +129,7 @@ async function scheduleNextCheck(
 /** A handler stops after this many rounds; the sweep resumes the rental. */
 const ROUNDS_MAX = 2_000;
 
-/**
- * A command for the same rental waits for the running handler, which reads the rows again within this time. So an accepted
- * termination is seen within it.
- */
+/** A command waits for the running handler, which reads the rows within this time and so sees an accepted termination. */
 const MAX_SLEEP_MS = 1_000;
 
 /** The steps that the Restate handler records in its journal. */

@@ -148,9 +148,7 @@ export function reconcileDepsOf(
   };
 }
 
-/**
- * Runs rounds until the rental has the status. A crashed round is repeated. The clock advances only when there is nothing to do.
- */
+/** Repeats crashed rounds. The clock advances only when there is nothing to do. */
 export async function reconcileUntil(
   harness: ReconcileHarness,
   rental: Rental,

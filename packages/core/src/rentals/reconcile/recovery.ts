@@ -12,10 +12,7 @@ const enqueuedCounter = counter('millrace_rentals_redriven_total', 'Due rentals 
 
 const dueLoop = defineLoop({ name: 'call for due rentals', over: 'organisations' });
 
-/**
- * Enqueues due rentals: due actions, waits too long for a handler, and lost commands. Several workers may sweep at once; each
- * rental is enqueued by one of them.
- */
+/** Enqueues rentals with due actions, ended waits or lost commands. Each is claimed by one of the concurrent sweeps. */
 export async function enqueueDueRentals(
   db: Db,
   limit: number,

@@ -130,10 +130,7 @@ async function verifyAccess(
   return { address, sshUser, privateIp, hostKey: look.hostKey, starting: power !== 'on' };
 }
 
-/**
- * Opens the ports again. An engine that crashes during a start may leave a running machine without port listeners, and does not
- * notice after its restart.
- */
+/** An engine that crashes during a start may leave a running machine without port listeners, and not notice later. */
 export async function reopenPorts(
   driver: ComputeDriver,
   machine: RentalMachine,
