@@ -8,7 +8,7 @@ import { createAgentBackend } from './agent-backend.ts';
 import type { VolumeBackend } from './backend.ts';
 import { connectVolumeBackend } from './connect.ts';
 
-// A storage node that says anything: nothing of it may be taken for what it is not.
+// Responses are untrusted: a malformed one must never count as an answer about a volume.
 
 let respond: (request: IncomingMessage, response: ServerResponse) => void;
 const opened: VolumeBackend[] = [];
@@ -56,7 +56,7 @@ const respondWith = (status: number, body: string): void => {
   respond = (_request, response) => response.writeHead(status).end(body);
 };
 
-test('an answer that has the agreed shape is given on', async () => {
+test('agent backend returns a response that matches the schema', async () => {
   respondWith(200, JSON.stringify(view));
   expect(await open().ensure(spec, never)).toEqual(view);
   respondWith(200, JSON.stringify({ volumes: [view] }));
@@ -64,20 +64,20 @@ test('an answer that has the agreed shape is given on', async () => {
 });
 
 it.each([
-  ['nothing', 200, ''],
-  ['no JSON', 200, '<html>'],
-  ['another shape', 200, '{"volumes":{}}'],
-  ['a failure without a kind', 500, 'oops'],
-  ['a failure of a kind that nobody knows', 500, '{"error":{"kind":"gone","message":"x"}}'],
+  ['an empty body', 200, ''],
+  ['invalid JSON', 200, '<html>'],
+  ['a response with another schema', 200, '{"volumes":{}}'],
+  ['an error without a kind', 500, 'oops'],
+  ['an error of an unknown kind', 500, '{"error":{"kind":"gone","message":"x"}}'],
   ['a redirect', 302, ''],
-  ['too much', 200, JSON.stringify({ ...view, detail: 'x'.repeat(2_000_000) })],
-  ['another volume', 200, JSON.stringify({ ...view, externalId: 'vol-2' })],
-])('%s is no answer, so that the question is asked again', async (_name, status, body) => {
+  ['an oversized body', 200, JSON.stringify({ ...view, detail: 'x'.repeat(2_000_000) })],
+  ['the view of another volume', 200, JSON.stringify({ ...view, externalId: 'vol-2' })],
+])('agent backend reports %s as unavailable, so the caller retries', async (_name, status, body) => {
   respondWith(status, body);
   await expect(open().ensure(spec, never)).rejects.toMatchObject({ kind: 'unavailable', isFinal: false });
 });
 
-test('a refusal is given on by its kind, and its words cannot do harm', async () => {
+test('agent backend keeps the kind of an error and strips control characters from its message', async () => {
   respondWith(409, JSON.stringify({ error: { kind: 'conflict', message: 'taken\u001b[2J\nby another' } }));
   await expect(open().ensure(spec, never)).rejects.toMatchObject({
     kind: 'conflict',
@@ -85,7 +85,7 @@ test('a refusal is given on by its kind, and its words cannot do harm', async ()
   });
 });
 
-test('silence ends by our own clock, by the caller, and by closing', async () => {
+test('agent backend stops waiting on timeout, on abort and on close', async () => {
   respond = () => {};
   const clock = new SimulatedClock();
   const late = open(agent.certificate, clock)
@@ -102,12 +102,12 @@ test('silence ends by our own clock, by the caller, and by closing', async () =>
   await Promise.all([expect(closed).rejects.toMatchObject({ kind: 'unavailable' }), backend.close()]);
 });
 
-test('a node that shows another certificate than the pinned one is not spoken to', async () => {
+test('agent backend rejects a node with a certificate other than the pinned one', async () => {
   respondWith(200, JSON.stringify({ volumes: [] }));
   await expect(open(worker.certificate).list(never)).rejects.toMatchObject({ kind: 'unavailable' });
 });
 
-test('ids that could be paths never leave this process', async () => {
+test('agent backend refuses ids that could be paths before it sends them', async () => {
   respond = () => {
     throw new Error('asked');
   };
@@ -117,7 +117,7 @@ test('ids that could be paths never leave this process', async () => {
   }
 });
 
-test('a node that was not told how to be reached is refused with what is missing', async () => {
+test('connectVolumeBackend refuses incomplete connection options and names what is missing', async () => {
   const deps = { clock: systemClock, credentials: {} };
   const reach = { kind: 'nfs', endpoint: 'https://10.0.0.1:8650', credentialRef: 'x', settings: {} } as const;
   await expect(connectVolumeBackend(reach, deps)).rejects.toThrow('no credential x');
@@ -129,7 +129,7 @@ test('a node that was not told how to be reached is refused with what is missing
   );
 });
 
-test('the mock says yes, refuses what every backend refuses, and forgets what is removed', async () => {
+test('mock backend accepts valid specs, refuses invalid ones and deletes removed volumes', async () => {
   const mock = await connectVolumeBackend(
     { kind: 'mock', endpoint: 'mock:', credentialRef: null, settings: {} },
     { clock: systemClock, credentials: {} },
@@ -146,7 +146,7 @@ test('the mock says yes, refuses what every backend refuses, and forgets what is
   expect(await mock.list(never)).toEqual([]);
 });
 
-test('offers a storage node HTTP/1.1 alone', async () => {
+test('agent backend offers HTTP/1.1 only', async () => {
   const node = await startProtocolRecorder();
   const tls = {
     clientCertificate: worker.certificate,

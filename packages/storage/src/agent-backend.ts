@@ -8,20 +8,19 @@ import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-spec.ts
 import { errorBody, volumeListBody, snapshotBody, volumeViewBody } from './wire.ts';
 
 export interface AgentConnectionOptions {
-  /** `https://…` */
   readonly endpoint: string;
   readonly tls: {
-    /** PEM. What we show; the agent must know it. */
+    /** PEM. The certificate of this client, which the agent must know. */
     readonly clientCertificate: string;
     readonly clientKey: string;
-    /** PEM. The only certificate that is believed, whatever name it bears. */
+    /** PEM. The only accepted server certificate; its names are not checked. */
     readonly serverCertificate: string;
   };
   readonly clock: Clock;
 }
 
 interface AgentRequest {
-  /** For people, in messages: "bring the volume about". */
+  /** Completes "asked to …" in error messages. */
   readonly what: string;
   readonly method: 'GET' | 'PUT' | 'DELETE';
   readonly path: string;
@@ -33,7 +32,7 @@ interface AgentRequest {
 const connectMs = 3_000;
 const mebibyte = 1_048_576;
 
-/** Making and growing is quick; taking a file system apart waits for the last of its clients. A list may be long. */
+/** Removing a volume waits for its clients; the list covers all volumes of the node. */
 const bounds = {
   ensure: { timeoutMs: 120_000, maxBytes: mebibyte },
   list: { timeoutMs: 30_000, maxBytes: 64 * mebibyte },
@@ -54,7 +53,7 @@ class AgentConnection {
     const { path, method, timeoutMs } = request;
     const late = new AbortController();
     const cancel = this.#clock.after(timeoutMs, () =>
-      late.abort(new Error(`no answer within ${timeoutMs} ms`)),
+      late.abort(new Error(`no response within ${timeoutMs} ms`)),
     );
     try {
       const response = await this.#pool.request({
@@ -70,7 +69,7 @@ class AgentConnection {
     } catch (cause) {
       if (isDriverError(cause)) throw cause;
       const why = cause instanceof Error ? cause.message : String(cause);
-      const message = `The storage node did not answer the question to ${request.what}: ${why}`;
+      const message = `The storage node did not respond when asked to ${request.what}: ${why}`;
       throw new DriverError('unavailable', message, { cause });
     } finally {
       cancel();
@@ -80,7 +79,7 @@ class AgentConnection {
   async send<T>(request: AgentRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     const parsed = schema.safeParse(jsonOf(await this.exchange(request, signal)));
     if (parsed.success) return parsed.data;
-    throw invalidResponseError(request, 'what it answered has not the shape that was agreed');
+    throw invalidResponseError(request, 'its response does not match the schema');
   }
 
   async close(): Promise<void> {
@@ -89,18 +88,18 @@ class AgentConnection {
   }
 }
 
-/** Volumes of a storage node, through the agent on it. */
+/** Manages the volumes of a storage node through its agent. */
 export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend {
   const agent = new AgentConnection(reach);
   return {
     async ensure(spec, signal) {
       checkVolumeSpec(spec);
       const { externalId, ...body } = spec;
-      const what = 'bring a volume about';
+      const what = 'apply a volume spec';
       const request = { ...bounds.ensure, what, method: 'PUT', path: pathOf(externalId), body } as const;
       const view = await agent.send(request, volumeViewBody, signal);
       if (view.externalId !== externalId)
-        throw invalidResponseError({ what }, 'it answered for a volume that nobody asked for');
+        throw invalidResponseError({ what }, 'it responded about another volume');
       return view;
     },
 
@@ -133,7 +132,7 @@ export function createAgentBackend(reach: AgentConnectionOptions): VolumeBackend
 function openPool({ endpoint, tls }: AgentConnectionOptions): Pool {
   const expected = fingerprintOf(tls.serverCertificate);
   return new Pool(new URL(endpoint).origin, {
-    // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+    // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
     allowH2: false,
     connections: 16,
     connect: {
@@ -142,13 +141,13 @@ function openPool({ endpoint, tls }: AgentConnectionOptions): Pool {
       cert: tls.clientCertificate,
       key: tls.clientKey,
       ca: tls.serverCertificate,
-      // Agents sign their own certificates, whose names mean nothing: it must be this very one.
+      // Agents use self-signed certificates without meaningful names, so the fingerprint decides.
       checkServerIdentity: (host, shown) =>
         shown.fingerprint256 === expected
           ? undefined
-          : new Error(`${host} does not show the certificate that was pinned for it`),
+          : new Error(`${host} does not present the certificate that is pinned for it`),
     },
-    // Deadlines come from our own clock, for the whole exchange and not for a pause in it.
+    // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
     headersTimeout: 0,
     bodyTimeout: 0,
   });
@@ -158,13 +157,13 @@ function fingerprintOf(certificate: string): string {
   try {
     return new X509Certificate(certificate).fingerprint256;
   } catch (cause) {
-    throw new DriverError('refused', 'The certificate that the storage node is to show is not one.', {
+    throw new DriverError('refused', 'The pinned certificate of the storage node is not valid PEM.', {
       cause,
     });
   }
 }
 
-/** Ids are checked first, so that none of them can be a path. */
+/** The checks keep ids from being read as paths. */
 function pathOf(volumeId: string, snapshotId?: string): string {
   checkVolumeId(volumeId);
   if (snapshotId === undefined) return `/v1/volumes/${volumeId}`;
@@ -177,9 +176,9 @@ async function readBounded(body: AsyncIterable<Buffer>, request: AgentRequest): 
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    // Leaving the loop destroys the body, and with it the connection that would go on sending.
+    // Throwing destroys the body and its connection, so the node stops sending.
     if (size > request.maxBytes)
-      throw invalidResponseError(request, `it answered more than ${request.maxBytes} bytes`);
+      throw invalidResponseError(request, `its response is longer than ${request.maxBytes} bytes`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -196,10 +195,10 @@ function jsonOf(body: Buffer): unknown {
 function errorFromResponse(request: AgentRequest, status: number, body: Buffer): DriverError {
   const parsed = errorBody.safeParse(jsonOf(body));
   if (parsed.success) return new DriverError(parsed.data.error.kind, parsed.data.error.message);
-  return invalidResponseError(request, `it answered ${status} without saying why`);
+  return invalidResponseError(request, `it responded with status ${status} and no valid error`);
 }
 
-/** Not an answer, so that nothing may be concluded from it. */
+/** `unavailable`, because an invalid response says nothing about the state of a volume. */
 function invalidResponseError({ what }: Pick<AgentRequest, 'what'>, why: string): DriverError {
   return new DriverError('unavailable', `The storage node was asked to ${what}, and ${why}.`);
 }

@@ -1,25 +1,25 @@
 import type { OrgId } from '@millrace/platform/ids';
 
-/** What a volume should be. */
+/** The desired state of a volume. */
 export interface VolumeSpec {
-  /** The volume's name everywhere, chosen by the caller before anything is asked of the backend. */
+  /** Chosen by the caller before the first call. */
   readonly externalId: string;
   readonly orgId: OrgId;
-  /** Gibibytes, as everywhere in Millrace. It grows and never shrinks. */
+  /** In GiB. A volume can grow and never shrinks. */
   readonly sizeGb: number;
-  /** The address that it, and nothing else, is served on. */
+  /** The address on which only this volume is served. */
   readonly vip: string;
-  /** IP addresses; nobody else gets in. */
+  /** The only IP addresses that may mount the volume. */
   readonly clients: readonly string[];
   /**
-   * The content that the volume is to have: a snapshot of this or another volume of the backend and of the same organisation.
-   * Each restore has an id of its own and is done once. A volume that is not there yet is made from the snapshot; one that is
-   * there is replaced as a whole, and has either its old content or that of the snapshot at every instant, also after a crash.
+   * Snapshot of the same organisation and backend to restore. Each restore id runs once. A missing volume is created from the
+   * snapshot; an existing one is replaced atomically and has either the old or the restored content at any time, also after a
+   * crash.
    */
   readonly restore?: VolumeRestore;
   /**
-   * Counts up from wish to wish, if the caller can tell which of two is the newer. A backend that has had a newer one refuses
-   * the older (`busy`: look again what is wanted), so that an order which was long on its way brings nobody back.
+   * Increases with each spec. A backend that has accepted a newer spec responds `busy` to an older one, so a delayed request
+   * cannot re-admit removed clients.
    */
   readonly sequence?: number;
 }
@@ -30,58 +30,58 @@ interface VolumeRestore {
   readonly snapshotId: string;
 }
 
-/** What the backend says that a volume is. */
+/** The observed state of a volume. */
 export interface VolumeView {
   readonly externalId: string;
   readonly sizeGb: number;
   readonly vip: string;
-  /** In the order of their text. */
+  /** Sorted as text. */
   readonly clients: readonly string[];
-  /** Whether the storage server itself was seen to answer for it, not long ago. */
+  /** Whether a recent probe of the NFS server succeeded. */
   readonly isServed: boolean;
-  /** Why it is not served, for operators. */
+  /** For operators: why the volume is not served. */
   readonly detail: string | null;
   readonly snapshots: readonly string[];
-  /** The restores that were done into it last, by their ids. */
+  /** Ids of the latest completed restores. */
   readonly restored: readonly string[];
 }
 
 /**
- * File systems that machines share over the network, each on an address of its own.
+ * File systems that machines share over the network, each on its own address.
  *
- * Volumes are known by external id. Every call may be repeated, from anywhere, after any crash; a call that resolved is
- * done. "Not there" is said by a backend that answered, never concluded from silence. Every failure is a `DriverError`,
- * whose `isFinal` says whether to ask again.
+ * Volumes are identified by external id. Every call is idempotent and may be repeated after any crash; a resolved call is
+ * complete. Only a backend that responded can report a volume as absent. Every failure is a `DriverError` whose `isFinal` says
+ * whether to retry.
  *
- * - `conflict`: a volume of this id belongs to another organisation, or its address to another volume.
+ * - `conflict`: the volume belongs to another organisation, or its address to another volume.
  * - `no_capacity`: the backend would promise more than it has.
- * - `refused`: it cannot be what was asked for: smaller than it is, an address or a snapshot that the backend does not have.
- * - `failed`: its data cannot be served, for a reason of the node; somebody has to look.
+ * - `refused`: the spec is impossible: smaller than the volume, or an address or snapshot that the backend does not have.
+ * - `failed`: the node cannot serve the data; an operator must check it.
  */
 export interface VolumeBackend {
   /**
-   * Brings the volume to what is wanted: made, grown, served on its vip to exactly these clients. Resolves when the storage
-   * server itself was seen to serve by the new list; whoever is not on it is refused by then, also with files open.
+   * Creates, grows and serves the volume on its vip to exactly these clients. Resolves when a probe has shown that the NFS server
+   * uses the new list; other clients are refused by then, also with files open.
    */
   ensure(spec: VolumeSpec, signal: AbortSignal): Promise<VolumeView>;
 
-  /** Every volume that the backend has: for comparison. */
+  /** Lists all volumes of the backend, to compare them with their specs. */
   list(signal: AbortSignal): Promise<readonly VolumeView[]>;
 
-  /** The volume as it is at one instant between the call and its answer, kept until it is removed. */
+  /** Keeps the content at one instant between the call and its response, until the snapshot is removed. */
   snapshot(
     volumeId: string,
     snapshotId: string,
     signal: AbortSignal,
   ): Promise<{
-    /** What it would take if nothing of it were shared with the volume any more. */
+    /** Size if no blocks were shared with the volume. */
     readonly sizeBytes: number;
   }>;
 
-  /** One that is not there is removed. */
+  /** Also resolves if the snapshot does not exist. */
   removeSnapshot(volumeId: string, snapshotId: string, signal: AbortSignal): Promise<void>;
 
-  /** Deletes its data and snapshots for good; one that is not there is removed. */
+  /** Deletes data and snapshots permanently; also resolves if the volume does not exist. */
   remove(volumeId: string, signal: AbortSignal): Promise<void>;
 
   close(): Promise<void>;

@@ -12,7 +12,7 @@ const request = {
   clients: ['10.9.0.1', '10.9.0.2'],
 };
 
-test('a wish of ours passes', () => {
+test('checkVolumeSpec accepts a valid spec, also without clients', () => {
   expect(() => checkVolumeSpec(request)).not.toThrow();
   expect(() => checkVolumeSpec({ ...request, clients: [] })).not.toThrow();
 });
@@ -28,11 +28,11 @@ it.each([
   { clients: ['*'] },
   { clients: ['10.9.0.1', '10.9.0.1'] },
   { clients: ['10.9.0.0/24'] },
-])('%j is refused for good', (changes) => {
+])('checkVolumeSpec refuses %j permanently', (changes) => {
   expect(() => checkVolumeSpec({ ...request, ...changes })).toThrow(DriverError);
 });
 
-test('no text that passes for an address or an id holds anything but one', () => {
+test('isHostAddress and checkVolumeId accept no text with other characters than addresses and ids have', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.ipV4(), fc.ipV4Extended()), (text) => {
       if (isHostAddress(text)) expect(text).toMatch(/^\d{1,3}(?:\.\d{1,3}){3}$/);

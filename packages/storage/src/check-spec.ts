@@ -2,8 +2,7 @@ import { isIPv4 } from 'node:net';
 import { DriverError } from '@millrace/compute';
 import type { VolumeSpec } from './backend.ts';
 
-// What every backend refuses before it acts. Ids become folders and addresses become lines of a configuration file, so what
-// could mean something else there goes no further. The caller checks and so does the agent: neither trusts the other.
+// Both the caller and the agent check each spec, because ids become folders and addresses become lines of a configuration file.
 
 const idPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
@@ -15,19 +14,16 @@ function assertValid(holds: boolean, what: string): asserts holds {
 }
 
 export function checkVolumeId(id: string): void {
-  assertValid(idPattern.test(id), 'The id of a volume is at most 63 lower-case letters, digits and dashes.');
+  assertValid(idPattern.test(id), 'A volume id must be at most 63 lower-case letters, digits and dashes.');
 }
 
 export function checkSnapshotId(id: string): void {
-  assertValid(
-    idPattern.test(id),
-    'The id of a snapshot is at most 63 lower-case letters, digits and dashes.',
-  );
+  assertValid(idPattern.test(id), 'A snapshot id must be at most 63 lower-case letters, digits and dashes.');
 }
 
 /**
- * An address that one machine can have, in the one way to write it. The numbers below 1 and from 224 on name networks and
- * groups; some of them would let everybody in.
+ * Accepts canonical IPv4 addresses of one host. First octets 0 and 224 and above name networks and groups; some of these would
+ * admit every client.
  */
 export function isHostAddress(address: string): boolean {
   if (!isIPv4(address)) return false;
@@ -37,22 +33,25 @@ export function isHostAddress(address: string): boolean {
 
 export function checkVolumeSpec(spec: VolumeSpec): void {
   checkVolumeId(spec.externalId);
-  assertValid(/^org_[0-9A-Z]{26}$/.test(spec.orgId), 'The organisation is not an id of one.');
+  assertValid(/^org_[0-9A-Z]{26}$/.test(spec.orgId), 'The organisation id is not valid.');
   const isSize = Number.isSafeInteger(spec.sizeGb) && spec.sizeGb >= 1 && spec.sizeGb <= maxSizeGb;
-  assertValid(isSize, `A volume has 1 to ${maxSizeGb} GB.`);
+  assertValid(isSize, `The size of a volume must be 1 to ${maxSizeGb} GB.`);
   const isCounted =
     spec.sequence === undefined || (Number.isSafeInteger(spec.sequence) && spec.sequence >= 0);
-  assertValid(isCounted, 'The sequence of a wish is a whole number.');
+  assertValid(isCounted, 'The sequence of a volume spec must be a non-negative integer.');
   if (spec.restore !== undefined) {
     checkSnapshotId(spec.restore.id);
     checkVolumeId(spec.restore.volumeId);
     checkSnapshotId(spec.restore.snapshotId);
   }
-  assertValid(isHostAddress(spec.vip), 'The vip of a volume is an IPv4 address.');
-  assertValid(spec.clients.length <= maxClients, `A volume has at most ${maxClients} clients.`);
+  assertValid(isHostAddress(spec.vip), 'The vip of a volume must be the IPv4 address of one host.');
+  assertValid(spec.clients.length <= maxClients, `A volume can have at most ${maxClients} clients.`);
   assertValid(
     spec.clients.every((client) => isHostAddress(client)),
-    'A client is an IPv4 address, and no name, network or pattern.',
+    'A client must be the IPv4 address of one host, not a name, network or pattern.',
   );
-  assertValid(new Set(spec.clients).size === spec.clients.length, 'A client is named twice.');
+  assertValid(
+    new Set(spec.clients).size === spec.clients.length,
+    'The list of clients contains an address twice.',
+  );
 }

@@ -6,7 +6,6 @@ import { createAgentBackend } from './agent-backend.ts';
 import type { VolumeBackend } from './backend.ts';
 import { createMockBackend } from './mock-backend.ts';
 
-/** How a storage node is reached, as it is configured. */
 export interface BackendConnectionOptions {
   readonly kind: 'nfs' | 'mock';
   readonly endpoint: string;
@@ -19,7 +18,9 @@ export interface BackendDeps {
   readonly credentials: Readonly<Record<string, CredentialSetting>>;
 }
 
-/** The backend that a storage node asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
+/**
+ * Connects to a storage node. A configuration error is thrown as `refused` and becomes the reason why the node is unreachable.
+ */
 export async function connectVolumeBackend(
   reach: BackendConnectionOptions,
   deps: BackendDeps,
@@ -29,7 +30,7 @@ export async function connectVolumeBackend(
       return createMockBackend();
     case 'nfs': {
       if (!URL.canParse(reach.endpoint) || new URL(reach.endpoint).protocol !== 'https:') {
-        throw new DriverError('refused', 'The endpoint of a storage node begins with https://.');
+        throw new DriverError('refused', 'The endpoint of a storage node must begin with https://.');
       }
       const tls = await readCredential(reach.credentialRef, deps.credentials);
       return createAgentBackend({ endpoint: reach.endpoint, tls, clock: deps.clock });
@@ -40,18 +41,19 @@ export async function connectVolumeBackend(
 async function readCredential(name: string | null, credentials: BackendDeps['credentials']) {
   const credential = name === null ? undefined : credentials[name];
   if (credential === undefined) {
-    const why = name === null ? 'It names no credential' : `This process has no credential ${name}`;
-    throw new DriverError('refused', `${why}; a storage node is reached with one.`);
+    const why =
+      name === null ? 'The storage node names no credential' : `This process has no credential ${name}`;
+    throw new DriverError('refused', `${why}; connecting requires a client certificate.`);
   }
   if (!('certificateFile' in credential)) {
     throw new DriverError(
       'refused',
-      `The credential ${name} is a password; a storage node wants a certificate.`,
+      `The credential ${name} is a password; a storage node requires a certificate.`,
     );
   }
   const { certificateFile, keyFile, serverCertificateFile } = credential;
   if (serverCertificateFile === null) {
-    throw new DriverError('refused', 'Its credential does not say which certificate the storage node shows.');
+    throw new DriverError('refused', 'The credential of the storage node has no serverCertificateFile.');
   }
   const [clientCertificate, clientKey, serverCertificate] = await Promise.all(
     [certificateFile, keyFile, serverCertificateFile].map(readSecret),
@@ -67,6 +69,8 @@ async function readSecret(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new DriverError('refused', `The file ${path} of its credential cannot be read.`, { cause: error });
+    throw new DriverError('refused', `Cannot read the credential file ${path} of the storage node.`, {
+      cause: error,
+    });
   }
 }

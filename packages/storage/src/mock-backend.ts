@@ -2,8 +2,8 @@ import type { VolumeBackend, VolumeView, VolumeSpec } from './backend.ts';
 import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-spec.ts';
 
 /**
- * Says yes: what test keys make. It serves nothing, and remembers only what this process asked of it, so nothing may be
- * concluded from what its list lacks.
+ * Backend for test keys: accepts every valid spec and serves no data. Its list contains only volumes of this process, so a
+ * missing entry proves nothing.
  */
 export function createMockBackend(): VolumeBackend {
   const volumes = new Map<string, VolumeView>();

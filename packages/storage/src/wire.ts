@@ -2,20 +2,20 @@ import type { DriverErrorKind } from '@millrace/compute';
 import type { OrgId } from '@millrace/platform/ids';
 import { z } from 'zod';
 
-// What the control plane and the storage agent say to each other, over HTTPS:
+// HTTPS protocol between the control plane and the storage agent:
 //
-//   PUT    /v1/volumes/{id}                        the wish          200 the view
+//   PUT    /v1/volumes/{id}                        VolumeSpec        200 VolumeView
 //   GET    /v1/volumes                                               200 {volumes: […]}
 //   PUT    /v1/volumes/{id}/snapshots/{snapshot}                     200 {sizeBytes}
 //   DELETE /v1/volumes/{id}, …/snapshots/{snapshot}                  204
 //
-// A failure is {error: {kind, message}} with the kinds of a DriverError.
+// Errors are {error: {kind, message}} with the kinds of a DriverError.
 
 export { checkSnapshotId, checkVolumeId, checkVolumeSpec, isHostAddress } from './check-spec.ts';
 
 const shortText = z.string().max(256);
 
-/** Shapes alone: what the values may be is the business of `checkVolumeSpec`. */
+/** Checks types only; `checkVolumeSpec` checks the values. */
 export const volumeSpecBody = z.strictObject({
   orgId: shortText.transform((text) => text as OrgId),
   sizeGb: z.number(),
@@ -63,5 +63,5 @@ export const errorBody = z.object({
   }),
 });
 
-/** Where the volume is below `vip:`. Everything above it is empty and cannot be written to. */
+/** Path of the volume below `vip:`. The folders above it are empty and read-only. */
 export const exportPath = '/volume';

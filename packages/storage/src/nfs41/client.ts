@@ -4,18 +4,18 @@ import { NfsError } from './status.ts';
 import { MalformedResponseError, XdrWriter, type XdrReader } from './xdr.ts';
 
 export interface Nfs41Options extends RpcOptions {
-  /** Who comes back under the same name may claim what it had open, if it also shows the same verifier. */
+  /** A client with the same owner and verifier can reclaim the files that it had open. */
   readonly owner?: string;
   readonly verifier?: Buffer;
 }
 
-/** A file that was opened, or that somebody pretends to have opened. */
+/** An open file, or forged values of one in tests. */
 export interface OpenFile {
   readonly handle: Buffer;
   readonly stateid: Buffer;
 }
 
-/** Instead of an open file: the right to read and write is asked of the file alone. */
+/** Reads and writes without an open file; the server checks only the permissions of the file. */
 export const anonymousStateid: Buffer = Buffer.alloc(16);
 
 const op = {
@@ -39,7 +39,7 @@ const op = {
 
 type OpName = keyof typeof op;
 
-/** One operation of a COMPOUND: its arguments, and how what is of interest of its result is read. */
+/** One operation of a COMPOUND: its arguments, and a parser of the result fields that are used. */
 interface Operation<T> {
   readonly name: OpName;
   readonly args: XdrWriter;
@@ -61,7 +61,6 @@ const getHandle: Operation<Buffer> = {
   read: (result) => result.opaque(),
 };
 
-/** From the root of the server down a path such as `/volume/a`. */
 function lookupOperations(path: string): Operation<void>[] {
   const names = path.split('/').filter((name) => name !== '');
   return [
@@ -79,9 +78,9 @@ const sessionIdBytes = 16;
 const callBytes = 1_048_576 + 4_096;
 
 /**
- * A small client of NFSv4.1 (RFC 8881) with AUTH_SYS: enough to see for oneself what a server gives to whom. It knows no
- * cache, no locks and no delegations, has one call under way at a time, and recovers nothing: when its connection ends it
- * is over. Handles are plain bytes, so that it can also be told to use one that it was never given.
+ * Minimal NFSv4.1 client (RFC 8881) with AUTH_SYS, to probe what a server grants to which client. It has no cache, locks,
+ * delegations or recovery, and one call in flight. Handles are plain bytes, so tests can use a handle that the server never gave
+ * to this client.
  */
 export class Nfs41Client {
   readonly #rpc: RpcConnection;
@@ -90,7 +89,7 @@ export class Nfs41Client {
   #sequence = 1;
   #last: Promise<unknown> = Promise.resolve();
 
-  /** As what the server names itself. Clients take two servers of one name for one server with two addresses. */
+  /** Clients treat two servers with one name as one server with two addresses. */
   readonly serverName: string;
 
   private constructor(rpc: RpcConnection, met: ExchangeIdResult, session: Buffer) {
@@ -100,7 +99,7 @@ export class Nfs41Client {
     this.serverName = met.serverName;
   }
 
-  /** A connection with a session. The server may still refuse everything that is asked in it. */
+  /** Connects and creates a session. The server may still refuse every operation in it. */
   static async connect(options: Nfs41Options): Promise<Nfs41Client> {
     const rpc = await RpcConnection.open(options);
     try {
@@ -113,7 +112,7 @@ export class Nfs41Client {
     }
   }
 
-  /** Says that nothing (more) of an earlier life is claimed: servers let nobody open files before it. */
+  /** Declares that no more state is reclaimed; servers refuse to open files before that. */
   async reclaimComplete(): Promise<void> {
     await this.#run({
       name: 'reclaimComplete',
@@ -130,12 +129,12 @@ export class Nfs41Client {
     return this.#open(lookupOperations(folder), create, (args) => args.u32(0).opaque(name));
   }
 
-  /** Takes back what the same owner had open before the server died. */
+  /** Reclaims a file that the same owner had open before the server restarted. */
   async reclaim(handle: Buffer): Promise<OpenFile> {
     return this.#open([putHandle(handle)], false, (args) => args.u32(1).u32(0));
   }
 
-  /** Writes through to the disk, and answers how much was written. */
+  /** Writes synchronously and returns the number of bytes written. */
   async write(file: OpenFile, offset: number, data: Buffer | string): Promise<number> {
     const args = newOperationArgs('write').fixed(file.stateid).u64(BigInt(offset)).u32(2).opaque(data);
     return this.#run(putHandle(file.handle), { name: 'write', args, read: (result) => result.u32() });
@@ -153,8 +152,7 @@ export class Nfs41Client {
   async size(handle: Buffer): Promise<bigint> {
     const sizeAttribute = 1 << 4;
     const read = (result: XdrReader): bigint => {
-      if (result.bitmap()[0] !== sizeAttribute)
-        throw new MalformedResponseError('The size was not answered.');
+      if (result.bitmap()[0] !== sizeAttribute) throw new MalformedResponseError('The response has no size.');
       result.u32();
       return result.u64();
     };
@@ -175,7 +173,7 @@ export class Nfs41Client {
     });
   }
 
-  /** Takes leave, so that the server forgets us, as far as it still answers. */
+  /** Destroys session and client id on the server if the server still responds. */
   async end(): Promise<void> {
     try {
       const session = newOperationArgs('destroySession').fixed(this.#session);
@@ -183,13 +181,13 @@ export class Nfs41Client {
       const client = newOperationArgs('destroyClientid').u64(this.#clientId);
       await runSingle(this.#rpc, { name: 'destroyClientid', args: client, read: readVoid });
     } catch {
-      // A server that is gone, or has forgotten us already, has nothing to forget.
+      // The server is unreachable or has expired the client, so nothing has to be destroyed.
     } finally {
       this.#rpc.end();
     }
   }
 
-  /** Without a word, as a machine that loses its power. */
+  /** Closes the connection without destroying the session, as after a power failure. */
   drop(): void {
     this.#rpc.end();
   }
@@ -206,7 +204,7 @@ export class Nfs41Client {
       .u32(0);
     args.u64(this.#clientId).opaque('millrace');
     if (create) {
-      // Unchecked, with the attribute 33, which is the mode.
+      // UNCHECKED4 with attribute 33, the mode.
       args.u32(1).u32(0).u32(2).u32(0).u32(2).opaque(new XdrWriter().u32(0o644).bytes());
     } else {
       args.u32(0);
@@ -224,7 +222,7 @@ export class Nfs41Client {
     return { handle, stateid };
   }
 
-  /** One call in the session; answers what the last operation does. Calls wait for each other: there is one slot. */
+  /** Runs one call and returns the result of its last operation. The session has one slot, so calls run one after the other. */
   #run<T>(...operations: readonly [...Operation<unknown>[], Operation<T>]): Promise<T> {
     const turn = this.#last.then(async () => {
       const args = newOperationArgs('sequence').fixed(this.#session).u32(this.#sequence).u32(0).u32(0).u32(0);
@@ -256,7 +254,7 @@ async function call<T>(
   const results = await rpc.compound(args.bytes());
   const whole = results.u32();
   results.opaque();
-  // One that is refused as a whole has no results.
+  // A COMPOUND that is refused as a whole has no results.
   if (results.u32() === 0 && whole !== 0) throw new NfsError(whole, 'COMPOUND');
   let last: unknown;
   for (const { name, read } of operations) {
@@ -264,10 +262,9 @@ async function call<T>(
     const status = results.u32();
     if (status !== 0) throw new NfsError(status, name.toUpperCase());
     if (answered !== op[name])
-      throw new MalformedResponseError(`Operation ${answered} was answered instead of ${op[name]}.`);
+      throw new MalformedResponseError(`The response is for operation ${answered} instead of ${op[name]}.`);
     last = read(results);
   }
-  // The last operation is of type T, and the loop ended with it.
   return last as T;
 }
 
@@ -281,12 +278,13 @@ function exchangeId({ owner, verifier }: Nfs41Options): Operation<ExchangeIdResu
   const args = newOperationArgs('exchangeId')
     .fixed(verifier ?? randomBytes(8))
     .opaque(owner ?? `millrace-${randomBytes(12).toString('hex')}`);
-  // No flags, no protection of state, no name of the implementation.
+  // No flags, no state protection, no implementation id.
   args.u32(0).u32(0).u32(0);
   const read = (result: XdrReader): ExchangeIdResult => {
     const [clientId, sequence] = [result.u64(), result.u32()];
     result.u32();
-    if (result.u32() !== 0) throw new MalformedResponseError('The server protects what it was not asked to.');
+    if (result.u32() !== 0)
+      throw new MalformedResponseError('The server uses a state protection that was not requested.');
     result.u64();
     return { clientId, sequence, serverName: result.opaque().toString('utf8') };
   };
@@ -299,12 +297,12 @@ function createSession({ clientId, sequence }: ExchangeIdResult): Operation<Buff
   for (const _channel of ['fore', 'back']) {
     args.u32(0).u32(callBytes).u32(callBytes).u32(8_192).u32(operations).u32(slots).u32(0);
   }
-  // Where the server would call back, if we let it, without credentials.
+  // Callback program with AUTH_NONE; this client serves no callbacks.
   args.u32(0x4000_0000).u32(1).u32(0);
   return { name: 'createSession', args, read: (result) => result.fixed(sessionIdBytes) };
 }
 
-/** The stateid; what else there is must be read past. */
+/** Returns the stateid and skips the other fields. */
 function readOpened(result: XdrReader): Buffer {
   const stateid = result.fixed(16);
   result.u32();
@@ -319,7 +317,7 @@ function readOpened(result: XdrReader): Buffer {
     const [contention, resource] = [1, 2];
     if (why === contention || why === resource) result.u32();
   } else if (delegation !== none) {
-    throw new MalformedResponseError('The server delegates a file although it was asked not to.');
+    throw new MalformedResponseError('The server delegated a file although no delegation was requested.');
   }
   return stateid;
 }

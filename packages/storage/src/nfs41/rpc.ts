@@ -2,17 +2,16 @@ import { connect, type Socket } from 'node:net';
 import type { Clock } from '@millrace/platform/clock';
 import { MalformedResponseError, XdrReader, XdrWriter } from './xdr.ts';
 
-/** Where an NFS server is, and as whom it is spoken to. */
 export interface RpcOptions {
   readonly host: string;
   readonly port: number;
-  /** The address to come from, one of this machine's: to such a server it is the only identity. */
+  /** Local source address: the server identifies clients by address only. */
   readonly localAddress?: string;
-  /** As whom, by AUTH_SYS: whatever the client says. */
+  /** Identity in AUTH_SYS, which the server does not verify. */
   readonly uid?: number;
   readonly gid?: number;
   readonly clock: Clock;
-  /** For connecting, and for each call. */
+  /** Applies to connecting and to each call. */
   readonly timeoutMs: number;
 }
 
@@ -21,7 +20,7 @@ const nfsVersion = 4;
 const compoundProcedure = 1;
 const authSys = 1;
 const lastFragment = 0x8000_0000;
-/** The largest answer that is read. Servers are asked for less. */
+/** Maximum size of a response; requests ask for less. */
 const maxBytes = 4 * 1_048_576;
 
 interface PendingCall {
@@ -75,7 +74,7 @@ export class RpcConnection {
     return new RpcConnection(socket, options);
   }
 
-  /** Sends the arguments of a COMPOUND and answers with its results. */
+  /** Sends the arguments of a COMPOUND and returns its results. */
   async compound(args: Buffer): Promise<XdrReader> {
     const xid = this.#nextXid;
     this.#nextXid += 1;
@@ -84,13 +83,13 @@ export class RpcConnection {
     call.u32(authSys).opaque(this.#credential).u32(0).opaque('').fixed(args);
     const response = new XdrReader(await this.#exchange(xid, call.bytes()));
     response.u32();
-    if (response.u32() !== 1) throw new MalformedResponseError('What came is not an answer.');
+    if (response.u32() !== 1) throw new MalformedResponseError('The received message is not an RPC reply.');
     if (response.u32() !== 0)
-      throw new Error(`The server refused the call itself (${response.u32()}, ${response.u32()}).`);
+      throw new Error(`The server refused the RPC call (${response.u32()}, ${response.u32()}).`);
     response.u32();
     response.opaque();
     const accepted = response.u32();
-    if (accepted !== 0) throw new Error(`The server could not make sense of the call (${accepted}).`);
+    if (accepted !== 0) throw new Error(`The server could not process the RPC call (${accepted}).`);
     return response;
   }
 
@@ -108,8 +107,8 @@ export class RpcConnection {
         reject(this.#ended);
         return;
       }
-      // Whatever came later could not be told from the answer to another call, so the connection ends with it.
-      const cancel = clock.after(timeoutMs, () => this.end(new Error(`no answer within ${timeoutMs} ms`)));
+      // A late response could be mistaken for that of another call, so a timeout ends the connection.
+      const cancel = clock.after(timeoutMs, () => this.end(new Error(`no response within ${timeoutMs} ms`)));
       this.#waiting.set(xid, {
         resolve: (response) => {
           cancel();
@@ -125,14 +124,14 @@ export class RpcConnection {
     });
   }
 
-  /** Records come in fragments, each with its length and whether it is the last. */
+  /** A record arrives in fragments, each with its length and a flag on the last one. */
   #take(chunk: Buffer): void {
     this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
     while (this.#received.length >= 4) {
       const mark = this.#received.readUInt32BE();
       const length = mark & ~lastFragment;
       if (this.#recordBytes + length > maxBytes) {
-        this.end(new MalformedResponseError(`The server answers more than ${maxBytes} bytes.`));
+        this.end(new MalformedResponseError(`The server sent more than ${maxBytes} bytes.`));
         return;
       }
       if (this.#received.length < 4 + length) return;
@@ -148,7 +147,7 @@ export class RpcConnection {
     this.#record = [];
     this.#recordBytes = 0;
     if (record.length < 4) {
-      this.end(new MalformedResponseError('The server sent a record without a number.'));
+      this.end(new MalformedResponseError('The server sent a record without an xid.'));
       return;
     }
     const xid = record.readUInt32BE();

@@ -1,4 +1,4 @@
-/** Names of the statuses that are met; RFC 8881, section 15. */
+/** Names of the common statuses (RFC 8881, section 15). */
 const names: Readonly<Record<number, string>> = {
   1: 'PERM',
   2: 'NOENT',
@@ -38,16 +38,16 @@ const names: Readonly<Record<number, string>> = {
   10_071: 'OP_NOT_IN_SESSION',
 };
 
-/** The server answered, and the answer is no. */
+/** The server responded with an error status. */
 export class NfsError extends Error {
   override readonly name = 'NfsError';
   readonly status: number;
-  /** `NOENT`, `ACCESS`, `NOSPC`, … */
+  /** For example `NOENT`, `ACCESS`, `NOSPC`. */
   readonly code: string;
 
   constructor(status: number, operation: string) {
     const code = names[status] ?? String(status);
-    super(`${operation} was answered with NFS4ERR_${code}.`);
+    super(`${operation} failed with NFS4ERR_${code}.`);
     this.status = status;
     this.code = code;
   }

@@ -1,4 +1,4 @@
-/** What was received does not follow the protocol. */
+/** A received message violates the protocol. */
 export class MalformedResponseError extends Error {
   override readonly name = 'MalformedAnswer';
 }
@@ -23,13 +23,13 @@ export class XdrWriter {
     return this;
   }
 
-  /** As it is, without a length; a multiple of four bytes. */
+  /** Without a length prefix, padded to four bytes. */
   fixed(bytes: Buffer): this {
     this.#deps.push(bytes, Buffer.alloc(padding(bytes.length)));
     return this;
   }
 
-  /** With its length in front. */
+  /** With a length prefix. */
   opaque(bytes: Buffer | string): this {
     const part = typeof bytes === 'string' ? Buffer.from(bytes) : bytes;
     return this.u32(part.length).fixed(part);
@@ -40,7 +40,7 @@ export class XdrWriter {
   }
 }
 
-/** Reads XDR, and never beyond what is there. */
+/** Reads XDR and throws instead of reading past the end. */
 export class XdrReader {
   readonly #bytes: Buffer;
   #at = 0;
@@ -57,7 +57,7 @@ export class XdrReader {
     return this.#take(8).readBigUInt64BE();
   }
 
-  /** A copy: what it came with may be a megabyte. */
+  /** Copies, so that a small value does not retain a large response. */
   fixed(length: number): Buffer {
     const value = Buffer.from(this.#take(length));
     this.#take(padding(length));
@@ -68,17 +68,16 @@ export class XdrReader {
     return this.fixed(this.u32());
   }
 
-  /** The words of a bitmap. */
   bitmap(): number[] {
     const words = this.u32();
-    if (words > 8) throw new MalformedResponseError('A bitmap is longer than the protocol has use for.');
+    if (words > 8) throw new MalformedResponseError('A bitmap is longer than any of the protocol.');
     return Array.from({ length: words }, () => this.u32());
   }
 
   #take(length: number): Buffer {
     const end = this.#at + length;
     if (end > this.#bytes.length)
-      throw new MalformedResponseError('The answer ends before what it announces.');
+      throw new MalformedResponseError('The response ends before a length that it announces.');
     const part = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     return part;
