@@ -12,8 +12,8 @@ function opened(atMs = 0): Breaker {
   return breaker;
 }
 
-describe('a breaker', () => {
-  it('opens after failures in a row, and a success in between begins the count again', () => {
+describe('Breaker', () => {
+  it('opens after consecutive failures; a success resets the count', () => {
     const breaker = new Breaker({ ...limits, failuresOfRecent: BREAKER_WINDOW });
     for (let round = 0; round < 5; round += 1) {
       for (let failure = 1; failure < limits.failuresInRow; failure += 1) breaker.end(false, true, 0);
@@ -23,7 +23,7 @@ describe('a breaker', () => {
     expect(opened().state).toBe('open');
   });
 
-  it('opens when half of the recent visits failed, though never many in a row', () => {
+  it('opens when half of the recent calls failed, even without many failures in a row', () => {
     const breaker = new Breaker(limits);
     for (let call = 0; call < BREAKER_WINDOW - 1; call += 1) breaker.end(false, call % 2 === 0, 0);
     expect(breaker.state).toBe('closed');
@@ -31,7 +31,7 @@ describe('a breaker', () => {
     expect(breaker.state).toBe('open');
   });
 
-  it('knows how many of the last visits failed, whatever their order', () => {
+  it('counts the failures among the most recent calls in any order', () => {
     fc.assert(
       fc.property(fc.array(fc.boolean(), { maxLength: 200 }), (outcomes) => {
         const breaker = new Breaker({ ...limits, failuresInRow: 1_000, failuresOfRecent: 1_000 });
@@ -41,7 +41,7 @@ describe('a breaker', () => {
     );
   });
 
-  it('lets one try after its pause, closes when that one succeeds, and waits twice as long when it fails', () => {
+  it('allows one trial after the pause, closes if it succeeds and doubles the pause if it fails', () => {
     const breaker = opened(0);
     let atMs = 0;
     for (let pauseMs = limits.firstPauseMs; pauseMs < limits.longestPauseMs; pauseMs *= 2) {
@@ -63,7 +63,7 @@ describe('a breaker', () => {
     expect(breaker.reopensAtMs).toBe(1_000_000 + limits.firstPauseMs);
   });
 
-  it('is not judged by visits from before while it is open or on trial, and learns nothing from a cancelled one', () => {
+  it('ignores calls that started earlier while open or on trial, and ignores cancelled trials', () => {
     const breaker = opened(0);
     breaker.end(false, false, 1);
     expect(breaker.state).toBe('open');
@@ -76,15 +76,15 @@ describe('a breaker', () => {
     expect([breaker.state, breaker.isOnTrial]).toEqual(['half-open', false]);
   });
 
-  it('can be tried sooner when the deployment has shown signs of life', () => {
+  it('ends its pause early when the deployment has responded to a probe', () => {
     const breaker = opened(0);
     breaker.shorten(5);
     expect(breaker.state).toBe('half-open');
   });
 });
 
-describe('a retry budget', () => {
-  it('never allows more than its share of the requests of the window, or the few that are always allowed', () => {
+describe('RetryBudget', () => {
+  it('allows at most its share of the requests in the window, or the fixed minimum', () => {
     const steps = fc.array(fc.record({ passMs: fc.nat(2_500), requests: fc.nat(30), retries: fc.nat(30) }), {
       maxLength: 60,
     });

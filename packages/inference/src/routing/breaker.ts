@@ -1,11 +1,7 @@
-/**
- * Whether a deployment may be sent requests, judged by how those before it ended. It opens after several failures in a row,
- * or when too many of the recent ones failed; after a pause one request at a time may try, and its success closes it. Each
- * trial that fails doubles the pause.
- */
+/** Circuit breaker of one deployment: stops requests to a failing engine until a single trial request succeeds. */
 export interface BreakerLimits {
   readonly failuresInRow: number;
-  /** Of the last `BREAKER_WINDOW` visits, once there were so many. */
+  /** Failures among the last `BREAKER_WINDOW` calls that open the breaker, once that many calls were made. */
   readonly failuresOfRecent: number;
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
@@ -17,16 +13,15 @@ const MEMORY_MASK = (1 << BREAKER_WINDOW) - 1;
 
 export class Breaker {
   state: 'closed' | 'half-open' | 'open' = 'closed';
-  /** A request that was sent while half-open has neither been answered with a first byte nor ended. */
+  /** A trial request is in flight and has no first byte yet. */
   isOnTrial = false;
   reopensAtMs = 0;
-  /** Of the recent visits. */
   failures = 0;
   readonly #limits: BreakerLimits;
   #pauseMs: number;
   #inRow = 0;
   #remembered = 0;
-  /** One bit a visit, 1 for a failure, the latest lowest. */
+  /** One bit per call, 1 for a failure; the latest call is the lowest bit. */
   #memory = 0;
 
   constructor(limits: BreakerLimits) {
@@ -34,38 +29,35 @@ export class Breaker {
     this.#pauseMs = limits.firstPauseMs;
   }
 
-  /** To be called before the state is read: a pause may be over. */
+  /** Call before reading `state`: an elapsed pause makes the breaker half-open. */
   refresh(nowMs: number): void {
     if (this.state === 'open' && nowMs >= this.reopensAtMs) this.state = 'half-open';
   }
 
-  /** The deployment has shown signs of life by another way: the pause need not last. */
+  /** Ends the pause early because a probe succeeded. */
   shorten(nowMs: number): void {
     if (this.state === 'open') this.reopensAtMs = nowMs;
     this.refresh(nowMs);
   }
 
-  /** A visit begins; true if it is the trial, whose end must then be told as such. */
+  /** Starts a call. Returns true for the trial; pass that to `end`. */
   begin(): boolean {
     if (this.state !== 'half-open') return false;
     this.isOnTrial = true;
     return true;
   }
 
-  /**
-   * The deployment has begun to answer its trial: the breaker closes. The rest of the answer may take as long as its reader
-   * likes, and its end counts like that of any other visit.
-   */
+  /** The trial got its first byte, so the breaker closes. A slow reader of the rest must not delay other requests. */
   passTrial(): void {
     this.isOnTrial = false;
     if (this.state === 'half-open') this.#close();
   }
 
-  /** `null`: the visit ended without telling anything. */
+  /** `isFailure` is null if the call was cancelled: it says nothing about the deployment. */
   end(isTrial: boolean, isFailure: boolean | null, nowMs: number): void {
     if (isTrial) this.isOnTrial = false;
     if (isFailure === null) return;
-    // While it is not closed only the trial counts: the others began before, and tell of the time before.
+    // While open or half-open only the trial counts: the other calls started before the breaker opened.
     if (this.state === 'closed') this.#remember(isFailure, nowMs);
     else if (isTrial && isFailure) this.#open(nowMs);
     else if (isTrial) this.#close();

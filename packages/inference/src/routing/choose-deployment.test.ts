@@ -24,8 +24,8 @@ function affinity(candidates: readonly Candidate[], key: number): string | undef
   return idAt(candidates, chooseDeployment(candidates, key, byAffinity, limits));
 }
 
-describe('prefix affinity', () => {
-  it('sends equal beginnings to the same place, in whatever order the deployments are listed', () => {
+describe('chooseDeployment by affinity', () => {
+  it('chooses the same deployment for equal prefixes, whatever the order of the list', () => {
     fc.assert(
       fc.property(ids, keys, (names, key) => {
         const candidates = names.map((id) => candidate(id));
@@ -34,7 +34,7 @@ describe('prefix affinity', () => {
     );
   });
 
-  it('moves only the keys of the deployment that goes, and brings them back with it', () => {
+  it('moves only the keys of a removed deployment and returns them when it is added again', () => {
     fc.assert(
       fc.property(ids, fc.nat(), fc.array(keys, { minLength: 50, maxLength: 50 }), (names, pick, some) => {
         const all = names.map((id) => candidate(id));
@@ -49,7 +49,7 @@ describe('prefix affinity', () => {
     );
   });
 
-  it('treats a deployment that is down, open, excepted, saturated or without weight as gone', () => {
+  it('skips deployments that are down, open, excepted, saturated or without weight', () => {
     const ways: ((id: string) => Candidate)[] = [
       (id) => candidate(id, {}, { health: 'down' }),
       (id) => candidate(id, {}, { breaker: 'open' }),
@@ -76,7 +76,7 @@ describe('prefix affinity', () => {
     }
   });
 
-  it('gives each deployment its share by weight, within what chance allows', () => {
+  it('gives each deployment its share by weight, within statistical error', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.nat(1_000_000), { minLength: 2, maxLength: 8 }),
@@ -106,18 +106,18 @@ describe('prefix affinity', () => {
   });
 });
 
-describe('bounded load', () => {
+describe('chooseDeployment with bounded load', () => {
   interface Busy {
     inFlight: number;
     others: number;
   }
 
-  it('keeps every deployment within its share, however unevenly prompts begin alike', () => {
+  it('keeps every deployment within its share when few prefixes get most requests', () => {
     fc.assert(
       fc.property(
         ids,
         fc.array(fc.integer({ min: 1, max: 5 }), { minLength: 12, maxLength: 12 }),
-        // A few keys only: popular beginnings.
+        // Only four keys, to simulate popular prefixes.
         fc.array(fc.record({ key: fc.integer({ min: 0, max: 3 }), ends: fc.boolean() }), { maxLength: 400 }),
         (names, weights, steps) => {
           const busy: Busy[] = names.map(() => ({ inFlight: 0, others: 0 }));
@@ -131,7 +131,7 @@ describe('bounded load', () => {
           for (const { key, ends } of steps) {
             const index = chooseDeployment(all, mix32(key), byAffinity, limits);
             const chosen = all[index];
-            if (chosen === undefined) throw new Error('There is always one with room.');
+            if (chosen === undefined) throw new Error('No deployment had capacity.');
             const state = chosen.state as Busy;
             load += 1;
             const bound = Math.max(
@@ -150,7 +150,7 @@ describe('bounded load', () => {
     );
   });
 
-  it('leaves a place that has its share for the second choice of that very key, and comes back', () => {
+  it('overflows to the second choice of the same key, and returns when load falls', () => {
     const names = ['dep_a', 'dep_b', 'dep_c', 'dep_d'];
     for (let key = 0; key < 200; key += 1) {
       const idle = names.map((id) => candidate(id));
@@ -164,14 +164,14 @@ describe('bounded load', () => {
     }
   });
 
-  it('counts what others have sent, by the engine’s own word', () => {
+  it('counts the load of other gateways as the engine reports it', () => {
     for (let key = 0; key < 100; key += 1) {
       const all = [candidate('dep_a', {}, { others: 40 }), candidate('dep_b')];
       expect(affinity(all, mix32(key))).toBe('dep_b');
     }
   });
 
-  it('prefers engines in which nobody waits, and takes the least loaded where some wait everywhere', () => {
+  it('prefers engines without waiting requests, then the least loaded one', () => {
     for (let key = 0; key < 100; key += 1) {
       const one = [candidate('dep_a', {}, { waiting: 1, others: 1 }), candidate('dep_b', {}, { others: 3 })];
       expect(affinity(one, mix32(key))).toBe('dep_b');
@@ -184,7 +184,7 @@ describe('bounded load', () => {
   });
 });
 
-describe('what is never chosen', () => {
+describe('chooseDeployment exclusions', () => {
   const anyCandidate = fc
     .record({
       id: fc.nat(1_000_000),
@@ -209,7 +209,7 @@ describe('what is never chosen', () => {
     );
   const orders = fc.constantFrom<RoutePreference>('affinity', 'price', 'latency', 'throughput');
 
-  it('is one that is open, down, full, excepted or switched off: whatever the order, and none only if there is none', () => {
+  it('never chooses a deployment that is open, down, full, excepted or disabled, and returns none only if none is usable', () => {
     fc.assert(
       fc.property(
         fc.array(anyCandidate, { maxLength: 6 }),
@@ -244,7 +244,7 @@ describe('what is never chosen', () => {
     );
   });
 
-  it('is a degraded one while another has room', () => {
+  it('never chooses a degraded deployment while another has capacity', () => {
     for (let key = 0; key < 100; key += 1) {
       const all = [
         candidate('dep_a', {}, { health: 'degraded' }),
@@ -260,14 +260,14 @@ describe('what is never chosen', () => {
   });
 });
 
-describe('the orders on request', () => {
+describe('chooseDeployment by preference', () => {
   const pick = (all: readonly Candidate[], by: RoutePreference, key = 7): string | undefined =>
     idAt(
       all,
       chooseDeployment(all, key, { by, except: none }, limits, ({ region }) => BigInt(region)),
     );
 
-  it('by price takes the cheapest while it has room at all, and of equal prices the one with less to do', () => {
+  it('by price chooses the cheapest with capacity, and the less loaded of equal prices', () => {
     const cheapBusy = [
       candidate('dep_a', { region: '100', maxConcurrency: 30 }, { inFlight: 29 }),
       candidate('dep_b', { region: '200' }),
@@ -287,7 +287,7 @@ describe('the orders on request', () => {
     }
   });
 
-  it('by latency takes the one that answers first, measures the unmeasured once, and does not overrun it', () => {
+  it('by latency chooses the fastest first token, measures an unmeasured one once and keeps its bounded load', () => {
     const all = [
       candidate('dep_a', {}, { firstTokenMs: 80 }),
       candidate('dep_b', {}, { firstTokenMs: 30 }),
@@ -300,7 +300,7 @@ describe('the orders on request', () => {
     expect(pick(overrun, 'latency')).toBe('dep_a');
   });
 
-  it('by throughput takes the one that produces fastest, and measures the unmeasured once', () => {
+  it('by throughput chooses the fastest output and measures an unmeasured deployment once', () => {
     const all = [
       candidate('dep_a', {}, { tokensPerSecond: 80 }),
       candidate('dep_b', {}, { tokensPerSecond: 300 }),

@@ -4,13 +4,12 @@ import { hashText, mix32 } from './hash.ts';
 import type { DeploymentView, DeploymentPriceOf, RoutePreference, RouteRequest } from './router-types.ts';
 
 /**
- * The choice itself: rendezvous hashing with bounded loads. Each deployment draws a number from the request's key and its own
- * hash, and the lowest wins; a deployment of twice the weight wins twice as often. Equal keys draw equal numbers, so they meet
- * at one place; when a deployment goes, only its own keys move, and each to its own second choice. A deployment that has
- * more than its share of the load is passed over, so no prefix however popular makes a place hot. One pass, no allocation.
+ * Rendezvous hashing with bounded loads, in one pass without allocation. Each deployment draws a number from the key and its
+ * hash; the lowest wins, in proportion to weight. Equal keys meet at one deployment, and if it is removed, only its keys move. A
+ * deployment above its share of the load is skipped, so a popular prefix overloads none.
  */
 
-/** A deployment as it stands to be chosen: what the catalog says of it, and how it is just now. */
+/** A deployment with its catalog entry and its current state. */
 export interface Candidate {
   readonly entry: DeploymentEntry;
   readonly hash: number;
@@ -19,17 +18,17 @@ export interface Candidate {
 }
 
 export interface ChoiceLimits {
-  /** A deployment takes up to this many times its share of all requests that are there. */
+  /** A deployment takes up to this multiple of its share of the model's load. */
   readonly loadFactor: number;
-  /** With fewer than this it has room whatever the others have: engines batch, and a few do not hurt each other. */
+  /** Below this load a deployment always has easy capacity, because engines batch a few requests without slowing down. */
   readonly freeLoad: number;
-  /** An engine in which so many wait takes no more. */
+  /** An engine with this many waiting requests gets no more. */
   readonly maxEngineWaiting: number;
 }
 
-/** Instead of an index: all that could take it are full. */
+/** Returned instead of an index: all usable deployments are full. */
 export const NO_CAPACITY = -1;
-/** Instead of an index: there is none that could take it. */
+/** Returned instead of an index: no deployment is usable. */
 export const NO_DEPLOYMENT = -2;
 
 const UNIT = 2 ** -32;
@@ -38,7 +37,7 @@ export function candidateOf(entry: DeploymentEntry, state: Candidate['state']): 
   return { entry, hash: hashText(entry.id), inverseWeight: ratio(1, entry.weight), state };
 }
 
-/** The index of the one to take, or FULL or NONE. `key` comes from the organisation and the beginning of the prompt. */
+/** Returns an index, `NO_CAPACITY` or `NO_DEPLOYMENT`. `key` hashes the organisation and the prefix of the prompt. */
 export function chooseDeployment(
   candidates: readonly Candidate[],
   key: number,
@@ -55,7 +54,7 @@ export function chooseDeployment(
   }
   if (weight === 0) return NO_DEPLOYMENT;
 
-  // A share is load x own weight : weight of all; multiplied out, so that nothing is divided for each request.
+  // A share is load x own weight / total weight. It is multiplied out to avoid a division per candidate.
   const bound = limits.loadFactor * load;
   let best = NO_CAPACITY;
   let bestRank = 0;
@@ -104,7 +103,7 @@ function loadOf(candidate: Candidate): number {
   return candidate.state.inFlight + candidate.state.others;
 }
 
-/** The hard bounds: nobody is sent beyond these, whatever the order. */
+/** Hard limits that apply to every preference. */
 function hasCapacity(candidate: Candidate, limits: ChoiceLimits): boolean {
   const { entry, state } = candidate;
   if (state.isSaturated || state.waiting >= limits.maxEngineWaiting) return false;
@@ -112,14 +111,14 @@ function hasCapacity(candidate: Candidate, limits: ChoiceLimits): boolean {
   return entry.maxConcurrency === null || loadOf(candidate) < entry.maxConcurrency;
 }
 
-/** Lower is better, before everything else: those in trouble last, those with more than their share after those without. */
+/** Lower is better and decides first: healthy before degraded, within the share before above it. */
 function rankOf(candidate: Candidate, by: RoutePreference, isEasy: boolean): number {
   const penalty = candidate.state.health === 'degraded' ? 2 : 0;
-  // Who asks for the lowest price gets it as long as there is room at all; of equal prices the easier place.
+  // By price, the cheapest deployment with capacity wins; of equal prices, the less loaded one.
   return by === 'price' || isEasy ? penalty : penalty + 1;
 }
 
-/** Lower is better. Where nothing was measured lately, one request goes to measure it and the others wait for the result. */
+/** Lower is better. A deployment without a recent measurement gets one request to measure it; others wait for the result. */
 function measureOf(candidate: Candidate, by: RoutePreference): number {
   const { firstTokenMs, tokensPerSecond, inFlight } = candidate.state;
   switch (by) {
@@ -133,7 +132,7 @@ function measureOf(candidate: Candidate, by: RoutePreference): number {
   }
 }
 
-/** An exponentially distributed number with the weight as its rate: the lowest of several is each one's by its weight. */
+/** An exponential draw with the weight as its rate, so each deployment has the lowest draw in proportion to its weight. */
 function drawOf(candidate: Candidate, key: number): number {
   const uniform = (mix32(key ^ candidate.hash) + 0.5) * UNIT;
   return -Math.log(uniform) * candidate.inverseWeight;

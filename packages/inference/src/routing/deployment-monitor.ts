@@ -13,21 +13,18 @@ export interface DeploymentMonitorOptions {
   readonly log: Pick<Logger, 'info' | 'warn'>;
   readonly probe: SendProbe;
   readonly limits: ProbeLimits;
-  /** Something is known anew. */
+  /** Called after each probe, so that queued requests can be routed again. */
   readonly onNews: () => void;
 }
 
-/** Servers without such a page are asked again now and then: they may have been updated. */
+/** Servers without the page might be updated, so they are asked again rarely. */
 const MISSING_PAGE_RETRY_MS = 60_000;
-/** Between looks that visits ask for. */
+/** Minimum interval between probes that failed calls trigger. */
 const MIN_PROBE_INTERVAL_MS = 100;
 
-/**
- * Looks at one deployment again and again while requests want to know: its load each time, its health less often as long as
- * it is well. Stops by itself when nobody has asked for a while.
- */
+/** Probes load and health of one deployment while requests use it; healthy deployments less often. */
 export class DeploymentMonitor {
-  /** As the catalog has it now. */
+  /** The latest catalog entry. */
   entry: DeploymentEntry;
   readonly #options: DeploymentMonitorOptions;
   readonly #healthPath: string | null;
@@ -44,13 +41,13 @@ export class DeploymentMonitor {
     this.#healthPath = healthPath(options.entry.engine);
   }
 
-  /** Free while it runs. */
+  /** Cheap if already started, because it runs for each request. */
   start(): void {
     if (this.#cancel === null && !this.#isLooking && !this.#isClosed && this.#healthPath !== null)
       this.#look();
   }
 
-  /** A visit has failed: whether it was the deployment shows at once, not at the next look. */
+  /** Probes at once after a failed call, to find out whether the deployment caused it. */
   lookNow(): void {
     if (this.#isLooking || this.#isClosed || this.#healthPath === null) return;
     this.#healthDueMs = Number.NEGATIVE_INFINITY;
@@ -94,7 +91,7 @@ export class DeploymentMonitor {
     const { state, limits } = this.#options;
     const hasLoad = publishesLoad(this.entry.engine) && this.#lookedAtMs >= this.#metricsDueMs;
     const loadIsRead = hasLoad && (await this.#readLoad());
-    // An engine that should say its load and did not may be gone, so its health is asked whether it is time or not.
+    // An engine that should report its load and did not might be down, so its health is checked early.
     const isDue = this.#lookedAtMs >= this.#healthDueMs || (hasLoad && !loadIsRead);
     if (!isDue && (state.health === 'healthy' || state.health === 'unknown')) return;
     this.#healthDueMs = this.#lookedAtMs + limits.healthEveryMs;
@@ -140,7 +137,7 @@ export class DeploymentMonitor {
     const { state, log } = this.#options;
     if (state.health === before) return;
     const line = { deployment: entry.id, engine: entry.engine, before, now: state.health };
-    if (state.health === 'down') log.warn(line, 'a deployment does not answer');
-    else if (before === 'down') log.info(line, 'a deployment answers again');
+    if (state.health === 'down') log.warn(line, 'deployment is down: its health check failed repeatedly');
+    else if (before === 'down') log.info(line, 'deployment is reachable again');
   }
 }

@@ -3,13 +3,13 @@ import { Breaker, type BreakerLimits } from './breaker.ts';
 import type { LoadReading } from './engine-load.ts';
 import type { DeploymentView, UpstreamOutcome } from './router-types.ts';
 
-/** Probes that fail one after the other before a deployment is called down; before that it is degraded. */
+/** Consecutive failed probes after which a deployment is down. One failed probe makes it degraded. */
 const PROBES_TO_BE_DOWN = 2;
-/** Failures among the recent visits from which on others are preferred. */
+/** Failures among the recent calls that make a deployment degraded. */
 const FAILURES_TO_BE_DEGRADED = 3;
-/** How long an engine that said it is full is left alone. */
+/** Pause after an engine said that it is full. */
 const SATURATED_MS = 1_000;
-/** Weight of the newest in the running means. */
+/** Weight of the newest value in the running means. */
 const NEWEST = 0.2;
 
 export interface DeploymentLimits {
@@ -18,10 +18,7 @@ export interface DeploymentLimits {
   readonly readingsLastMs: number;
 }
 
-/**
- * How one deployment is, as this gateway knows: what it counted and measured itself, what probes found and what the engine
- * says. Plain fields, read for each request; `refresh` first, since some of them end with time.
- */
+/** State of one deployment as seen by this gateway. Call `refresh` before reading the fields: some expire. */
 export class DeploymentState implements Omit<DeploymentView, 'entry'> {
   inFlight = 0;
   others = 0;
@@ -30,9 +27,9 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
   health: DeploymentView['health'] = 'unknown';
   firstTokenMs: number | null = null;
   tokensPerSecond: number | null = null;
-  /** Somebody wanted to know, for a request. */
+  /** Last time a request considered this deployment. */
   lastUsedMs = 0;
-  /** Forgotten by the router: whoever still holds it looks it up again. */
+  /** The router removed this state: holders must look the deployment up again. */
   isRemoved = false;
 
   readonly #breaker: Breaker;
@@ -60,7 +57,7 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
     return this.#breaker.isOnTrial;
   }
 
-  /** When the breaker lets the next one try; null unless it is open. */
+  /** When the breaker allows the next trial; null unless it is open. */
   get reopensAtMs(): number | null {
     return this.#breaker.state === 'open' ? this.#breaker.reopensAtMs : null;
   }
@@ -74,7 +71,7 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
     if (this.#throughputAtMs < oldestMs) this.tokensPerSecond = null;
   }
 
-  /** True if this one is the trial of a half-open breaker. */
+  /** Returns true if this call is the trial of a half-open breaker. */
   begin(): boolean {
     this.inFlight += 1;
     return this.#breaker.begin();
@@ -101,7 +98,7 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
     this.#throughputAtMs = nowMs;
   }
 
-  /** `null`: it answers, but has no way to say how it is. */
+  /** `isWell` is null if the server responded but has no health page. */
   probed(isWell: boolean | null, nowMs: number): void {
     const wasDown = this.health === 'down';
     this.#failedProbes = 0;
@@ -111,13 +108,13 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
   }
 
   probeFailed(sentAtMs: number): void {
-    // What it did for a request since it was asked says more than a probe that got lost, or was late with us.
+    // A response to a request since the probe was sent outweighs a probe that failed or came late.
     if (this.#aliveAtMs >= sentAtMs) return;
     this.#failedProbes += 1;
     this.#decide();
   }
 
-  /** `inFlight` when the engine was asked: some of those may have ended since, and stand in its answer all the same. */
+  /** `inFlightWhenSent`: calls that ended since the probe was sent are still counted in the engine's response. */
   read(reading: LoadReading, inFlightWhenSent: number, nowMs: number): void {
     this.#reading = reading;
     this.#readAtMs = nowMs;
@@ -125,7 +122,7 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
     this.#countOthers(reading, nowMs);
   }
 
-  /** Nobody looks at it any more: what probes said gets old. What visits said stays with the breaker. */
+  /** Probing stopped: discard probe results. The breaker keeps the results of calls. */
   unwatched(): void {
     this.#failedProbes = 0;
     this.#isKnownWell = false;
@@ -139,8 +136,7 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
       this.waiting = 0;
       return;
     }
-    // Ours are known exactly at any moment; only those of others stand still between two readings. Where some waited,
-    // everyone whom we sent since waits as well.
+    // Only the calls of others are as old as the reading. If requests waited then, our later calls wait too.
     this.others = Math.max(0, reading.running + reading.waiting - this.#inFlightWhenRead);
     const sentSince = this.inFlight - this.#inFlightWhenRead;
     this.waiting = reading.waiting === 0 ? 0 : Math.max(0, reading.waiting + sentSince);
@@ -160,7 +156,6 @@ export class DeploymentState implements Omit<DeploymentView, 'entry'> {
   }
 }
 
-/** A running mean; the first counts whole. */
 export function runningMean(before: number | null, newest: number): number {
   return before === null ? newest : before + NEWEST * (newest - before);
 }

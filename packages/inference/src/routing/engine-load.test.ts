@@ -27,14 +27,14 @@ sglang:num_queue_reqs{model_name="m"} 1.0
 sglang:token_usage{model_name="m"} 0.5
 `;
 
-describe('the load that engines publish', () => {
-  it('is read from the text of each engine, summed over its workers', () => {
+describe('readLoad', () => {
+  it('reads the metrics of each engine and sums them over its workers', () => {
     expect(readLoad('llama.cpp', llama)).toEqual({ running: 3, waiting: 2 });
     expect(readLoad('vllm', vllm)).toEqual({ running: 7, waiting: 1 });
     expect(readLoad('sglang', sglang)).toEqual({ running: 7, waiting: 1 });
   });
 
-  it('is not known when the text lacks it, is of another engine, or holds what is no number', () => {
+  it('returns null if the metrics are missing, from another engine or not numeric', () => {
     expect(readLoad('vllm', llama)).toBeNull();
     expect(readLoad('llama.cpp', '')).toBeNull();
     expect(readLoad('llama.cpp', llama.replace('processing 3', 'processing NaN'))).toBeNull();

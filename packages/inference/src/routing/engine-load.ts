@@ -1,6 +1,6 @@
 import type { EngineKind } from '@millrace/core/inference';
 
-/** How busy an engine says it is, in the Prometheus text that it serves at /metrics. */
+/** The load that an engine reports in its Prometheus text at /metrics. */
 export interface LoadReading {
   readonly running: number;
   readonly waiting: number;
@@ -16,7 +16,7 @@ export function publishesLoad(engine: EngineKind): boolean {
   return gauges[engine] !== undefined;
 }
 
-/** Null when the text does not hold what this engine should say. */
+/** Returns null if the text lacks the gauges of this engine. */
 export function readLoad(engine: EngineKind, text: string): LoadReading | null {
   const names = gauges[engine];
   if (names === undefined) return null;
@@ -25,10 +25,7 @@ export function readLoad(engine: EngineKind, text: string): LoadReading | null {
   return running === null || waiting === null ? null : { running, waiting };
 }
 
-/**
- * The sum over all series of a gauge: an engine with several workers has one for each. The text of a busy engine is long and
- * read every second, so it is searched rather than taken apart.
- */
+/** Sums all series of a gauge, one per worker. Busy engines have long texts, so this searches instead of parsing. */
 function sumOf(text: string, name: string): number | null {
   let sum: number | null = null;
   for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + name.length)) {
@@ -44,7 +41,7 @@ function sumOf(text: string, name: string): number | null {
 function valueAt(text: string, from: number): number {
   const lineEnd = text.indexOf('\n', from);
   const line = text.slice(from, lineEnd === -1 ? text.length : lineEnd);
-  // A label's value may hold a brace or a blank in quotes, but nothing after the last brace is quoted.
+  // Label values can contain braces and blanks in quotes, but nothing after the last brace is quoted.
   const afterLabels = line.slice(line.lastIndexOf('}') + 1);
   const [value] = afterLabels.trim().split(' ');
   return value === undefined || value === '' ? Number.NaN : Number(value);

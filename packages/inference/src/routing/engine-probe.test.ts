@@ -17,13 +17,13 @@ it.each([
   ['vllm', 404, 'degraded'],
   ['openai', 404, 'unknown'],
   ['openai', 500, 'degraded'],
-] as const)('%s that answers %d is %s', async (engine, status, health) => {
+] as const)('engine probe of %s reports status %d as %s', async (engine, status, health) => {
   const { probe, close } = createEngineProbe(systemClock);
   onTestFinished(close);
   expect(await probe({ engine, address: await engineThatAnswers(status), apiKey: null })).toBe(health);
 });
 
-it('the mock is always well, and an engine that is not there is not', async () => {
+it('engine probe reports the mock as healthy and rejects for an unreachable engine', async () => {
   const { probe, close } = createEngineProbe(systemClock);
   onTestFinished(close);
   expect(await probe({ engine: 'mock', address: '', apiKey: null })).toBe('healthy');

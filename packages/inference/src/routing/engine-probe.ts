@@ -2,7 +2,7 @@ import type { ProbeEngine } from '@millrace/core/inference';
 import { withDeadline, type Clock } from '@millrace/platform/clock';
 import { createProber, healthPath, isHealthyStatus } from './prober.ts';
 
-/** Asking an engine how it is, for those who do not route: the worker that tells operators. */
+/** Checks the health of an engine for the worker, which reports to operators and does not route. */
 export interface EngineProbe {
   readonly probe: ProbeEngine;
   close(): void;
@@ -16,7 +16,7 @@ export function createEngineProbe(clock: Clock): EngineProbe {
     async probe({ engine, address, apiKey }) {
       const path = healthPath(engine);
       if (path === null) return 'healthy';
-      const { status } = await withDeadline(clock, `Asking ${address}`, probeTimeoutMs, (signal) =>
+      const { status } = await withDeadline(clock, `Health check of ${address}`, probeTimeoutMs, (signal) =>
         prober.probe({ id: address, address, apiKey }, path, signal),
       );
       const well = isHealthyStatus(engine, status);

@@ -3,26 +3,25 @@ import type { ChoiceLimits } from './choose-deployment.ts';
 import type { WaitQueueLimits } from './wait-queue.ts';
 import type { RetryLimits } from './retry-budget.ts';
 
-/** Every number the router goes by. */
 export interface RouterLimits {
   readonly choice: ChoiceLimits;
   readonly breaker: BreakerLimits;
   readonly retry: RetryLimits;
   readonly line: WaitQueueLimits;
   readonly probe: ProbeLimits;
-  /** How much of the prompt's beginning decides where it goes. */
+  /** Characters of the prompt's start that decide the deployment. */
   readonly prefixChars: number;
-  /** What was measured longer ago is not known any more. */
+  /** Older measurements are discarded. */
   readonly measuresLastMs: number;
 }
 
 export interface ProbeLimits {
-  /** Between two looks at an engine's load, and at the health of one that is not well. */
+  /** Interval of load probes, and of health probes of a deployment that is not healthy. */
   readonly everyMs: number;
-  /** Between two looks at the health of one that is. */
+  /** Interval of health probes of a healthy deployment. */
   readonly healthEveryMs: number;
   readonly timeoutMs: number;
-  /** A deployment that nobody asked for in this time is not looked at any more. */
+  /** Probing stops if no request considered the deployment for this time. */
   readonly idleAfterMs: number;
 }
 
@@ -39,7 +38,7 @@ export const routerLimits: RouterLimits = {
 const MIN_RETRY_AFTER_MS = 1_000;
 const MAX_RETRY_AFTER_MS = 30_000;
 
-/** Whatever was estimated, nobody is told to come back at once, or not for ages. */
+/** Limits the estimate, so that clients retry neither at once nor after minutes. */
 export function clampRetryAfterMs(estimateMs: number): number {
   return Math.min(MAX_RETRY_AFTER_MS, Math.max(MIN_RETRY_AFTER_MS, Math.ceil(estimateMs)));
 }

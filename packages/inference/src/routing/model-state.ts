@@ -7,7 +7,7 @@ import { RetryBudget } from './retry-budget.ts';
 import type { NoRoute, DeploymentPriceOf, Route, RouteRequest } from './router-types.ts';
 import type { DeploymentMonitor } from './deployment-monitor.ts';
 
-/** One who waits for room. */
+/** A request in the wait queue of a model. */
 export interface QueuedRequest {
   readonly orgId: string;
   readonly key: number;
@@ -16,25 +16,24 @@ export interface QueuedRequest {
   readonly settle: (route: Route) => void;
 }
 
-/** A deployment with the one who looks after it. */
 export interface MonitoredDeployment extends Candidate {
   readonly state: DeploymentState;
   readonly watch: DeploymentMonitor;
 }
 
-/** One version of a model's entry in the book, with the deployments it names. */
+/** One version of a model's entry in the key feed, with its deployments. */
 export interface ModelSnapshot {
   readonly entry: ModelEntry;
   readonly model: ModelState;
   readonly deployments: readonly MonitoredDeployment[];
 }
 
-/** What is kept of a model whatever version of its entry is asked for. */
+/** State of a model that is shared by all versions of its entry. */
 export class ModelState {
   readonly line: WaitQueue<QueuedRequest>;
   readonly budget: RetryBudget;
   lastUsedMs = 0;
-  /** The entry that was met last: those in line go by it. */
+  /** The entry that was used last. Queued requests are routed by it. */
   latest: ModelSnapshot | null = null;
   #callMs: number | null = null;
   #turnMs: number | null = null;
@@ -47,7 +46,7 @@ export class ModelState {
 
   callEnded(tookMs: number, nowMs: number): void {
     this.#callMs = runningMean(this.#callMs, tookMs);
-    // How fast the line moves shows only while there is one.
+    // The pace of the queue can be measured only while requests wait.
     if (this.line.size === 0) {
       this.#lastTurnMs = null;
       return;
@@ -56,7 +55,7 @@ export class ModelState {
     this.#lastTurnMs = nowMs;
   }
 
-  /** How long one waits behind so many others; 0 while nothing is known. */
+  /** Expected wait behind this many others; 0 while unknown. */
   waitMs(before: number): number {
     return this.#turnMs === null ? 0 : this.#turnMs * (before + 1);
   }

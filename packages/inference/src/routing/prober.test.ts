@@ -29,8 +29,8 @@ afterEach(() => {
   }
 });
 
-describe('a prober', () => {
-  it('offers an engine HTTP/1.1 alone', async () => {
+describe('createProber', () => {
+  it('offers only HTTP/1.1 to engines', async () => {
     const engine = await startProtocolRecorder();
     const entry = deploymentEntry('dep_a', { address: engine.url });
     await expect(prober().probe(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow();
@@ -38,7 +38,7 @@ describe('a prober', () => {
     engine.close();
   });
 
-  it('asks below the address of the deployment, with its key', async () => {
+  it("requests a path below the deployment's address with its API key", async () => {
     const address = await serve((request, response) => {
       response.end(`${request.url} ${request.headers.authorization}`);
     });
@@ -48,7 +48,7 @@ describe('a prober', () => {
     expect(reply).toEqual({ status: 200, text: '/engines/1/metrics Bearer sesame' });
   });
 
-  it('does not wait behind a deployment of the same origin that hangs', async () => {
+  it('does not wait behind a hanging deployment of the same origin', async () => {
     const address = await serve((request, response) => {
       if (request.url === '/b/health') response.end('well');
     });
@@ -65,7 +65,7 @@ describe('a prober', () => {
     await expect(hanging).rejects.toThrow();
   });
 
-  it('rejects when nobody listens, when it is told to stop, and when an answer does not end', async () => {
+  it('rejects if the connection is refused, the signal aborts or the response is too large', async () => {
     const { probe } = prober();
     const unreachable = deploymentEntry('dep_a', { address: 'http://127.0.0.1:9' });
     await expect(probe(unreachable, '/health', AbortSignal.timeout(60_000))).rejects.toThrow();
@@ -82,13 +82,13 @@ describe('a prober', () => {
     });
     const entry = deploymentEntry('dep_c', { address: endless });
     await expect(probe(entry, '/metrics', AbortSignal.timeout(60_000))).rejects.toThrow(
-      'answers without end',
+      'sent a response that is too large',
     );
   });
 });
 
-describe('the health page', () => {
-  it('must say well at our own engines; elsewhere only an error counts, and a missing page says nothing', () => {
+describe('isHealthyStatus', () => {
+  it('requires success from vLLM, SGLang and llama.cpp; other servers fail only with 5xx and a missing page is unknown', () => {
     expect([
       isHealthyStatus('vllm', 200),
       isHealthyStatus('vllm', 404),

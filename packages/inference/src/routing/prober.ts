@@ -1,14 +1,14 @@
 import type { DeploymentEntry, EngineKind } from '@millrace/core/inference';
 import { Agent } from 'undici';
 
-/** How engines are asked how they are. */
+/** HTTP requests for health and metrics of engines. */
 
 export interface ProbeResponse {
   readonly status: number;
   readonly text: string;
 }
 
-/** One GET at a deployment. Rejects when there was no whole answer. */
+/** Sends one GET to a deployment. Rejects without a complete response. */
 export type SendProbe = (
   entry: Pick<DeploymentEntry, 'id' | 'address' | 'apiKey'>,
   path: string,
@@ -24,12 +24,9 @@ export const METRICS_PATH = '/metrics';
 
 const MAX_RESPONSE_BYTES = 2_000_000;
 
-/**
- * Connections of its own: a probe that waits behind requests would measure the gateway. Their number is not limited,
- * so that no probe waits behind that of another deployment with the same origin.
- */
+/** Own connections without a limit, so that a probe waits neither behind requests nor behind other probes. */
 export function createProber(): Prober {
-  // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+  // No HTTP/2: undici never settles a request if the server dies while it is in flight.
   const agent = new Agent({ allowH2: false, pipelining: 1, keepAliveTimeout: 10_000 });
   return {
     probe: async (entry, path, signal) => {
@@ -46,7 +43,8 @@ export function createProber(): Prober {
       let bytes = 0;
       for await (const part of response.body as AsyncIterable<Buffer>) {
         bytes += part.length;
-        if (bytes > MAX_RESPONSE_BYTES) throw new Error(`${path} of ${entry.id} answers without end.`);
+        if (bytes > MAX_RESPONSE_BYTES)
+          throw new Error(`${path} of ${entry.id} sent a response that is too large.`);
         chunks.push(part);
       }
       return { status: response.statusCode, text: Buffer.concat(chunks).toString('utf8') };
@@ -57,7 +55,7 @@ export function createProber(): Prober {
   };
 }
 
-/** Where an engine says that it is well; null: it runs inside the gateway. */
+/** Returns null for the mock, which runs inside the gateway. */
 export function healthPath(engine: EngineKind): string | null {
   switch (engine) {
     case 'mock':
@@ -71,10 +69,7 @@ export function healthPath(engine: EngineKind): string | null {
   }
 }
 
-/**
- * What the status of that page means: well, not well, or null where the page does not exist. Our own engines have it, and it
- * is well only if it says so. Other servers may not, or keep it to themselves; then only an error of theirs counts.
- */
+/** Null: no health page. vLLM, SGLang and llama.cpp always have one; other servers are unhealthy only with 5xx. */
 export function isHealthyStatus(engine: EngineKind, status: number): boolean | null {
   if (status >= 200 && status < 300) return true;
   const mustHave = engine === 'vllm' || engine === 'sglang' || engine === 'llama.cpp';

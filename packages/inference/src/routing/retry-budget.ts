@@ -1,9 +1,6 @@
 import { msToSecondsRoundDown } from '@millrace/platform/money';
 
-/**
- * How many second attempts may be made: a share of the recent requests, so that a model in trouble is asked a little more
- * than it would be anyway and not a multiple of it. A few are always allowed, for models with few requests.
- */
+/** Limits retries to a share of the recent requests, so that they cannot multiply the load of a failing model. */
 export interface RetryLimits {
   readonly shareOfRequests: number;
   readonly always: number;
@@ -29,7 +26,7 @@ export class RetryBudget {
     this.#recentRequests += 1;
   }
 
-  /** True takes it. */
+  /** Returns true and counts the retry if the budget allows it. */
   take(nowMs: number): boolean {
     const slot = this.#slotAt(nowMs);
     const { shareOfRequests, always } = this.#limits;

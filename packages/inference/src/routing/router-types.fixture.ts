@@ -63,7 +63,7 @@ export function routeRequest(fields: Partial<RouteRequest> = {}): RouteRequest {
 
 export const silentLog = { info: () => undefined, warn: () => undefined };
 
-/** Engines that a test decides about: each is up with nothing to do until it says otherwise. */
+/** Prober whose engines are healthy and idle until a test changes them. */
 export class FakeEngines implements Prober {
   readonly loads = new Map<string, string>();
   readonly health = new Map<string, number | 'silent' | 'refused'>();

@@ -1,23 +1,23 @@
 import type { DeploymentEntry, ModelEntry } from '@millrace/core/inference';
 
-/** Where a request goes: a pure choice over what is known of the deployments now, and the bookkeeping that keeps it known. */
+/** Types of the router, which chooses a deployment for each request from the state it tracks. */
 
 export interface DeploymentView {
   readonly entry: DeploymentEntry;
-  /** Requests of this gateway that are there now. */
+  /** Requests of this gateway in flight at this deployment. */
   readonly inFlight: number;
-  /** Requests of others that are there, by the engine's own metrics; 0 when it could not be asked lately. */
+  /** Requests of others according to the engine's metrics; 0 without a recent reading. */
   readonly others: number;
-  /** Of all that are there, those that wait inside the engine; 0 when it could not be asked lately. */
+  /** Requests that wait inside the engine, of any sender; 0 without a recent reading. */
   readonly waiting: number;
-  /** The engine itself said a moment ago that it takes no more. */
+  /** The engine said within the last second that it is full. */
   readonly isSaturated: boolean;
   readonly health: 'unknown' | 'healthy' | 'degraded' | 'down';
-  /** Open: nothing is sent. Half-open: one request at a time may try. */
+  /** Open: no requests are sent. Half-open: one trial request at a time. */
   readonly breaker: 'closed' | 'half-open' | 'open';
-  /** That one request is under way. */
+  /** The trial request is in flight. */
   readonly isOnTrial: boolean;
-  /** Measured by this gateway; null when it was not measured lately. */
+  /** Measured by this gateway; null without a recent measurement. */
   readonly firstTokenMs: number | null;
   readonly tokensPerSecond: number | null;
 }
@@ -26,40 +26,37 @@ export type RoutePreference = 'affinity' | 'price' | 'latency' | 'throughput';
 
 export interface RouteRequest {
   readonly orgId: string;
-  /** The beginning of the prompt, or '' for none: equal beginnings go to the same place while it has room. */
+  /** Start of the prompt, or '' for none. Equal prefixes go to the same deployment while it has capacity. */
   readonly prefix: string;
   readonly by: RoutePreference;
-  /** Those that have failed this request already. */
+  /** Deployments that already failed this request. */
   readonly except: ReadonlySet<string>;
 }
 
-/** For the order by price: what a million prompt and a million completion tokens cost there together. */
+/** For routing by price: the cost of a million prompt tokens plus a million completion tokens. */
 export type DeploymentPriceOf = (deployment: DeploymentEntry) => bigint;
 
 /**
- * How a visit ended, as far as the deployment is to be judged by it.
- * - `ok`: it answered as it should; a refusal of what the client sent (4xx) is one of these.
- * - `failed`: unreachable, broken, too late or 5xx.
- * - `overloaded`: it said that it is full (429, or 503 of an engine that is full): no fault, but no room either.
- * - `cancelled`: we ended it, for the client left or another reason of ours: says nothing about it.
+ * Outcome of an upstream call, as far as it says something about the deployment.
+ * - `ok`: it responded as it should, which includes 4xx for an invalid client request.
+ * - `failed`: unreachable, broken, timed out or 5xx.
+ * - `overloaded`: it said that it is full (429, or 503 of a full engine). No failure, but no capacity.
+ * - `cancelled`: this gateway ended the call, for example because the client left.
  */
 export type UpstreamOutcome = 'ok' | 'failed' | 'overloaded' | 'cancelled';
 
-/**
- * One request at one deployment. It counts from the moment it is handed out, so whoever got one ends it exactly once,
- * on every path; a second `end` is ignored.
- */
+/** One request to one deployment, in flight until `end`. Its owner must call `end` on every path; repeated calls are ignored. */
 export interface UpstreamCall {
   readonly outcome: 'to';
   readonly deployment: DeploymentEntry;
-  /** Of a stream: the first event has arrived. Not called for an answer that comes whole. */
+  /** The first event of a stream has arrived. Not called for responses without streaming. */
   firstByte(): void;
-  /** `tokens` is what it produced, for the order by throughput. */
+  /** `tokens`: the output tokens, for routing by throughput. */
   end(outcome: UpstreamOutcome, tokens?: number): void;
 }
 
 export interface NoRoute {
-  /** `full`: all that could take it are (429 MODEL_OVERLOADED). `none`: none is up (503 MODEL_NOT_AVAILABLE). */
+  /** `full`: all usable deployments are full (429 MODEL_OVERLOADED). `none`: none is up (503 MODEL_NOT_AVAILABLE). */
   readonly outcome: 'full' | 'none';
   readonly retryAfterMs: number;
 }
@@ -67,11 +64,11 @@ export interface NoRoute {
 export type Route = UpstreamCall | NoRoute;
 
 export interface Router {
-  /** Chooses at once, and begins the visit. While others wait in line for the model a newcomer is told `full`. */
+  /** Chooses at once and starts the call. Returns `full` while others wait in the model's queue. */
   route(model: ModelEntry, request: RouteRequest, priceOf?: DeploymentPriceOf): Route;
   /**
-   * For whom `route` said `full`: waits in the model's bounded line, organisations in turn. Answers `full` at once when the
-   * line is full or would take too long, and later when the longest wait is over. Rejects with the signal's reason.
+   * Waits in the model's bounded, fair queue after `route` returned `full`. Resolves to `full` at once if the queue is full or
+   * too slow, and after the maximum wait. Rejects with the signal's reason.
    */
   waitForTurn(
     model: ModelEntry,
@@ -79,12 +76,12 @@ export interface Router {
     signal: AbortSignal,
     priceOf?: DeploymentPriceOf,
   ): Promise<Route>;
-  /** Whether one more attempt elsewhere is within the model's retry budget; true uses it. */
+  /** Returns true and counts the retry if the model's retry budget allows one. */
   mayRetry(model: ModelEntry): boolean;
-  /** Whether any deployment of it can be sent requests, full or not: without one, another model may stand in. */
+  /** Whether any deployment accepts requests, full or not. If none does, the caller can use a fallback model. */
   isUp(model: ModelEntry): boolean;
-  /** What is known now of the deployments of a model, for metrics and tests. */
+  /** The state of a model's deployments, for metrics and tests. */
   views(model: ModelEntry): readonly DeploymentView[];
-  /** Ends the probes; those who wait in line are told `none`. */
+  /** Stops the probes and resolves queued requests with `none`. */
   close(): void;
 }

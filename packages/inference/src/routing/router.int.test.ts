@@ -15,7 +15,7 @@ afterAll(async () => {
   await llama[Symbol.asyncDispose]();
 });
 
-/** What is known, kept fresh as requests would: nobody looks at what nobody asks for. */
+/** Polls the view while requesting it, because unused deployments are not probed. */
 async function seen(what: string, isIt: (view: DeploymentView) => boolean): Promise<DeploymentView> {
   return eventually({ what, timeoutMs: 15_000 }, async () => {
     router.isUp(model);
@@ -24,7 +24,7 @@ async function seen(what: string, isIt: (view: DeploymentView) => boolean): Prom
   });
 }
 
-/** Something to do for it, until the signal: of what is not streamed it would not notice that nobody waits for it. */
+/** Keeps the engine busy with a streamed request until the signal aborts: the engine notices a closed stream only. */
 async function keepBusy(signal: AbortSignal): Promise<void> {
   const response = await fetch(`${llama.url}/v1/completions`, {
     method: 'POST',
@@ -35,8 +35,8 @@ async function keepBusy(signal: AbortSignal): Promise<void> {
   await response.text();
 }
 
-describe('a real llama-server', () => {
-  it('is found healthy, and says how many work and wait in it', async () => {
+describe('router with a real llama-server', () => {
+  it('finds it healthy and reads its running and waiting requests', async () => {
     await seen('health', ({ health }) => health === 'healthy');
     const enough = new AbortController();
     const busy = Promise.allSettled(Array.from({ length: 3 }, () => keepBusy(enough.signal)));
@@ -47,29 +47,29 @@ describe('a real llama-server', () => {
     await seen('rest', ({ others, waiting }) => others === 0 && waiting === 0);
   });
 
-  it('that is killed is preferred by nobody after one failed visit, is down soon, and takes requests when it is back', async () => {
+  it('marks a killed server degraded after one failed call, then down, and uses it again after its restart', async () => {
     await seen('health', ({ health }) => health === 'healthy');
     await llama.crash();
     const route = router.route(model, routeRequest());
     if (route.outcome === 'to') route.end('failed');
-    await seen('first doubt', ({ health }) => health === 'degraded' || health === 'down');
-    await seen('its death', ({ health }) => health === 'down');
+    await seen('degraded or down', ({ health }) => health === 'degraded' || health === 'down');
+    await seen('down after the kill', ({ health }) => health === 'down');
     expect(router.route(model, routeRequest()).outcome).toBe('none');
     await llama.restart();
-    await seen('its return', ({ health }) => health === 'healthy');
+    await seen('healthy again', ({ health }) => health === 'healthy');
     const again = router.route(model, routeRequest());
     expect(again.outcome).toBe('to');
     if (again.outcome === 'to') again.end('ok');
   });
 
-  it('that hangs is down though its port still takes connections', async () => {
+  it('marks a hanging server as down although its port accepts connections', async () => {
     await seen('health', ({ health }) => health === 'healthy');
     llama.freeze();
     try {
-      await seen('its silence', ({ health }) => health === 'down');
+      await seen('down while it hangs', ({ health }) => health === 'down');
     } finally {
       llama.thaw();
     }
-    await seen('its return', ({ health }) => health === 'healthy');
+    await seen('healthy again', ({ health }) => health === 'healthy');
   });
 });

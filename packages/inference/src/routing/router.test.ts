@@ -27,13 +27,13 @@ function ground(limits: Partial<RouterLimits> = {}): Ground {
 }
 
 function callOf(route: Route): UpstreamCall {
-  if (route.outcome !== 'to') throw new Error(`Expected a visit, got ${route.outcome}.`);
+  if (route.outcome !== 'to') throw new Error(`Expected an upstream call, got ${route.outcome}.`);
   return route;
 }
 
 function viewOf(router: Router, model: ReturnType<typeof modelEntry>, id: string): DeploymentView {
   const view = router.views(model).find(({ entry }) => entry.id === id);
-  if (view === undefined) throw new Error(`${id} is not known.`);
+  if (view === undefined) throw new Error(`The router has no view of ${id}.`);
   return view;
 }
 
@@ -41,8 +41,8 @@ const never = new AbortController().signal;
 const two = modelEntry([deploymentEntry('dep_a'), deploymentEntry('dep_b')]);
 const narrow = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 1 })]);
 
-describe('a route', () => {
-  it('counts at its place from the moment it is given until its one end', () => {
+describe('Router.route', () => {
+  it('counts a call at its deployment until its first end', () => {
     const { router } = ground();
     const call = callOf(router.route(two, routeRequest()));
     const { id } = call.deployment;
@@ -53,7 +53,7 @@ describe('a route', () => {
     expect(viewOf(router, two, id).inFlight).toBe(0);
   });
 
-  it('is the same for equal beginnings of one organisation, and differs between organisations and beginnings', () => {
+  it('chooses by prefix and organisation', () => {
     const many = modelEntry(Array.from({ length: 10 }, (_, index) => deploymentEntry(`dep_${index}`)));
     const { router } = ground();
     const go = (fields: Partial<RouteRequest>): string => {
@@ -66,14 +66,14 @@ describe('a route', () => {
     const places = (field: 'orgId' | 'prefix'): number =>
       new Set(Array.from({ length: 100 }, (_, index) => go({ [field]: `${field} ${index}` }))).size;
     expect([places('orgId'), places('prefix')]).toEqual([10, 10]);
-    // Other gateways agree, or the caches of engines would be of no use.
+    // Gateways must agree, or engines could not reuse their prompt caches.
     const other = createRouter({
       ...{ clock: new SimulatedClock(), log: silentLog, gatewayId: 'gw_2', prober: new FakeEngines() },
     });
     expect(callOf(other.route(many, routeRequest())).deployment.id).toBe(go({}));
   });
 
-  it('without a beginning goes everywhere by weight', () => {
+  it('spreads requests without a prefix by weight', () => {
     const { router } = ground();
     const uneven = modelEntry([deploymentEntry('dep_a', { weight: 300 }), deploymentEntry('dep_b')]);
     let toA = 0;
@@ -85,7 +85,7 @@ describe('a route', () => {
     expect(Math.abs(toA / 2_000 - 0.75)).toBeLessThan(0.06);
   });
 
-  it('follows the version of the entry that it is asked with, and keeps what it knows of what stays', () => {
+  it('follows the entry that is passed and keeps the state of unchanged deployments', () => {
     const { router } = ground();
     const call = callOf(router.route(narrow, routeRequest()));
     const wider = modelEntry([
@@ -102,7 +102,7 @@ describe('a route', () => {
     expect(viewOf(router, narrow, 'dep_a').inFlight).toBe(0);
   });
 
-  it('is none, with a time to come back, for a model without deployments or with all of them open', async () => {
+  it('returns none with a retry time for a model without deployments or with all breakers open', async () => {
     const { router, clock } = ground();
     expect(router.route(modelEntry([]), routeRequest())).toEqual({ outcome: 'none', retryAfterMs: 1_000 });
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
@@ -119,7 +119,7 @@ describe('a route', () => {
     router.close();
   });
 
-  it('is given to others as soon as the trial of a half-open breaker has its first byte', async () => {
+  it('admits other requests after the first byte of a half-open trial', async () => {
     const { router, clock } = ground();
     const model = modelEntry([deploymentEntry('dep_a')]);
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
@@ -133,13 +133,13 @@ describe('a route', () => {
     expect(viewOf(router, model, 'dep_a').breaker).toBe('closed');
     callOf(await waiting).end('ok');
     callOf(router.route(model, routeRequest())).end('ok');
-    // The end of the stream counts like any other: one failure of a closed breaker.
+    // The end of the stream counts as one failure of a closed breaker.
     trial.end('failed');
     expect(viewOf(router, model, 'dep_a')).toMatchObject({ breaker: 'closed', inFlight: 0 });
     router.close();
   });
 
-  it('leaves an engine alone for a moment that says it is full', async () => {
+  it('pauses an engine that says it is full', async () => {
     const { router, clock } = ground();
     const first = callOf(router.route(two, routeRequest()));
     first.end('overloaded');
@@ -151,7 +151,7 @@ describe('a route', () => {
     router.close();
   });
 
-  it('knows how soon streams begin and how fast they run, and forgets it', async () => {
+  it('measures first token time and throughput, and discards old measurements', async () => {
     const { router, clock } = ground();
     const call = callOf(router.route(two, routeRequest()));
     const { id } = call.deployment;
@@ -169,8 +169,8 @@ describe('a route', () => {
   });
 });
 
-describe('probes', () => {
-  it('call a deployment down that does not answer twice, and try it as soon as it does again', async () => {
+describe('router probes', () => {
+  it('mark a deployment down after two failures and allow a trial when it responds again', async () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'refused');
     callOf(router.route(two, routeRequest())).end('cancelled');
@@ -190,7 +190,7 @@ describe('probes', () => {
     router.close();
   });
 
-  it('end a breaker’s pause when an engine that was away answers again', async () => {
+  it('end a breaker’s pause when an unreachable engine responds again', async () => {
     const { router, clock, engines } = ground();
     engines.health.set('dep_a', 'refused');
     for (let failure = 0; failure < routerLimits.breaker.failuresInRow; failure += 1) {
@@ -207,7 +207,7 @@ describe('probes', () => {
     router.close();
   });
 
-  it('are made at once when a visit fails, so that others are preferred before the next look', async () => {
+  it('run at once after a failed call, so that others are preferred before the next interval', async () => {
     const { router, clock, engines } = ground();
     const call = callOf(router.route(two, routeRequest()));
     await clock.advance(500);
@@ -233,7 +233,7 @@ describe('probes', () => {
     router.close();
   });
 
-  it('read the load of others, count our own exactly, and forget a reading that got old', async () => {
+  it('read the load of others, count own calls exactly and discard old readings', async () => {
     const { router, clock, engines } = ground();
     const call = callOf(router.route(narrow, routeRequest()));
     engines.loads.set('dep_a', llamaMetrics(4, 2));
@@ -241,7 +241,7 @@ describe('probes', () => {
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 1, others: 5, waiting: 2 });
     call.end('ok');
     expect(viewOf(router, narrow, 'dep_a')).toMatchObject({ inFlight: 0, others: 5, waiting: 1 });
-    // Full by the word of the engine, though none of it is ours.
+    // The engine reports itself full, although this gateway has no calls there.
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     engines.health.set('dep_a', 'silent');
     await clock.advance(routerLimits.probe.everyMs * 4);
@@ -249,7 +249,7 @@ describe('probes', () => {
     router.close();
   });
 
-  it('ask for health less often while all is well, and stop for a model that nobody asks for', async () => {
+  it('check health less often while healthy and stop for an unused model', async () => {
     const { router, clock, engines } = ground();
     callOf(router.route(narrow, routeRequest())).end('ok');
     await clock.advance(10_500);
@@ -268,7 +268,7 @@ describe('probes', () => {
     expect([clock.sleeping, engines.isClosed]).toEqual([0, true]);
   });
 
-  it('leave servers in peace that have no such page, and the mock', async () => {
+  it('skip the mock and ask servers without the page rarely', async () => {
     const { router, clock, engines } = ground();
     const others = modelEntry([
       deploymentEntry('dep_a', { engine: 'openai' }),
@@ -285,13 +285,13 @@ describe('probes', () => {
   });
 });
 
-describe('standing in line', () => {
-  it('gives the room that comes free to who waited, before any newcomer', async () => {
+describe('Router.waitForTurn', () => {
+  it('gives freed capacity to the waiting request before any new one', async () => {
     const { router } = ground();
     const first = callOf(router.route(narrow, routeRequest()));
     const waiting = router.waitForTurn(narrow, routeRequest({ orgId: 'org_2' }), never);
     first.end('ok');
-    // The place is taken at the moment it came free, not when the promise is looked at.
+    // The capacity is assigned when it becomes free, not when the promise is awaited.
     expect(router.route(narrow, routeRequest()).outcome).toBe('full');
     const second = callOf(await waiting);
     second.end('ok');
@@ -299,7 +299,7 @@ describe('standing in line', () => {
     router.close();
   });
 
-  it('refuses at once when the line is full, and after the longest wait', async () => {
+  it('returns full at once if the queue is full, and after the maximum wait', async () => {
     const line = { maxWaiting: 2, maxWaitingPerOrganisation: 1, maxWaitMs: 5_000 };
     const { router, clock } = ground({ line });
     callOf(router.route(narrow, routeRequest()));
@@ -320,7 +320,7 @@ describe('standing in line', () => {
     router.close();
   });
 
-  it('refuses at once who would wait too long at the pace of the line, and says when to come back', async () => {
+  it('returns full at once if the queue is too slow, with a retry time', async () => {
     const { router, clock } = ground({
       line: { maxWaiting: 100, maxWaitingPerOrganisation: 100, maxWaitMs: 5_000 },
     });
@@ -341,7 +341,7 @@ describe('standing in line', () => {
     router.close();
   });
 
-  it('lets a waiter go whose client has left, and its place in line with it', async () => {
+  it('removes a waiting request whose client has left', async () => {
     const { router } = ground();
     const first = callOf(router.route(narrow, routeRequest()));
     const left = new AbortController();
@@ -355,14 +355,14 @@ describe('standing in line', () => {
     router.close();
   });
 
-  it('tells those who wait at once when none is up any more, and when the gateway closes', async () => {
+  it('resolves with none when no deployment is up, and when the router closes', async () => {
     const { router, clock } = ground();
     const one = modelEntry([deploymentEntry('dep_a', { maxConcurrency: 5 })]);
     const calls = Array.from({ length: 5 }, () => callOf(router.route(one, routeRequest())));
     const waiting = Array.from({ length: 3 }, () => router.waitForTurn(one, routeRequest(), never));
     for (const call of calls) call.end('failed');
     const firstOnes = await Promise.all(waiting);
-    // Four came free before the breaker opened, so all three got a place; their failures are its business.
+    // Four calls ended before the breaker opened, so all three waiting requests got a deployment.
     for (const route of firstOnes) callOf(route).end('cancelled');
     expect(router.route(one, routeRequest()).outcome).toBe('none');
     await expect(router.waitForTurn(one, routeRequest(), never)).resolves.toMatchObject({ outcome: 'none' });
@@ -377,7 +377,7 @@ describe('standing in line', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('is left when a probe finds room, without any visit ending', async () => {
+  it('serves a waiting request when a probe finds capacity, without any call ending', async () => {
     const { router, clock, engines } = ground();
     callOf(router.route(narrow, routeRequest())).end('ok');
     engines.loads.set('dep_a', llamaMetrics(1, 0));
@@ -393,7 +393,7 @@ describe('standing in line', () => {
 
 const narrowOther = modelEntry([deploymentEntry('dep_n', { maxConcurrency: 1 })], 'narrow');
 
-describe('whatever happens', () => {
+describe('Router under random events', () => {
   const step = fc.oneof(
     {
       weight: 5,
@@ -424,7 +424,7 @@ describe('whatever happens', () => {
     },
   );
 
-  it('no deployment has more than it may, nobody is sent to an open breaker, and everyone in line gets an answer', async () => {
+  it('keeps concurrency limits, skips open breakers and resolves every waiting request', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (script) => {
         const { router, clock, engines } = ground({
@@ -502,13 +502,13 @@ describe('whatever happens', () => {
     );
   });
 
-  it('attempts elsewhere stay within the share of requests that the model’s budget allows', async () => {
+  it('keeps retries within the model’s retry budget', async () => {
     const { router, clock } = ground({ retry: { shareOfRequests: 0.2, always: 2 } });
     for (let request = 0; request < 50; request += 1) callOf(router.route(two, routeRequest())).end('ok');
     let allowed = 0;
     for (let retry = 0; retry < 50; retry += 1) if (router.mayRetry(two)) allowed += 1;
     expect(allowed).toBe(10);
-    // Another model has its own.
+    // Another model has its own budget.
     expect([
       router.mayRetry(narrowOther),
       router.mayRetry(narrowOther),
@@ -519,13 +519,13 @@ describe('whatever happens', () => {
     router.close();
   });
 
-  it('what was not used for long is forgotten, and known again when it is asked for', async () => {
+  it('removes unused deployments and adds them again on use', async () => {
     const { router, clock } = ground();
     const active = callOf(router.route(narrow, routeRequest()));
     const old = modelEntry([deploymentEntry('dep_z')], 'old');
     callOf(router.route(old, routeRequest())).end('ok');
     await clock.advance(700_000);
-    // Seeing a new entry is when it forgets; what has a visit is kept.
+    // A new entry triggers the removal; deployments with calls in flight are kept.
     router.views(modelEntry([deploymentEntry('dep_y')], 'new'));
     const again = callOf(router.route(old, routeRequest()));
     const same = modelEntry([deploymentEntry('dep_z')], 'old');

@@ -22,14 +22,14 @@ import { DeploymentMonitor } from './deployment-monitor.ts';
 export interface RouterOptions {
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn'>;
-  /** So that gateways do not spread in step what has no prefix. */
+  /** Seeds the spread of requests without a prefix, so that gateways do not spread in step. */
   readonly gatewayId: string;
   readonly limits?: Partial<RouterLimits>;
-  /** How engines are asked; over HTTP unless said. */
+  /** Default: probes over HTTP. */
   readonly prober?: Prober;
 }
 
-/** What nobody used for so long is forgotten. */
+/** Models and deployments unused for this time are removed. */
 const UNUSED_TTL_MS = 600_000;
 
 export function createRouter(options: RouterOptions): Router {
@@ -62,7 +62,7 @@ class DefaultRouter implements Router {
     const nowMs = this.#clock.monotonicMs();
     const placement = this.#placementOf(entry, nowMs);
     const { model } = placement;
-    // An attempt elsewhere has stood in line before, if there was one.
+    // A retry has already waited in the queue.
     if (request.except.size === 0) {
       model.budget.countRequest(nowMs);
       if (model.line.size > 0) {
@@ -185,7 +185,7 @@ class DefaultRouter implements Router {
       : new DeploymentCall(this.#host, model, deployment, nowMs);
   }
 
-  /** Somebody wants to know how they are. */
+  /** Marks the deployments as used and starts their probes. */
   #attend(deployments: readonly MonitoredDeployment[], nowMs: number): void {
     for (const { state, watch } of deployments) {
       state.lastUsedMs = nowMs;
@@ -200,7 +200,7 @@ class DefaultRouter implements Router {
     const nowMs = this.#clock.monotonicMs();
     model.line.offer((waiter) => {
       const route = this.#attempt(placement, waiter.key, waiter.request, waiter.priceOf, nowMs);
-      // Full for one who may not go everywhere need not be full for the next.
+      // A retry excludes some deployments, so capacity that it cannot use might suit the next request.
       if (route.outcome === 'full') return waiter.request.except.size > 0 ? 'passed' : 'stop';
       waiter.settle(route);
       return 'served';
@@ -213,7 +213,7 @@ class DefaultRouter implements Router {
   };
 
   #keyOf(request: RouteRequest): number {
-    // Nothing to be close to: every request draws anew, and so they spread by weight.
+    // Without a prefix there is no cache to hit: a new key each time spreads the requests by weight.
     if (request.prefix === '') return mix32((this.#spread += 1));
     return hashText(request.prefix, this.#limits.prefixChars, hashText(request.orgId));
   }
@@ -223,7 +223,7 @@ class DefaultRouter implements Router {
     return known === undefined || isOutdated(known.deployments) ? this.#place(entry, nowMs) : known;
   }
 
-  /** A version of a model's entry is met for the first time. The only moment at which anything grows, so also to forget. */
+  /** Adds a new version of a model's entry. Memory grows only here, so unused entries are removed here. */
   #place(entry: ModelEntry, nowMs: number): ModelSnapshot {
     this.#remove(nowMs - UNUSED_TTL_MS);
     const name = `${entry.mode} ${entry.name}`;
@@ -238,7 +238,7 @@ class DefaultRouter implements Router {
   }
 
   #entryOf(entry: DeploymentEntry, nowMs: number): MonitoredDeployment {
-    // Another address is another server: what was known of the old one does not hold for it.
+    // Another address is another server: the state of the old one does not apply.
     const name = `${entry.id} ${entry.engine} ${entry.address}`;
     const known = this.#deployments.get(name);
     if (known !== undefined) {

@@ -5,7 +5,7 @@ import type { UpstreamCall, UpstreamOutcome } from './router-types.ts';
 
 export interface UpstreamCallHost {
   readonly clock: Clock;
-  /** There is room for another: a visit has ended, or a trial has passed. */
+  /** Called when capacity becomes free: a call ended or a trial passed. */
   readonly onEnd: (model: ModelState) => void;
 }
 
@@ -15,7 +15,7 @@ export class DeploymentCall implements UpstreamCall {
   readonly #host: UpstreamCallHost;
   readonly #model: ModelState;
   readonly #entry: MonitoredDeployment;
-  /** Until the first byte: that decides the trial of a half-open breaker. */
+  /** Until the first byte, which decides the trial of a half-open breaker. */
   #isTrial: boolean;
   readonly #startedAtMs: number;
   #firstByteAtMs: number | null = null;
@@ -36,7 +36,7 @@ export class DeploymentCall implements UpstreamCall {
     const wasTrial = this.#isTrial;
     this.#isTrial = false;
     this.#entry.state.firstByte(this.#firstByteAtMs - this.#startedAtMs, wasTrial, this.#firstByteAtMs);
-    // The breaker has closed: requests that wait for this deployment may go to it.
+    // The breaker closed, so queued requests can use this deployment.
     if (wasTrial) this.#host.onEnd(this.#model);
   }
 

@@ -20,8 +20,8 @@ function takeOne(line: WaitQueue<Named>): string | undefined {
   return taken;
 }
 
-describe('a line', () => {
-  it('serves organisations in turn, and each of them in its order', () => {
+describe('WaitQueue', () => {
+  it('serves organisations in turn, each in its own order', () => {
     const line = new WaitQueue<Named>(limits);
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'c2']) line.add({ orgId: name.slice(0, 1), name });
     const order: (string | undefined)[] = [];
@@ -29,7 +29,7 @@ describe('a line', () => {
     expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'c2', 'a3']);
   });
 
-  it('tells a newcomer how many really go before it, or that there is no place', () => {
+  it('returns the number of requests ahead, or null if the queue is full', () => {
     const joins = fc.array(fc.constantFrom(...organisations), { maxLength: 12 });
     fc.assert(
       fc.property(joins, fc.constantFrom(...organisations), (before, orgId) => {
@@ -42,13 +42,13 @@ describe('a line', () => {
         line.add({ orgId, name: 'me' });
         let served = 0;
         while (takeOne(line) !== 'me') served += 1;
-        // Whoever had a turn last may be asked once more before it, never more often.
+        // The organisation that was served last can be offered one more turn first, never more.
         expect(Math.abs(served - place)).toBeLessThanOrEqual(organisations.length - 1);
       }),
     );
   });
 
-  it('never holds more than its bounds, and no organisation more than its own', () => {
+  it('never exceeds its limits in total and per organisation', () => {
     const moves = fc.array(
       fc.oneof(fc.constantFrom(...organisations), fc.constant('serve'), fc.constant('leave')),
       { maxLength: 80 },
@@ -85,7 +85,7 @@ describe('a line', () => {
     );
   });
 
-  it('asks the next organisation when one cannot use the room, and leaves that one its place', () => {
+  it("offers capacity to the next organisation if one cannot use it, and keeps that one's position", () => {
     const line = new WaitQueue<Named>(limits);
     for (const name of ['a1', 'b1', 'a2']) line.add({ orgId: name.slice(0, 1), name });
     const served: string[] = [];

@@ -1,10 +1,9 @@
-/** Those who wait for room at a model: bounded, in order within an organisation, organisations in turn. */
+/** Bounded queue of requests that wait for capacity at a model, fair between organisations and in order within each. */
 
 export interface WaitQueueLimits {
   readonly maxWaiting: number;
-  /** So that one organisation cannot fill it. */
   readonly maxWaitingPerOrganisation: number;
-  /** Who would wait longer is not let in; who has waited so long is sent away. */
+  /** Requests with a longer expected wait are refused at once; requests that waited this long are refused then. */
   readonly maxWaitMs: number;
 }
 
@@ -14,7 +13,7 @@ export interface QueuedItem {
 
 export class WaitQueue<Waiter extends QueuedItem> {
   readonly #limits: WaitQueueLimits;
-  /** In the order of their turns: who was served goes to the end. */
+  /** In the order of turns: a served organisation moves to the end. */
   readonly #byOrganisation = new Map<string, Waiter[]>();
   #size = 0;
 
@@ -26,7 +25,7 @@ export class WaitQueue<Waiter extends QueuedItem> {
     return this.#size;
   }
 
-  /** How many go before a newcomer of this organisation; null when there is no place for it. */
+  /** Number of requests ahead of a new one of this organisation; null if the queue is full. */
   placeFor(orgId: string): number | null {
     const own = this.#byOrganisation.get(orgId)?.length ?? 0;
     const { maxWaiting, maxWaitingPerOrganisation } = this.#limits;
@@ -45,7 +44,7 @@ export class WaitQueue<Waiter extends QueuedItem> {
     this.#size += 1;
   }
 
-  /** False when it was not in line any more. */
+  /** Returns false if it was not in the queue. */
   remove(waiter: Waiter): boolean {
     const waiters = this.#byOrganisation.get(waiter.orgId);
     const at = waiters?.indexOf(waiter) ?? -1;
@@ -57,19 +56,19 @@ export class WaitQueue<Waiter extends QueuedItem> {
   }
 
   /**
-   * Offers the room to those at the front, each organisation's first in its turn, until `serve` says `stop`. `served` takes
-   * the one out; `passed` leaves it where it is and asks the next organisation, for whom there may be room all the same.
+   * Offers capacity to each organisation in turn until `serve` returns `stop`. `served` removes the request; `passed` keeps it,
+   * because another organisation might be able to use the capacity.
    */
   offer(serve: (waiter: Waiter) => 'served' | 'passed' | 'stop'): void {
     for (const [orgId, waiters] of this.#byOrganisation) {
       const [first] = waiters;
-      if (first === undefined) throw new Error('An organisation without waiters stands in line.');
+      if (first === undefined) throw new Error('An organisation without waiters is in the queue.');
       const response = serve(first);
       if (response === 'stop') return;
       if (response === 'passed') continue;
       waiters.shift();
       this.#size -= 1;
-      // To the end, where this very loop comes by again when all others have had their turn.
+      // Move to the end, so that this loop offers another turn after all others.
       this.#byOrganisation.delete(orgId);
       if (waiters.length > 0) this.#byOrganisation.set(orgId, waiters);
     }
