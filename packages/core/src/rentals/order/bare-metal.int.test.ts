@@ -156,7 +156,7 @@ describe('gang', () => {
     const taken = withDriver(harness, (driver) => ({
       create: (spec: MachineSpec, signal: AbortSignal) =>
         spec.nodeName === bad?.nodeName
-          ? Promise.reject(new DriverError('no_capacity', 'somebody else has the node'))
+          ? Promise.reject(new DriverError('no_capacity', 'another user has the node'))
           : driver.create(spec, signal),
     }));
     const rental = await reconcileUntil(taken, accepted, { until: 'Running' });

@@ -256,7 +256,7 @@ async function startRunning(
   await startBilling(tx, { ...view, rental: running }, now);
 }
 
-/** Retries user data that did not start before Running. When the tries are used up, the status reason tells the tenant. */
+/** Retries user data that did not start before Running. After the last try the status reason informs the tenant. */
 export async function runPendingUserData(
   deps: ReconcileDeps,
   view: RentalView,
