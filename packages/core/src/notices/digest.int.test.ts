@@ -41,7 +41,7 @@ async function owner() {
   return { orgId, ...person };
 }
 
-/** The letters that name a rental, and how many of them do so in a digest. */
+/** The emails that mention a rental, and how many of them are digests. */
 function namedIn(email: string, rentalId: number) {
   const bodies = emailsTo(email).map(({ body }) => body);
   return bodies.filter((body) =>
@@ -49,7 +49,7 @@ function namedIn(email: string, rentalId: number) {
   );
 }
 
-test('30 warnings in an hour are all named: 20 by themselves, the others in one digest within five minutes', async () => {
+test('30 warnings in an hour are all listed: 20 in separate emails, the others in one digest within five minutes', async () => {
   const { orgId, email } = await owner();
   const rentals = Array.from({ length: EMAILS_PER_HOUR + 10 }, (_, index) => 1_001 + index);
   await harness.events(
@@ -62,7 +62,7 @@ test('30 warnings in an hour are all named: 20 by themselves, the others in one 
   await harness.deliver();
   expect(emailsTo(email)).toHaveLength(EMAILS_PER_HOUR + 1);
   expect(emailsTo(email).at(-1)?.headers['subject']).toContain(
-    '10 more notices about rentals and instances that end',
+    '10 more notices about expiring rentals and instances',
   );
   for (const id of rentals) expect([id, namedIn(email, id).length]).toEqual([id, 1]);
   const states = new Set((await harness.mails(orgId)).map(({ state }) => state));
@@ -71,7 +71,7 @@ test('30 warnings in an hour are all named: 20 by themselves, the others in one 
   expect(await harness.deliver()).toEqual({ claimed: 0, unavailable: null });
 });
 
-test('several workers name each notice of a digest once', async () => {
+test('several workers list each notice of a digest once', async () => {
   const { orgId, email } = await owner();
   const rentals = Array.from({ length: EMAILS_PER_HOUR + 30 }, (_, index) => 2_001 + index);
   await harness.events(
@@ -81,7 +81,7 @@ test('several workers name each notice of a digest once', async () => {
   await harness.deliver();
   await harness.clock.advance(300_000);
   await Promise.all([harness.deliver(), harness.deliver(), harness.deliver()]);
-  // A notice that two workers reached for at the same moment is sent in the next round.
+  // A notice that two workers tried to claim at the same moment is sent in the next round.
   await harness.deliver();
   for (const id of rentals) expect([id, namedIn(email, id).length]).toEqual([id, 1]);
 });
@@ -115,7 +115,7 @@ test('a notice that is locked while its digest is made is not recorded as sent, 
   expect(new Set((await harness.mails(orgId)).map(({ state }) => state))).toEqual(new Set(['sent']));
 });
 
-test('a digest that the server puts off is sent later, and whole', async () => {
+test('a digest that the server defers is sent later, and complete', async () => {
   const { orgId, email } = await owner();
   const rentals = Array.from({ length: EMAILS_PER_HOUR + 3 }, (_, index) => 3_001 + index);
   await harness.events(
@@ -136,7 +136,7 @@ test('a digest that the server puts off is sent later, and whole', async () => {
   expect(namedIn(email, 3_023)).toHaveLength(1);
 });
 
-test('a warning that waited for more than a day is sent while the deletion is ahead, and not after it', async () => {
+test('a warning that waited for more than a day is sent before the deletion, and not after it', async () => {
   const { orgId, email } = await owner();
   await harness.events(orgId, [expiring(4_001, 48 * HOUR_MS), expiring(4_002, HOUR_MS)]);
   await harness.clock.advance(25 * HOUR_MS);
@@ -144,7 +144,7 @@ test('a warning that waited for more than a day is sent while the deletion is ah
   expect([namedIn(email, 4_001).length, namedIn(email, 4_002).length]).toEqual([1, 0]);
 });
 
-test('a digest is not sent to a person who has left', async () => {
+test('a digest is not sent to a user who has left', async () => {
   const { orgId, email, userId } = await owner();
   await harness.events(
     orgId,

@@ -5,12 +5,11 @@ import type { DigestedNotice } from './digest.ts';
 import type { EmailOutcome } from './retry-schedule.ts';
 import { outcomeColumns, type ClaimedEmail } from './notices.store.ts';
 
-/** All SQL about notices that are sent together. */
+/** All SQL about digests. */
 
 /**
  * Claims the waiting notices of a digest, due or not, for the worker that has claimed one of them. Notices that another worker has
- * claimed are left to it: they become a digest of their own. A notice that another worker has locked for a moment is left out, even if
- * this worker has claimed it.
+ * claimed become another digest. A notice that is locked for a moment is left out, even if this worker has claimed it.
  */
 export async function claimDigest(
   db: Db,
@@ -50,10 +49,7 @@ export async function claimDigest(
   }));
 }
 
-/**
- * Records the outcome of a digest for every notice in it that is still claimed by its sender. Notices of this claim that the digest
- * does not name are released for the next one.
- */
+/** Records the outcome for every notice of a digest that its sender still claims, and releases the other notices of this claim. */
 export async function recordDigestOutcome(
   db: Db,
   mail: ClaimedEmail,
@@ -73,7 +69,7 @@ export async function releaseDigest(db: Db, mail: ClaimedEmail): Promise<void> {
   await claimedSiblings(db, mail).execute();
 }
 
-/** Gives up the claim on the waiting notices of a digest. */
+/** Releases the claim on the waiting notices of a digest. */
 function claimedSiblings(db: Db, { claim, notice, userId, category }: ClaimedEmail) {
   return db.kysely
     .updateTable('notice_mails')

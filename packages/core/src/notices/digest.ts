@@ -7,13 +7,13 @@ import { isNoticeType, parseNoticeData, type NoticeType } from './notices.ts';
 import { noticeMessageOf } from './render-email.ts';
 import { formatInstant } from './format-values.ts';
 
-/** Notices beyond the hourly limit of a person, as one email. Pure. */
+/** Combines notices beyond the hourly limit of a user into one email. Pure. */
 
 const HOUR_MS = 3_600_000;
-/** Warnings that data will be deleted come an hour before the deletion at the latest, so their digest must not wait for an hour. */
+/** Deletion warnings are sent an hour before the deletion at the latest, so their digest must not wait for an hour. */
 const WARNING_MS = 300_000;
 
-/** The end after which data is deleted, for a notice that warns of it; null for all others. */
+/** The time of the deletion, for a notice that warns of it; null for all others. */
 export function deletionAt(type: NoticeType, data: unknown): Date | null {
   if (type !== 'rental.expiring' && type !== 'instance.expiring') return null;
   const read = parseNoticeData(type, data);
@@ -21,7 +21,7 @@ export function deletionAt(type: NoticeType, data: unknown): Date | null {
   return new Date(read.expiresAt);
 }
 
-/** When the digest with this notice is due: on the next full hour, or on the next five minutes for a warning. */
+/** The next full hour, or the next five minutes for a warning. */
 export function digestDueAt(now: Date, isWarning: boolean): Date {
   const everyMs = isWarning ? WARNING_MS : HOUR_MS;
   const [, restMs] = divideWithRemainder(now.getTime(), everyMs);
@@ -38,14 +38,14 @@ export interface DigestedNotice {
 const subjects: Readonly<Record<NoticeCategory, string>> = {
   balance: 'your balance',
   budgets: 'your budgets',
-  expiring: 'rentals and instances that end',
+  expiring: 'expiring rentals and instances',
   maintenance: 'maintenance',
   invoices: 'invoices',
   webhooks: 'webhooks',
   keys: 'API keys',
 };
 
-/** One line for each readable notice, warnings of deletion first; null when no notice is readable. */
+/** One line per readable notice, deletion warnings first; null if no notice is readable. */
 export function digestMessage(
   category: NoticeCategory,
   notices: readonly DigestedNotice[],
@@ -65,14 +65,14 @@ export function digestMessage(
     subject: `${count} about ${subjects[category]}`,
     lead:
       `There were too many notices about ${subjects[category]} to send one email for each. ` +
-      `This email lists ${lines.length === 1 ? 'the one' : `the ${lines.length}`} that had no email of ${lines.length === 1 ? 'its' : 'their'} own.` +
-      (warnings.length === 0 ? '' : ' Data on what ends is deleted at the time stated.'),
+      `This email lists ${lines.length === 1 ? 'the one' : `the ${lines.length}`} that ${lines.length === 1 ? 'was' : 'were'} not sent separately.` +
+      (warnings.length === 0 ? '' : ' Their data is deleted at the stated time.'),
     facts: [...warnings, ...others].map(({ fact }) => fact),
-    advice: 'The event feed has all of them, with their details.',
+    advice: 'The event feed has all notices with their details.',
   };
 }
 
-/** The same notices make the same digest: a repeat after a lost answer has the same Message-ID. */
+/** The same notices give the same id, so that a retry after a lost response has the same Message-ID. */
 export function digestIdOf(notices: readonly DigestedNotice[]): string {
   const ids = notices.map(({ id }) => toUuid(id)).toSorted();
   return createHash('sha256').update(ids.join('\n')).digest('hex').slice(0, 32);

@@ -42,7 +42,7 @@ const send = () =>
     limit: 50,
   });
 
-test('a letter to somebody without an account goes out once, however many workers there are, and says where to answer', async () => {
+test('an external email is sent once with several workers, and links to the page for the response', async () => {
   const { email, orgId } = await write();
   await Promise.all([send(), send(), send()]);
   await send();
@@ -63,7 +63,7 @@ test.each([
   'Reset at evil.example/login',
   'help@evil.example',
   'evil.example',
-])('an invitation from an organisation named %s holds none of it', async (organisation) => {
+])('an invitation from an organisation named %s does not contain the name', async (organisation) => {
   const { email } = await write(organisation);
   await send();
   const [message] = emailsTo(email);
@@ -72,7 +72,7 @@ test.each([
   expect(message?.body).toContain('shown after you sign in');
 });
 
-test('a letter that was called off is not sent', async () => {
+test('a cancelled email is not sent', async () => {
   const { email, orgId, noticeId } = await write();
   await harness.db.transaction({ name: 'cancel', isolation }, (tx) =>
     cancelEmails(tx, orgId, noticeId, 'It was taken back.'),
@@ -82,7 +82,7 @@ test('a letter that was called off is not sent', async () => {
   expect(await harness.mails(orgId)).toMatchObject([{ state: 'skipped', last_error: 'It was taken back.' }]);
 });
 
-test('a letter that was called off while it was being sent counts for its mailbox, and one called off before does not', async () => {
+test('an email that was cancelled while it was being sent counts against the limit of its address, one cancelled before does not', async () => {
   const counted = (email: string) =>
     harness.db.transaction({ name: 'count', isolation }, (tx) => countExternalEmails(tx, email, new Date(0)));
   const callOff = ({ orgId, noticeId }: Awaited<ReturnType<typeof write>>) =>
@@ -101,7 +101,7 @@ test('a letter that was called off while it was being sent counts for its mailbo
   expect(emailsTo(during.email)).toEqual([]);
 });
 
-test('what a tenant calls an organisation is words in it, never markup and never a header', async () => {
+test('the name of an organisation is plain text in an email, never markup and never a header', async () => {
   const { email } = await write('Acme\r\nBcc: all@example.com <b>free</b>');
   await send();
   const [message] = emailsTo(email);

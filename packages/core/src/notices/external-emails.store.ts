@@ -3,12 +3,12 @@ import { toUuid, type NoticeId, type OrgId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import type { ExternalEmail } from './external-emails.ts';
 
-/** All SQL about letters to mailboxes of people who are no members, and may have no account. */
+/** All SQL about emails to addresses of people who are not members and may have no account. */
 
-/** What such letters are counted by; nobody switches them on or off. */
+/** The category of external emails; it is not a preference. */
 const CATEGORY = 'invitations';
 
-/** Writes the letter down as addressed already: there is nobody to look for. */
+/** Stores the email as already addressed, because its recipient is known. */
 export async function insertExternalEmail(tx: Tx, orgId: OrgId, email: ExternalEmail): Promise<NoticeId> {
   const id = tx.ids.next('ntc');
   const now = tx.clock.now();
@@ -40,8 +40,8 @@ export async function insertExternalEmail(tx: Tx, orgId: OrgId, email: ExternalE
 }
 
 /**
- * How many letters this mailbox was written since then, by whichever organisation. Those called off in time do not count. Whoever
- * counts holds the mailbox until the transaction ends: two organisations at once would not see each other's letter.
+ * How many emails were sent to this address since then, by any organisation, without those cancelled in time. Locks the address until
+ * the transaction ends, so that two organisations see each other's email.
  */
 export async function countExternalEmails(tx: Tx, email: string, since: Date): Promise<number> {
   await lockEmailAddress(tx, email);
@@ -60,7 +60,6 @@ async function lockEmailAddress(tx: Tx, email: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`mailbox ${email}`}, 0))`.execute(tx.kysely);
 }
 
-/** Whether this mailbox refuses mail about invitations. */
 export async function isUnsubscribed(reader: Reader, email: string): Promise<boolean> {
   const row = await reader.kysely
     .selectFrom('mail_refusals')
@@ -70,9 +69,9 @@ export async function isUnsubscribed(reader: Reader, email: string): Promise<boo
   return row !== undefined;
 }
 
-/** Refuses further mail about invitations, also mail that waits to be sent. Refusing again changes nothing. */
+/** Stops invitation emails to this address, including waiting ones. Idempotent. */
 export async function unsubscribe(tx: Tx, email: string): Promise<void> {
-  // An organisation that invites at the same time would not see the refusal.
+  // Without the lock, a concurrent invitation would not see the opt-out.
   await lockEmailAddress(tx, email);
   const now = tx.clock.now();
   await tx.kysely
@@ -86,7 +85,7 @@ export async function unsubscribe(tx: Tx, email: string): Promise<void> {
       state: 'skipped',
       next_attempt_at: null,
       done_at: now,
-      last_error: 'The mailbox refuses mail about invitations.',
+      last_error: 'The recipient has opted out of invitation emails.',
     })
     .where('email', '=', email)
     .where('state', '=', 'waiting')
@@ -98,8 +97,8 @@ export async function resubscribe(tx: Tx, email: string): Promise<void> {
 }
 
 /**
- * Whatever of a notice has not been sent never is. One that is just being sent may arrive all the same, so it keeps the mark of
- * whoever sends it, and counts: else whoever invites and takes back in turns could write to a mailbox without end.
+ * Cancels emails of a notice that are not sent yet. An email that is being sent may still arrive, so it keeps its claim and counts
+ * against the limit; otherwise inviting and withdrawing in turn could send any number of emails.
  */
 export async function cancelEmails(tx: Tx, orgId: OrgId, id: NoticeId, reason: string): Promise<void> {
   await tx.kysely

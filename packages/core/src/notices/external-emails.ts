@@ -3,19 +3,19 @@ import { z } from 'zod';
 import type { NoticeMessage } from './notice-messages.ts';
 import { formatInstant } from './format-values.ts';
 
-/** What is written to somebody who is no member, and may have no account: to a mailbox. Pure. */
+/** Emails to people who are not members and may have no account. Pure. */
 
 export const externalEmailTypes = {
   'member.invited': z.object({
     invitationId: z.string(),
     organisation: z.string(),
     role: z.enum(roleNames),
-    /** The mailbox of whoever invites: names are for everybody to choose. */
+    /** The inviter's email address, because anyone can choose any name. */
     inviter: z.string(),
     expiresAt: z.iso.datetime(),
-    /** Where it is answered; null: the installation has not said where it is. */
+    /** The page to accept or decline; null if the installation has no console URL. */
     link: z.string().nullable(),
-    /** Where the mailbox refuses further mail of this kind; null: the installation has not said where it is. */
+    /** The page to opt out of invitation emails; null if the installation has no console URL. */
     refuseLink: z.string().nullable().default(null),
   }),
 } as const;
@@ -30,21 +30,18 @@ export interface ExternalEmail {
   readonly data: Invited;
 }
 
-/** Null when it does not say what its type promises, or is of a type that this version does not know. */
+/** Null if the data does not match the type, or if this version does not know the type. */
 export function parseExternalEmail(type: string, data: unknown): Invited | null {
   if (!Object.hasOwn(externalEmailTypes, type)) return null;
   const read = externalEmailTypes[type as ExternalEmailType].safeParse(data);
   return read.success ? read.data : null;
 }
 
-/** A name that a mail program could show as a link, or read as an address. */
+/** A name that an email program could show as a link or read as an address. */
 const linkLike = /[/\\@:]|\.\S/;
 const NAME_WITHHELD = 'shown after you sign in';
 
-/**
- * The recipient has not asked for this mail, and any tenant can cause it. So the subject holds no text of a tenant, and the body
- * holds no name that could carry a link.
- */
+/** Any tenant can cause this unrequested email, so the subject has no tenant text and the body no link-like name. */
 export function invitationMessage({ organisation, role, inviter, expiresAt }: Invited): NoticeMessage {
   const isPlain = !linkLike.test(organisation);
   return {
@@ -54,8 +51,9 @@ export function invitationMessage({ organisation, role, inviter, expiresAt }: In
       ['Organisation', isPlain ? organisation : NAME_WITHHELD],
       ['Role', role],
       ['Invited by', inviter],
-      ['Open until', formatInstant(expiresAt)],
+      ['Expires', formatInstant(expiresAt)],
     ],
-    advice: 'Sign in, or sign up, with this mailbox to accept or decline. Nothing happens if you do neither.',
+    advice:
+      'Sign in or sign up with this email address to accept or decline. If you do nothing, the invitation expires.',
   };
 }

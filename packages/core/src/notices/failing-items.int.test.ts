@@ -11,7 +11,7 @@ const low = { type: 'balance.low', data: money } as const;
 
 describe(failingLoop('address notices'), () => {
   it.each<Poison>(['throws', 'times out'])(
-    'whose write %s does not stop the notices of other organisations',
+    'whose write %s does not stop notices of other organisations',
     async (how) => {
       const [bad, good] = [await harness.organisation('owner'), await harness.organisation('owner')];
       const when = `new.org_id = '${toUuid(bad.orgId)}'`;
@@ -32,13 +32,13 @@ describe(failingLoop('address notices'), () => {
 });
 
 describe(failingLoop('send mail'), () => {
-  it.each<ItemPoison>(['throws', 'hangs'])('that %s stops no email to other people', async (how) => {
+  it.each<ItemPoison>(['throws', 'hangs'])('that %s does not stop emails to other users', async (how) => {
     const [bad, good] = [await harness.organisation('owner'), await harness.organisation('owner')];
     const address = bad.people[0]?.email ?? expect.fail('no person');
     let attempts = 0;
     const fail = (): Promise<never> => {
       attempts += 1;
-      // Only the first attempt hangs, since the clock also advances in the next rounds, which send it again.
+      // Only the first attempt hangs: the clock also advances in the next rounds, which send the email again.
       return failingCall(how === 'hangs' && attempts === 1 ? 'hangs' : 'throws');
     };
     const mailer: Mailer = {

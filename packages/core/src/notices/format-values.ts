@@ -1,15 +1,15 @@
 import { formatUsd, parseNanoUsd, divideWithRemainder } from '@millrace/platform/money';
 
-/** Values as people read them in a letter. Pure. */
+/** Formats values for emails. Pure. */
 
-/** Cents are enough for a letter; what is below them is cut off, never rounded up. */
+/** Cut off after cents, never rounded up. */
 export function formatNanoUsd(nano: string): string {
   const amount = parseNanoUsd(nano);
   const cut = amount === null ? nano : formatUsd(amount).replace(/(\.\d\d)\d+$/, '$1');
   return `${cut === '-0.00' ? '0.00' : cut} USD`;
 }
 
-/** `2026-08-01 12:00 UTC`: readers are in many places, and this one is in all of them. */
+/** `2026-08-01 12:00 UTC`: readers are in many time zones. */
 export function formatInstant(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }
@@ -20,7 +20,7 @@ const units = [
   { name: 'minutes', seconds: 60 },
 ] as const;
 
-/** In the largest unit of which there are two at least, rounded down. */
+/** In the largest unit with a count of at least two, rounded down. */
 export function formatDuration(seconds: number): string {
   for (const unit of units) {
     const [count] = divideWithRemainder(seconds, unit.seconds);
@@ -29,7 +29,6 @@ export function formatDuration(seconds: number): string {
   return seconds > 60 ? 'less than 2 minutes' : 'a minute or less';
 }
 
-/** The first few of many things. */
 export function formatFirst(names: readonly string[], most: number): string {
   if (names.length <= most) return names.join(', ');
   return `${names.slice(0, most).join(', ')} and ${names.length - most} more`;

@@ -5,7 +5,7 @@ export const recipientsLoop = defineLoop({
   over: 'organisations',
   maxRetryMs: 5 * 60_000,
 });
-/** An email is claimed for longer than its time, and its next attempt is set when it is settled. */
+/** The claim of an email lasts longer than this timeout, and its outcome sets the next attempt. */
 export const emailLoop = defineLoop({
   name: 'send mail',
   over: 'people',

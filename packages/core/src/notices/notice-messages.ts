@@ -1,7 +1,7 @@
 import type { NoticeData, NoticeType } from './notices.ts';
 import { formatDuration, formatInstant, formatFirst, formatNanoUsd } from './format-values.ts';
 
-/** What each notice says, in the order in which a busy person reads: what, the figures, what to do. Pure. */
+/** The text of each notice, in reading order: subject, facts, advice. Pure. */
 
 export interface NoticeMessage {
   readonly subject: string;
@@ -14,14 +14,14 @@ type MessageWriters = { readonly [Type in NoticeType]: (data: NoticeData<Type>) 
 
 const LISTED_NAMES_MAX = 10;
 
-const topUpAdvice = 'Add money, or end what you do not need.';
+const topUpAdvice = 'Add money, or terminate resources that you do not need.';
 
 function moneyFacts(data: NoticeData<'balance.low'>): NoticeMessage['facts'] {
   return [
     ['Balance', formatNanoUsd(data.balanceNanoUsd)],
-    ['Not set aside for anything', formatNanoUsd(data.availableNanoUsd)],
-    ['Running costs', `${data.burnRateUsdPerHour} USD an hour`],
-    ...(data.runwaySeconds === null ? [] : ([['Lasts for', formatDuration(data.runwaySeconds)]] as const)),
+    ['Available', formatNanoUsd(data.availableNanoUsd)],
+    ['Running costs', `${data.burnRateUsdPerHour} USD per hour`],
+    ...(data.runwaySeconds === null ? [] : ([['Runway', formatDuration(data.runwaySeconds)]] as const)),
   ];
 }
 
@@ -40,16 +40,16 @@ type Expiring = Pick<NoticeData<'rental.expiring'>, 'cause' | 'expiresAt' | 'nex
 
 const expiryCauseTexts: Readonly<Record<Expiring['cause'], string>> = {
   term: 'Its term ends.',
-  ttl: 'Its time to live ends.',
-  balance: 'The balance does not pay for it any more.',
-  budget: 'A budget does not allow for it any more.',
+  ttl: 'Its TTL ends.',
+  balance: 'Your balance no longer covers it.',
+  budget: 'A budget no longer covers it.',
 };
 
 const expiringAdvice: Readonly<Record<Expiring['cause'], string>> = {
-  term: 'Extend it before then if you need it for longer, and copy what you want to keep.',
-  ttl: 'Copy what you want to keep before then.',
-  balance: 'Add money before then to keep it; otherwise copy what you want to keep.',
-  budget: 'Raise the budget before then to keep it; otherwise copy what you want to keep.',
+  term: 'Extend it before then if you need it longer, or copy the data that you want to keep.',
+  ttl: 'Copy the data that you want to keep before then.',
+  balance: 'Add money before then to keep it, or copy the data that you want to keep.',
+  budget: 'Raise the budget before then to keep it, or copy the data that you want to keep.',
 };
 
 function expiringMessage(
@@ -63,11 +63,11 @@ function expiringMessage(
       ? `The term of ${what} ends on ${formatInstant(expiresAt)}`
       : `${what} ends on ${formatInstant(expiresAt)}`,
     lead: converts
-      ? `The term of ${what} ends on ${formatInstant(expiresAt)}. It goes on after that, at the price on demand.`
-      : `${what} ends on ${formatInstant(expiresAt)}, and what is on it is deleted. ${expiryCauseTexts[cause]}`,
+      ? `The term of ${what} ends on ${formatInstant(expiresAt)}. After that it continues at the on-demand price.`
+      : `${what} ends on ${formatInstant(expiresAt)}, and its data is deleted. ${expiryCauseTexts[cause]}`,
     facts: [...more, ['Ends', formatInstant(expiresAt)]],
     advice: converts
-      ? 'Extend it to keep a reserved price, or end it if you do not need it any more.'
+      ? 'Extend it to keep a reserved price, or terminate it if you no longer need it.'
       : expiringAdvice[cause],
   };
 }
@@ -88,27 +88,28 @@ export const messageWriters: MessageWriters = {
       data.runwaySeconds === null
         ? 'Your balance ends soon'
         : `Your balance ends in ${formatDuration(data.runwaySeconds)}`,
-    lead: 'At the present rate the balance ends soon. When it does, everything that runs is stopped.',
+    lead: 'At the current rate your balance ends soon. All running resources are stopped then.',
     facts: moneyFacts(data),
     advice: topUpAdvice,
   }),
   'balance.floor': (data) => ({
-    subject: 'Your balance has ended: what runs is being stopped',
-    lead: 'The balance has ended. Nothing new is accepted, and what runs is being stopped now.',
+    subject: 'Your balance has ended: running resources are being stopped',
+    lead: 'Your balance has ended. You cannot start new resources, and running resources are being stopped now.',
     facts: moneyFacts(data),
-    advice: 'Add money to go on. Disks and volumes are kept for a limited time only.',
+    advice: 'Add money to continue. Disks and volumes are kept for a limited time only.',
   }),
   'budget.threshold': (data) => ({
-    subject: `${data.thresholdPercent} % of the budget ${data.name} are spent`,
-    lead: `The budget ${data.name} has passed ${data.thresholdPercent} % of its limit.`,
+    subject: `Budget ${data.name}: ${data.thresholdPercent} % spent`,
+    lead: `The budget ${data.name} has reached ${data.thresholdPercent} % of its limit.`,
     facts: budgetFacts(data),
-    advice: 'When it is used up, what it pays for is stopped. Raise it if that is not what you want.',
+    advice:
+      'When the budget is used up, the resources that it covers are stopped. Raise it to keep them running.',
   }),
   'budget.exceeded': (data) => ({
-    subject: `The budget ${data.name} is used up`,
-    lead: `The budget ${data.name} is used up. What it pays for is refused or stopped.`,
+    subject: `Budget ${data.name} is used up`,
+    lead: `The budget ${data.name} is used up. Requests that it covers are rejected, and its resources are stopped.`,
     facts: budgetFacts(data),
-    advice: 'Raise it, or wait for its next period.',
+    advice: 'Raise the budget, or wait for its next period.',
   }),
   'rental.expiring': (data) => {
     const named = data.name === null ? '' : ` (${data.name})`;
@@ -125,19 +126,19 @@ export const messageWriters: MessageWriters = {
       ['GPUs', String(data.gpuCount)],
     ]),
   'maintenance.announced': (data) => ({
-    subject: `Maintenance on ${formatInstant(data.startsAt)}: your machines will be away`,
-    lead: 'Machines that you use will be away for a stated time. That time is not billed.',
+    subject: `Maintenance on ${formatInstant(data.startsAt)}: your machines will be unavailable`,
+    lead: 'Machines that you use will be unavailable for the time below. That time is not billed.',
     facts: maintenanceFacts(data),
-    advice: 'Save your work before it begins. Machines come back by themselves when it is over.',
+    advice: 'Save your work before it starts. The machines start again automatically afterwards.',
   }),
   'maintenance.ended': (data) => ({
-    subject: `Maintenance on ${formatInstant(data.startsAt)} was called off`,
-    lead: 'The maintenance that was announced was called off. Your machines stay, or are coming back.',
+    subject: `Maintenance on ${formatInstant(data.startsAt)} was cancelled`,
+    lead: 'The announced maintenance was cancelled. Your machines stay available, or are starting again.',
     facts: maintenanceFacts(data),
-    advice: 'There is nothing to do.',
+    advice: 'You do not need to do anything.',
   }),
   'invoice.finalized': (data) => ({
-    subject: `Invoice ${data.number} over ${formatNanoUsd(data.totalNanoUsd)}`,
+    subject: `Invoice ${data.number}: ${formatNanoUsd(data.totalNanoUsd)}`,
     lead: `Invoice ${data.number} is final. ${paidFromText(data.totalNanoUsd)}`,
     facts: [
       ['Invoice', data.number],
@@ -145,32 +146,32 @@ export const messageWriters: MessageWriters = {
       ['From', formatInstant(data.periodStart)],
       ['To', formatInstant(data.periodEnd)],
     ],
-    advice: 'There is nothing to pay. Keep it for your books.',
+    advice: 'You do not need to pay anything. Keep it for your records.',
   }),
   'key.created': (data) => ({
     subject: `An API key was created: ${data.name}`,
-    lead: `The API key ${data.name} was created${data.rotatedFrom === null ? '' : ', in place of another one'}.`,
+    lead: `The API key ${data.name} was created${data.rotatedFrom === null ? '' : ' and replaces another key'}.`,
     facts: [
       ['Key', `${data.name} (${data.publicId}, ${data.mode})`],
-      ['May', formatFirst(data.scopes, LISTED_NAMES_MAX) || 'nothing'],
-      ['Until', data.expiresAt === null ? 'it is revoked' : formatInstant(data.expiresAt)],
+      ['Scopes', formatFirst(data.scopes, LISTED_NAMES_MAX) || 'none'],
+      ['Valid until', data.expiresAt === null ? 'revoked' : formatInstant(data.expiresAt)],
       ['Created by', data.createdBy],
     ],
-    advice: 'If nobody of yours did this, revoke it at once.',
+    advice: 'If you do not recognise this key, revoke it at once.',
   }),
   'webhook.disabled': (data) => ({
     subject: 'A webhook was disabled',
-    lead: `Events are not sent to ${data.url} any more: it has failed for too long.`,
+    lead: `We stopped sending events to ${data.url}, because it has failed for too long.`,
     facts: [
       ['Webhook', data.webhookId],
       ['Failing since', formatInstant(data.failingSince)],
       ['Last failure', data.reason],
     ],
-    advice: 'Repair the receiver, enable the webhook, and have what it missed sent again.',
+    advice: 'Repair the receiver, enable the webhook, and redeliver the missed events.',
   }),
 };
 
-/** A credit exceeds the charges where the total is below zero: then nothing was paid. */
+/** A negative total means that credits exceed charges, so nothing was paid. */
 function paidFromText(totalNanoUsd: string): string {
   if (totalNanoUsd.startsWith('-')) return 'Its total was credited to your balance.';
   return totalNanoUsd === '0' ? 'Its total is zero.' : 'It was paid from your balance.';

@@ -21,7 +21,7 @@ import {
 } from '@millrace/testing';
 import { assignDueRecipients, sendDueEmails, type SendEmailsResult } from './notices.service.ts';
 
-/** Real tables, a real SMTP server, and a clock that a test moves by hand. */
+/** Test harness with a real database, a real SMTP server, and a clock that the test advances. */
 export interface NoticesHarness {
   readonly db: Db;
   readonly database: TestDatabase;
@@ -29,9 +29,9 @@ export interface NoticesHarness {
   readonly smtp: TestSmtp;
   readonly mailer: Mailer;
   organisation(...roles: readonly Role[]): Promise<Tenant>;
-  /** As the relay stores events: numbered, in one statement. */
+  /** Stores events as the relay does: numbered, in one statement. */
   events(orgId: OrgId, events: readonly TestEvent[]): Promise<void>;
-  /** Until nobody is left who has to get a letter now. */
+  /** Addresses and sends until no email is due. */
   deliver(options?: { readonly mailer?: Mailer; readonly leaseMs?: number }): Promise<SendEmailsResult>;
   mails(orgId: OrgId): Promise<readonly MailRow[]>;
   rows<Row>(text: string): Promise<Row[]>;

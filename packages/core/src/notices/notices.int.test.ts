@@ -18,7 +18,7 @@ const HOUR_MS = 3_600_000;
 const harness = await openNoticesHarness();
 
 beforeEach(async () => {
-  // What an earlier test left to be tried again is none of the next one's business.
+  // Remove emails that an earlier test left for a retry.
   harness.smtp.accept();
   await harness.rows('truncate notices cascade');
 });
@@ -28,8 +28,8 @@ afterAll(() => harness.close());
 const low = { type: 'balance.low', data: money } as const;
 const emailsTo = (email: string) => harness.smtp.emails.filter(({ to }) => to.includes(email));
 
-describe('events that matter to a person', () => {
-  test('become notices as they are numbered: exactly the types that letters are written about, of any data', async () => {
+describe('notices of events', () => {
+  test('are created when events are numbered, exactly for the types with emails, for any data', async () => {
     const { orgId } = await harness.organisation('owner');
     const odd = { cancelled: 'true', text: '<"\\u0000", null>', deep: [[[]]], number: 1e300 };
     await harness.events(orgId, [
@@ -41,11 +41,11 @@ describe('events that matter to a person', () => {
     expect(found.map(({ type }) => type).toSorted()).toEqual(notified.toSorted());
     await harness.deliver();
     const states = (await harness.mails(orgId)).map(({ state }) => state);
-    // None of it is what its type promises: nobody gets a letter, and nothing is tried for ever.
+    // The data does not match any type: no email is sent, and no retry is scheduled.
     expect(new Set(states)).toEqual(new Set(['given_up']));
   });
 
-  test('go once to each member whose role says so, however many workers there are', async () => {
+  test('are sent once to each member whose role gets them, with several workers', async () => {
     const { orgId, people } = await harness.organisation('owner', 'admin', 'member', 'billing', 'viewer');
     await harness.events(orgId, [low, { type: 'balance.floor', data: money }]);
     await Promise.all([harness.deliver(), harness.deliver(), harness.deliver()]);
@@ -55,7 +55,7 @@ describe('events that matter to a person', () => {
     const subjects = emailsTo(owner?.email ?? '').map(({ headers }) => headers['subject'] ?? '');
     expect(subjects.toSorted()).toEqual([
       '[Acme] Your balance ends in 60 minutes',
-      '[Acme] Your balance has ended: what runs is being stopped',
+      '[Acme] Your balance has ended: running resources are being stopped',
     ]);
     expect(emailsTo(owner?.email ?? '')[0]?.body).toContain('25.34 USD');
     const before = harness.smtp.emails.length;
@@ -79,10 +79,10 @@ describe('events that matter to a person', () => {
     expect(emailsTo(people[0]?.email ?? '')).toHaveLength(1);
   });
 
-  test('reach those who chose them, and not those who chose otherwise', async () => {
+  test('reach members who opted in, and not those who opted out', async () => {
     const { orgId, people } = await harness.organisation('owner', 'member');
     const [owner, member] = people;
-    if (owner === undefined || member === undefined) throw new Error('Nobody is there.');
+    if (owner === undefined || member === undefined) throw new Error('The organisation has no such member.');
     await harness.db.transaction({ name: 'choose', isolation }, async (tx) => {
       const choice = { category: 'balance', wanted: false } as const;
       await saveChoice(tx, orgId, { userId: owner.userId, mode: 'live' }, choice);
@@ -97,7 +97,7 @@ describe('events that matter to a person', () => {
     expect([emailsTo(owner.email).length, emailsTo(member.email).length]).toEqual([1, 1]);
   });
 
-  test('that no event tells are told all the same', async () => {
+  test('are also sent for changes without an event', async () => {
     const { orgId, people } = await harness.organisation('owner');
     await harness.db.transaction({ name: 'disable', isolation }, (tx) =>
       notifyMembers(tx, orgId, {
@@ -117,7 +117,7 @@ describe('events that matter to a person', () => {
   });
 });
 
-test("what a worker does not know stands in nobody's way, be it of an older version or of a newer one", async () => {
+test('an unknown type of an older or newer version does not block other notices', async () => {
   const { orgId, people } = await harness.organisation('owner');
   for (const addressed of ['null', 'now()']) {
     await harness.rows(
@@ -137,8 +137,8 @@ test("what a worker does not know stands in nobody's way, be it of an older vers
   expect((await harness.mails(orgId)).map(({ state }) => state).toSorted()).toEqual(['sent', 'waiting']);
 });
 
-describe('a letter', () => {
-  test('whose worker died before it wrote anything down is sent again, under the same id, and not before its claim is over', async () => {
+describe('an email', () => {
+  test('whose worker died is sent again under the same id, but not before its claim expires', async () => {
     const { orgId, people } = await harness.organisation('owner');
     const [owner] = people;
     const dying: Mailer = {
@@ -161,7 +161,7 @@ describe('a letter', () => {
     expect(await harness.mails(orgId)).toMatchObject([{ state: 'sent', attempts: 0 }]);
   });
 
-  test('that another worker has taken over is settled by that one alone', async () => {
+  test('that another worker has claimed is settled by that worker alone', async () => {
     const { orgId } = await harness.organisation('owner');
     await harness.events(orgId, [low]);
     await assignDueRecipients(harness.db, { log: testLog(), limit: 10 });
@@ -177,7 +177,7 @@ describe('a letter', () => {
     expect(await harness.mails(orgId)).toMatchObject([{ state: 'sent' }]);
   });
 
-  test('that the server puts off is tried again on the ladder; what it refuses is not, with the reason kept', async () => {
+  test('that the server defers is retried on the schedule; a rejected one is not, and its reason is stored', async () => {
     const { orgId, people } = await harness.organisation('owner', 'admin');
     const [greylisted, unknown] = people.map(({ email }) => email);
     harness.smtp.refuse('RCPT TO', { code: 451, text: 'come again' }, greylisted);
@@ -197,7 +197,7 @@ describe('a letter', () => {
     expect(await states()).toEqual(['refused 0', 'sent 1']);
   });
 
-  test('waits for a server that takes nothing, and that counts against no letter', async () => {
+  test('waits for a server that accepts nothing, without counting an attempt', async () => {
     const { orgId, people } = await harness.organisation('owner');
     const outage: Mailer = {
       from: harness.mailer.from,
@@ -213,11 +213,11 @@ describe('a letter', () => {
     expect(emailsTo(people[0]?.email ?? '')).toHaveLength(1);
   });
 
-  test('is not sent to somebody who has left, or may not know it any more, since it was written', async () => {
+  test('is not sent to a user who has left or lost the right since it was addressed', async () => {
     const { orgId, people } = await harness.organisation('owner', 'admin', 'admin');
     const [owner, left, demoted] = people;
     if (owner === undefined || left === undefined || demoted === undefined)
-      throw new Error('Nobody is there.');
+      throw new Error('The organisation has no such member.');
     await harness.events(orgId, [low]);
     await assignDueRecipients(harness.db, { log: testLog(), limit: 10 });
     await harness.rows(`delete from members where user_id = '${toUuid(left.userId)}'`);
@@ -231,11 +231,11 @@ describe('a letter', () => {
   });
 });
 
-describe('nobody', () => {
-  test('is flooded: a person gets so many letters of a category in an hour, and other categories come through', async () => {
+describe('the limits of notices', () => {
+  test('allow a number of emails per category, user and hour, and do not affect other categories', async () => {
     const { orgId, people } = await harness.organisation('owner');
     const [owner] = people;
-    if (owner === undefined) throw new Error('Nobody is there.');
+    if (owner === undefined) throw new Error('The organisation has no such member.');
     const many = Array.from({ length: EMAILS_PER_HOUR + 5 }, () => keyCreated(owner.userId));
     await harness.events(orgId, [...many, low]);
     await harness.deliver();
@@ -248,10 +248,10 @@ describe('nobody', () => {
     expect(emailsTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 3);
   });
 
-  test('misses what is live because of what they asked for of test mode', async () => {
+  test('count live mode separately from opted-in test mode', async () => {
     const { orgId, people } = await harness.organisation('owner');
     const [owner] = people;
-    if (owner === undefined) throw new Error('Nobody is there.');
+    if (owner === undefined) throw new Error('The organisation has no such member.');
     await harness.db.transaction({ name: 'choose', isolation }, (tx) =>
       saveChoice(tx, orgId, { userId: owner.userId, mode: 'test' }, { category: 'balance', wanted: true }),
     );
@@ -265,7 +265,7 @@ describe('nobody', () => {
     expect(emailsTo(owner.email)).toHaveLength(EMAILS_PER_HOUR + 1);
   });
 
-  test('gets what happened more than a day before anybody could send it', async () => {
+  test('skip notices that are older than a day', async () => {
     const { orgId } = await harness.organisation('owner');
     await harness.events(orgId, [low]);
     await harness.clock.advance(25 * HOUR_MS);
@@ -274,7 +274,7 @@ describe('nobody', () => {
     expect(await assignDueRecipients(harness.db, { log: testLog(), limit: 10 })).toBe(0);
   });
 
-  test('keeps notices for ever: they are forgotten with their letters', async () => {
+  test('delete old notices with their emails', async () => {
     const { orgId } = await harness.organisation('owner');
     await harness.events(orgId, [low]);
     await harness.deliver();
@@ -288,8 +288,8 @@ describe('nobody', () => {
   });
 });
 
-describe('the loops of a worker', () => {
-  test('send what is told while they run, and without a server they say so and send nothing', async () => {
+describe('startNotices', () => {
+  test('sends notices while its loops run, and logs if no server is set', async () => {
     const { db } = harness;
     const { orgId, people } = await harness.organisation('owner');
     let logged = '';

@@ -10,11 +10,11 @@ export interface NoticeOptions {
   readonly db: Db;
   readonly clock: Timer;
   readonly log: Logger;
-  /** Null: nobody gets mail, and notices are forgotten in time. */
+  /** Null: no email is sent, and notices are deleted after their retention. */
   readonly mailer: Mailer | null;
-  /** Where people go from a letter. */
+  /** The console that emails link to. */
   readonly consoleUrl: string | null;
-  /** Starts the loops. In a worker they wait while mail may have been sent that the database does not know. */
+  /** Starts the loops. In a worker they wait while sent emails might be missing in the database. */
   readonly startLoop?: StartLoop;
 }
 
@@ -22,16 +22,16 @@ const ADDRESS_EVERY_MS = 1_000;
 const SEND_EVERY_MS = 1_000;
 const NOTICE_DELETE_EVERY_MS = 60_000;
 const ADDRESS_BATCH = 50;
-/** So many connections to the server has a worker at most. */
+/** The maximum number of connections of a worker to the mail server. */
 const SEND_BATCH = 8;
-/** Longer than any attempt, with all its timeouts, can take. */
+/** Longer than any attempt with all its timeouts. */
 const LEASE_MS = 300_000;
-/** The longest pause while the server takes nothing. */
+/** The longest pause while the server accepts nothing. */
 const OUTAGE_BACKOFF_MS = 60_000;
 const NOTICE_RETENTION_MS = 30 * 86_400_000;
 const NOTICE_DELETE_BATCH = 500;
 
-/** Addresses notices, sends letters and forgets both. Any number of workers may do so at once. */
+/** Addresses notices, sends emails and deletes old ones. Any number of workers can run it. */
 export function startNotices(options: NoticeOptions): readonly Loop[] {
   const { db, clock, log, mailer, consoleUrl, startLoop = startUngated } = options;
   const deleteLoop = startLoop(
@@ -51,7 +51,7 @@ export function startNotices(options: NoticeOptions): readonly Loop[] {
     },
   );
   if (mailer === null) {
-    log.warn('no mail is sent to anybody: MILLRACE_SMTP_URL is not set');
+    log.warn('no email is sent: MILLRACE_SMTP_URL is not set');
     return [deleteLoop];
   }
   const send = startLoop(
@@ -59,7 +59,7 @@ export function startNotices(options: NoticeOptions): readonly Loop[] {
     async () => {
       const sending = { db, clock, log, mailer, consoleUrl, leaseMs: LEASE_MS, limit: SEND_BATCH };
       const { claimed, unavailable } = await sendDueEmails(sending);
-      if (unavailable !== null) throw new Error(`The mail server takes nothing: ${unavailable}`);
+      if (unavailable !== null) throw new Error(`The mail server accepts no email: ${unavailable}`);
       return claimed === SEND_BATCH ? 'busy' : 'idle';
     },
   );

@@ -30,19 +30,19 @@ import {
 } from './notices.store.ts';
 import { renderDigestEmail, renderNoticeEmail, renderExternalEmail } from './render-email.ts';
 
-const emailsCounter = counter('millrace_mails_total', 'Letters to people, by what became of them.');
-const tooOldCounter = counter('millrace_notices_too_old_total', 'Notices that nobody addressed in time.');
+const emailsCounter = counter('millrace_mails_total', 'Emails by outcome.');
+const tooOldCounter = counter('millrace_notices_too_old_total', 'Notices that were not addressed in time.');
 
 const HOUR_MS = 3_600_000;
-/** A notice that waited for longer, because no mail was set up or no worker ran, is news to nobody. */
+/** An older notice waited because no mail server was set or no worker ran, and is no longer useful. */
 const TOO_OLD_MS = 24 * HOUR_MS;
-/** Of one category, in one organisation and mode, to one person, in an hour. The others are sent together, as a digest. */
+/** Per category, organisation, mode and user. Further notices are sent together in a digest. */
 export const EMAILS_PER_HOUR = 20;
 const RECIPIENTS_MAX = 500;
-/** Notices in one digest: each is named, so more of them are further digests. */
+/** A digest lists each notice, so more of them need another digest. */
 const DIGEST_NOTICES_MAX = 500;
 
-/** Has people told of something that no event says, in the transaction in which it happens. */
+/** Notifies members of something that has no event, in the transaction of its cause. */
 export async function notifyMembers<Type extends Exclude<NoticeType, EventType>>(
   tx: Tx,
   orgId: OrgId,
@@ -51,7 +51,7 @@ export async function notifyMembers<Type extends Exclude<NoticeType, EventType>>
   return insertNotice(tx, orgId, notice);
 }
 
-/** Writes down who gets the oldest notices. Answers how many it looked at. */
+/** Assigns recipients to the oldest notices. Returns the number of processed notices. */
 export async function assignDueRecipients(
   db: Db,
   { log, limit }: { readonly log: Pick<Logger, 'warn'>; readonly limit: number },
@@ -74,7 +74,7 @@ async function assignRecipients(tx: Tx, notice: Notice): Promise<void> {
   const { id, orgId, mode, type } = notice;
   const isTooOld = isStale(notice, tx.clock.now());
   if (isTooOld) tooOldCounter.add(1);
-  // Of a type that this version does not know nobody is told: it must not stand in the way of the others.
+  // A type of another version is skipped, so that it does not block the others.
   if (!isTooOld && isNoticeType(type)) {
     const category = categoryOf[type];
     await insertEmails(tx, orgId, { id, mode, category }, await planEmails(tx, { ...notice, type }));
@@ -82,7 +82,7 @@ async function assignRecipients(tx: Tx, notice: Notice): Promise<void> {
   await markAddressed(tx, orgId, id);
 }
 
-/** A warning that data will be deleted is of use until the deletion, however long it waited. */
+/** A deletion warning is useful until the deletion, however long it waited. */
 function isStale({ type, data, occurredAt }: Notice, now: Date): boolean {
   const isOld = now.getTime() - occurredAt.getTime() > TOO_OLD_MS;
   if (!isOld || !isNoticeType(type)) return isOld;
@@ -108,7 +108,7 @@ async function planEmails(
   });
 }
 
-/** Whom it is about, where that is a person. */
+/** The user that the notice is about, if any. */
 function subjectUserOf(type: NoticeType, data: unknown): UserId | null {
   if (type !== 'key.created') return null;
   const read = parseNoticeData(type, data);
@@ -121,18 +121,18 @@ export interface SendEmailsDeps {
   readonly log: Pick<Logger, 'warn'>;
   readonly mailer: Mailer;
   readonly consoleUrl: string | null;
-  /** How long a worker that says nothing keeps the letters it has claimed. */
+  /** How long a worker without contact keeps its claimed emails. */
   readonly leaseMs: number;
   readonly limit: number;
 }
 
 export interface SendEmailsResult {
   readonly claimed: number;
-  /** What the server said, if it takes nothing at all now. */
+  /** The server's reason, if it accepts no email now. */
   readonly unavailable: string | null;
 }
 
-/** Sends letters that are due, all at once: `limit` is small. */
+/** Sends due emails concurrently: `limit` is small. */
 export async function sendDueEmails(sending: SendEmailsDeps): Promise<SendEmailsResult> {
   const { db, clock, log, leaseMs, limit } = sending;
   const mails = await claimEmails(db, { claim: randomUUID(), now: db.clock.now(), leaseMs, limit });
@@ -146,7 +146,7 @@ export async function sendDueEmails(sending: SendEmailsDeps): Promise<SendEmails
   return { claimed: mails.length, unavailable };
 }
 
-/** One of each digest: the one that is sent takes the others with it. */
+/** Keeps one email per digest, which includes the others. */
 function withoutDigestSiblings(mails: readonly ClaimedEmail[]): readonly ClaimedEmail[] {
   const digests = new Set<string>();
   return mails.filter(({ inDigest, recipient, category, notice }) => {
@@ -175,7 +175,7 @@ async function sendClaimedEmail(sending: SendEmailsDeps, mail: ClaimedEmail): Pr
   const sender = { from: mailer.from, consoleUrl };
   const post = async (rendered: Email | null): Promise<string | null> => {
     if (rendered === null) {
-      const reason = 'The notice does not say what its type promises.';
+      const reason = 'The data of the notice does not match its type.';
       await settle({ state: 'given_up', reason }, 'given_up');
       return null;
     }
@@ -186,12 +186,18 @@ async function sendClaimedEmail(sending: SendEmailsDeps, mail: ClaimedEmail): Pr
   };
   if (userId === null) return post(renderExternalEmail(notice, email, mailer.from));
   if (!mail.inDigest && !isNoticeType(type)) {
-    const outcome = { kind: 'unavailable', reason: 'This worker does not know its type.' } as const;
+    const outcome = {
+      kind: 'unavailable',
+      reason: 'This worker does not know the type of the notice.',
+    } as const;
     await settle(emailOutcomeOf(outcome, mail, db.clock.now()), 'unknown');
     return null;
   }
   if (role === null || !mayReadCategory(role, category)) {
-    await settle({ state: 'skipped', reason: 'Not a member any more who may know it.' }, 'skipped');
+    await settle(
+      { state: 'skipped', reason: 'The recipient is no longer a member who may read it.' },
+      'skipped',
+    );
     return null;
   }
   const recipient = { userId, name: name ?? '', email, role, orgId: notice.orgId, orgName };

@@ -10,7 +10,7 @@ import { recipientsLoop } from './loops.ts';
 import { defaultRolesOf, type RecipientCandidate, type NoticeType } from './notices.ts';
 import { choicesOf, type ChoiceRow } from './preferences.store.ts';
 
-/** All SQL about notices and their letters. */
+/** All SQL about notices and their emails. */
 
 export interface Notice {
   readonly id: NoticeId;
@@ -22,7 +22,7 @@ export interface Notice {
   readonly occurredAt: Date;
 }
 
-/** Writes down a notice that no event tells. */
+/** Stores a notice that has no event. */
 export async function insertNotice(
   tx: Tx,
   orgId: OrgId,
@@ -43,7 +43,7 @@ export async function insertNotice(
   return id;
 }
 
-/** The oldest notices that wait for their addresses, without those that failed just now. */
+/** The oldest unaddressed notices, without postponed ones. */
 export async function listUnaddressed(
   reader: Reader,
   { now, limit }: { readonly now: Date; readonly limit: number },
@@ -60,7 +60,7 @@ export async function listUnaddressed(
   return rows.map(({ id }) => fromUuid('ntc', id));
 }
 
-/** Those of the notices that no other worker is addressing. They stay locked until the transaction ends. */
+/** Locks the notices that no other worker is addressing, until the transaction ends. */
 export async function lockUnaddressed(tx: Tx, ids: readonly NoticeId[]): Promise<readonly Notice[]> {
   const rows = await tx.kysely
     .selectFrom('notices')
@@ -82,7 +82,7 @@ export async function lockUnaddressed(tx: Tx, ids: readonly NoticeId[]): Promise
   }));
 }
 
-/** Members who may be recipients, by role, by choice or as the person it is about; longest-standing first, with their choices. */
+/** Possible recipients by role, by choice or as the user it is about, with their choices; oldest membership first. */
 export async function findRecipientCandidates(
   tx: Tx,
   orgId: OrgId,
@@ -117,7 +117,7 @@ export async function findRecipientCandidates(
   }));
 }
 
-/** How many letters of a category and mode each member has been written since then, without those in digests. */
+/** How many emails of a category and mode each member got since then, without digests. */
 export async function countRecentEmails(
   tx: Tx,
   orgId: OrgId,
@@ -141,11 +141,10 @@ export async function countRecentEmails(
 
 export interface NewEmail {
   readonly userId: UserId;
-  /** When the digest is due that it is sent in; null: it is sent by itself, now. */
+  /** When its digest is due; null if it is sent separately and now. */
   readonly digestAt: Date | null;
 }
 
-/** Writes the letters of a notice down. */
 export async function insertEmails(
   tx: Tx,
   orgId: OrgId,
@@ -168,7 +167,6 @@ export async function insertEmails(
   await tx.kysely.insertInto('notice_mails').values(rows).execute();
 }
 
-/** Nobody looks again who gets it. */
 export async function markAddressed(tx: Tx, orgId: OrgId, id: NoticeId): Promise<void> {
   await tx.kysely
     .updateTable('notices')
@@ -178,23 +176,23 @@ export async function markAddressed(tx: Tx, orgId: OrgId, id: NoticeId): Promise
     .execute();
 }
 
-/** A letter that is ours to send for a while. */
+/** An email that this worker may send until its claim expires. */
 export interface ClaimedEmail {
   readonly claim: string;
   readonly notice: Notice;
-  /** The person, or else the mailbox, as the row is known by. */
+  /** The user id, or else the email address, as in the row. */
   readonly recipient: string;
-  /** Null: it goes to a mailbox, whoever reads that. */
+  /** Null for an external email. */
   readonly userId: UserId | null;
   readonly category: NoticeCategory;
-  /** It is sent with the others of its person, category and mode. */
+  /** Whether it is sent with the others of its user, category and mode. */
   readonly inDigest: boolean;
   readonly attempts: number;
   readonly createdAt: Date;
   readonly name: string | null;
   readonly email: string;
   readonly orgName: string;
-  /** Null: not a member any more. */
+  /** Null if the user is no longer a member. */
   readonly role: Role | null;
 }
 
@@ -218,8 +216,8 @@ interface ClaimedRow {
 }
 
 /**
- * Takes letters that are due. When they are due goes by the clock that is handed in, how long they stay claimed by that of
- * the database: workers whose clocks differ must not send the same letter.
+ * Claims due emails. The given clock decides which are due; the database's clock decides how long the claim lasts, so that workers
+ * with different clocks do not send the same email.
  */
 export async function claimEmails(
   db: Db,
@@ -275,7 +273,6 @@ export async function claimEmails(
   }));
 }
 
-/** The columns that the outcome of an attempt changes. */
 export function outcomeColumns(settlement: EmailOutcome, now: Date) {
   if (settlement.state === 'waiting') {
     const { attempts, nextAttemptAt, reason } = settlement;
@@ -288,7 +285,7 @@ export function outcomeColumns(settlement: EmailOutcome, now: Date) {
   };
 }
 
-/** Writes down what became of a letter; false when it was not ours any more. */
+/** False if another worker has claimed the email meanwhile. */
 export async function recordEmailOutcome(
   db: Db,
   mail: ClaimedEmail,
@@ -307,7 +304,7 @@ export async function recordEmailOutcome(
   return settled.numUpdatedRows === 1n;
 }
 
-/** Forgets old notices and their letters, sent or not; by the clock of the database, like events. Answers how many. */
+/** Deletes old notices with their emails, by the database's clock. Returns how many. */
 export async function deleteOldNotices(
   tx: Tx,
   { olderThanMs, limit }: { readonly olderThanMs: number; readonly limit: number },

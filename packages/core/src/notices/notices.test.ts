@@ -25,14 +25,14 @@ const member = (role: Role, choices: RecipientCandidate['choices'] = {}): Recipi
   choices,
 });
 
-describe('who gets a notice', () => {
+describe('recipientsOf', () => {
   const everyone = roleNames.map((role) => member(role));
   const rolesOf = (category: (typeof noticeCategoryNames)[number]): readonly Role[] => {
     const ids = recipientsOf({ category, mode: 'live', about: null }, everyone);
     return everyone.filter(({ userId }) => ids.includes(userId)).map(({ role }) => role);
   };
 
-  test('is said by roles unless people choose', () => {
+  test('uses roles unless members choose', () => {
     expect(Object.fromEntries(noticeCategoryNames.map((name) => [name, rolesOf(name)]))).toEqual({
       balance: ['owner', 'admin', 'billing'],
       budgets: ['owner', 'admin', 'billing'],
@@ -44,7 +44,7 @@ describe('who gets a notice', () => {
     });
   });
 
-  test('is never somebody whose role may not read it, whatever they chose', () => {
+  test('never includes a member whose role cannot read the category, whatever they chose', () => {
     const request = { balance: true, webhooks: true, keys: true };
     const [billing, viewer] = [member('billing', request), member('viewer', request)];
     const get = (category: 'balance' | 'webhooks' | 'keys') =>
@@ -55,7 +55,7 @@ describe('who gets a notice', () => {
     expect(roles.billing).not.toContain('api-keys:read');
   });
 
-  test('includes a member in whose name a key was made, unless they chose not to hear of it', () => {
+  test('includes the user of a new key, unless the user opted out', () => {
     const [one, other] = [member('member'), member('member', { keys: false })];
     const to = (about: RecipientCandidate) =>
       recipientsOf({ category: 'keys', mode: 'live', about: about.userId }, [one, other]);
@@ -63,13 +63,13 @@ describe('who gets a notice', () => {
     expect(to(other)).toEqual([]);
   });
 
-  test('is nobody in test mode but those who asked for it', () => {
+  test('includes only members who opted in, in test mode', () => {
     const [owner, curious] = [member('owner'), member('owner', { keys: true })];
     const notice = { category: 'keys', mode: 'test', about: owner.userId } as const;
     expect(recipientsOf(notice, [owner, curious])).toEqual([curious.userId]);
   });
 
-  test('shows in the preferences, with what was chosen and what the role may know', () => {
+  test('matches the preferences, with the choices and the rights of the role', () => {
     expect(preferencesOf('billing', 'live', { balance: false, keys: true })).toMatchObject({
       balance: { enabled: false, chosen: false, available: true },
       invoices: { enabled: true, chosen: null, available: true },
@@ -78,11 +78,11 @@ describe('who gets a notice', () => {
   });
 });
 
-describe('a letter that was not taken', () => {
+describe('emailOutcomeOf', () => {
   const now = new Date('2026-08-01T12:00:00Z');
   const young = { attempts: 0, createdAt: now };
 
-  test('is tried again ever more rarely, for about two days, and then given up with the last reason', () => {
+  test('retries less and less often for about two days, then stops with the last reason', () => {
     let [attempts, atMs] = [0, now.getTime()];
     for (;;) {
       const outcome = { kind: 'deferred', reason: 'full' } as const;
@@ -101,7 +101,7 @@ describe('a letter that was not taken', () => {
     expect(atMs - now.getTime()).toBeLessThan(GIVE_UP_AFTER_MS);
   });
 
-  test('because the server takes nothing is not any worse for it, until it is too old', () => {
+  test('counts no attempt while the server accepts nothing, until the email is too old', () => {
     const outcome = { kind: 'unavailable', reason: 'away' } as const;
     expect(emailOutcomeOf(outcome, { ...young, attempts: 7 }, now)).toMatchObject({
       state: 'waiting',
@@ -111,7 +111,7 @@ describe('a letter that was not taken', () => {
     expect(emailOutcomeOf(outcome, young, later)).toEqual({ state: 'given_up', reason: 'away' });
   });
 
-  test('for good is not tried again', () => {
+  test('does not retry a permanent rejection', () => {
     const outcome = { kind: 'refused', reason: 'nobody here' } as const;
     expect(emailOutcomeOf(outcome, young, now)).toEqual({ state: 'refused', reason: 'nobody here' });
   });
@@ -153,22 +153,25 @@ const rental = {
 };
 const examples: Readonly<Record<NoticeType, readonly [data: object, subject: string]>> = {
   'balance.low': [money, 'Your balance ends in 61 minutes'],
-  'balance.floor': [money, 'Your balance has ended: what runs is being stopped'],
-  'budget.threshold': [{ ...budget, thresholdPercent: 80 }, '80 % of the budget research are spent'],
-  'budget.exceeded': [budget, 'The budget research is used up'],
+  'balance.floor': [money, 'Your balance has ended: running resources are being stopped'],
+  'budget.threshold': [{ ...budget, thresholdPercent: 80 }, 'Budget research: 80 % spent'],
+  'budget.exceeded': [budget, 'Budget research is used up'],
   'rental.expiring': [{ ...rental, ...expiring }, 'Rental 7 (train) ends on 2026-08-02 12:30 UTC'],
   'instance.expiring': [
     { instanceId: 'inst-1', clusterName: 'c', nodeName: 'n', gpuCount: 1, ...expiring },
     'Instance inst-1 ends on 2026-08-02 12:30 UTC',
   ],
-  'maintenance.announced': [maintenance, 'Maintenance on 2026-08-02 12:30 UTC: your machines will be away'],
+  'maintenance.announced': [
+    maintenance,
+    'Maintenance on 2026-08-02 12:30 UTC: your machines will be unavailable',
+  ],
   'maintenance.ended': [
     { ...maintenance, cancelled: true },
-    'Maintenance on 2026-08-02 12:30 UTC was called off',
+    'Maintenance on 2026-08-02 12:30 UTC was cancelled',
   ],
   'invoice.finalized': [
     { invoiceId: 'i', number: 'MR-2026-0001', ...period, totalNanoUsd: '1999999999' },
-    'Invoice MR-2026-0001 over 1.99 USD',
+    'Invoice MR-2026-0001: 1.99 USD',
   ],
   'key.created': [
     {
@@ -202,9 +205,9 @@ const sender = {
   consoleUrl: 'https://console.example.com',
 };
 
-describe('a letter', () => {
+describe('a notice email', () => {
   test.each(Object.entries(examples) as [NoticeType, readonly [object, string]][])(
-    'about %s can be read at a glance',
+    'about %s has its subject and complete texts',
     (type, [data, subject]) => {
       expect(noticeMessageOf(type, data)?.subject).toBe(subject);
     },
@@ -214,16 +217,16 @@ describe('a letter', () => {
     ['1999999999', 'It was paid from your balance.'],
     ['0', 'Its total is zero.'],
     ['-5000000', 'Its total was credited to your balance.'],
-  ])('about an invoice over %s nano-USD says how it was settled', (totalNanoUsd, expected) => {
+  ])('about an invoice of %s nano-USD says how it was settled', (totalNanoUsd, expected) => {
     const [data] = examples['invoice.finalized'];
     expect(noticeMessageOf('invoice.finalized', { ...data, totalNanoUsd })?.lead).toContain(expected);
   });
 
-  test('is not written about data that is not what its type promises', () => {
+  test('is not rendered for data that does not match its type', () => {
     expect(noticeMessageOf('balance.low', { balanceNanoUsd: 12 })).toBeNull();
   });
 
-  test('says the same as text and as HTML, to whom, as what, and where to go', () => {
+  test('has the same recipient, role and links as text and as HTML', () => {
     const [data] = examples['balance.low'];
     const email = renderNoticeEmail({ id: testIds.next('ntc'), type: 'balance.low', data }, ada, sender);
     expect(email).toMatchObject({
@@ -232,7 +235,7 @@ describe('a letter', () => {
     });
     for (const text of [email?.text, email?.html]) {
       expect(text).toContain('25.34 USD');
-      expect(text).toContain('3.98 USD an hour');
+      expect(text).toContain('3.98 USD per hour');
       expect(text).toContain('https://console.example.com');
       expect(text).toContain('from Example Cloud as owner of Acme');
       expect(text).toContain('https://console.example.com/account');
@@ -240,7 +243,7 @@ describe('a letter', () => {
     expect(email?.headers).toMatchObject({ 'List-Unsubscribe': '<https://console.example.com/account>' });
   });
 
-  test('carries what tenants named as words, and as nothing else', () => {
+  test('contains names that tenants chose as plain text only', () => {
     const [data] = examples['key.created'];
     const name = '<img src=x onerror="alert(1)">\r\nBcc: eve@example.com & \'so\' on';
     const notice = { id: testIds.next('ntc'), type: 'key.created', data: { ...data, name } } as const;
@@ -254,7 +257,7 @@ describe('a letter', () => {
     expect(email?.text).not.toMatch(/^Bcc/m);
   });
 
-  test('has one id for a notice and a person, however often it is written', () => {
+  test('has the same id for the same notice and user', () => {
     const [data] = examples['balance.low'];
     const notice = { id: testIds.next('ntc'), type: 'balance.low', data } as const;
     const idOf = (recipient: Recipient) => renderNoticeEmail(notice, recipient, sender)?.messageId;
@@ -264,12 +267,12 @@ describe('a letter', () => {
   });
 });
 
-test('what is told as an event is a type of event', () => {
+test('every notice type with an event is an event type', () => {
   const known: readonly string[] = Object.keys(eventTypes) satisfies readonly string[] as EventType[];
   expect(Object.keys(categoryOf).filter((type) => !known.includes(type))).toEqual(['webhook.disabled']);
 });
 
-test('values are written for people', () => {
+test('format-values formats amounts, times, durations and lists', () => {
   expect([formatNanoUsd('-1'), formatNanoUsd('1500000000'), formatNanoUsd('12345678901234567')]).toEqual([
     '0.00 USD',
     '1.50 USD',

@@ -4,9 +4,9 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { UserId } from '@millrace/platform/ids';
 import { z } from 'zod';
 
-/** What people are told, and who of them. Pure. */
+/** Types of notices, their categories and recipients. Pure. */
 
-/** What is told though no event says it: it is about the tenant's own settings, which programs that fail cannot read. */
+/** Notices without an event: they concern the tenant's settings, which a failing program cannot read. */
 const otherTypes = {
   'webhook.disabled': {
     data: z.object({
@@ -20,7 +20,7 @@ const otherTypes = {
 
 const types = { ...eventTypes, ...otherTypes };
 
-/** What is told, and what people switch it on and off by. The trigger on events has the same list. */
+/** The preference category of each type. The trigger on events has the same list. */
 export const categoryOf = {
   'balance.low': 'balance',
   'balance.floor': 'balance',
@@ -43,16 +43,16 @@ export function isNoticeType(type: string): type is NoticeType {
   return Object.hasOwn(categoryOf, type);
 }
 
-/** What a notice says; null when that is not what its type promises. */
+/** Null if the data does not match its type. */
 export function parseNoticeData<Type extends NoticeType>(type: Type, data: unknown): NoticeData<Type> | null {
   const read = types[type].data.safeParse(data);
   return read.success ? (read.data as NoticeData<Type>) : null;
 }
 
 interface Category {
-  /** Who may read it by the API may read it by mail, and nobody else. */
+  /** Only members who can read it by the API get it by email. */
   readonly scope: Scope;
-  /** Who gets it without having chosen. */
+  /** Roles that get it by default. */
   readonly roles: readonly Role[];
 }
 
@@ -66,7 +66,6 @@ const categories: Readonly<Record<NoticeCategory, Category>> = {
   keys: { scope: 'api-keys:read', roles: ['owner', 'admin'] },
 };
 
-/** The roles that are told without a choice of the member. */
 export function defaultRolesOf(category: NoticeCategory): readonly Role[] {
   return categories[category].roles;
 }
@@ -75,7 +74,7 @@ export function mayReadCategory(role: Role, category: NoticeCategory): boolean {
   return roles[role].includes(categories[category].scope);
 }
 
-/** What somebody chose; a category that is missing was not chosen. */
+/** Explicit choices of a member; a missing category has no choice. */
 export type CategoryChoices = Readonly<Partial<Record<NoticeCategory, boolean>>>;
 
 export interface Preference {
@@ -84,7 +83,7 @@ export interface Preference {
   readonly available: boolean;
 }
 
-/** Test mode is for trying things out: of it nothing is sent unless somebody asks for it. */
+/** Test mode sends nothing by default. */
 function preferenceOf(role: Role, mode: Mode, name: NoticeCategory, choices: CategoryChoices): Preference {
   const chosen = choices[name] ?? null;
   const available = mayReadCategory(role, name);
@@ -101,14 +100,13 @@ export function preferencesOf(
   return Object.fromEntries(entries) as Record<NoticeCategory, Preference>;
 }
 
-/** A member of the organisation that a notice is about. */
 export interface RecipientCandidate {
   readonly userId: UserId;
   readonly role: Role;
   readonly choices: CategoryChoices;
 }
 
-/** Who gets a notice. Whoever has made a key, or in whose name one was made, hears of it too unless they chose not to. */
+/** The recipients of a notice. The user of a new key also gets it, unless the user opted out. */
 export function recipientsOf(
   notice: { readonly category: NoticeCategory; readonly mode: Mode; readonly about: UserId | null },
   members: readonly RecipientCandidate[],

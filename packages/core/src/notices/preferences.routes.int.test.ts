@@ -12,8 +12,8 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 const get = async (key: string) => (await fixture.call({ method: 'GET', path, key })).json;
 const patch = (key: string, body: unknown) => fixture.call({ method: 'PATCH', path, key, body });
 
-describe('what a person is told by mail', () => {
-  test('is what the role says until it is chosen, and again when the choice is taken back', async () => {
+describe('email preferences', () => {
+  test('follow the role until the user chooses, and again after the choice is removed', async () => {
     const { key } = await acme.addPerson('billing');
     expect(await get(key)).toMatchObject({
       email: expect.stringMatching(/^billing-.*@example\.com$/),
@@ -42,7 +42,7 @@ describe('what a person is told by mail', () => {
     });
   });
 
-  test('is their own: for other people, other organisations and test mode nothing changes', async () => {
+  test('of a user do not change those of other users, other organisations or test mode', async () => {
     const mine = await acme.addPerson('admin');
     const other = await acme.addPerson('admin');
     const test = await acme.ownerKey('test');
@@ -55,7 +55,7 @@ describe('what a person is told by mail', () => {
     expect((await get(acme.owner.key)).preferences.keys.enabled).toBe(false);
   });
 
-  test('is not for a key to silence that was made for something else', async () => {
+  test('cannot be changed by a key without notices:write', async () => {
     const made = await fixture.call({
       method: 'POST',
       path: '/v2/api-keys',
@@ -66,7 +66,7 @@ describe('what a person is told by mail', () => {
     expect(await get(made.json.key)).toHaveProperty('email');
   });
 
-  test('is chosen in categories that there are, by yes and no, and the audit log says by whom', async () => {
+  test('accept only existing categories and booleans, and the audit log has the actor', async () => {
     const { key, userId } = await acme.addPerson('admin');
     expect(await patch(key, { preferences: { keys: 'no' } })).toMatchObject({ status: 400 });
     expect(await patch(key, {})).toMatchObject({ status: 400 });

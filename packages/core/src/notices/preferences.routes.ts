@@ -22,7 +22,7 @@ export interface NoticeRoutes {
 
 type WirePreferences = ResponseBody<Contract['operations']['getNoticePreferences']>;
 
-/** What the person of a key is told by mail in the organisation of the key. */
+/** Email preferences of the key's user in the organisation of the key. */
 export function serveNotices({ server, operations, db }: NoticeRoutes): void {
   server.serve(operations.getNoticePreferences, ({ context }) => {
     const { orgId, userId, mode } = requirePrincipal(context);
@@ -59,7 +59,7 @@ async function readPreferences(
   owner: PreferenceOwner,
 ): Promise<WirePreferences> {
   const membership = await findMembership(reader, orgId, owner.userId);
-  // The key was good when the request came in; if its person has left since, it is good no more.
+  // The key was valid when the request arrived; its user may have left since.
   if (membership === null) throw new Fault('API_KEY_REVOKED');
   const { role, user } = membership.member;
   const choices = await findChoices(reader, orgId, owner);

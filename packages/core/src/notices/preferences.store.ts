@@ -4,14 +4,14 @@ import type { Mode } from '@millrace/platform/envelope';
 import { toUuid, type OrgId, type UserId } from '@millrace/platform/ids';
 import type { CategoryChoices } from './notices.ts';
 
-/** All SQL about what people choose to be told. */
+/** All SQL about email preferences. */
 
 export interface ChoiceRow {
   readonly category: string;
   readonly wanted: boolean;
 }
 
-/** Of categories that there are: one that was withdrawn is nobody's choice any more. */
+/** Ignores choices of categories that no longer exist. */
 export function choicesOf(rows: readonly ChoiceRow[]): CategoryChoices {
   const names: readonly string[] = noticeCategoryNames;
   return Object.fromEntries(
@@ -19,7 +19,6 @@ export function choicesOf(rows: readonly ChoiceRow[]): CategoryChoices {
   );
 }
 
-/** Somebody in one organisation, live or test. */
 export interface PreferenceOwner {
   readonly userId: UserId;
   readonly mode: Mode;
@@ -40,7 +39,7 @@ export async function findChoices(
   return choicesOf(rows);
 }
 
-/** Null takes a choice back. */
+/** Null removes a choice. */
 export async function saveChoice(
   tx: Tx,
   orgId: OrgId,

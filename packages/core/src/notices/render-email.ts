@@ -5,9 +5,9 @@ import { messageWriters, type NoticeMessage } from './notice-messages.ts';
 import { invitationMessage, parseExternalEmail } from './external-emails.ts';
 import { parseNoticeData, type NoticeData, type NoticeType } from './notices.ts';
 
-/** A notice as the letter that somebody gets. Pure. */
+/** Renders notices as emails. Pure. */
 
-/** Who writes: how the installation presents itself. */
+/** How the installation presents itself. */
 export interface Sender {
   readonly from: EmailAddress;
   readonly consoleUrl: string | null;
@@ -28,7 +28,7 @@ export interface TypedNotice {
   readonly data: unknown;
 }
 
-/** Null when the notice does not say what its type promises. */
+/** Null if the data of the notice does not match its type. */
 export function renderNoticeEmail(notice: TypedNotice, recipient: Recipient, sender: Sender): Email | null {
   const message = noticeMessageOf(notice.type, notice.data);
   if (message === null) return null;
@@ -43,14 +43,14 @@ export function renderNoticeEmail(notice: TypedNotice, recipient: Recipient, sen
   };
 }
 
-/** One click (RFC 8058) needs an address that mail programs can post to by TLS. */
+/** One-click unsubscribe (RFC 8058) needs an https address. */
 function unsubscribeHeaders(link: string | null): Readonly<Record<string, string>> {
   if (link === null) return {};
   const oneClick = { 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
   return { 'List-Unsubscribe': `<${link}>`, ...(link.startsWith('https:') ? oneClick : {}) };
 }
 
-/** Where each person chooses their mail, for the button that mail programs show. */
+/** Links the preferences page, for the button that email programs show. */
 function preferenceHeaders(sender: Sender): Readonly<Record<string, string>> {
   const page = preferencesPage(sender);
   return page === null ? {} : { 'List-Unsubscribe': `<${page}>` };
@@ -60,7 +60,7 @@ function preferencesPage({ consoleUrl }: Sender): string | null {
   return consoleUrl === null ? null : `${consoleUrl.replace(/(?<!\/)\/+$/, '')}/account`;
 }
 
-/** Several notices as one letter. `id` follows from the notices. */
+/** Several notices in one email. `id` follows from the notices. */
 export function renderDigestEmail(
   digest: { readonly id: string; readonly message: NoticeMessage },
   recipient: Recipient,
@@ -77,7 +77,7 @@ export function renderDigestEmail(
   };
 }
 
-/** The same to a mailbox; one letter to one mailbox, so the notice alone names it. */
+/** An email to an address without a member; the notice alone identifies it. */
 export function renderExternalEmail(
   notice: { readonly id: NoticeId; readonly type: string; readonly data: unknown },
   email: string,
@@ -91,8 +91,8 @@ export function renderExternalEmail(
     ...message,
     link: read.link,
     footer:
-      `You get this from ${name} because the inviter named this mailbox. If you do not know them, ignore it` +
-      (read.refuseLink === null ? '.' : `, or stop all mail about invitations: ${read.refuseLink}`),
+      `You received this email from ${name} because the inviter entered your address. If you do not know the inviter, ignore it` +
+      (read.refuseLink === null ? '.' : `, or stop all invitation emails: ${read.refuseLink}`),
   };
   return {
     messageId: `${toUuid(notice.id)}@${domainOf(from)}`,
@@ -127,8 +127,8 @@ function toEmailContent(
     ...message,
     link: consoleUrl,
     footer:
-      `You get this from ${name} as ${role} of ${oneLine(orgName)} (${orgId}). ` +
-      `Choose what you get ${page === null ? 'with millrace me notices' : `at ${page}, or with millrace me notices`}.`,
+      `You received this email from ${name} as ${role} of ${oneLine(orgName)} (${orgId}). ` +
+      `Change your email preferences ${page === null ? 'with millrace me notices' : `at ${page}, or with millrace me notices`}.`,
   };
 }
 
@@ -164,7 +164,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Names of things come from tenants, and a letter is read by others than those who named them. */
+/** Tenants choose the names of resources, and other users read the email. */
 function escapeHtml(text: string): string {
   return oneLine(text).replaceAll(/[&<>"']/g, (char) => entities[char] ?? '');
 }

@@ -1,11 +1,11 @@
 import type { SendOutcome } from '@millrace/platform/mail';
 
-/** When a letter is tried again, and when it is given up. Pure. */
+/** Decides when an email is retried and when retries stop. Pure. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** After being put off for the first, second, … time. Servers that want to see a second attempt want it soon. */
+/** After the first, second, … temporary rejection. Greylisting servers expect an early second attempt. */
 const retryDelaysMs = [
   MINUTE_MS,
   5 * MINUTE_MS,
@@ -17,14 +17,14 @@ const retryDelaysMs = [
   24 * HOUR_MS,
 ] as const;
 
-/** A server that takes nothing at all is asked again this soon, however long that lasts. */
+/** How soon to retry a server that accepts no email at all. */
 const UNAVAILABLE_MS = MINUTE_MS;
 
-/** What could not be sent for so long is of no use to anybody any more. */
+/** Older emails are no longer useful. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR_MS;
 
 export interface EmailAttempts {
-  /** How often the server has put it off before. */
+  /** Earlier temporary rejections. */
   readonly attempts: number;
   readonly createdAt: Date;
 }
