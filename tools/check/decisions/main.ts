@@ -1,7 +1,13 @@
 import { globSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-import { pageProblems, renderIndex, duplicateNumbers, undocumentedDependencies } from '../src/decisions.ts';
+import {
+  pageProblems,
+  renderIndex,
+  duplicateNumbers,
+  undocumentedDependencies,
+  unknownLaterPages,
+} from '../src/decisions.ts';
 
 // Checks the decision pages and their index; with --write, brings the index up to date first.
 const root = join(import.meta.dirname, '../../..');
@@ -16,7 +22,7 @@ const current = renderIndex(readme, pages);
 const write = process.argv.includes('--write');
 if (write && current !== readme) writeFileSync(index, current);
 
-/** What the workspaces depend on from outside. */
+/** The third-party dependencies of all workspaces. */
 function dependencies(): string[] {
   const manifests = globSync(['package.json', '{apps,packages,tools}/*/package.json'], { cwd: root });
   const names = manifests.flatMap((file) => {
@@ -31,8 +37,10 @@ function dependencies(): string[] {
 const faults = [
   ...pages.flatMap(pageProblems),
   ...duplicateNumbers(pages),
+  ...unknownLaterPages(pages),
   ...undocumentedDependencies(dependencies(), pages),
 ];
-if (!write && current !== readme) faults.push('docs/decisions/README.md does not list the pages as they are');
+if (!write && current !== readme)
+  faults.push('docs/decisions/README.md is out of date: run npm run check -- --only decisions --fix');
 for (const fault of faults) console.error(fault);
 process.exitCode = faults.length === 0 ? 0 : 1;
