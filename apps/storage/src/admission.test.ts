@@ -9,12 +9,10 @@ import { Admission } from './admission.ts';
 import { bytesOfGb } from './disk.ts';
 import type { Pool, Folder } from './pool.ts';
 
-// What fits on a node, on a folder that says how large it is.
-
 let root: string;
 let pool: Pool;
 let admission: Admission;
-/** Nine GB may be promised of it, and little more. */
+/** Leaves slightly more than 9 GB for volumes and snapshots. */
 const totalBytes = Math.ceil(bytesOfGb(9) * 1.0205);
 
 beforeEach(async () => {
@@ -52,7 +50,7 @@ function specFor(externalId: string, sizeGb: number, last: number): VolumeSpec {
   return { externalId, orgId: testIds.next('org'), sizeGb, vip: `10.8.0.${last}`, clients: [] };
 }
 
-test('copying holds up no order for another volume, and its room is kept until it has come to nothing', async () => {
+test('Admission.snapshot does not block requests for other volumes, and reserves its capacity until the copy has failed', async () => {
   await admission.admit(specFor('one', 2, 1));
   const folder = pool.volume('one');
   await writeFile(folder.image, Buffer.alloc(1_048_576, 1));
@@ -72,7 +70,7 @@ test('copying holds up no order for another volume, and its room is kept until i
   expect(await admission.admit({ ...other, sizeGb: 7 })).toMatchObject({ sizeGb: 7 });
 });
 
-test('a snapshot that is there has the room that it takes', async () => {
+test('Admission counts the space that an existing snapshot uses', async () => {
   await admission.admit(specFor('one', 2, 1));
   const folder = pool.volume('one');
   const target = pool.snapshot('one', 'a');
@@ -85,7 +83,7 @@ test('a snapshot that is there has the room that it takes', async () => {
   expect(await admission.admit(other)).toMatchObject({ sizeGb: 7 });
 });
 
-test('a volume whose record cannot be read still has its room', async () => {
+test('Admission counts the image size of a volume whose record cannot be read', async () => {
   const { path: folder, record, image } = pool.volume('one');
   await mkdir(folder);
   await writeFile(record, '{"externalId":');

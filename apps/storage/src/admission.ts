@@ -8,18 +8,18 @@ import type { Pool, Folder } from './pool.ts';
 import { readRecord, writeRecord, type VolumeRecord } from './record.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 
-// What may be on this node together.
+// Decides whether volumes and snapshots fit on this node together.
 
-/** Decisions about room are short and of all volumes, so as many wait as there are orders. */
+/** Capacity decisions are short and concern all volumes, so the queue holds as many as there can be requests. */
 const maxQueuedDecisions = 128;
 
-/** The file system of the pool needs some of it for itself. */
+/** The file system of the pool needs the rest for its metadata. */
 const usableFraction = 0.98;
 
 export interface VolumeEntry {
   readonly folder: Folder;
   readonly record: VolumeRecord | null;
-  /** Why there is no record. */
+  /** Why `record` is null. */
   readonly why: string;
 }
 
@@ -27,23 +27,23 @@ export async function readAllVolumes(pool: Pool): Promise<VolumeEntry[]> {
   const all = (await pool.ids()).map(async (id) => {
     const folder = pool.volume(id);
     try {
-      return { folder, record: await readRecord(folder), why: 'It was never made.' };
+      return { folder, record: await readRecord(folder), why: 'The volume has no record.' };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      return { folder, record: null, why: `Its record cannot be read: ${why}` };
+      return { folder, record: null, why: `The record of the volume cannot be read: ${why}` };
     }
   });
   return Promise.all(all);
 }
 
 /**
- * Decides about room one after the other, and waits for nobody's copying: how long that takes is in the hands of who writes
- * to the volume, and orders for other volumes, such as to keep a machine out, come first.
+ * Makes capacity decisions one at a time, without waiting for copies. A tenant that writes to its volume could delay a copy, and
+ * must not delay requests for other volumes, such as removing a client.
  */
 export class Admission {
   readonly #pool: Pool;
   readonly #turns: KeyedQueue;
-  /** What snapshots that are being taken need, by their file. Those that are there count by what they take. */
+  /** Bytes needed by snapshots in progress, by file. Existing snapshots count by their actual size. */
   readonly #coming = new Map<string, number>();
 
   constructor(pool: Pool, clock: Timer) {
@@ -55,7 +55,7 @@ export class Admission {
     return this.#turns.take('room', () => admit(this.#pool, spec, this.#comingBytes()));
   }
 
-  /** Has the volume copied to the target, if there is room for that. */
+  /** Runs `copy` if the node has capacity for the snapshot. */
   async snapshot({ image }: Folder, target: string, copy: () => Promise<void>): Promise<void> {
     await this.#turns.take('room', async () => {
       const bytes = await usedBytes(image);
@@ -74,24 +74,24 @@ export class Admission {
   }
 }
 
-/** Refuses to promise more than there is: what is promised can be written to its last byte, whatever others do. */
+/** Nothing is overcommitted: every volume can be filled to its size, whatever other tenants do. */
 async function assertCapacity(pool: Pool, moreBytes: number): Promise<void> {
   let promised = moreBytes;
   for (const { folder, record } of await readAllVolumes(pool)) {
     promised += record === null ? await sizeOf(folder.image) : bytesOfGb(record.sizeGb);
-    // In the worst case a snapshot shares nothing with its volume any more.
+    // In the worst case a snapshot shares no blocks with its volume.
     for (const id of await snapshotIds(folder)) promised += await usedBytes(pool.snapshot(folder.id, id));
   }
   const has = Math.floor((await pool.totalBytes()) * usableFraction);
   if (promised > has) {
     throw new DriverError(
       'no_capacity',
-      `The node has ${has} bytes for volumes and snapshots, and would promise ${promised}.`,
+      `The node has ${has} bytes for volumes and snapshots; this request would need ${promised}.`,
     );
   }
 }
 
-/** What an image may come to take. */
+/** The size to which a sparse image can grow. */
 async function sizeOf(image: string): Promise<number> {
   try {
     return (await stat(image)).size;
@@ -101,22 +101,22 @@ async function sizeOf(image: string): Promise<number> {
   }
 }
 
-/** Checks a wish against everything else on the node and writes it down; from then on it is what should be. */
+/** Checks a spec against all volumes of the node and stores it as the desired state. */
 async function admit(pool: Pool, spec: VolumeSpec, comingBytes: number): Promise<VolumeRecord> {
   const { externalId, orgId, sizeGb, vip } = spec;
   const folder = pool.volume(externalId);
   const known = await readRecord(folder);
   if (known?.isLeaving === true) throw new DriverError('busy', 'The volume is being removed.');
   if (known !== null && known.orgId !== orgId)
-    throw new DriverError('conflict', 'A volume of this id belongs to another organisation.');
+    throw new DriverError('conflict', 'A volume with this id belongs to another organisation.');
   if (known !== null && sizeGb < known.sizeGb)
-    throw new DriverError('refused', `The volume has ${known.sizeGb} GB, and a volume does not shrink.`);
+    throw new DriverError('refused', `The volume has ${known.sizeGb} GB and cannot shrink.`);
   const others = (await readAllVolumes(pool)).filter(({ folder: { id } }) => id !== externalId);
   if (others.some(({ record }) => record?.vip === vip))
     throw new DriverError('conflict', `The address ${vip} belongs to another volume.`);
   const sequence = spec.sequence ?? known?.sequence ?? 0;
   if (sequence < (known?.sequence ?? 0))
-    throw new DriverError('busy', 'A newer wish for the volume is known.');
+    throw new DriverError('busy', 'The node has already accepted a newer spec for the volume.');
   const moreGb = sizeGb - (known?.sizeGb ?? 0);
   if (moreGb > 0) await assertCapacity(pool, comingBytes + bytesOfGb(moreGb));
 
@@ -140,7 +140,7 @@ async function admit(pool: Pool, spec: VolumeSpec, comingBytes: number): Promise
   return record;
 }
 
-/** The restore that is still to be done. An order without a restore cancels one that was not done yet. */
+/** A spec without a restore cancels a restore that is not complete. */
 async function pendingRestore(
   pool: Pool,
   { orgId, sizeGb, restore }: VolumeSpec,
@@ -150,11 +150,9 @@ async function pendingRestore(
   const source = await readRecord(pool.volume(restore.volumeId));
   const image = pool.snapshot(restore.volumeId, restore.snapshotId);
   const bytes = source?.orgId === orgId ? await sizeOf(image) : 0;
-  if (bytes === 0) throw new DriverError('refused', 'The organisation has no such snapshot on this node.');
+  if (bytes === 0)
+    throw new DriverError('refused', 'The organisation has no snapshot with this id on this node.');
   if (bytes > bytesOfGb(sizeGb))
-    throw new DriverError(
-      'refused',
-      `The snapshot is of a volume of ${gbOf(bytes)} GB, and a volume does not shrink.`,
-    );
+    throw new DriverError('refused', `The snapshot has ${gbOf(bytes)} GB, more than the volume.`);
   return { ...restore };
 }

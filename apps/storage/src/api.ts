@@ -16,15 +16,15 @@ export interface ApiDeps {
   /** PEM. */
   readonly certificate: string;
   readonly key: string;
-  /** PEM, one after the other: whoever shows one of them, with its key, may give orders. Nobody else gets a word. */
+  /** PEM. Only clients with one of these certificates may send requests. */
   readonly clientCertificates: string;
 }
 
 const maxBodyBytes = 1_048_576;
 const maxConcurrent = 128;
-/** Queries have a limit of their own, so orders that hang never make a node seem silent. */
+/** Lists have their own limit, so that hanging requests do not make the node appear unreachable. */
 const maxConcurrentLists = 16;
-/** After it the client has given up; the order goes on and keeps the turn of its volume alone. */
+/** The client has timed out by then. The work continues and blocks only its own volume. */
 const requestTimeoutMs = 130_000;
 const listTimeoutMs = 60_000;
 
@@ -33,18 +33,21 @@ interface ApiResponse {
   readonly body?: unknown;
 }
 
-/** The orders of the control plane, over TLS with certificates on both sides. */
+/** HTTPS server for requests of the control plane, with certificates on both sides. */
 export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
   const trusted = readCertificates(tls.clientCertificates);
   const slots = {
-    orders: new Slots({ clock, what: 'orders', most: maxConcurrent, timeoutMs: requestTimeoutMs }),
-    lists: new Slots({ clock, what: 'lists', most: maxConcurrentLists, timeoutMs: listTimeoutMs }),
+    orders: new Slots({ clock, what: 'requests', most: maxConcurrent, timeoutMs: requestTimeoutMs }),
+    lists: new Slots({ clock, what: 'list requests', most: maxConcurrentLists, timeoutMs: listTimeoutMs }),
   };
 
   async function respond(request: IncomingMessage): Promise<ApiResponse> {
-    // Having been signed by one of them is not being one of them.
+    // TLS also accepts certificates signed by a trusted one, so the fingerprint decides.
     if (!trusted.has((request.socket as TLSSocket).getPeerCertificate().fingerprint256))
-      throw new DriverError('refused', 'The certificate is not one of those that may give orders.');
+      throw new DriverError(
+        'refused',
+        'The client certificate is not in MILLRACE_STORAGE_CLIENT_CERTS_FILE.',
+      );
     return slots[isList(request) ? 'lists' : 'orders'].take(() => handleRequest(request, volumes));
   }
 
@@ -56,7 +59,7 @@ export function createApi({ volumes, clock, log, ...tls }: ApiDeps): Server {
       requestCert: true,
       rejectUnauthorized: true,
       minVersion: 'TLSv1.3',
-      // Whoever connects and says nothing takes the place of a worker, and has no certificate yet.
+      // An idle connection without a certificate would use one of the connections that workers need.
       handshakeTimeout: 5_000,
       maxHeaderSize: 8_192,
       headersTimeout: 10_000,
@@ -84,7 +87,7 @@ async function handleRequest(request: IncomingMessage, volumes: Volumes): Promis
   const [, volumeId] = volumePath.exec(url) ?? [];
   if (volumeId !== undefined && method === 'PUT') {
     const parsed = volumeSpecBody.safeParse(await readJson(request));
-    if (!parsed.success) throw new DriverError('refused', 'The wish has not the shape that was agreed.');
+    if (!parsed.success) throw new DriverError('refused', 'The volume spec does not match the schema.');
     return { status: 200, body: await volumes.ensure({ externalId: volumeId, ...parsed.data }) };
   }
   if (volumeId !== undefined && method === 'DELETE') {
@@ -99,7 +102,7 @@ async function handleRequest(request: IncomingMessage, volumes: Volumes): Promis
     await volumes.removeSnapshot(ofVolume, snapshotId);
     return { status: 204 };
   }
-  throw new DriverError('unsupported', 'The agent knows no such order.');
+  throw new DriverError('unsupported', 'The agent has no such operation.');
 }
 
 async function readJson(request: IncomingMessage): Promise<unknown> {
@@ -107,7 +110,8 @@ async function readJson(request: IncomingMessage): Promise<unknown> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > maxBodyBytes) throw new DriverError('refused', `A wish has at most ${maxBodyBytes} bytes.`);
+    if (size > maxBodyBytes)
+      throw new DriverError('refused', `A volume spec must have at most ${maxBodyBytes} bytes.`);
     chunks.push(chunk);
   }
   try {
@@ -128,12 +132,14 @@ function sendError(response: ServerResponse, error: unknown, log: Logger): void 
     send(response, httpStatusOf(error.kind), { error: { kind: error.kind, message: error.message } });
     return;
   }
-  log.error({ err: error }, 'an order failed');
-  send(response, 500, { error: { kind: 'unavailable', message: 'The agent failed; its log says why.' } });
+  log.error({ err: error }, 'request failed with an internal error');
+  send(response, 500, {
+    error: { kind: 'unavailable', message: 'The agent failed with an internal error; see its log.' },
+  });
 }
 
 function readCertificates(text: string): ReadonlySet<string> {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
-  if (blocks.length === 0) throw new Error('MILLRACE_STORAGE_CLIENT_CERTS_FILE has no certificate in it.');
+  if (blocks.length === 0) throw new Error('MILLRACE_STORAGE_CLIENT_CERTS_FILE contains no certificate.');
   return new Set(blocks.map((part) => new X509Certificate(part).fingerprint256));
 }

@@ -25,7 +25,7 @@ const firstSuperviseMs = 15_000;
 const drainMs = 30_000;
 
 /**
- * Builds the agent. Servers of volumes run beside it, not below it: they are there before it starts and after it ends, and
+ * Starts the agent. NFS servers are not its children in the process tree: they run before it starts and after it stops, and
  * clients notice neither.
  */
 export async function startStorageAgent(config: StorageConfig): Promise<StorageProcess> {
@@ -56,7 +56,8 @@ async function startAgent({ storage }: StorageConfig, lifecycle: Lifecycle, log:
     onEnd: () => loop?.wake(),
   });
   await volumes.recover();
-  // Those that run are taken over, so that the first question finds them served; those that cannot be hold up nobody.
+  // The first check adopts running servers, so the first list reports them as served; a volume that hangs delays the start by 15
+  // s at most.
   await Promise.race([volumes.supervise(), clock.sleep(firstSuperviseMs)]);
   const supervision = startLoop({ name: 'supervision', clock, log, idleMs: superviseEveryMs }, async () => {
     await volumes.supervise();
@@ -84,7 +85,7 @@ async function startAgent({ storage }: StorageConfig, lifecycle: Lifecycle, log:
   return (api.address() as AddressInfo).port;
 }
 
-/** Orders that are under way get their answer. */
+/** Lets requests in progress finish. */
 async function close(api: Server): Promise<void> {
   if (!api.listening) return;
   const closed = new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { DriverError } from '@millrace/compute';
 
-/** What the programs of the system are found in, whoever started us. */
+/** Fixed, so that the caller's environment does not change which programs run. */
 export const systemEnv = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
   LC_ALL: 'C',
@@ -9,7 +9,7 @@ export const systemEnv = {
 
 const maxOutputBytes = 4 * 1_048_576;
 
-/** Runs a program of the system to its end and answers what it printed. No shell reads its arguments. */
+/** Runs a program without a shell and returns its output. */
 export function runCommand(file: string, args: readonly string[], timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = {

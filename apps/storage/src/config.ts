@@ -6,7 +6,7 @@ const range = z.string().transform((text, issue): AddressRange => {
   const [first = '', last = first, ...rest] = text.split('-').map((part) => part.trim());
   const isRange = rest.length === 0 && isHostAddress(first) && isHostAddress(last);
   if (isRange && numberOf(first) <= numberOf(last)) return { first, last };
-  issue.addIssue({ code: 'custom', message: 'it is not FIRST-LAST of IPv4 addresses' });
+  issue.addIssue({ code: 'custom', message: 'it is not a range FIRST-LAST of IPv4 addresses' });
   return z.NEVER;
 });
 
@@ -28,31 +28,31 @@ const storageConfig = fragment('storage', {
   pool: {
     env: 'MILLRACE_STORAGE_POOL',
     schema: values.text,
-    expected: 'the folder that holds the volumes, on XFS made with reflink=1',
+    expected: 'the folder for volumes, on XFS created with reflink=1',
     example: '/srv/millrace',
   },
   vips: {
     env: 'MILLRACE_STORAGE_VIPS',
     schema: range,
-    expected: 'the addresses of this machine that volumes are served on, FIRST-LAST',
+    expected: 'the range of host addresses on which volumes are served, FIRST-LAST',
     example: '10.8.0.10-10.8.0.250',
   },
   host: {
     env: 'MILLRACE_STORAGE_HOST',
     schema: values.host.default('127.0.0.1'),
-    expected: 'the address that workers reach the agent at',
+    expected: 'the address on which the agent listens for workers',
     example: '10.7.0.5',
   },
   port: {
     env: 'MILLRACE_STORAGE_PORT',
     schema: values.port.default(8650),
-    expected: 'the port that workers reach the agent at, 0 to 65535',
+    expected: 'the port on which the agent listens for workers, 0 to 65535',
     example: '8650',
   },
   tlsCert: {
     env: 'MILLRACE_STORAGE_TLS_CERT_FILE',
     schema: values.fileText,
-    expected: 'the path of the PEM certificate that the agent shows',
+    expected: 'the path of the PEM certificate of the agent',
     example: '/etc/millrace/storage.crt',
   },
   tlsKey: {
@@ -64,30 +64,31 @@ const storageConfig = fragment('storage', {
   clientCerts: {
     env: 'MILLRACE_STORAGE_CLIENT_CERTS_FILE',
     schema: values.fileText,
-    expected: 'the path of a PEM file with the certificates of those who may give orders: these very ones',
+    expected: 'the path of a PEM file with the client certificates that are accepted',
     example: '/etc/millrace/storage-clients.crt',
   },
   nfsPort: {
     env: 'MILLRACE_STORAGE_NFS_PORT',
     schema: values.wholeNumber(1, 65_535).default(2_049),
-    expected: 'the port that volumes are served on, 1 to 65535',
+    expected: 'the port on which volumes are served, 1 to 65535',
     example: '2049',
   },
   leaseSeconds: {
     env: 'MILLRACE_STORAGE_LEASE_SECONDS',
     schema: values.wholeNumber(2, 300).default(30),
-    expected: 'how long a silent client keeps its locks, and a restarted server waits for claims, 2 to 300 s',
+    expected:
+      'how long an unreachable client keeps its locks and a restarted server waits for reclaims, 2 to 300 s',
     example: '30',
   },
   healthPort: {
     env: 'MILLRACE_STORAGE_HEALTH_PORT',
     schema: values.port.default(8_085),
-    expected: 'the loopback port health and readiness are served on, 0 to 65535',
+    expected: 'the loopback port for health and readiness, 0 to 65535',
     example: '8085',
   },
 });
 
-/** Every setting of the agent, checked at once. It knows no database and no engine. */
+/** All settings of the agent. It uses no database and no NATS, Valkey or Restate. */
 export function loadStorageConfig(env?: Environment) {
   return loadConfig([storageConfig, logConfig], env);
 }

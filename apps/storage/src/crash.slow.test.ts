@@ -13,8 +13,6 @@ import {
   type StorageHarness,
 } from './storage-node.fixture.ts';
 
-// What dies, and what does not die with it.
-
 const run = promisify(execFile);
 let stage: StorageHarness;
 
@@ -28,11 +26,11 @@ afterAll(async () => {
 
 const pidOf = ({ externalId }: VolumeSpec): number => {
   const pid = stage.node.serverPid(externalId);
-  if (pid === null) throw new Error('Nobody serves the volume.');
+  if (pid === null) throw new Error('The volume has no server.');
   return pid;
 };
 
-test('kill -9 of a server loses nothing, and what was open is claimed back', async () => {
+test('a server killed with SIGKILL is restarted without data loss, and clients reclaim open files', async () => {
   const { node } = stage;
   const spec = stage.spec({ clients: [node.client(0), node.client(1)] });
   await stage.ensure(spec);
@@ -62,7 +60,7 @@ test('kill -9 of a server loses nothing, and what was open is claimed back', asy
   );
 });
 
-test('what a server said that it has written is there, however often it is killed', async () => {
+test('acknowledged writes survive repeated kills of the server', async () => {
   const { node } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -73,7 +71,7 @@ test('what a server said that it has written is there, however often it is kille
   let [client, file, written] = [first, opened, 0];
   for (let round = 0; round < 3; round += 1) {
     const killed = pidOf(spec);
-    // It dies somewhere within the writing.
+    // The kill happens while a write is in flight.
     const until = written + 20;
     for (; written < until; written += 1) await client.write(file, written * 512, record(written));
     const last = client.write(file, written * 512, record(written)).then(
@@ -92,7 +90,7 @@ test('what a server said that it has written is there, however often it is kille
   expect(text).toBe(Array.from({ length: written }, (_, at) => record(at)).join(''));
 });
 
-test('kill -9 of the agent disturbs nobody, and the next one takes over what runs', async () => {
+test('killing the agent disturbs no client, and the next agent adopts the running servers', async () => {
   const { node } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -111,12 +109,12 @@ test('kill -9 of the agent disturbs nobody, and the next one takes over what run
   await stage.ensure({ ...spec, clients: [node.client(1)] });
   expect(pidOf(spec)).toBe(pid);
   expect(await outcomeOf(client.write(file, 0, 'no longer'))).not.toBe('ok');
-  // A server that the agent did not start itself is watched, too.
+  // The agent also supervises servers that it did not start.
   process.kill(pid, 'SIGKILL');
   await eventually({ what: 'the server to be back', timeoutMs: 20_000 }, () => pidOf(spec) !== pid);
 });
 
-test('after a loss of power everything is back, with the same handles', async () => {
+test('all volumes are served again after a power failure, with unchanged file handles', async () => {
   const { node } = stage;
   const requests = [stage.spec({ clients: [node.client(0)] }), stage.spec({ clients: [node.client(0)] })];
   for (const spec of requests) await stage.ensure(spec);
@@ -131,7 +129,7 @@ test('after a loss of power everything is back, with the same handles', async ()
   await node.losePower();
   expect(node.serverPid(requests[0]?.externalId ?? '')).toBeNull();
   await node.restart();
-  // In the other order, so that a volume gets another device than it had.
+  // In reverse order, so that each volume gets another device than before.
   for (const { spec, file } of stored.toReversed()) {
     await stage.ensure(spec);
     const client = await stage.machine(spec.vip, node.client(0));
@@ -140,7 +138,7 @@ test('after a loss of power everything is back, with the same handles', async ()
   }
 });
 
-test('handles are of the file system, also on a device that was of another a moment ago', async () => {
+test('file handles contain the UUID of their own file system, also on a reused device', async () => {
   const { node, backend } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -156,7 +154,7 @@ test('handles are of the file system, also on a device that was of another a mom
   expect(handle.toString('hex')).toContain(identity);
 });
 
-test('a snapshot is the volume at one instant, is taken once, and goes with the volume', async () => {
+test('a snapshot has the content of one instant, is taken once, and can be removed twice', async () => {
   const { node, backend } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -178,13 +176,13 @@ test('a snapshot is the volume at one instant, is taken once, and goes with the 
   });
 });
 
-/** The snapshot's `file`, as somebody reads it who was given its image. */
+/** Reads `file` from the image of the snapshot. */
 async function readSnapshot(volumeId: string, snapshotId: string): Promise<string> {
   const { folder, pool } = stage.node;
   const mount = path.join(folder, 'snapshot');
   await mkdir(mount, { recursive: true });
   const image = path.join(pool, 'volumes', volumeId, 'snapshots', `${snapshotId}.img`);
-  // It was frozen, so there is nothing to recover; its volume, which has the same identity, is mounted beside it.
+  // The image was frozen, so it needs no recovery; `nouuid` because its volume with the same UUID is mounted.
   await run('mount', ['-o', 'loop,ro,norecovery,nouuid', image, mount]);
   try {
     return await readFile(path.join(mount, 'file'), 'utf8');
@@ -193,7 +191,7 @@ async function readSnapshot(volumeId: string, snapshotId: string): Promise<strin
   }
 }
 
-test('an agent that died during a snapshot leaves no volume frozen and no half a snapshot', async () => {
+test('an agent killed during a snapshot leaves no frozen volume and no partial snapshot', async () => {
   const { node, backend } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -210,7 +208,7 @@ test('an agent that died during a snapshot leaves no volume frozen and no half a
   expect((await stage.ensure(spec)).snapshots).toEqual(['whole']);
 });
 
-test('a configuration that somebody destroyed is written again, and the server follows it', async () => {
+test('a destroyed configuration is rewritten, and the server applies it', async () => {
   const { node } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -223,13 +221,13 @@ test('a configuration that somebody destroyed is written again, and the server f
   expect(await outcomeOf(outsider.lookup(exportPath))).toBe('NOENT');
 });
 
-test('what a server says has an end, however much it is made to say, and it goes on', async () => {
+test('the log of a server is rotated when it is too long, and the server keeps logging', async () => {
   const { node } = stage;
   const spec = stage.spec();
   await stage.ensure(spec);
   const log = path.join(node.pool, 'volumes', spec.externalId, 'ganesha.log');
   await appendFile(log, 'noise\n'.repeat(1_500_000));
-  const what = 'the log to be put aside';
+  const what = 'the log to be rotated';
   const isShort = async (): Promise<true | undefined> =>
     (await stat(log).catch(() => ({ size: 0 }))).size < 1_048_576 ? true : undefined;
   await eventually({ what, timeoutMs: 20_000 }, isShort);
@@ -237,7 +235,7 @@ test('what a server says has an end, however much it is made to say, and it goes
   expect(await readFile(log, 'utf8')).toContain('SIGHUP');
 });
 
-test('a volume that is removed is gone with its data, address and devices, and can be removed again', async () => {
+test('a removed volume leaves no data, address or devices, and can be removed again', async () => {
   const { node, backend } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -251,18 +249,18 @@ test('a volume that is removed is gone with its data, address and devices, and c
   );
   expect(node.serverPid(spec.externalId)).toBeNull();
   const { stdout } = await run('losetup', ['--list', '--noheadings', '--output', 'AUTOCLEAR,BACK-FILE']);
-  // One that was told to go may wait for somebody who looks at it in a namespace of its own.
+  // A device with autoclear may wait for a process that still has it mounted in another namespace.
   const devices = stdout.split('\n').filter((line) => line.trim().startsWith('0'));
   expect(devices.join('\n')).not.toContain(spec.externalId);
   await expect(stage.machine(spec.vip, node.client(0))).rejects.toThrow();
-  // Its address is free, and what is made there is empty.
+  // A new volume on the same address is empty.
   const next = { ...stage.spec({ clients: [node.client(0)] }), vip: spec.vip };
   await stage.ensure(next);
   const newcomer = await stage.machine(next.vip, node.client(0));
   expect(await outcomeOf(newcomer.lookup(`${exportPath}/file`))).toBe('NOENT');
 });
 
-test('a removal that was cut short goes on with the next agent', async () => {
+test('a removal that a crash interrupted is completed by the next agent', async () => {
   const { node, backend } = stage;
   const spec = stage.spec();
   await stage.ensure(spec);
@@ -271,7 +269,7 @@ test('a removal that was cut short goes on with the next agent', async () => {
   const record = JSON.parse(await readFile(file, 'utf8')) as object;
   await writeFile(file, JSON.stringify({ ...record, isLeaving: true }));
   await node.restart();
-  await eventually({ what: 'the volume to be gone' }, async () =>
+  await eventually({ what: 'the volume to be removed' }, async () =>
     (await backend.list(neverAborted)).every(({ externalId }) => externalId !== spec.externalId),
   );
   expect(node.serverPid(spec.externalId)).toBeNull();

@@ -6,9 +6,8 @@ import { runCommand } from './command.ts';
 import { exists, isMissing, syncFolder } from './files.ts';
 import type { Folder } from './pool.ts';
 
-// A volume is an XFS file system of its own, in a sparse file, on a loop device. A handle of its files means nothing
-// anywhere else, and its size is its end. Every step here looks before it acts, since any of them may be the last
-// before a crash.
+// A volume is an XFS file system in a sparse file on a loop device, so its file handles are invalid elsewhere and its size is
+// limited. Every step checks the state first, because a crash can happen between any two steps.
 
 export const quickTimeoutMs = 30_000;
 export const slowMs = 120_000;
@@ -17,10 +16,10 @@ export const bytesOfGb = (gb: number): number => gb * 1_073_741_824;
 
 export const gbOf = (bytes: number): number => floorDivide(bytes, bytesOfGb(1));
 
-/** Blocks that files share are written as a whole, so a device over such a file has no smaller sectors. */
+/** Direct I/O on reflinked files needs 4 KiB blocks. */
 const sectorBytes = 4_096;
 
-/** A new file system. Nothing counts before the image has its name. */
+/** The rename completes the creation; a crash before it leaves only a draft. */
 export async function makeImage(folder: Folder, sizeGb: number): Promise<void> {
   const draft = `${folder.image}.new`;
   await rm(draft, { force: true });
@@ -36,12 +35,12 @@ export async function makeImage(folder: Folder, sizeGb: number): Promise<void> {
   await syncFolder(folder.path);
 }
 
-/** Files of tenants have no effect on this machine: programs, device files and set-user-id bits in them are ignored. */
+/** Device files, set-user-id bits and programs in a volume must have no effect on the storage node. */
 export const mountOptions = 'nosuid,nodev,noexec,noatime,discard';
 
-/** Brings the file system in, if it is not in yet. A dirty one, after a loss of power, repairs itself on the way. */
+/** Mounts the file system if needed. XFS replays its journal after a power failure. */
 export async function mountVolume(folder: Folder): Promise<void> {
-  if (!(await exists(folder.image))) throw new DriverError('failed', 'The image of the volume is gone.');
+  if (!(await exists(folder.image))) throw new DriverError('failed', 'The image of the volume is missing.');
   await mkdir(folder.mount, { recursive: true, mode: 0o700 });
   if (await isMounted(folder.mount)) return;
   const device = (await loopOf(folder.image)) ?? (await attachLoop(folder.image));
@@ -50,7 +49,7 @@ export async function mountVolume(folder: Folder): Promise<void> {
   await runCommand('mount', ['-t', 'xfs', '-o', `${mountOptions},nouuid`, device, folder.mount], slowMs);
 }
 
-/** Larger, with everybody going on. Repeated after a crash it does what is missing. */
+/** Grows the file system while it is in use; repeatable after a crash. */
 export async function growVolume(folder: Folder, sizeGb: number): Promise<void> {
   const wantedBytes = bytesOfGb(sizeGb);
   const { size } = await stat(folder.image);
@@ -62,13 +61,13 @@ export async function growVolume(folder: Folder, sizeGb: number): Promise<void> 
   await runCommand('xfs_growfs', [folder.mount], slowMs);
 }
 
-/** Takes it out. What still holds it makes this fail, and it can be tried again. */
+/** Fails if a process still uses the file system, and can be repeated. */
 export async function unmountVolume(folder: Folder): Promise<void> {
   if (await isMounted(folder.mount)) await runCommand('umount', [folder.mount], slowMs);
   await detachLoop(folder.image);
 }
 
-/** Also of a deleted image: the kernel appends `(deleted)` to its name. */
+/** Also detaches a deleted image: the kernel appends `(deleted)` to its name. */
 export async function detachLoop(image: string): Promise<void> {
   for (const file of [image, `${image} (deleted)`]) {
     const device = await loopOf(file);
@@ -77,8 +76,8 @@ export async function detachLoop(image: string): Promise<void> {
 }
 
 /**
- * One program freezes, copies and thaws, so that the file system thaws also when this process dies meanwhile. The copy shares
- * all blocks with the image, which takes milliseconds; it counts once it has its name.
+ * One program freezes, copies and thaws, so the file system also thaws if the agent dies. The copy shares all blocks with the
+ * image and takes milliseconds; the rename completes it.
  */
 const snapshotScript = `
 fsfreeze --freeze "$1" || exit 1
@@ -103,11 +102,11 @@ export async function copyWhileFrozen(folder: Folder, target: string): Promise<v
   await syncFolder(folder.snapshots);
 }
 
-/** After a crash or a failure: lets a file system go on that was left frozen, and drops the copy that was not finished. */
+/** After a crash or failure: thaws the file system and deletes unfinished copies. */
 export async function thawVolume(folder: Folder): Promise<void> {
   if (await isMounted(folder.mount)) {
     await runCommand('fsfreeze', ['--unfreeze', folder.mount], quickTimeoutMs).catch(() => {
-      // It was not frozen.
+      // The file system was not frozen.
     });
   }
   for (const name of await readdir(folder.snapshots).catch(() => [])) {
@@ -125,7 +124,7 @@ export async function snapshotIds(folder: Folder): Promise<string[]> {
   }
 }
 
-/** What a sparse file really takes. */
+/** Allocated bytes of a sparse file. */
 export async function usedBytes(file: string): Promise<number> {
   const blockBytes = 512;
   return (await stat(file)).blocks * blockBytes;
@@ -145,7 +144,7 @@ export async function isMounted(folder: string): Promise<boolean> {
   return table.split('\n').some((line) => line.split(' ')[4] === folder);
 }
 
-/** The device that shows the image, if there is one: from a life before this one, too. */
+/** The loop device of the image, also if an earlier process attached it. */
 async function loopOf(image: string): Promise<string | null> {
   for (const name of await readdir('/sys/block')) {
     if (!name.startsWith('loop')) continue;
@@ -156,13 +155,14 @@ async function loopOf(image: string): Promise<string | null> {
 }
 
 export async function attachLoop(image: string): Promise<string> {
-  // A file system with smaller sectors than its device cannot be mounted. Older images have them, and are mounted without direct I/O.
+  // A file system cannot be mounted on a device with larger sectors than its own. Older images have smaller sectors and are
+  // mounted without direct I/O.
   const sectors = ['--sector-size', String(await sectorsOf(image))];
   const args = ['--find', '--show', '--nooverlap', '--direct-io=on', ...sectors, image];
   return (await runCommand('losetup', args, quickTimeoutMs)).trim();
 }
 
-/** The size of the sectors that the file system in an image was made with, from its superblock. */
+/** Sector size of the file system, from its superblock. */
 async function sectorsOf(image: string): Promise<number> {
   const offset = 102;
   const handle = await open(image, 'r');

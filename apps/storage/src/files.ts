@@ -1,7 +1,7 @@
 import { open, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Replaces a file as a whole: whoever reads it, also after a loss of power, reads the old text or the new. */
+/** Replaces a file atomically: readers get the old or the new text, also after a power failure. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   const draft = `${file}.new`;
   const handle = await open(draft, 'w', 0o600);
@@ -15,7 +15,7 @@ export async function replaceFile(file: string, text: string): Promise<void> {
   await syncFolder(path.dirname(file));
 }
 
-/** Until then a file that was just made or renamed may be gone after a loss of power. */
+/** Without it a new or renamed file may be lost in a power failure. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -19,7 +19,7 @@ const host = fc
   .tuple(fc.integer({ min: 1, max: 223 }), fc.nat(255), fc.nat(255), fc.nat(255))
   .map((octets) => octets.join('.'));
 
-test('a configuration says what it was made from, and passes its own check', () => {
+test('renderConfig writes a configuration that readConfig reads back and checkConfig accepts', () => {
   fc.assert(
     fc.property(
       host,
@@ -35,34 +35,34 @@ test('a configuration says what it was made from, and passes its own check', () 
   );
 });
 
-test('whoever is not on the list has no access, by the volume and by default', () => {
+test('renderConfig gives no access to addresses outside the list, by export and by default', () => {
   const text = renderConfig(folder, { ...record, clients: [] }, settings);
   expect(text.match(/Access_Type = NONE;/g)).toHaveLength(2);
   expect(text).not.toContain('RW');
   expect(text.match(/CLIENT \{/g)).toHaveLength(1);
 });
 
-test('a text that lost or gained a line, or was cut off, does not pass', () => {
+test('checkConfig rejects a text with a missing, extra or truncated line', () => {
   const text = renderConfig(folder, record, settings);
   const lines = text.split('\n');
   const isHarmless = (line: string): boolean => line === '' || line.startsWith('#');
   lines.forEach((line, at) => {
     const matters = /Access_Type|Clients|Bind_addr|[{}]/.test(line);
     if (matters)
-      expect(() => checkConfig(lines.toSpliced(at, 1).join('\n'), record), line).toThrow('does not say');
+      expect(() => checkConfig(lines.toSpliced(at, 1).join('\n'), record), line).toThrow('does not match');
     if (!isHarmless(line) && at < lines.indexOf('LOG {'))
-      expect(() => checkConfig(lines.slice(0, at).join('\n'), record), line).toThrow('does not say');
+      expect(() => checkConfig(lines.slice(0, at).join('\n'), record), line).toThrow('does not match');
   });
   for (const extra of ['  CLIENT {', '%include "/tmp/x"', 'Clients = *;', '    Clients = *;'])
     expect(() => checkConfig(lines.toSpliced(-4, 0, extra).join('\n'), record), extra).toThrow(
-      'does not say',
+      'does not match',
     );
-  expect(() => checkConfig(text, { ...record, clients: ['10.9.0.1'] })).toThrow('does not say');
-  expect(() => checkConfig(text, { ...record, generation: 2 })).toThrow('does not say');
-  expect(() => checkConfig(text, { ...record, vip: '10.8.0.11' })).toThrow('does not say');
+  expect(() => checkConfig(text, { ...record, clients: ['10.9.0.1'] })).toThrow('does not match');
+  expect(() => checkConfig(text, { ...record, generation: 2 })).toThrow('does not match');
+  expect(() => checkConfig(text, { ...record, vip: '10.8.0.11' })).toThrow('does not match');
 });
 
-test('generations that follow each other are told apart', () => {
+test('probeAddress differs for consecutive generations', () => {
   const addresses = Array.from({ length: 1_000 }, (_, at) => probeAddress(at + 65_000));
   expect(new Set(addresses).size).toBe(1_000);
 });

@@ -11,8 +11,8 @@ export interface ServerSettings {
 const probeNetwork = '127.254.';
 
 /**
- * Where we come from to see whether a server follows this generation of its list: an address that no other machine can have,
- * and that only this generation lets in. It sees attributes and nothing else.
+ * Source address of the probe that checks whether a server uses this generation of its list. It is a loopback address that only
+ * this generation admits, and it can read attributes only.
  */
 export function probeAddress(generation: number): string {
   return `${probeNetwork}${(generation >> 8) & 0xff}.${generation & 0xff}`;
@@ -23,9 +23,9 @@ export function isProbeAddress(address: string): boolean {
 }
 
 /**
- * The configuration of the server of one volume. Nothing in it comes from a tenant but addresses, and those were checked to be
- * addresses. Everybody else finds an empty folder: the list decides whether the volume is in it. Servers would name themselves
- * by the host, and a machine with two volumes would take their servers for one with two addresses.
+ * Renders the configuration of one volume's server. Its only tenant input is addresses that were validated. Other clients see an
+ * empty root folder. `Server_Owner` differs per volume, because clients treat two servers with one name as one server with two
+ * addresses.
  */
 export function renderConfig(folder: Folder, record: VolumeRecord, settings: ServerSettings): string {
   return `# Written by the Millrace storage agent, which replaces it as a whole.
@@ -98,7 +98,7 @@ const opening = /^\s*([A-Za-z_0-9]+) \{$/;
 const closing = /^\s*\}$/;
 const option = /^\s*([A-Za-z_0-9]+) = ("[A-Za-z0-9._/-]+"|[A-Za-z0-9._]+(?:, [A-Za-z0-9._]+)*);$/;
 
-/** Blocks of options and blocks, one to a line: the part of the server's language that we write. Null for anything else. */
+/** Parses the subset of Ganesha's language that `renderConfig` writes; null for anything else. */
 function parseBlocks(text: string): readonly Block[] | null {
   const top = { name: '', options: new Map<string, string>(), blocks: [] as Block[] };
   const open = [top];
@@ -123,7 +123,7 @@ function parseBlocks(text: string): readonly Block[] | null {
   return open.length === 1 && open[0] === top ? top.blocks : null;
 }
 
-/** What a configuration says about who gets in where, or null if it cannot be made out. */
+/** The access rules of a configuration, or null if it cannot be parsed. */
 export function readConfig(
   text: string,
 ): { readonly vip: string; readonly probe: string; readonly clients: readonly string[] } | null {
@@ -147,8 +147,8 @@ export function readConfig(
 }
 
 /**
- * Reads the text as the server will, and insists that it lets in who is wanted and nobody else. A server that is told to read
- * a file that it cannot make out drops what it serves, so it is never told before this.
+ * Verifies that the text admits exactly the wanted clients. Must run before SIGHUP, because a server drops its exports if it
+ * cannot parse the file.
  */
 export function checkConfig(text: string, record: VolumeRecord): void {
   const read = readConfig(text);
@@ -159,5 +159,8 @@ export function checkConfig(text: string, record: VolumeRecord): void {
     read.clients.length === record.clients.length &&
     read.clients.every((client, index) => client === record.clients[index]);
   if (!isRight)
-    throw new DriverError('failed', 'The configuration of the volume does not say what it should.');
+    throw new DriverError(
+      'failed',
+      'The configuration of the NFS server does not match the record of the volume.',
+    );
 }

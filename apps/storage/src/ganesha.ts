@@ -6,28 +6,28 @@ import type { Clock } from '@millrace/platform/clock';
 import { systemEnv } from './command.ts';
 import type { Folder } from './pool.ts';
 
-// One NFS-Ganesha process for each volume. Servers outlive this process: they are found again by their command line, which
-// names the volume's own configuration, and by nothing that could be stale.
+// Runs one NFS-Ganesha process per volume. Servers outlive the agent, which finds them by the configuration path in their command
+// line; a pid file could be stale.
 
 const program = 'ganesha.nfsd';
-/** What limits its memory and its rights, and then becomes it. */
+/** They set memory limits and capabilities, then execute the server. */
 const launchers = ['prlimit', 'setpriv'] as const;
 
 /**
- * All that a server may do as root: be the user that a client says it is, and handle files of all of them. It cannot mount,
- * trace, load, make devices or change the network, and nothing that it starts can become more.
+ * Only the capabilities to handle files as any user. The server cannot mount, trace, load modules, create devices or change the
+ * network, and its children gain nothing more.
  */
 const capabilities = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];
 
-/** One server must not take the memory of all. It needs about 8 MB, and with its caches full some hundreds. */
+/** A server needs about 8 MB, and some hundred MB with full caches. The limit keeps one server from using all memory. */
 const maxMemoryBytes = 2 * 1_073_741_824;
 
 const serverEnv = {
   ...systemEnv,
-  // There is no bus to speak on, and none is looked for.
+  // The agent uses signals, so the server must not look for a bus.
   DBUS_SYSTEM_BUS_ADDRESS: 'unix:path=/nonexistent',
-  // Handles hold the identity of the file system, which is read from its device. What the machine remembers of that device may
-  // be of the volume that had it before, and then all handles would change with the next start.
+  // File handles contain the UUID of the file system, which Ganesha reads through blkid. A cached entry of the device may belong
+  // to its previous volume, and all handles would change at the next start.
   BLKID_FILE: '/dev/null',
 };
 
@@ -35,7 +35,7 @@ const maxLogBytes = 8 * 1_048_576;
 const stopMs = 15_000;
 const pollMs = 20;
 
-/** Starts the server of a volume and answers its pid. `onEnd` is called when it ends while this process lives. */
+/** Starts the server and returns its pid. `onEnd` is called when it ends while the agent runs. */
 export async function startServer(folder: Folder, epoch: number, onEnd: () => void): Promise<number> {
   await mkdir(folder.recovery, { recursive: true, mode: 0o700 });
   await rotateLog(folder);
@@ -62,14 +62,15 @@ export async function startServer(folder: Folder, epoch: number, onEnd: () => vo
     });
     child.once('exit', onEnd);
     child.unref();
-    if (child.pid === undefined) throw new DriverError('unavailable', 'The server of the volume has no pid.');
+    if (child.pid === undefined)
+      throw new DriverError('unavailable', 'The NFS server of the volume has no pid.');
     return child.pid;
   } finally {
     await log.close();
   }
 }
 
-/** The pids of all servers on this machine, by the file of their configuration. */
+/** The pids of all servers on this host, by configuration file. */
 export async function findServers(): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const name of await readdir('/proc')) {
@@ -84,12 +85,12 @@ export async function findServer(folder: Folder): Promise<number | null> {
   return (await findServers()).get(folder.config) ?? null;
 }
 
-/** Whether the process is the server of this volume, and not one that got the pid of a dead one. */
+/** False for another process that reused the pid. */
 export async function isServerOf(folder: Folder, pid: number): Promise<boolean> {
   return (await configOf(pid)) === folder.config || isStarting(folder, pid);
 }
 
-/** For an instant in which one program becomes the other it has no words; a process that has ended has no program either. */
+/** The command line is empty while one program executes the next; a process that has ended has no `exe`. */
 async function isStarting(folder: Folder, pid: number): Promise<boolean> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null);
   const file = await readlink(`/proc/${pid}/exe`).catch(() => '');
@@ -97,12 +98,11 @@ async function isStarting(folder: Folder, pid: number): Promise<boolean> {
   return isOwn && (line === '' || (await configOf(pid)) === folder.config);
 }
 
-/** Has it read its configuration again. */
 export async function reloadServer(folder: Folder, pid: number): Promise<void> {
   if (await isServerOf(folder, pid)) signal(pid, 'SIGHUP');
 }
 
-/** Ends it, and comes back when it is gone. Clients may claim what they had open from the next one. */
+/** Stops the server and waits until it has ended. Clients can reclaim open files from the next one. */
 export async function stopServer(folder: Folder, clock: Clock): Promise<void> {
   const pid = await findServer(folder);
   if (pid === null) return;
@@ -110,16 +110,16 @@ export async function stopServer(folder: Folder, clock: Clock): Promise<void> {
   signal(pid, 'SIGTERM');
   while (await isServerOf(folder, pid)) {
     const lateMs = clock.monotonicMs() - startedMs;
-    if (lateMs > 2 * stopMs) throw new DriverError('busy', 'The server of the volume does not end.');
+    if (lateMs > 2 * stopMs) throw new DriverError('busy', 'The NFS server of the volume does not stop.');
     if (lateMs > stopMs) signal(pid, 'SIGKILL');
     await clock.sleep(pollMs);
   }
 }
 
-/** What it said last, for the operator who is told that it does not serve. */
+/** The last error in the server's log, for the operator. */
 export async function lastLogError(folder: Folder): Promise<string> {
   const text = await readFile(folder.log, 'utf8').catch(() => '');
-  // It complains about the bus that it was denied at every start.
+  // The server logs an error about the missing bus at every start.
   const lines = text.split('\n').filter((line) => !line.includes(':DBUS :'));
   const words = lines
     .map((line) => /:(?:CRIT|FATAL) :(.+)/.exec(line)?.[1] ?? '')
@@ -127,7 +127,7 @@ export async function lastLogError(folder: Folder): Promise<string> {
   return words.at(-1)?.slice(0, 300) ?? '';
 }
 
-/** Also while the programs that start it have not become it yet. */
+/** Also matches while `prlimit` or `setpriv` still run. */
 async function configOf(pid: number): Promise<string | null> {
   const line = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
   const words = line.split('\0');
@@ -140,13 +140,13 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It has ended meanwhile.
+    // The process has ended.
   }
 }
 
 /**
- * Puts a long log aside; a server opens it anew for each line. Whoever reaches a server can have it say something with every
- * connection, and what it says is kept on the pool that all volumes share.
+ * Rotates a long log; the server reopens the file for each line. Every connection can cause log lines, and the log is on the pool
+ * that all volumes share.
  */
 export async function rotateLog({ log }: Folder): Promise<void> {
   const size = await stat(log).then(

@@ -5,7 +5,7 @@ import { loadStorageConfig, isWithin } from './config.ts';
 import { HealthTracker } from './health.ts';
 import { KeyedQueue } from './keyed-queue.ts';
 
-test('a volume is brought at once when its server is gone, asked now and then, and left longer the more it fails', async () => {
+test('HealthTracker.due restores a volume without a server at once, probes a served one every 10 s, and backs off after failures', async () => {
   const clock = new SimulatedClock();
   const health = new HealthTracker(clock, createLogger({ name: 'test', level: 'silent' }));
   expect([health.due('a', true), health.of('a').isServed]).toEqual(['bring', false]);
@@ -24,7 +24,7 @@ test('a volume is brought at once when its server is gone, asked now and then, a
   expect(health.of('a')).toMatchObject({ isServed: false, detail: 'broken' });
 });
 
-test('turns of one name follow each other, also after a failure, and those of others do not wait', async () => {
+test('KeyedQueue runs work with one key in order, also after a failure, and does not delay other keys', async () => {
   const turns = new KeyedQueue({ clock: new SimulatedClock() });
   const seen: string[] = [];
   const { promise: gate, resolve: openGate } = Promise.withResolvers<void>();
@@ -43,7 +43,7 @@ test('turns of one name follow each other, also after a failure, and those of ot
   expect([seen, turns.isBusy('a')]).toEqual([['other', 'first', 'second'], false]);
 });
 
-test('the addresses of volumes are a range, and everything that is wrong with the settings is told at once', () => {
+test('loadStorageConfig reports all invalid settings at once, and isWithin includes both ends of the range', () => {
   const range = { first: '10.8.0.250', last: '10.8.1.5' };
   expect(
     ['10.8.0.249', '10.8.0.250', '10.8.0.255', '10.8.1.5', '10.8.1.6'].map((address) =>

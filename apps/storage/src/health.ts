@@ -3,10 +3,10 @@ import type { Logger } from '@millrace/platform/log';
 
 interface Health {
   readonly isServed: boolean;
-  /** Why not. */
+  /** Why it is not served. */
   readonly detail: string | null;
   readonly seenMs: number;
-  /** How often in a row it could not be brought back. */
+  /** Consecutive failures. */
   readonly failures: number;
 }
 
@@ -14,7 +14,7 @@ const probeEveryMs = 10_000;
 const firstPauseMs = 1_000;
 const maxDoublings = 6;
 
-/** How each volume was when somebody looked last. */
+/** Remembers the result of the last check of each volume. */
 export class HealthTracker {
   readonly #seen = new Map<string, Health>();
   readonly #clock: Clock;
@@ -26,25 +26,25 @@ export class HealthTracker {
   }
 
   of(id: string): Pick<Health, 'isServed' | 'detail'> {
-    return this.#seen.get(id) ?? { isServed: false, detail: 'It was not looked at yet.' };
+    return this.#seen.get(id) ?? { isServed: false, detail: 'The agent has not checked the volume yet.' };
   }
 
-  /** Null if it is served. */
+  /** `detail` is null if the volume is served. */
   note(id: string, detail: string | null): void {
     const before = this.#seen.get(id);
     const failures = detail === null ? 0 : (before?.failures ?? 0) + 1;
     this.#seen.set(id, { isServed: detail === null, detail, seenMs: this.#clock.monotonicMs(), failures });
     if (detail !== null && before?.detail !== detail)
-      this.#log.error({ volume: id, detail }, 'a volume is not served');
+      this.#log.error({ volume: id, detail }, 'volume is not served');
     if (detail === null && before?.isServed === false)
-      this.#log.info({ volume: id }, 'a volume is served again');
+      this.#log.info({ volume: id }, 'volume is served again');
   }
 
   remove(id: string): void {
     this.#seen.delete(id);
   }
 
-  /** What is to be done now about a volume whose server runs or not. Those that fail again and again are left longer and longer. */
+  /** The next check of a volume, with exponential backoff after failures. */
   due(id: string, isRunning: boolean): 'nothing' | 'ask' | 'bring' {
     const seen = this.#seen.get(id);
     if (seen === undefined) return 'bring';

@@ -10,7 +10,7 @@ import { createRandom, type Random } from '@millrace/testing';
 import { afterAll, expect, test } from 'vitest';
 import { outcomeOf, openIn, openStorageHarness, statusOf } from './storage-node.fixture.ts';
 
-// Against real servers, by a client of our own that does what it is told: who gets at which volume.
+// Attacks real servers with an NFS client that can forge addresses, handles and calls.
 
 const run = promisify(execFile);
 
@@ -18,7 +18,7 @@ const stage = await openStorageHarness();
 
 afterAll(() => stage[Symbol.asyncDispose]());
 
-test('what one attached machine writes another reads, each from its own address', async () => {
+test('two attached machines share files, each from its own address', async () => {
   const { node } = stage;
   const spec = stage.spec({ clients: [node.client(0), node.client(1)] });
   const { externalId, sizeGb, vip, clients } = spec;
@@ -35,7 +35,7 @@ test('what one attached machine writes another reads, each from its own address'
   expect(await reader.size(seen.handle)).toBe(22n);
 });
 
-test('a machine that is not attached, or no longer, is refused by the server itself, and others go on', async () => {
+test('the server refuses a machine that is not or no longer attached, and keeps serving the others', async () => {
   const { node } = stage;
   const [first, second] = [node.client(0), node.client(1)];
   const spec = stage.spec({ clients: [first] });
@@ -44,7 +44,7 @@ test('a machine that is not attached, or no longer, is refused by the server its
   const file = await openIn(inside, 'kept');
   const outside = await stage.machine(spec.vip, second);
   expect(await outcomeOf(outside.lookup(exportPath))).toBe('NOENT');
-  // The very handle and stateid of the open file help nobody who comes from elsewhere.
+  // Handle and stateid of an open file are useless from another address.
   expect(await outcomeOf(outside.read(file, 0, 10))).toMatch(/^(?:ACCESS|STALE|BAD_STATEID|NOENT)$/);
   expect(await outcomeOf(outside.write({ ...file, stateid: anonymousStateid }, 0, 'x'))).not.toBe('ok');
 
@@ -56,7 +56,7 @@ test('a machine that is not attached, or no longer, is refused by the server its
   expect(await outcomeOf(outside.lookup(exportPath))).toBe('NOENT');
   expect(await outcomeOf(outside.write(held, 0, 'after'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
   expect(await outcomeOf(outside.read(held, 0, 5))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
-  // Nobody else noticed.
+  // Other clients are not affected.
   expect(await inside.write(file, 0, 'undisturbed')).toBe(11);
   expect(String(await inside.read(await openIn(inside, 'held'), 0, 50))).toBe('while attached');
 
@@ -64,7 +64,7 @@ test('a machine that is not attached, or no longer, is refused by the server its
   expect(await outcomeOf(inside.write(file, 0, 'x'))).toMatch(/^(?:ACCESS|STALE|NOENT)$/);
 });
 
-test('no handle of another volume opens anything: whole, in parts, or at its own server', async () => {
+test('file handles of another volume open nothing, whole or in parts', async () => {
   const { node } = stage;
   const [victim, attacker] = [node.client(2), node.client(3)];
   const theirs = stage.spec({ clients: [victim] });
@@ -95,7 +95,7 @@ test('no handle of another volume opens anything: whole, in parts, or at its own
   }
   for (const handle of [Buffer.alloc(0), Buffer.alloc(128, 0xff), secret.handle.subarray(0, 5)])
     await forge(handle);
-  // Both volumes have the same inodes, so the own file answers to some of them, and nothing else does.
+  // Both volumes use the same inode numbers, so some forged handles open the attacker's own file.
   const others = [...responses.keys()].filter(
     (response) => response !== 'refused' && response !== 'read my own',
   );
@@ -108,7 +108,7 @@ test('no handle of another volume opens anything: whole, in parts, or at its own
   expect(String(await owner.read(secret, 0, 100))).toBe('the secret of another tenant');
 });
 
-test('a machine that has two volumes does not take their servers for one with two addresses', async () => {
+test('the servers of two volumes have different names', async () => {
   const { node } = stage;
   const names = await Promise.all(
     [0, 1].map(async () => {
@@ -120,7 +120,7 @@ test('a machine that has two volumes does not take their servers for one with tw
   expect(new Set(names).size).toBe(2);
 });
 
-test('nothing above the volume can be written to or wandered through', async () => {
+test('nothing above the volume can be written or traversed', async () => {
   const spec = stage.spec({ clients: [stage.node.client(0)] });
   await stage.ensure(spec);
   const client = await stage.machine(spec.vip, stage.node.client(0));
@@ -130,7 +130,7 @@ test('nothing above the volume can be written to or wandered through', async () 
     expect(await outcomeOf(client.lookup(path)), path).not.toBe('ok');
 });
 
-test('writing past the size fails, growing helps while files are open, and shrinking is refused', async () => {
+test('writing past the size fails, growing works with open files, and shrinking is refused', async () => {
   const { node } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -144,7 +144,7 @@ test('writing past the size fails, growing helps while files are open, and shrin
     }
     return { at: to, outcome: 'ok' };
   };
-  // Most of it is taken at once; the rest is written by the machine, until there is no more.
+  // Allocate most of the space, so that the client fills the rest quickly.
   const taken = path.join(node.pool, 'volumes', spec.externalId, 'mount', 'taken');
   await run('fallocate', ['--length', '850MiB', taken]);
   const full = await fill(0, 1_024 - 850);
@@ -155,11 +155,11 @@ test('writing past the size fails, growing helps while files are open, and shrin
   expect(await fill(full.at, full.at + 64)).toEqual({ at: full.at + 64, outcome: 'ok' });
   expect((await client.read(file, 0, 16)).equals(block.subarray(0, 16))).toBe(true);
   await expect(stage.ensure(spec)).rejects.toMatchObject({ kind: 'refused' });
-  // Growing is repeatable, and so is asking for what is there.
+  // Growing is idempotent.
   expect(await stage.ensure({ ...spec, sizeGb: 2 })).toMatchObject({ sizeGb: 2 });
 });
 
-test('whatever is thrown at a server, its volume is served and whole, and other volumes notice nothing', async () => {
+test('random bytes sent to a server damage neither its volume nor other volumes', async () => {
   const { node } = stage;
   const [spec, other] = [
     stage.spec({ clients: [node.client(0)] }),
@@ -171,7 +171,7 @@ test('whatever is thrown at a server, its volume is served and whole, and other 
   const otherClient = await stage.machine(other.vip, node.client(1));
   const watched = await openIn(otherClient, 'file');
   const random = createRandom(8);
-  // From a machine that is attached, and from one that is not.
+  // From an attached and an unattached machine.
   for (let round = 0; round < 60; round += 1) {
     const from = node.client(round % 2 === 0 ? 0 : 5);
     await throwAt({ host: spec.vip, port: node.nfsPort, localAddress: from }, nonsense(random));
@@ -184,7 +184,7 @@ test('whatever is thrown at a server, its volume is served and whole, and other 
   expect(await outcomeOf(outsider.lookup(exportPath))).toBe('NOENT');
 });
 
-test('what a machine calls itself is written nowhere but among what its server remembers', async () => {
+test('the name of a client is stored only in the recovery folder of its server', async () => {
   // The test has its own node, since on a shared node the servers of other volumes may write files at any time.
   await using own = await openStorageHarness();
   const { node } = own;
@@ -199,7 +199,7 @@ test('what a machine calls itself is written nowhere but among what its server r
   const before = await beside();
   const up = `${'../'.repeat(12)}${node.folder.slice(1)}`;
   for (const owner of ['..', '../x', `${up}/x`, `/${up}/x`, `a/${up}/x`, 'x"; }', 'x'.repeat(1_000)]) {
-    // None of them takes leave, so that all are remembered.
+    // No client destroys its session, so the server remembers all of them.
     await openIn(await own.machine(spec.vip, node.client(0), { owner }), 'file');
   }
   expect((await readdir(path.join(folder, 'recovery'), { recursive: true })).length).toBeGreaterThan(7);
@@ -207,7 +207,7 @@ test('what a machine calls itself is written nowhere but among what its server r
   await own.ensure({ ...spec, clients: [node.client(0), node.client(1)] });
 });
 
-test('what is not NFSv4.1 or later is not spoken, nor anything beside it', async () => {
+test('the server speaks only NFSv4.1 and later, and no other protocol', async () => {
   const { node } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   await stage.ensure(spec);
@@ -222,7 +222,7 @@ test('what is not NFSv4.1 or later is not spoken, nor anything beside it', async
     [quota, 1],
   ] as const)
     expect((await callAt(target, [program, version, 0]))[0], `${program}`).toBe(noProgram);
-  // A COMPOUND without a tag, of minor version 0, that asks for the root.
+  // A COMPOUND without a tag, with minor version 0, that asks for the root.
   expect(await callAt(target, [nfs, 4, 1], [0, 0, 1, 24])).toEqual([accepted, otherMinorVersion, 0, 0]);
 });
 
@@ -232,7 +232,7 @@ function words(...values: readonly number[]): Buffer {
   return bytes;
 }
 
-/** Calls a procedure as nobody: whether the call was accepted, and what it came to. */
+/** Calls a procedure without credentials and returns the accept status and the results. */
 async function callAt(
   target: TcpNetConnectOpts,
   [program, version, procedure]: readonly [number, number, number],
@@ -247,7 +247,7 @@ async function callAt(
       response = Buffer.concat([response, chunk]);
       if (response.length >= 4 && response.length >= 4 + (response.readUInt32BE() & 0x7fff_ffff)) break;
     }
-    // Behind the mark: the number of the call, that it is an answer, that it was taken, and an empty proof.
+    // Skip the record mark, the xid, the message type, the reply status and an empty verifier.
     const payload = response.subarray(4 + 5 * 4);
     return Array.from({ length: payload.length >> 2 }, (_none, at) => payload.readUInt32BE(4 * at));
   } finally {
@@ -255,7 +255,7 @@ async function callAt(
   }
 }
 
-/** Bytes that are no call, nearly one, or one that promises more than it holds. */
+/** Random bytes, an almost valid call, or a call with wrong lengths. */
 function nonsense(random: Random): Buffer {
   const word = (value: number): Buffer => {
     const bytes = Buffer.alloc(4);
@@ -294,7 +294,7 @@ function nonsense(random: Random): Buffer {
   ]);
 }
 
-/** Sends it, waits a moment for whatever comes, and goes. */
+/** Sends the bytes, waits briefly for a response and disconnects. */
 async function throwAt(target: TcpNetConnectOpts, bytes: Buffer): Promise<void> {
   const socket = connect(target);
   const ended = new Promise<void>((resolve) => {
@@ -307,11 +307,11 @@ async function throwAt(target: TcpNetConnectOpts, bytes: Buffer): Promise<void> 
   socket.destroy();
 }
 
-test('a server can do no more on its machine than serve files', async () => {
+test('the server process has only the capabilities and memory that serving files needs', async () => {
   const spec = stage.spec();
   await stage.ensure(spec);
   const pid = stage.node.serverPid(spec.externalId);
-  if (pid === null) throw new Error('Nobody serves the volume.');
+  if (pid === null) throw new Error('The volume has no server.');
   const status = await statusOf(pid);
   const serving = ['chown', 'dac_override', 'dac_read_search', 'fowner', 'fsetid', 'setgid', 'setuid'];
   const numbers = {

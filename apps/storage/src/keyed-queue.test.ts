@@ -4,15 +4,15 @@ import { KeyedQueue } from './keyed-queue.ts';
 
 const hang = (): Promise<never> => new Promise(() => undefined);
 
-describe('a volume on which work hangs or fails', () => {
-  it('keeps its own turn for as long as it hangs, and other volumes have theirs', async () => {
+describe('KeyedQueue', () => {
+  it('blocks only the volume whose work hangs', async () => {
     const turns = new KeyedQueue({ clock: new SimulatedClock() });
     void turns.take('hangs', hang);
     expect(await turns.take('other', () => Promise.resolve('done'))).toBe('done');
     expect([turns.isBusy('hangs'), turns.isBusy('other')]).toEqual([true, false]);
   });
 
-  it('refuses further orders of the volume instead of queueing them without limit', async () => {
+  it('refuses further work of a volume instead of queueing it without limit', async () => {
     const turns = new KeyedQueue({ clock: new SimulatedClock() });
     const orders = Array.from({ length: 20 }, () => turns.take('hangs', hang));
     const outcomes = await Promise.all(
@@ -27,7 +27,7 @@ describe('a volume on which work hangs or fails', () => {
     for (const outcome of outcomes.slice(16)) expect(outcome).toMatchObject({ kind: 'busy' });
   });
 
-  it('lets no order wait for ever, and refuses further ones at once while one hangs', async () => {
+  it('refuses work that waited for 60 s, and refuses new work at once while other work hangs', async () => {
     const clock = new SimulatedClock();
     const turns = new KeyedQueue({ clock });
     void turns.take('hangs', hang);
@@ -39,7 +39,7 @@ describe('a volume on which work hangs or fails', () => {
     expect(await turns.take('other', () => Promise.resolve('done'))).toBe('done');
   });
 
-  it('does not run an order that was refused while it waited', async () => {
+  it('does not run work that was refused while it waited', async () => {
     const clock = new SimulatedClock();
     const turns = new KeyedQueue({ clock });
     const first = Promise.withResolvers<void>();
@@ -54,7 +54,7 @@ describe('a volume on which work hangs or fails', () => {
     expect(turns.isBusy('volume')).toBe(false);
   });
 
-  it('passes the turn to the next in order when it ends, also after a failure', async () => {
+  it('runs the next work in order when one ends, also after a failure', async () => {
     const turns = new KeyedQueue({ clock: new SimulatedClock() });
     const done: number[] = [];
     const first = turns.take('volume', () => Promise.reject(new Error('failed')));

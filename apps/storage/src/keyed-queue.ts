@@ -1,11 +1,10 @@
 import { DriverError } from '@millrace/compute';
 import type { Timer } from '@millrace/platform/clock';
 
-/** At most this many wait under one name. More are refused, so that repeats of an order that hangs use no memory. */
+/** Limit of waiting work per key, so that repeats of a hanging request use no memory. */
 const defaultMaxWaiting = 15;
-/** An order that has not come to its turn by then is refused. */
 const maxWaitMs = 60_000;
-/** Longer than any order takes that does not hang. While one hangs, further orders under its name are refused at once. */
+/** Longer than any request takes unless it hangs. While one hangs, further work with its key is refused at once. */
 const hangsAfterMs = 600_000;
 
 export interface KeyedQueueOptions {
@@ -13,13 +12,13 @@ export interface KeyedQueueOptions {
   readonly mostWaiting?: number;
 }
 
-/** Work under one name waits for what was begun under it before; work under different names does not. */
+/** Runs work with the same key one after the other, and work with different keys concurrently. */
 export class KeyedQueue {
   readonly #clock: Timer;
   readonly #mostWaiting: number;
   readonly #last = new Map<string, Promise<unknown>>();
   readonly #waiting = new Map<string, number>();
-  /** When the work that has the turn began. */
+  /** Start time of the running work. */
   readonly #startedMs = new Map<string, number>();
 
   constructor(options: KeyedQueueOptions) {
@@ -37,13 +36,13 @@ export class KeyedQueue {
     const before = this.#last.get(name) ?? Promise.resolve();
     let isGivenUp = false;
     const begin = async (): Promise<T> => {
-      // Its caller was refused meanwhile; the turn goes on to the next.
+      // The caller was refused meanwhile, so the next work runs.
       if (isGivenUp) throw queueTimeoutError(name);
       this.#startedMs.set(name, this.#clock.monotonicMs());
       return work();
     };
     const turn = before.then(begin, begin);
-    // Only the order counts here; how it went is told to whoever asked.
+    // The queue ignores outcomes; each caller gets its own.
     const end = (): void => this.#end(name, settled);
     const settled: Promise<void> = turn.then(end, end);
     this.#last.set(name, settled);
@@ -61,7 +60,7 @@ export class KeyedQueue {
     });
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no work is queued or running. */
   async settle(): Promise<void> {
     while (this.#last.size > 0) await Promise.all(this.#last.values());
   }
@@ -69,10 +68,16 @@ export class KeyedQueue {
   #rejectBlocked(name: string): void {
     const waiting = this.#waiting.get(name) ?? 0;
     if (waiting > this.#mostWaiting)
-      throw new DriverError('busy', `Orders of this volume wait for one that is under way: ${waiting}.`);
+      throw new DriverError(
+        'busy',
+        `${waiting} requests for this volume already wait for one in progress; retry later.`,
+      );
     const startedMs = this.#startedMs.get(name);
     if (startedMs !== undefined && this.#clock.monotonicMs() - startedMs >= hangsAfterMs)
-      throw new DriverError('busy', 'An order of this volume hangs. A person must look at the storage node.');
+      throw new DriverError(
+        'busy',
+        'A request for this volume hangs. An operator must check the storage node.',
+      );
   }
 
   #end(name: string, settled: Promise<unknown>): void {
@@ -85,5 +90,5 @@ export class KeyedQueue {
 }
 
 function queueTimeoutError(name: string): DriverError {
-  return new DriverError('busy', `The order for ${name} waited too long for another one.`);
+  return new DriverError('busy', `The request for ${name} waited too long for another one; retry later.`);
 }

@@ -3,7 +3,7 @@ import { installSignalHandlers } from '@millrace/platform/lifecycle';
 import { startStorageAgent } from './app.ts';
 import { loadStorageConfig } from './config.ts';
 
-/** Exit codes that supervisors know: wrong settings are not cured by starting again. */
+/** Known to supervisors: a restart does not fix invalid settings. */
 const EXIT_CONFIG = 78;
 const EXIT_UNAVAILABLE = 69;
 
@@ -11,7 +11,7 @@ try {
   const { lifecycle, log } = await startStorageAgent(loadStorageConfig());
   installSignalHandlers(lifecycle, log);
 } catch (error) {
-  // Nothing can be logged before the settings are known, and a wrong setting is a message to a person.
+  // The logger needs valid settings, so errors before that go to stderr.
   const settings = error instanceof ConfigError;
   const why = error instanceof Error ? error.message : String(error);
   process.stderr.write(settings ? error.message : `The storage agent could not start: ${why}\n`);

@@ -5,50 +5,48 @@ import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { checkVolumeId } from '@millrace/storage/wire';
 
-/** The files of one volume. */
 export interface Folder {
   readonly id: string;
   readonly path: string;
   readonly record: string;
-  /** The file system. */
   readonly image: string;
   readonly mount: string;
   readonly snapshots: string;
-  /** Images that are made from snapshots, until they take the place of the present one. */
+  /** Images made from snapshots, until they replace the volume's image. */
   readonly restores: string;
-  /** Of the server: its configuration, what it says, its pid, and whose files were open when it died. */
+  /** Configuration, log, pid and client state of the NFS server. */
   readonly config: string;
   readonly log: string;
   readonly pid: string;
   readonly recovery: string;
 }
 
-/** The folder that holds everything of this node's volumes. */
+/** The folder with all volumes of this node. */
 export interface Pool {
   volume(id: string): Folder;
   snapshot(id: string, snapshotId: string): string;
-  /** Where the folder of a volume goes on its way out, under a name that nothing else has. */
+  /** Target to which a volume's folder is renamed before it is deleted; `name` must be unique. */
   leaving(name: string): string;
   ids(): Promise<string[]>;
   totalBytes(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Paths become lines of a configuration file and words of a mount table, so they are plain. */
+/** Paths become part of a configuration file and of the mount table, so special characters are refused. */
 const plainPath = /^(?:\/[A-Za-z0-9][A-Za-z0-9._-]*)+$/;
 
-/** Opens the pool for this process alone. */
+/** Opens the pool exclusively. */
 export async function openPool(given: string): Promise<Pool> {
   const root = await realpath(given);
   if (!plainPath.test(root))
-    throw new Error(`The path of the pool, ${root}, has characters other than letters, digits and ._-`);
+    throw new Error(`The pool path ${root} contains characters other than letters, digits and ._-`);
   await chmod(root, 0o700);
   const lock = await lockPool(root);
   try {
     await assertReflink(root);
     const [volumes, leaving] = [path.join(root, 'volumes'), path.join(root, 'leaving')];
     await mkdir(volumes, { recursive: true, mode: 0o700 });
-    // What was on its way out when somebody was killed goes on.
+    // Completes removals that a crash interrupted.
     await rm(leaving, { recursive: true, force: true });
     await mkdir(leaving, { mode: 0o700 });
     const volume = (id: string): Folder => folderOf(volumes, id);
@@ -73,7 +71,7 @@ export async function openPool(given: string): Promise<Pool> {
 }
 
 function folderOf(volumes: string, id: string): Folder {
-  // Last barrier before an id becomes a path.
+  // Last check before an id becomes a path.
   checkVolumeId(id);
   const folder = path.join(volumes, id);
   return {
@@ -100,13 +98,15 @@ function isVolumeId(name: string): boolean {
   }
 }
 
-/** A socket that the kernel takes away with the process, however it ends: two agents on one pool would undo each other's work. */
+/**
+ * An abstract socket as lock: the kernel releases it when the process ends. Two agents on one pool would undo each other's work.
+ */
 async function lockPool(root: string): Promise<Server> {
   const name = createHash('sha256').update(root).digest('hex').slice(0, 32);
   const server = createServer((socket) => socket.destroy());
   await new Promise<void>((resolve, reject) => {
     server.once('error', (error) =>
-      reject(new Error(`Another agent has the pool ${root}.`, { cause: error })),
+      reject(new Error(`Another agent uses the pool ${root}.`, { cause: error })),
     );
     server.listen({ path: `\0millrace-storage-${name}` }, resolve);
   });
@@ -118,7 +118,7 @@ async function unlock(server: Server): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 }
 
-/** Snapshots share what they have in common with their volume, which not every file system can. */
+/** Snapshots share blocks with their volume, which not every file system supports. */
 async function assertReflink(root: string): Promise<void> {
   const [source, copy] = [path.join(root, '.reflink'), path.join(root, '.reflink-copy')];
   try {
@@ -126,7 +126,7 @@ async function assertReflink(root: string): Promise<void> {
     await copyFile(source, copy, constants.COPYFILE_FICLONE_FORCE);
   } catch (error) {
     throw new Error(
-      `The file system of ${root} cannot share blocks between files; use XFS made with reflink=1.`,
+      `The file system of ${root} cannot share blocks between files; use XFS created with reflink=1.`,
       { cause: error },
     );
   } finally {

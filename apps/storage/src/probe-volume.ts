@@ -6,10 +6,7 @@ import type { VolumeRecord } from './record.ts';
 
 const timeoutMs = 3_000;
 
-/**
- * Asks the server, as a client does, whether it serves the volume by this generation of its list. Null if it does; otherwise
- * why not, as far as we can tell.
- */
+/** Checks as an NFS client whether the server uses this generation of its list. Returns null if so, otherwise the reason. */
 export async function probeVolume(
   record: VolumeRecord,
   { nfsPort }: ServerSettings,
@@ -20,7 +17,7 @@ export async function probeVolume(
       host: record.vip,
       port: nfsPort,
       localAddress: probeAddress(record.generation),
-      // Whoever it comes as, it is nobody there.
+      // The `nobody` user: the probe needs no rights.
       uid: 65_534,
       gid: 65_534,
       clock,
@@ -29,14 +26,13 @@ export async function probeVolume(
     try {
       await client.lookup(exportPath);
       if (client.serverName !== record.externalId)
-        return 'Something else answers at the address of the volume.';
+        return 'Another server responds at the address of the volume.';
       return null;
     } finally {
       await client.end();
     }
   } catch (error) {
-    if (isNfsError(error))
-      return `The server does not serve the volume by its present list: ${error.message}`;
-    return `The server does not answer: ${error instanceof Error ? error.message : String(error)}`;
+    if (isNfsError(error)) return `The NFS server does not use the current list of clients: ${error.message}`;
+    return `The NFS server does not respond: ${error instanceof Error ? error.message : String(error)}`;
   }
 }

@@ -6,34 +6,34 @@ import type { Folder } from './pool.ts';
 const shape = z.strictObject({
   externalId: z.string(),
   orgId: z.string().transform((text) => text as `org_${string}`),
-  /** What is promised to the tenant. */
+  /** The size that the tenant pays for. */
   sizeGb: z.int(),
-  /** How far the file system has come; 0 before there is one. */
+  /** The size of the file system; 0 before it exists. */
   madeGb: z.int().min(0),
   vip: z.string(),
   clients: z.array(z.string()),
-  /** Counts up with each change of the two above, so that a server can be asked which of them it follows. */
+  /** Increases with each change of vip or clients, so that a probe can find out which list the server uses. */
   generation: z.int().min(1),
-  /** Of the newest wish that was heard, as far as its caller counts them. */
+  /** Sequence of the newest accepted spec, or 0 if the caller sends none. */
   sequence: z.int().min(0),
-  /** What is to be restored into it; null once that is done, or no longer asked for. */
+  /** The requested restore; null after completion or cancellation. */
   restore: z
     .strictObject({ id: z.string(), volumeId: z.string(), snapshotId: z.string() })
     .nullable()
     .default(null),
   /**
-   * The restores that were done, by their ids, newest last. Writing one down decides it: its image is complete and takes the
-   * place of the old one before anything else is done with the volume.
+   * Ids of completed restores, newest last. Writing an id here commits the restore: its image is complete and replaces the old
+   * one before any other work on the volume.
    */
   restored: z.array(z.string()).default([]),
-  /** It is being removed, and nothing brings it back. */
+  /** The volume is being removed, which cannot be undone. */
   isLeaving: z.boolean(),
 });
 
-/** What this node knows of a volume: what was asked for last, and how far that has come. */
+/** The stored spec of a volume and how far it is applied. */
 export type VolumeRecord = z.output<typeof shape>;
 
-/** Null if there is none. One that cannot be read is an error: nothing may be made in its place. */
+/** Null if it does not exist. An unreadable record throws, so that nothing replaces it. */
 export async function readRecord(folder: Folder): Promise<VolumeRecord | null> {
   let text: string;
   try {
@@ -44,7 +44,7 @@ export async function readRecord(folder: Folder): Promise<VolumeRecord | null> {
   }
   const record = shape.parse(JSON.parse(text));
   if (record.externalId !== folder.id)
-    throw new Error(`The record of ${folder.id} is of ${record.externalId}.`);
+    throw new Error(`The record of ${folder.id} belongs to ${record.externalId}.`);
   return record;
 }
 

@@ -10,8 +10,6 @@ import { afterAll, expect, test } from 'vitest';
 import { outcomeOf, neverAborted, openStorageHarness } from './storage-node.fixture.ts';
 import { openPool } from './pool.ts';
 
-// Who may give orders, and which are refused.
-
 const stage = await openStorageHarness({ poolGb: 16 });
 
 afterAll(() => stage[Symbol.asyncDispose]());
@@ -24,7 +22,7 @@ interface Raw {
   readonly key?: string;
 }
 
-/** A request that no client of ours would make: the status and the kind of failure, or why there was no answer. */
+/** Sends a request that the real client never sends. Returns status and error kind, or 'no answer'. */
 async function raw(options: Raw): Promise<string> {
   const { credential, endpoint } = stage.node;
   const { hostname, port } = new URL(endpoint);
@@ -56,7 +54,7 @@ async function raw(options: Raw): Promise<string> {
   });
 }
 
-test('only who shows a certificate that is named is heard', async () => {
+test('the agent accepts only the client certificates in its list', async () => {
   expect(await raw({})).toBe('200');
   expect(await raw({ cert: '' })).toBe('no answer');
   const outsider = await makeCertificate('worker');
@@ -64,7 +62,7 @@ test('only who shows a certificate that is named is heard', async () => {
   expect(await raw(await signedByWorker())).toBe('400 refused');
 });
 
-/** A certificate that checks out against one that is named, and is none of those. */
+/** A certificate that is signed by an accepted one and is not itself in the list. */
 async function signedByWorker(): Promise<Required<Pick<Raw, 'cert' | 'key'>>> {
   const { certificateFile, keyFile } = stage.node.credential;
   const at = (name: string): string => path.join(stage.node.folder, name);
@@ -86,9 +84,9 @@ async function signedByWorker(): Promise<Required<Pick<Raw, 'cert' | 'key'>>> {
   return { cert: await readFile(at('guest.crt'), 'utf8'), key: await readFile(at('guest.key'), 'utf8') };
 }
 
-test('a pool has one agent, and is on a file system that can share blocks', async () => {
-  await expect(openPool(stage.node.pool)).rejects.toThrow('Another agent has the pool');
-  // Memory cannot.
+test('a pool has one agent, and must be on a file system that shares blocks', async () => {
+  await expect(openPool(stage.node.pool)).rejects.toThrow('Another agent uses the pool');
+  // tmpfs cannot share blocks.
   const folder = await mkdtemp('/dev/shm/millrace-');
   try {
     await expect(openPool(folder)).rejects.toThrow('cannot share blocks between files');
@@ -97,7 +95,7 @@ test('a pool has one agent, and is on a file system that can share blocks', asyn
   }
 });
 
-test('malformed orders are refused, and the agent goes on', async () => {
+test('the agent refuses malformed requests and keeps running', async () => {
   const spec = stage.spec({ clients: [stage.node.client(0)] });
   await stage.ensure(spec);
   const { externalId: _id, ...body } = spec;
@@ -155,13 +153,13 @@ test('malformed orders are refused, and the agent goes on', async () => {
   ]);
 });
 
-test('a volume keeps its organisation, its address and its place among the others', async () => {
+test('a volume keeps its organisation and address, and the node refuses more than it can hold', async () => {
   const spec = stage.spec();
   await stage.ensure(spec);
   const other = stage.spec();
   await expect(stage.ensure({ ...spec, orgId: other.orgId })).rejects.toMatchObject({ kind: 'conflict' });
   await expect(stage.ensure({ ...other, vip: spec.vip })).rejects.toMatchObject({ kind: 'conflict' });
-  // Of two that want the same address at once one gets it.
+  // If two volumes request the same address at once, one gets it.
   const both = [stage.spec({ vip: other.vip }), stage.spec({ vip: other.vip })];
   const outcomes = await Promise.allSettled(both.map((one) => stage.ensure(one)));
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
@@ -179,7 +177,7 @@ test('a volume moves to another address with its data', async () => {
   await expect(stage.machine(spec.vip, node.client(0))).rejects.toThrow();
 });
 
-test('of many changes at once the last one holds, whatever order they arrive in', async () => {
+test('after many concurrent changes the server uses the list that the agent reports', async () => {
   const { node, backend } = stage;
   const spec = stage.spec();
   await stage.ensure(spec);
@@ -196,7 +194,7 @@ test('of many changes at once the last one holds, whatever order they arrive in'
   }
 });
 
-test('an order that was overtaken by a newer one brings nobody back', async () => {
+test('a spec that is older than the accepted one cannot re-admit a client', async () => {
   const { node } = stage;
   const spec = stage.spec();
   await stage.ensure({ ...spec, clients: [node.client(0)], sequence: 7 });
@@ -216,7 +214,7 @@ test('an order that was overtaken by a newer one brings nobody back', async () =
   expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
 });
 
-test('a volume whose address somebody else has is not served, says why, and is as soon as it can be', async () => {
+test('a volume whose address is in use is reported with the reason, and served once the address is free', async () => {
   const { node, backend } = stage;
   const spec = stage.spec({ clients: [node.client(0)] });
   const portHolder = createServer();
@@ -243,7 +241,7 @@ test('a volume whose address somebody else has is not served, says why, and is a
   expect(await outcomeOf(client.lookup(exportPath))).toBe('ok');
 });
 
-test('a volume whose image or record is gone is shown as what it is, and never made anew', async () => {
+test('a volume without its image or record is reported and never created again', async () => {
   const { node, backend } = stage;
   const spec = stage.spec();
   await stage.ensure(spec);
@@ -254,7 +252,7 @@ test('a volume whose image or record is gone is shown as what it is, and never m
   await expect(stage.ensure(spec)).rejects.toMatchObject({ kind: 'failed' });
   const viewed = async () =>
     (await backend.list(neverAborted)).find(({ externalId }) => externalId === spec.externalId);
-  expect(await viewed()).toMatchObject({ isServed: false, detail: 'The image of the volume is gone.' });
+  expect(await viewed()).toMatchObject({ isServed: false, detail: 'The image of the volume is missing.' });
   await writeFile(path.join(folder, 'volume.json'), '{"externalId":');
   expect(await viewed()).toMatchObject({ isServed: false, sizeGb: 0 });
   await expect(stage.ensure(spec)).rejects.toMatchObject({ isFinal: false });

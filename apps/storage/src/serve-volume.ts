@@ -18,13 +18,13 @@ export interface ServingDeps {
   readonly settings: ServerSettings;
   readonly clock: Clock;
   readonly log: Logger;
-  /** A server that was started here ended. */
+  /** A server that this process started has ended. */
   readonly onEnd: () => void;
 }
 
 /**
- * Brings the server of a volume to its record, and resolves when it was seen to follow it. A server that runs reads its new list
- * and goes on; one that then does not follow it is replaced, so that nobody stays in who is no longer on the list.
+ * Applies the record to the server and resolves when a probe has confirmed it. A running server reloads its list; if it does not
+ * use the new list in time, it is replaced, so that removed clients lose access.
  */
 export async function serveVolume(folder: Folder, record: VolumeRecord, deps: ServingDeps): Promise<void> {
   const { settings, clock, log } = deps;
@@ -32,7 +32,7 @@ export async function serveVolume(folder: Folder, record: VolumeRecord, deps: Se
   checkConfig(text, record);
   const before = await readFile(folder.config, 'utf8').catch(() => '');
   if (before !== text) await replaceFile(folder.config, text);
-  // What is on disk is what a server reads.
+  // The server reads the file on disk, so that is checked.
   checkConfig(await readFile(folder.config, 'utf8'), record);
   const running = await findServer(folder);
   if (running !== null && fixedPart(before) === fixedPart(text)) {
@@ -40,17 +40,17 @@ export async function serveVolume(folder: Folder, record: VolumeRecord, deps: Se
     await reloadServer(folder, running);
     const why = await waitUntilServed(reloadMs, { folder, record, pid: running }, deps);
     if (why === null) return;
-    log.warn({ volume: folder.id, why }, 'a server did not follow its new list, and is replaced');
+    log.warn({ volume: folder.id, why }, 'server does not use its new client list; replacing it');
   }
   await stopServer(folder, clock);
   const pid = await startServer(folder, randomInt(1, 2 ** 31), deps.onEnd);
   const why = await waitUntilServed(startMs, { folder, record, pid }, deps);
   if (why === null) return;
   const words = await lastLogError(folder);
-  throw new DriverError('unavailable', words === '' ? why : `${why} It said last: ${words}`);
+  throw new DriverError('unavailable', words === '' ? why : `${why} Last error of the server: ${words}`);
 }
 
-/** What a running server does not read again. */
+/** The part of the configuration that a running server does not reload. */
 function fixedPart(text: string): string {
   return text.split('\n  CLIENT {', 1)[0] ?? '';
 }
@@ -64,7 +64,7 @@ async function waitUntilServed(
   for (;;) {
     const why = await probeVolume(record, settings, clock);
     if (why === null) return null;
-    if (!(await isServerOf(folder, pid))) return 'The server of the volume ended.';
+    if (!(await isServerOf(folder, pid))) return 'The NFS server of the volume ended.';
     if (clock.monotonicMs() - startedMs > limitMs) return why;
     await clock.sleep(pollMs);
   }

@@ -4,7 +4,7 @@ import { Slots } from './slots.ts';
 
 const hang = (): Promise<never> => new Promise(() => undefined);
 
-it('orders that hang free their slots after their time, and are answered as unavailable', async () => {
+it('Slots reports hanging work as unavailable after its timeout and frees its slot', async () => {
   const clock = new SimulatedClock();
   const slots = new Slots({ clock, what: 'orders', most: 3, timeoutMs: 1_000 });
   const hanging = [1, 2, 3].map(() => slots.take(hang).catch((error: unknown) => error));
@@ -14,7 +14,7 @@ it('orders that hang free their slots after their time, and are answered as unav
   expect(await slots.take(async () => 'done')).toBe('done');
 });
 
-it('a refusal of the work is answered as it is, and frees its slot', async () => {
+it('Slots passes on the error of failed work and frees its slot', async () => {
   const slots = new Slots({ clock: new SimulatedClock(), what: 'orders', most: 1, timeoutMs: 1_000 });
   await expect(slots.take(() => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
   expect(await slots.take(async () => 'done')).toBe('done');

@@ -3,16 +3,16 @@ import { DeadlineError, withDeadline, type Timer } from '@millrace/platform/cloc
 
 export interface SlotsOptions {
   readonly clock: Timer;
-  /** Names the work in refusals. */
+  /** Plural noun for error messages. */
   readonly what: string;
   readonly most: number;
-  /** Longer than work takes that does not hang. */
+  /** Longer than any work takes unless it hangs. */
   readonly timeoutMs: number;
 }
 
 /**
- * Bounds how much work is under way at once. Work that hangs is answered as unavailable after its time and frees its slot, so that
- * hanging orders never use up all of them.
+ * Limits concurrent work. Work that hangs is reported as unavailable after its timeout and frees its slot, so it cannot use up
+ * all slots.
  */
 export class Slots {
   readonly #options: SlotsOptions;
@@ -24,13 +24,16 @@ export class Slots {
 
   async take<T>(work: () => Promise<T>): Promise<T> {
     const { clock, what, most, timeoutMs } = this.#options;
-    if (this.#used >= most) throw new DriverError('busy', `There are ${most} ${what} under way.`);
+    if (this.#used >= most)
+      throw new DriverError('busy', `${most} ${what} are already in progress; retry later.`);
     this.#used += 1;
     try {
       return await withDeadline(clock, `One of the ${what}`, timeoutMs, work);
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
-      throw new DriverError('unavailable', `${error.message} It goes on.`, { cause: error });
+      throw new DriverError('unavailable', `${error.message} It continues in the background.`, {
+        cause: error,
+      });
     } finally {
       this.#used -= 1;
     }

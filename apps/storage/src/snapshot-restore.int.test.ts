@@ -9,8 +9,6 @@ import { eventually, testIds } from '@millrace/testing';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { outcomeOf, neverAborted, openIn, openStorageHarness } from './storage-node.fixture.ts';
 
-// Snapshots that are restored, on a real node: XFS images, NFS servers, and clients that read every byte.
-
 const run = promisify(execFile);
 
 const stage = await openStorageHarness({ poolGb: 40, leaseSeconds: 4 });
@@ -41,7 +39,7 @@ async function contentOf(spec: VolumeSpec): Promise<Buffer> {
   return asMachine(spec, read);
 }
 
-/** Starts again if the machine stalled for longer than the lease, since the server then closes the file. */
+/** Retries if the client stalled for longer than its lease, because the server then closes the file. */
 async function asMachine<T>({ vip }: VolumeSpec, work: (client: Nfs41Client) => Promise<T>): Promise<T> {
   const done = await eventually(
     { what: 'a machine to read or write its file', timeoutMs: 300_000 },
@@ -52,7 +50,7 @@ async function asMachine<T>({ vip }: VolumeSpec, work: (client: Nfs41Client) => 
   return done.result;
 }
 
-/** A volume whose snapshot holds `old`, and that holds `fresh` itself. No client may mount it. */
+/** Creates a volume that contains `fresh` and whose snapshot contains `old`. No client may mount it. */
 async function makeVolume(changes: Partial<VolumeSpec> = {}) {
   const spec = stage.spec(changes);
   const [old, fresh] = [randomBytes(chunks * chunkBytes), randomBytes(chunks * chunkBytes)];
@@ -70,12 +68,12 @@ const folderOf = ({ externalId }: VolumeSpec): string => path.join(stage.node.po
 const recordOf = async (spec: VolumeSpec): Promise<Record<string, unknown>> =>
   JSON.parse(await readFile(path.join(folderOf(spec), 'volume.json'), 'utf8'));
 
-test('a volume of which snapshots were taken is mounted again after a loss of power, also one with small sectors', async () => {
+test('a volume with snapshots is mounted again after a power failure, also with small sectors', async () => {
   const { spec, fresh } = await makeVolume();
   await stage.node.losePower();
   await stage.node.restart();
   expect((await contentOf(spec)).equals(fresh)).toBe(true);
-  // As volumes were made before: the snapshot shares its blocks, and their sectors are larger than those of the file system.
+  // An older image with 512-byte sectors whose blocks are shared, which need larger device sectors.
   await stage.node.losePower();
   const image = path.join(folderOf(spec), 'volume.img');
   await run('rm', [image]);
@@ -86,18 +84,18 @@ test('a volume of which snapshots were taken is mounted again after a loss of po
   expect(await stage.ensure(spec)).toMatchObject({ isServed: true });
 });
 
-test('a snapshot is restored into a new volume byte for byte, and the volume that it is of stays as it is', async () => {
+test('restoring into a new volume copies the snapshot byte for byte and leaves its source unchanged', async () => {
   const { spec, old, fresh, order } = await makeVolume();
   const restore = order();
   const copy = stage.spec({ orgId: spec.orgId, sizeGb: 2, restore });
   expect(await stage.ensure(copy)).toMatchObject({ sizeGb: 2, isServed: true, restored: [restore.id] });
   expect((await contentOf(copy)).equals(old)).toBe(true);
   expect((await contentOf(spec)).equals(fresh)).toBe(true);
-  // It was grown to its own size.
+  // The copy was grown to its own size.
   expect((await stat(path.join(folderOf(copy), 'volume.img'))).size).toBe(2 * 1_073_741_824);
 });
 
-test('a file handle of the snapshotted volume is refused by the volume that was restored from it', async () => {
+test('a restored volume refuses file handles of the volume that the snapshot was taken of', async () => {
   const { spec, order } = await makeVolume();
   const copy = stage.spec({ orgId: spec.orgId, restore: order() });
   const clients = [stage.node.client(0)];
@@ -108,25 +106,25 @@ test('a file handle of the snapshotted volume is refused by the volume that was 
   expect(await outcomeOf(client.size(original.handle))).toMatch(/^(?:STALE|BADHANDLE)$/);
 });
 
-test('a snapshot is restored into its own volume byte for byte, once, and with the size that it has grown to', async () => {
+test('restoring in place restores every byte once and keeps the grown size', async () => {
   const { spec, old, order } = await makeVolume();
   const grown = { ...spec, sizeGb: 2 };
   await stage.ensure(grown);
   const restore = order();
   expect(await stage.ensure({ ...grown, restore })).toMatchObject({ sizeGb: 2, restored: [restore.id] });
   expect((await contentOf(grown)).equals(old)).toBe(true);
-  // The same order again, as after a lost answer, does not undo what was written since.
+  // Repeating the same restore, as after a lost response, keeps later writes.
   const later = randomBytes(chunks * chunkBytes);
   await asMachine(spec, (client) => write(client, later));
   expect(await stage.ensure({ ...grown, restore })).toMatchObject({ restored: [restore.id] });
   expect((await contentOf(grown)).equals(later)).toBe(true);
   expect((await stat(path.join(folderOf(grown), 'volume.img'))).size).toBe(2 * 1_073_741_824);
-  // Ordered again, it is done again.
+  // A new restore id restores again.
   await stage.ensure({ ...grown, restore: order() });
   expect((await contentOf(grown)).equals(old)).toBe(true);
 });
 
-test('a volume is restored in place while a program in another mount namespace still has the old file system', async () => {
+test('a volume is restored in place while another mount namespace still has the old file system mounted', async () => {
   const { spec, old, order } = await makeVolume();
   const program = spawn('unshare', ['--mount', '--propagation', 'private', 'sleep', 'infinity']);
   const ended = new Promise((resolve) => program.once('exit', resolve));
@@ -148,7 +146,7 @@ test('a volume is restored in place while a program in another mount namespace s
   expect((await contentOf(spec)).equals(old)).toBe(true);
 });
 
-test('clients that were attached before are refused while and after a volume is restored in place', async () => {
+test('clients that were attached before are refused after a restore in place', async () => {
   const { spec, order } = await makeVolume();
   const clients = [stage.node.client(0)];
   await stage.ensure({ ...spec, clients });
@@ -159,10 +157,10 @@ test('clients that were attached before are refused while and after a volume is 
   expect(await outcomeOf(after.lookup(exportPath))).toBe('NOENT');
 });
 
-test('an order without the restore cancels one that was not done, and the content stays', async () => {
+test('a spec without the restore cancels an unfinished one, and the content stays', async () => {
   const { spec, fresh, snapshotId } = await makeVolume();
   const snapshot = path.join(folderOf(spec), 'snapshots', `${snapshotId}.img`);
-  // A copy fails: the snapshot is a folder.
+  // The copy fails because the snapshot is a folder.
   await run('mv', [snapshot, `${snapshot}.aside`]);
   await mkdir(path.join(snapshot, 'x'), { recursive: true });
   const restore = { id: randomUUID(), volumeId: spec.externalId, snapshotId };
@@ -178,7 +176,7 @@ test('an order without the restore cancels one that was not done, and the conten
   expect((await contentOf(spec)).equals(fresh)).toBe(true);
 });
 
-test('a restore that was decided is put in place after a crash, and one that was not is dropped', async () => {
+test('a committed restore is completed after a crash, and an uncommitted one is deleted', async () => {
   const decided = await makeVolume();
   const undecided = await makeVolume();
   await stage.node.agent().crash();
@@ -196,7 +194,7 @@ test('a restore that was decided is put in place after a crash, and one that was
   expect((await contentOf(undecided.spec)).equals(undecided.fresh)).toBe(true);
 });
 
-test('an agent that is killed anywhere in a restore leaves the old content or the new one, and the order ends it', async () => {
+test('an agent killed at any point of a restore leaves the old or the new content, and repeating the spec completes it', async () => {
   const { spec, old, order } = await makeVolume();
   for (const afterMs of [5, 60, 200]) {
     const [restore, copy] = [order(), stage.spec({ orgId: spec.orgId, restore: order() })];
@@ -208,7 +206,7 @@ test('an agent that is killed anywhere in a restore leaves the old content or th
     await stage.node.restart();
     for (const one of [{ ...spec, restore }, copy]) {
       const again = () => stage.ensure(one).catch(() => undefined);
-      await eventually({ what: 'the order to be carried out', timeoutMs: 300_000 }, again);
+      await eventually({ what: 'the spec to be applied', timeoutMs: 300_000 }, again);
       expect((await contentOf(one)).equals(old), `killed after ${afterMs} ms`).toBe(true);
     }
     await stage.backend.remove(copy.externalId, neverAborted);
@@ -219,7 +217,7 @@ test('an agent that is killed anywhere in a restore leaves the old content or th
   ).toEqual([]);
 });
 
-test('a snapshot that is absent, of another organisation or too large is refused, and nothing is made', async () => {
+test('restoring an absent, foreign or too large snapshot is refused and creates no volume', async () => {
   const { spec, order } = await makeVolume({ sizeGb: 2 });
   const copy = stage.spec({ orgId: spec.orgId, sizeGb: 2 });
   const refused = { kind: 'refused', isFinal: true };

@@ -19,26 +19,25 @@ import { stopServer } from './ganesha.ts';
 import type { Pool, Folder } from './pool.ts';
 import { writeRecord, type VolumeRecord } from './record.ts';
 
-// Restoring a snapshot. The image is made beside the present one and is complete and on disk before the record says that the
-// restore was done. From then on the image takes the place of the present one, in this process or in the next. Before, nothing of
-// the volume has changed, and what was made is dropped.
+// Restores a snapshot: a complete image is written beside the current one before the record commits the restore. After the commit
+// this or the next process replaces the image; before it, the volume is unchanged and the new image is deleted.
 
-/** This many are remembered, so that a delayed order is not taken for a new one. */
+/** Number of restore ids kept, so that a delayed request is not restored again. */
 const maxRememberedRestores = 32;
 
 const finishedImagePath = (folder: Folder, id: string): string => path.join(folder.restores, `${id}.img`);
 
-/** Makes the image of the restore that the record asks for, and writes down that it was done. */
+/** Creates the image of the requested restore and commits it in the record. */
 export async function commitRestore(pool: Pool, folder: Folder, record: VolumeRecord): Promise<VolumeRecord> {
   const { restore } = record;
   if (restore === null) return record;
   const source = pool.snapshot(restore.volumeId, restore.snapshotId);
-  if (!(await exists(source))) throw new DriverError('refused', 'The snapshot is not there.');
+  if (!(await exists(source))) throw new DriverError('refused', 'The snapshot does not exist.');
   const target = finishedImagePath(folder, restore.id);
   const draft = `${target}.new`;
   await mkdir(folder.restores, { recursive: true, mode: 0o700 });
   await deleteDrafts(folder);
-  // It shares all blocks with the snapshot: nothing is copied, and it takes no room until the volume is written to.
+  // The copy shares all blocks with the snapshot, so it uses no space until the volume is written to.
   await runCommand('cp', ['--reflink=always', source, draft], slowMs);
   if (restore.volumeId !== folder.id) await assignFileSystemUuid(folder, draft);
   await sync(draft);
@@ -54,12 +53,12 @@ export async function commitRestore(pool: Pool, folder: Folder, record: VolumeRe
   return decided;
 }
 
-/** Puts the image of the restore that was done last in place, if it is not yet; one that was not decided is dropped. */
+/** Moves the image of the last committed restore into place, and deletes uncommitted images. */
 export async function finishRestore(folder: Folder, record: VolumeRecord, clock: Clock): Promise<void> {
   const last = record.restored.at(-1);
   const image = last === undefined ? null : finishedImagePath(folder, last);
   if (image !== null && (await exists(image))) {
-    // No server has the old file system open when the new one takes its place.
+    // No server may have the old file system open when its image is replaced.
     await stopServer(folder, clock);
     await unmountVolume(folder);
     await rename(image, folder.image);
@@ -71,8 +70,8 @@ export async function finishRestore(folder: Folder, record: VolumeRecord, clock:
 }
 
 /**
- * Handles of files hold the identity of their file system, so the copy gets another than the volume that it comes from. Its
- * journal is replayed first, by mounting it once.
+ * File handles contain the UUID of their file system, so a copy for another volume needs its own. Mounting it once replays the
+ * journal, which `xfs_admin` requires.
  */
 async function assignFileSystemUuid(folder: Folder, draft: string): Promise<void> {
   const mount = draftMount(folder);
@@ -94,7 +93,7 @@ async function unmountDraft(folder: Folder): Promise<void> {
   if (await isMounted(draftMount(folder))) await runCommand('umount', [draftMount(folder)], quickTimeoutMs);
 }
 
-/** Drops images that were not finished, with what a crash left of their making. */
+/** Deletes unfinished images with the mounts and devices that a crash left behind. */
 export async function deleteDrafts(folder: Folder): Promise<void> {
   await unmountDraft(folder);
   for (const name of await readdir(folder.restores).catch(() => [])) {

@@ -5,14 +5,14 @@ import { connectVolumeBackend, exportPath, type VolumeBackend, type VolumeSpec }
 import { isNfsError, Nfs41Client, type Nfs41Options, type OpenFile } from '@millrace/storage/nfs41';
 import { eventually, startStorageNode, testIds, type StorageNode } from '@millrace/testing';
 
-/** A storage node, its backend as the control plane has it, and clients as machines of tenants are. */
+/** A storage node with its backend client and NFS clients in place of tenants' machines. */
 export interface StorageHarness extends AsyncDisposable {
   readonly node: StorageNode;
   readonly backend: VolumeBackend;
-  /** The wish for a volume that nobody else has, on the next address of the node. */
+  /** The spec of a new volume on the next address of the node. */
   spec(changes?: Partial<VolumeSpec>): VolumeSpec;
   ensure(spec: VolumeSpec): ReturnType<VolumeBackend['ensure']>;
-  /** A machine that comes from the address. */
+  /** An NFS client with the given source address. */
   machine(vip: string, from: string, options?: Partial<Nfs41Options>): Promise<Nfs41Client>;
 }
 
@@ -56,7 +56,7 @@ export async function openStorageHarness(
   };
 }
 
-/** Opens a file in the volume; right after a start servers ask for a moment, in which only claims are heard. */
+/** Opens a file and retries during the grace period, in which a restarted server accepts only reclaims. */
 export async function openIn(client: Nfs41Client, name: string): Promise<OpenFile> {
   await client.reclaimComplete().catch((error: unknown) => {
     if (!isNfsError(error, 'COMPLETE_ALREADY')) throw error;
@@ -74,7 +74,7 @@ export async function openIn(client: Nfs41Client, name: string): Promise<OpenFil
   return opened.file;
 }
 
-/** `ok`, or the code that the server answered with; a connection that ended is an error. */
+/** `ok` or the NFS error code; a lost connection throws. */
 export async function outcomeOf(call: Promise<unknown>): Promise<string> {
   try {
     await call;

@@ -63,7 +63,7 @@ async function addFolder(id: string): Promise<Folder> {
   return folder;
 }
 
-/** Plants a volume that its next check removes. */
+/** Creates a volume that its next check removes. */
 async function addHealthy(id: string): Promise<Folder> {
   const folder = await addFolder(id);
   const record: VolumeRecord = {
@@ -74,7 +74,7 @@ async function addHealthy(id: string): Promise<Folder> {
   return folder;
 }
 
-/** Plants a volume whose record cannot be parsed, or hangs every reader as a disk that does not answer would. */
+/** Creates a volume whose record cannot be parsed, or blocks every reader like a hanging disk. */
 async function addFailing(id: string, how: ItemPoison): Promise<void> {
   const { record } = await addFolder(id);
   if (how === 'throws') return writeFile(record, 'no record');
@@ -103,14 +103,14 @@ async function supervise(healthy: readonly Folder[]): Promise<void> {
 
 describe(failingLoop('supervise volumes'), () => {
   it.each<ItemPoison>(['throws', 'hangs'])(
-    'that %s delays no check of another volume, in this round and in the next ones',
+    'delays no check of another volume when it %s, in this and the next rounds',
     async (how) => {
       await addFailing('a-poisoned', how);
       for (const id of ['b-one', 'c-two', 'd-three']) await supervise([await addHealthy(id)]);
     },
   );
 
-  it('that hangs, beside one that throws, delays no check of the volumes behind them', async () => {
+  it('delays no check of later volumes when one item hangs and another throws', async () => {
     await addFailing('a-hangs', 'hangs');
     await addFailing('b-throws', 'throws');
     const healthy = [];
@@ -118,7 +118,7 @@ describe(failingLoop('supervise volumes'), () => {
     await supervise(healthy);
   });
 
-  it('that hangs refuses other work, and other volumes are checked after its deadline', async () => {
+  it('refuses other work when it hangs, and other volumes are checked after its deadline', async () => {
     await addFailing('a-hangs', 'hangs');
     await supervise([await addHealthy('b')]);
     await clock.advance(600_000);

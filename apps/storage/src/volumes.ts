@@ -28,13 +28,12 @@ import { KeyedQueue } from './keyed-queue.ts';
 
 export interface VolumesDeps extends ServingDeps {
   readonly pool: Pool;
-  /** Whether an address is one of those that volumes of this node are served on. */
   readonly isVip: (address: string) => boolean;
 }
 
 /**
- * One check may start a volume's server again. A check that hangs keeps the volume's own turn, so that nothing else touches
- * the volume, and frees its slot for the checks of other volumes.
+ * One check may restart a volume's server. A check that hangs blocks further work on its volume and frees its slot for other
+ * volumes.
  */
 const superviseVolumes = defineLoop({
   name: 'supervise volumes',
@@ -44,10 +43,10 @@ const superviseVolumes = defineLoop({
   firstRetryMs: 1_000,
   maxRetryMs: 60_000,
 });
-/** The next round begins although some checks of this one are still running. */
+/** The next round starts even if checks of this one are still running. */
 const superviseMaxWaitMs = 10_000;
 
-/** The volumes of this node. Of one volume one thing is done at a time. */
+/** Manages the volumes of this node; work on one volume runs one at a time. */
 export class Volumes {
   readonly #deps: VolumesDeps;
   readonly #turns: KeyedQueue;
@@ -109,7 +108,7 @@ export class Volumes {
     });
   }
 
-  /** After a start: undoes what a crash may have left half done. */
+  /** After a start: thaws volumes and deletes drafts that a crash left behind. */
   async recover(): Promise<void> {
     const { pool } = this.#deps;
     for (const id of await pool.ids()) {
@@ -118,7 +117,7 @@ export class Volumes {
     }
   }
 
-  /** Looks at every volume once, and brings back what is not served. */
+  /** Checks every volume once and restores those that are not served. */
   async supervise(): Promise<void> {
     const { pool } = this.#deps;
     const servers = await findServers();
@@ -130,7 +129,7 @@ export class Volumes {
         await this.#turns
           .take(id, () => this.#superviseVolume(folder, servers.has(folder.config)))
           .catch((error: unknown) => {
-            // What is wrong with a volume is in its health, and was logged there.
+            // The error is recorded and logged as the health of the volume.
             if (!isDriverError(error)) throw error;
           });
       },
@@ -138,14 +137,14 @@ export class Volumes {
     });
   }
 
-  /** Resolves when nothing is under way. */
+  /** Resolves when no work is in progress. */
   settle(): Promise<void> {
     return this.#turns.settle();
   }
 
   async #view(folder: Folder, record: VolumeRecord): Promise<VolumeView> {
     const { externalId, sizeGb, vip, clients, isLeaving, restored } = record;
-    const leaving = { isServed: false, detail: 'It is being removed.' };
+    const leaving = { isServed: false, detail: 'The volume is being removed.' };
     const { isServed, detail } = isLeaving ? leaving : this.#health.of(externalId);
     const snapshots = await snapshotIds(folder);
     return { externalId, sizeGb, vip, clients, isServed, detail, snapshots, restored };
@@ -167,7 +166,7 @@ export class Volumes {
     await stopServer(folder, clock);
     await unmountVolume(folder);
     await deleteDrafts(folder);
-    // Under its name it is gone at once; what is left to do is done after a crash, too.
+    // The rename removes the volume at once; the next start deletes the folder after a crash.
     const out = pool.leaving(`${folder.id}-${randomUUID()}`);
     await rename(folder.path, out);
     await rm(out, { recursive: true, force: true });
@@ -181,8 +180,8 @@ export class Volumes {
     const record = await readRecord(folder);
     if (record?.isLeaving === true) return this.#delete(folder);
     if (record !== null && record.restore !== null) {
-      // The worker orders it again. A restore inside this check would delay the checks of other volumes.
-      health.note(folder.id, 'It is being restored.');
+      // The worker repeats the restore. Restoring here would delay the checks of other volumes.
+      health.note(folder.id, 'The volume is being restored.');
       return;
     }
     const due = record === null ? 'nothing' : health.due(folder.id, isRunning);
@@ -195,14 +194,14 @@ export class Volumes {
     const folder = this.#deps.pool.volume(id);
     const record = await readRecord(folder);
     if (record === null || record.isLeaving || record.madeGb === 0)
-      throw new DriverError('not_found', 'There is no such volume.');
+      throw new DriverError('not_found', 'The volume does not exist.');
     if (await exists(target)) return;
     await mountVolume(folder);
     await this.#admission.snapshot(folder, target, () => copyWhileFrozen(folder, target));
   }
 }
 
-/** From whatever is there to what the record says, and seen to be so. */
+/** Applies the record and verifies that the server uses it. */
 async function reconcile(folder: Folder, wanted: VolumeRecord, deps: VolumesDeps): Promise<VolumeRecord> {
   let record = wanted.restore === null ? wanted : await commitRestore(deps.pool, folder, wanted);
   await finishRestore(folder, record, deps.clock);
@@ -219,12 +218,13 @@ async function reconcile(folder: Folder, wanted: VolumeRecord, deps: VolumesDeps
 
 function checkAddresses(spec: VolumeSpec, { isVip }: VolumesDeps): void {
   checkVolumeSpec(spec);
-  if (!isVip(spec.vip)) throw new DriverError('refused', `This node does not serve volumes on ${spec.vip}.`);
+  if (!isVip(spec.vip))
+    throw new DriverError('refused', `The address ${spec.vip} is not in MILLRACE_STORAGE_VIPS of this node.`);
   if (spec.clients.some((client) => isProbeAddress(client) || isVip(client)))
-    throw new DriverError('refused', 'A client has an address of the storage node itself.');
+    throw new DriverError('refused', 'A client must not have an address of the storage node.');
 }
 
-/** A folder that nobody can make sense of is shown, so that somebody looks. */
+/** Lists a volume whose record cannot be read, so that an operator sees it. */
 async function viewOfUnknownVolume(externalId: string, detail: string): Promise<VolumeView> {
   const nothing = { sizeGb: 0, vip: '', clients: [], snapshots: [], restored: [] };
   return { externalId, isServed: false, detail, ...nothing };
