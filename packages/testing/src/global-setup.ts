@@ -5,7 +5,9 @@ import { clearStorageNodes } from './processes/storage-node.ts';
 import { dropAbandonedStreams } from './messaging/streams.ts';
 import { stopSupplierHosts } from './incus/supplier-hosts.ts';
 
-/** Runs once before the vitest project `int`: real engines up, leftovers of killed runs removed, template built. */
+/**
+ * Runs once before the vitest project `int`: starts the engines, removes leftovers of killed runs, builds the template.
+ */
 export async function setup(): Promise<void> {
   await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
   await dropAbandonedDatabases();
@@ -16,7 +18,7 @@ export async function setup(): Promise<void> {
   await ensureTemplate();
 }
 
-/** Runs once after it. The engines stay for the next run; the hosts that some files started do not. */
+/** Runs once afterwards. The engines stay for the next run; hosts that test files started do not. */
 export async function teardown(): Promise<void> {
   await releaseIncusCluster();
   await stopSupplierHosts();

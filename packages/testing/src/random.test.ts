@@ -7,12 +7,12 @@ const draw = (seed: number): number[] => {
   return Array.from({ length: 20 }, () => random.int(0, 1_000_000));
 };
 
-test('one seed gives one sequence, another seed another', () => {
+test('createRandom returns the same sequence for the same seed and another for another seed', () => {
   expect(draw(42)).toEqual(draw(42));
   expect(draw(42)).not.toEqual(draw(43));
 });
 
-test('a fork depends on the seed and its number alone, not on what was drawn before', () => {
+test('fork depends only on the seed and its number, not on earlier draws', () => {
   const fresh = createRandom(7);
   const used = createRandom(7);
   for (let count = 0; count < 5; count += 1) used.fraction();
@@ -20,7 +20,7 @@ test('a fork depends on the seed and its number alone, not on what was drawn bef
   expect(fresh.fork(4).int(0, 1_000_000)).not.toBe(fresh.fork(5).int(0, 1_000_000));
 });
 
-test('neighbouring forks are as different as any two', () => {
+test('fork returns independent streams for neighbouring numbers', () => {
   const root = createRandom(1);
   const firsts = Array.from({ length: 2000 }, (_, n) => root.fork(n).fraction());
   const mean = firsts.reduce((sum, value) => sum + value, 0) / firsts.length;
@@ -28,7 +28,7 @@ test('neighbouring forks are as different as any two', () => {
   expect(new Set(firsts).size).toBe(firsts.length);
 });
 
-test('weights decide how often an entry is chosen, and weight zero never is', () => {
+test('weighted chooses entries by weight and never those of weight zero', () => {
   const random = createRandom(5);
   const counts = { often: 0, seldom: 0, never: 0 };
   for (let count = 0; count < 10_000; count += 1) {
@@ -46,12 +46,12 @@ test('weights decide how often an entry is chosen, and weight zero never is', ()
   expect(() => random.weighted([[0, 'never']])).toThrow('a weight above zero');
 });
 
-test('a fresh seed is one that --seed accepts', () => {
+test('freshSeed returns a seed that --seed accepts', () => {
   expect(freshSeed(() => 0)).toBe(0);
   expect(freshSeed(() => 0.999_999_999)).toBeLessThan(0x7fff_ffff);
 });
 
-test('a shuffle keeps every item and puts each in every place about as often', () => {
+test('shuffle keeps every item and puts each in every position about equally often', () => {
   const random = createRandom(11);
   const firsts = { a: 0, b: 0, c: 0 };
   for (let count = 0; count < 3_000; count += 1) {

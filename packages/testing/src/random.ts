@@ -2,27 +2,26 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 
-/** Random choices that depend on the seed and on nothing else, so that a run can be had again. */
+/** Random choices that depend only on the seed, so that a run can be repeated. */
 export interface Random {
   /** A whole number from `from` to `to`, both included. */
   int(from: number, to: number): number;
-  /** From 0 up to, but without, 1: what `Math.random` gives, and fit to be passed in its place. */
+  /** From 0 (inclusive) to 1, as a replacement of `Math.random`. */
   readonly fraction: () => number;
-  /** True with this probability. */
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
-  /** The same items in an order of its own, each order as likely as any other. */
+  /** The items in a random order; all orders are equally likely. */
   shuffle<T>(items: readonly T[]): T[];
-  /** One of the entries, each as likely as its weight. */
+  /** One of the entries, with a probability proportional to its weight. */
   weighted<T>(entries: readonly (readonly [weight: number, item: T])[]): T;
   /**
-   * A stream of its own for the n-th thing. Dropping or reordering other things then leaves this one's
-   * choices as they were, which is what makes a failing run shrinkable.
+   * A separate stream for the n-th item. Removing or reordering other items does not change its choices, so that a
+   * failing run can be shrunk.
    */
   fork(n: number): Random;
 }
 
-// Neighbouring seeds start in similar states; after this many steps nothing of that is left.
+// Neighbouring seeds have similar states at first; this many steps remove the similarity.
 const warmUpSteps = 16;
 // The golden ratio in 32 bits spreads the stream numbers over the whole range of seeds.
 const streamSpread = 0x9e3779b1;
@@ -37,7 +36,7 @@ export function createRandom(seed: number): Random {
     fraction,
     chance: (probability) => fraction() < probability,
     pick(items) {
-      if (items.length === 0) throw new Error('There is nothing to pick from.');
+      if (items.length === 0) throw new Error('The list is empty: pick needs at least one item.');
       return items[uniformInt(generator, 0, items.length - 1)] as (typeof items)[number];
     },
     shuffle(items) {
@@ -51,13 +50,13 @@ export function createRandom(seed: number): Random {
         left -= weight;
         if (left < 0) return item;
       }
-      throw new Error('There is nothing to choose from: give at least one entry a weight above zero.');
+      throw new Error('No entry can be chosen: give at least one entry a weight above zero.');
     },
     fork: (n) => createRandom((Math.imul(n + 1, streamSpread) ^ seed) | 0),
   };
 }
 
-/** A seed for a run that was given none: it is printed, so that the run can still be had again. */
+/** A seed for a run without one. It is printed, so that the run can be repeated. */
 export function freshSeed(random: () => number = Math.random): number {
   return Math.floor(random() * 0x7fff_ffff);
 }

@@ -2,18 +2,18 @@ import { plainPng } from '@millrace/services';
 import { startHttpDouble, type DoubleResponse, type DoubleRequest, type HttpDouble } from './http-double.ts';
 
 /**
- * A double of AUTOMATIC1111's web UI: the two calls that draw, with its rules, by its sources. It is not AUTOMATIC1111:
- * a picture is one colour that follows from its seed. What it was asked for is kept for the test to look at.
+ * A double of the two image calls of AUTOMATIC1111's web UI, with the rules of its source code. An image is one colour
+ * derived from its seed. Tests can read the received requests.
  */
 export interface Automatic1111Double extends HttpDouble {
-  /** Bodies of the calls that drew, in order. */
+  /** Bodies of the successful image calls, in order. */
   readonly drawn: readonly Readonly<Record<string, unknown>>[];
-  /** How often somebody asked it to stop whatever it is drawing. */
+  /** How often a client requested an interruption. */
   interrupts(): number;
 }
 
 export interface Automatic1111Options {
-  /** `name:password`, as it was started with `--api-auth`. */
+  /** `name:password` of the option `--api-auth`. */
   readonly auth?: string;
   readonly checkpoints?: readonly string[];
 }
@@ -85,7 +85,7 @@ export async function startAutomatic1111Double(
   return { ...double, drawn, interrupts: () => interrupts };
 }
 
-/** A sheet of all of them comes first when there are several, and the map of a control net last. */
+/** With several images a contact sheet comes first, and the map of a control net last. */
 function drawImages(request: DrawRequest): unknown {
   const count = request.n_iter * request.batch_size;
   const seeds = Array.from({ length: count }, (_, index) => request.seed + index);

@@ -6,19 +6,19 @@ import { sglangStyle } from './sglang-style.ts';
 import { vllmStyle } from './vllm-style.ts';
 
 /**
- * Doubles of vLLM, of SGLang and of a plain OpenAI server: their shapes and quirks over HTTP on loopback, without a model.
- * They are not those engines. They answer the same tokens to everyone, count what was asked of them, refuse what the real
- * ones refuse, and fail on demand as the real ones do rarely.
+ * Doubles of vLLM, SGLang and a plain OpenAI server: their formats and quirks over HTTP on loopback, without a model.
+ * They return the same tokens to every request, record requests, refuse what the real engines refuse, and fail on
+ * demand.
  */
 export interface ChatDouble {
   readonly address: string;
-  /** The bodies that arrived, in order, with the key that came along. */
+  /** The received bodies in order, each with its key. */
   readonly received: readonly ReceivedRequest[];
-  /** The next requests go wrong in these ways, one each. */
+  /** Injects these failures into the next requests, one each. */
   failNext(...failures: readonly ChatFailure[]): void;
-  /** Streams that the client left before their end. */
+  /** The number of streams that the client aborted. */
   left(): number;
-  /** What `/metrics` says. */
+  /** Sets the load that `/metrics` reports. */
   setLoad(load: { readonly running: number; readonly waiting: number }): void;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -30,29 +30,28 @@ export interface ReceivedRequest {
   readonly body: DoubleBody;
 }
 
-/** What the doubles read of a request. */
 export type DoubleBody = Readonly<Record<string, unknown>>;
 
-/** `overloaded` 429, `broken` 500, `silent` never answers; the last two cut or spoil a stream after two tokens. */
+/** `overloaded`: 429; `broken`: 500; `silent`: no response; the last two abort or corrupt a stream after two tokens. */
 export type ChatFailure = 'overloaded' | 'broken' | 'silent' | 'cut' | 'error event';
 
 export interface ChatDoubleOptions {
   readonly engine: 'vllm' | 'sglang' | 'openai';
-  /** What is answered, token by token, to each choice. */
+  /** The tokens of each choice. */
   readonly tokens?: readonly string[];
   readonly promptTokens?: number;
   readonly cachedTokens?: number;
   readonly contextLength?: number;
-  /** Between two events of a stream. */
+  /** The pause between two events of a stream. */
   readonly pauseMs?: number;
   readonly apiKey?: string;
 }
 
-/** How one engine looks from outside. */
+/** The wire format of one engine. */
 export interface EngineStyle {
-  /** What the engine refuses; null when it takes the request. */
+  /** The engine's refusal, or null if it accepts the request. */
   refuse(body: DoubleBody, settings: ChatSettings): { readonly status: number; readonly body: object } | null;
-  /** The events of a stream, in order, without `[DONE]`. */
+  /** The events of a stream in order, without `[DONE]`. */
   events(body: DoubleBody, settings: ChatSettings, isChat: boolean): readonly object[];
   whole(body: DoubleBody, settings: ChatSettings, isChat: boolean): object;
   failure(status: number, message: string): object;

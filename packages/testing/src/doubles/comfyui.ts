@@ -3,28 +3,28 @@ import { uniqueId } from '../names.ts';
 import { startHttpDouble, type DoubleResponse, type DoubleRequest, type HttpDouble } from './http-double.ts';
 
 /**
- * A double of ComfyUI: its queue, history and files, with its rules for graphs, by its sources. It is not ComfyUI: it
- * checks a graph as that does, and draws one colour that follows from the seed.
+ * A double of ComfyUI's queue, history and files, with the graph rules of its source code. It validates a graph like
+ * ComfyUI and draws one colour derived from the seed.
  */
 export interface ComfyDouble extends HttpDouble {
-  /** Graphs that were drawn, in order. */
+  /** The executed graphs, in order. */
   readonly drawn: readonly Graph[];
-  /** Ids that wait or are being drawn. */
+  /** Ids that are queued or in progress. */
   queue(): readonly string[];
-  /** Ids that its history still knows. */
+  /** Ids in the history. */
   history(): readonly string[];
-  /** Ids of which somebody said that nobody waits for them any more. */
+  /** Ids that a client cancelled. */
   readonly cancelled: readonly string[];
-  /** How often somebody asked it to stop whatever it is drawing. */
+  /** How often a client requested an interruption. */
   interrupts(): number;
 }
 
 export interface ComfyOptions {
-  /** Whether it draws by itself; `hold` leaves everything in the queue, `fail` breaks while it draws. */
+  /** `draw` executes graphs, `hold` leaves them in the queue, `fail` fails them. */
   readonly behaviour?: 'draw' | 'hold' | 'fail';
-  /** How often it is asked after a graph before that is finished. */
+  /** The number of polls before a graph is finished. */
   readonly pollsUntilDone?: number;
-  /** Whether it can cancel one job alone, as only later versions can. */
+  /** Whether single jobs can be cancelled, as in later versions. */
   readonly cancelsJobs?: boolean;
 }
 
@@ -169,7 +169,7 @@ function problemsWith(name: string, value: unknown, graph: Graph): readonly unkn
   return [{ type: 'value_not_in_list', message: 'Value not in list', details, extra_info }];
 }
 
-/** What every preview node shows, by its id, with the files made for it. */
+/** The outputs of all preview nodes by id, with their files. */
 function outputsOf(id: string, graph: Graph, files: Map<string, Buffer>): Record<string, unknown> {
   const canvas =
     Object.values(graph).find(({ class_type: kind }) => kind === 'EmptyLatentImage')?.inputs ?? {};

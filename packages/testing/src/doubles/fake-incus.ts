@@ -1,23 +1,23 @@
 import { randomUUID } from 'node:crypto';
 
 /**
- * A double of an Incus daemon of its own: what it would answer if it were honest. It runs nothing: its instances are rows
- * that it calls started. `hostile-incus.ts` puts it behind TLS and lets it lie.
+ * A double of a correct Incus daemon. It runs nothing: its instances are entries with a status. `hostile-incus.ts`
+ * serves it over TLS and can falsify its responses.
  */
 
 export interface IncusRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** Parsed; undefined when there is none or it is no JSON. */
+  /** Parsed JSON; undefined if missing or invalid. */
   readonly body: unknown;
-  /** Of the client's certificate; null: it showed none. */
+  /** The fingerprint of the client's certificate; null without one. */
   readonly fingerprint: string | null;
 }
 
 export interface IncusResponse {
   readonly status: number;
-  /** JSON, or bytes as they are. */
+  /** JSON, or raw bytes. */
   readonly body: unknown;
   readonly etag?: string;
 }
@@ -69,10 +69,10 @@ export class FakeIncus {
   readonly name: string;
   readonly instances = new Map<string, FakeInstance>();
   readonly trusted = new Map<string, Trusted>();
-  /** Secrets that it takes once in exchange for its trust. */
+  /** Secrets that can be exchanged once for trust. */
   readonly secrets = new Map<string, Trusted>();
   readonly projects = new Set(['default', 'millrace']);
-  /** Of every project but the first: what join.sh writes there. */
+  /** The settings that join.sh writes to every project except the default. */
   projectConfig: Record<string, string> = {
     restricted: 'true',
     'features.images': 'true',
@@ -199,7 +199,7 @@ export class FakeIncus {
     };
   }
 
-  /** It keeps no copies of images. */
+  /** The double caches no images. */
   #pool([, part]: readonly string[]): IncusResponse {
     return part === 'resources' ? okResponse({ space: { total: this.hardware.diskBytes } }) : missing;
   }
@@ -210,7 +210,7 @@ export class FakeIncus {
     return okResponse({ id, status_code: 200, status: 'Success', err: '', metadata: {} });
   }
 
-  /** What goes on in the background has ended by the time that anybody asks. */
+  /** The operation counts as finished at the first poll. */
   #started(description: string): IncusResponse {
     const id = randomUUID();
     this.#operations.set(id, description);
@@ -295,7 +295,7 @@ export class FakeIncus {
   }
 }
 
-/** The secret in a trust token, which is JSON in base64. */
+/** The secret of a trust token, which is JSON in base64. */
 function secretIn(token: string): string {
   try {
     const { secret } = JSON.parse(Buffer.from(token, 'base64').toString('utf8')) as { secret?: unknown };

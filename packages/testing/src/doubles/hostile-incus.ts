@@ -18,30 +18,29 @@ import {
 } from './fake-incus.ts';
 
 /**
- * A double of a hostile supplier's daemon: a real TLS server that is asked as Incus is, pretends to run machines, and lies
- * in whatever way a test tells it to.
+ * A double of a hostile supplier's daemon: a real TLS server with the API of Incus that misbehaves as a test requests.
  */
 export interface HostileIncus {
   readonly url: string;
   readonly port: number;
-  /** What it would answer if it were honest. */
+  /** The correct daemon behind it. */
   readonly fake: FakeIncus;
   readonly certificate: TestCertificate;
-  /** Looked at for each request; null: it is honest. */
+  /** Applied to each request; null for correct behaviour. */
   misbehaviour: Misbehaviour | null;
-  /** Every request that it got, as `GET /1.0`. */
+  /** All received requests, such as `GET /1.0`. */
   readonly requests: string[];
-  /** What `incus config trust add` would print: good for one certificate, once. */
+  /** The output of `incus config trust add`: valid for one certificate, once. */
   trustToken(options?: { readonly restricted?: boolean; readonly fingerprint?: string }): string;
-  /** How a driver that shows this certificate reaches it, in the one project that suppliers give. */
+  /** Settings of a driver with this certificate, for the project that suppliers grant. */
   settingsFor(own: TestCertificate): HostileDriverSettings;
-  /** Has it trust a certificate for the one project. */
+  /** Trusts a certificate for that project. */
   trust(fingerprint: string): void;
-  /** Breaks every connection and shows another certificate from now on. */
+  /** Closes every connection and uses another certificate from then on. */
   showOtherCertificate(): Promise<void>;
-  /** Is gone: nothing listens there any more. */
+  /** Stops listening. */
   vanish(): Promise<void>;
-  /** Is back where it was, with what it had. */
+  /** Listens again at the same port with the same state. */
   comeBack(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -60,17 +59,17 @@ export interface HostileDriverSettings {
   readonly sshUser: string;
 }
 
-/** What is done with a request instead of answering it honestly; null: it is answered honestly. */
+/** The misbehaviour for a request; null for the correct response. */
 export type Misbehaviour = (request: IncusRequest, fake: FakeIncus) => MisbehaviourResponse | null;
 
 export type MisbehaviourResponse =
   | { readonly do: 'answer'; readonly response: IncusResponse }
   | { readonly do: 'text'; readonly text: string }
-  /** The request is read, and nothing is ever said. */
+  /** Reads the request and never responds. */
   | { readonly do: 'silence' }
-  /** A byte now and then, for ever. */
+  /** Sends a byte now and then, forever. */
   | { readonly do: 'drip' }
-  /** The begin of an answer, and then bytes for as long as somebody takes them. */
+  /** Sends the start of a response, then bytes for as long as the client reads. */
   | { readonly do: 'flood' }
   | { readonly do: 'redirect'; readonly to: string }
   | { readonly do: 'reset' }
@@ -84,7 +83,7 @@ export interface HostileIncusOptions {
 const GIBIBYTE = 1_073_741_824;
 const DRIP_EVERY_MS = 200;
 const FLOOD_CHUNK = Buffer.alloc(262_144, '[');
-/** Nobody should ever take so much. Beyond it the test has failed, and need not fill the machine's memory too. */
+/** More than any client should read. Beyond this the test has failed, and must not fill the machine's memory. */
 const FLOOD_BYTES = 512 * 1_048_576;
 
 const serverOptions = { requestCert: true, rejectUnauthorized: false, keepAliveTimeout: KEEP_ALIVE_MS };
@@ -108,7 +107,7 @@ export async function startHostileIncus(options: HostileIncusOptions = {}): Prom
             ? sendResponse(response, fake.respond(question))
             : carryOut(action, request, response, server);
         })
-        // Whoever asked is gone, which is what most of these tests are about.
+        // The client disconnected, which most of these tests expect.
         .catch(() => request.socket.destroy());
     },
   );
@@ -262,7 +261,7 @@ const always =
   () =>
     action;
 
-/** Another report of the hardware than the honest one. */
+/** Falsifies the reported hardware. */
 const reports =
   (change: (fake: FakeHardware) => unknown): Misbehaviour =>
   (request, { hardware }) =>
@@ -281,7 +280,7 @@ const pciOf = (index: number): string =>
 const cards = (count: number): object[] =>
   Array.from({ length: count }, (_, index) => cardAt(pciOf(index), 'NVIDIA H100 80GB HBM3'));
 
-/** A daemon that answers nothing that can be used, in each of these ways. */
+/** Ways in which a daemon gives no usable response. */
 export const unusableResponses = {
   'garbage instead of JSON': always({ do: 'text', text: '\u0000\u0001<html>{{{' }),
   'JSON that is no answer': always({ do: 'text', text: '[[],{"type":7}]' }),
@@ -299,8 +298,8 @@ export const unusableResponses = {
 } as const satisfies Readonly<Record<string, Misbehaviour>>;
 
 /**
- * One of each kind that whoever calls the driver can tell apart: no answer at all, half of one, none that can be read, none that
- * ends. The driver's own tests try every way.
+ * One of each kind that callers of the driver can distinguish: no response, an incomplete one, an unreadable one, an
+ * endless one. The driver's own tests cover all ways.
  */
 export const unusableResponseKinds = {
   'garbage instead of JSON': unusableResponses['garbage instead of JSON'],
@@ -309,7 +308,7 @@ export const unusableResponseKinds = {
   'a connection that breaks': unusableResponses['a connection that breaks'],
 } as const satisfies Readonly<Record<string, Misbehaviour>>;
 
-/** A daemon whose hardware cannot be true, in each of these ways. */
+/** Ways in which a daemon reports impossible hardware. */
 export const impossibleHardware = {
   'a thousand GPUs': reports(() => ({ ...validReport(), gpu: { cards: cards(1_000) } })),
   'more GPUs than anybody reads': reports(() => ({ ...validReport(), gpu: { cards: cards(5_000) } })),
@@ -332,7 +331,7 @@ function validReport(): { cpu: object; memory: object; gpu: object } {
   };
 }
 
-/** A daemon that fails those who want a machine of it, in each of these ways, and is honest otherwise. */
+/** Ways in which a daemon fails the creation of a machine; other requests are correct. */
 export const createFailures = {
   'says that it made the machine, and has none': (request, fake) => {
     if (request.method !== 'GET' || !isInstance(request.path)) return null;

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 
-/** A server on loopback that stands in for a program which cannot be had here. */
+/** An HTTP server on loopback that replaces a program which cannot run in tests. */
 export interface HttpDouble {
   readonly url: string;
   [Symbol.asyncDispose](): Promise<void>;
@@ -12,13 +12,13 @@ export interface DoubleRequest {
   readonly path: string;
   readonly query: URLSearchParams;
   readonly headers: IncomingMessage['headers'];
-  /** Parsed; undefined when there is none or it is no JSON. */
+  /** Parsed JSON; undefined if missing or invalid. */
   readonly body: unknown;
 }
 
 export interface DoubleResponse {
   readonly status: number;
-  /** JSON, or bytes as they are. */
+  /** JSON, or raw bytes. */
   readonly body: unknown;
 }
 

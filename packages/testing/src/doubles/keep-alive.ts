@@ -1,5 +1,5 @@
 /**
- * How long the servers of tests keep idle connections. Node's own five seconds are shorter than a stall of a machine, and a
- * client that stalled would send its next request on a connection that the server is closing.
+ * How long test servers keep idle connections. Node's default of five seconds is shorter than a stall of the machine,
+ * so that a stalled client would send its next request on a connection that the server is closing.
  */
 export const KEEP_ALIVE_MS = 600_000;

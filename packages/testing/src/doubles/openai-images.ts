@@ -2,11 +2,11 @@ import { plainPng } from '@millrace/services';
 import { startHttpDouble, type DoubleResponse, type HttpDouble } from './http-double.ts';
 
 /**
- * Doubles of three servers that speak OpenAI's images protocol, each with the rules in which it differs, by their sources and
- * documents. They are none of these servers: a picture is one colour that follows from its seed.
+ * Doubles of three servers with OpenAI's images protocol, each with its different rules, from their source code and
+ * documentation. An image is one colour derived from its seed.
  */
 export interface OpenAiImagesDouble extends HttpDouble {
-  /** Bodies of the requests that were served, in order. */
+  /** Bodies of the successful requests, in order. */
   readonly drawn: readonly Readonly<Record<string, unknown>>[];
 }
 
@@ -23,7 +23,7 @@ interface Body {
   readonly seed?: number;
 }
 
-/** Bad or null. */
+/** The refusal, or null. */
 type Check = (body: Body) => DoubleResponse | null;
 
 const plainFields = new Set(['prompt', 'model', 'n', 'size', 'response_format', 'quality', 'style', 'user']);
@@ -39,7 +39,7 @@ const pydanticError = (field: string, msg: string): DoubleResponse => ({
 });
 
 const checks: Readonly<Record<ImagesServer, Check>> = {
-  /** Refuses every field that it does not know; only its older models can be asked for a format. */
+  /** Refuses unknown fields; only older models accept a format. */
   openai: (body) => {
     const unknown = Object.keys(body).find((name) => !plainFields.has(name));
     if (unknown !== undefined) return openAiError(`Unknown parameter: '${unknown}'.`);
@@ -63,7 +63,7 @@ const checks: Readonly<Record<ImagesServer, Check>> = {
   sglang: () => null,
 };
 
-/** Always the same one for SGLang where none is named. */
+/** SGLang's default seed. */
 const seedOfSglang = 1024;
 
 export async function startOpenAiImagesDouble(server: ImagesServer): Promise<OpenAiImagesDouble> {

@@ -8,7 +8,7 @@ import {
   type DoubleChoice,
 } from './style-helpers.ts';
 
-/** A plain OpenAI server: no running counts, fields of its own in every event, and no patience for unknown parameters. */
+/** A plain OpenAI server: no running counts, additional fields in every event, and unknown parameters are refused. */
 export const openaiStyle: EngineStyle = {
   refuse(body, settings) {
     const unknown = Object.keys(body).find((name) => !known.has(name));

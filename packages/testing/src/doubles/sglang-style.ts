@@ -11,7 +11,9 @@ import {
   type DoubleChoice,
 } from './style-helpers.ts';
 
-/** SGLang: every field of a delta in every event, nulls included; the time in every event; errors without a wrapper. */
+/**
+ * SGLang: every field of a delta in every event, including nulls; the time in every event; errors without a wrapper.
+ */
 export const sglangStyle: EngineStyle = {
   refuse(body, settings) {
     const bad = (message: string) => ({ status: 400, body: failure(400, message) });
@@ -71,7 +73,7 @@ function failure(status: number, message: string): object {
   return { object: 'error', message, type: 'BadRequestError', param: null, code: status };
 }
 
-/** With a body: all prompts of the request, and what was cached of them. */
+/** With a body: the tokens of all prompts, and the cached ones. */
 function usage(settings: ChatSettings, completion: number, body: DoubleBody | null): object {
   const prompt = settings.promptTokens * (body === null ? 1 : countPrompts(body));
   const counted = usageFor(prompt, completion, null);

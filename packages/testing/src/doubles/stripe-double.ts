@@ -5,29 +5,29 @@ import { KEEP_ALIVE_MS } from './keep-alive.ts';
 import { uniqueId } from '../names.ts';
 
 /**
- * A double of Stripe: exactly the calls that the product makes, over HTTP on loopback, with Stripe's rules for
- * idempotency keys; and events signed as Stripe signs them. It is not Stripe. It keeps a test from the network, and can
- * do on demand what Stripe does rarely: die before or after the act, refuse, lose a report.
+ * A double of the Stripe calls that the product makes, over HTTP on loopback, with Stripe's rules for idempotency keys
+ * and signed events. It avoids the network, and produces on demand failures that Stripe has rarely: losing the request
+ * or the response, refusing, losing a report.
  */
 export interface StripeDouble {
   readonly settings: { readonly secretKey: string; readonly webhookSecret: string; readonly apiUrl: string };
-  /** Every session made, in order. */
+  /** All created sessions, in order. */
   sessions(): readonly DoubleSession[];
-  /** The session of one of our payments. */
+  /** The session of a payment. */
   sessionOf(paymentId: string): DoubleSession;
-  /** What becomes of a session at Stripe. Nobody is told until an event is sent. */
+  /** Changes a session at Stripe. No event is sent. */
   change(sessionId: string, changes: Partial<DoubleSession>): DoubleSession;
-  /** Marks a session paid, as a person with a good card would. */
+  /** Marks a session as paid. */
   pay(sessionId: string): DoubleSession;
-  /** The next calls go wrong in this way, one call each. */
+  /** Injects these failures into the next calls, one each. */
   failNext(...failures: readonly StripeFailure[]): void;
-  /** How many calls arrived, failed ones included. */
+  /** The number of received calls, including failed ones. */
   calls(): number;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** `lost`: it happened, but its answer never arrived. `dropped`: it never happened. */
+/** `lost`: executed, but the response is lost. `dropped`: not executed. */
 export type StripeFailure = 'lost' | 'dropped' | 'unavailable' | 'refused' | 'in use';
 
 export interface DoubleSession {
@@ -117,16 +117,16 @@ async function respond(state: State, request: IncomingMessage, response: ServerR
     return;
   }
   if (failure === 'unavailable') {
-    send(response, 503, errorBody('api_error', 'The double was told to be unavailable.'));
+    send(response, 503, errorBody('api_error', 'The double is set to be unavailable.'));
     return;
   }
   if (failure === 'in use') {
-    // What Stripe says while a request under the same key is under way.
+    // Stripe's response while a request with the same key is in progress.
     send(response, 409, errorBody('idempotency_error', 'The key is in use.'));
     return;
   }
   if (failure === 'refused') {
-    send(response, 400, errorBody('invalid_request_error', 'The double was told to refuse.'));
+    send(response, 400, errorBody('invalid_request_error', 'The double is set to refuse.'));
     return;
   }
   const [status, result] = handleCall(state, request, body);
@@ -155,7 +155,7 @@ function handleCall(state: State, request: IncomingMessage, body: string): reado
   return [404, errorBody('invalid_request_error', `The double does not know ${request.method} ${pathname}.`)];
 }
 
-/** The first request under a key decides; the same again is answered the same, and another is refused. */
+/** The first request with a key decides. A repeated one gets the same response; a different one is refused. */
 function createSession(state: State, request: IncomingMessage, body: string): readonly [number, unknown] {
   const key = String(request.headers['idempotency-key'] ?? uniqueId());
   const parameters = createHash('sha256').update(body).digest('hex');
@@ -196,7 +196,10 @@ function newSession(state: State, form: URLSearchParams): DoubleSession {
   };
 }
 
-/** Expanded, as the product asks for it. A page that is complete and unpaid is still with the bank. */
+/**
+ * Expands the intent, as the product requests. A session that is complete but unpaid is still being processed by the
+ * bank.
+ */
 function withIntent(session: DoubleSession): unknown {
   const { payment_intent: id, payment_status } = session;
   if (id === null) return session;
@@ -215,7 +218,7 @@ function errorBody(type: string, message: string): unknown {
 }
 
 function send(response: ServerResponse, status: number, body: unknown): void {
-  // Without this header the package would wait and try again by itself, and the test with it.
+  // Without this header the library would wait and retry.
   response.writeHead(status, { 'content-type': 'application/json', 'stripe-should-retry': 'false' });
   response.end(JSON.stringify(body));
 }
@@ -231,7 +234,7 @@ export interface SignedEvent {
   readonly headers: { readonly 'content-type': string; readonly 'stripe-signature': string };
 }
 
-/** An event as Stripe would send it, signed by the package's own helper for tests. */
+/** An event signed by the Stripe library's test helper. */
 export function signStripeEvent(
   webhookSecret: string,
   event: {
@@ -240,7 +243,7 @@ export function signStripeEvent(
     readonly id?: string;
     readonly createdMs: number;
     readonly livemode?: boolean;
-    /** When it was signed; when it was created unless said. */
+    /** The time of the signature; the creation time by default. */
     readonly signedMs?: number;
   },
 ): SignedEvent {

@@ -1,6 +1,6 @@
 import type { DoubleBody, ChatSettings } from './chat-double.ts';
 
-/** What the doubles share: how long an answer becomes and what is counted. */
+/** Shared by the doubles: the length of completions and their usage. */
 
 export interface DoubleChoice {
   readonly index: number;
@@ -74,7 +74,7 @@ export function logprobsFor(body: DoubleBody, token: string): object | null {
   return { content: [{ ...entry, top_logprobs: top }] };
 }
 
-/** Prompt and answer must fit into the context. */
+/** Whether prompt and completion exceed the context. */
 export function isTooLong(body: DoubleBody, { promptTokens, contextLength }: ChatSettings): boolean {
   return promptTokens + numberOr(body['max_tokens'], 0) > contextLength;
 }

@@ -10,7 +10,7 @@ import {
   type DoubleChoice,
 } from './style-helpers.ts';
 
-/** vLLM: one id for all events, running counts by choice, and the last text and the end of a choice in one event. */
+/** vLLM: one id for all events, running counts by choice, and the last text with the end of a choice in one event. */
 export const vllmStyle: EngineStyle = {
   refuse(body, settings) {
     const bad = (message: string, param: string | null = null) => ({

@@ -5,24 +5,23 @@ import type { AddressInfo } from 'node:net';
 import { makeCertificate, type TestCertificate } from '../network/certificates.ts';
 import { KEEP_ALIVE_MS } from './keep-alive.ts';
 
-/** What reached a receiver. */
 export interface ReceivedDelivery {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** As it came: signatures are over these bytes. */
+  /** The raw body, which the signature covers. */
   readonly payload: string;
   readonly event: { readonly id: string; readonly seq: number; readonly resource: { readonly id: string } };
 }
 
-/** A tenant's receiver: a real HTTPS server that keeps what it gets and answers as a test tells it to. */
+/** A tenant's webhook receiver: a real HTTPS server that records deliveries and responds as a test requests. */
 export interface WebhookReceiver {
   readonly port: number;
-  /** PEM, to be trusted; good for the names it was started with. */
+  /** The certificate in PEM, valid for the names of the options. */
   readonly certificate: string;
   readonly received: ReceivedDelivery[];
-  /** How many connections were ever made to it. */
+  /** The number of connections since its start. */
   connections(): number;
-  /** Answers a status, or does what it likes with the answer. */
+  /** Returns a status, or handles the response itself. */
   respond: (
     delivery: ReceivedDelivery,
     response: ServerResponse,
@@ -33,7 +32,7 @@ export interface WebhookReceiver {
 export interface ReceiverOptions {
   readonly host?: string;
   readonly dnsNames?: readonly string[];
-  /** One that was made before, for several receivers that are trusted alike. */
+  /** An existing certificate, for several receivers with the same trust. */
   readonly certificate?: TestCertificate;
 }
 

@@ -3,7 +3,7 @@ import { EmulatedMachine, type BootDisk, type MachineRuntime } from './emulated-
 import { handleManager, redfishError, serviceRoot, handleSystem, type RedfishCall } from './redfish.ts';
 import { sshSystems } from './ssh-system.ts';
 
-/** Machines without hardware: each has a BMC that speaks Redfish, and runs what it is made to boot. */
+/** Emulated machines, each with a BMC that supports Redfish, which run the media that they boot. */
 export interface BareMetalFarm extends AsyncDisposable {
   readonly url: string;
   readonly machines: readonly EmulatedMachine[];
@@ -11,9 +11,9 @@ export interface BareMetalFarm extends AsyncDisposable {
 
 export interface FarmOptions {
   readonly count: number;
-  /** What a deployed disk runs; a system with an SSH server unless said. */
+  /** Runs a deployed disk; by default a system with an SSH server. */
   readonly boot?: BootDisk;
-  /** What machines are in place of an emulated agent and system. */
+  /** Replaces the emulated agent and system. */
   readonly body?: MachineRuntime;
 }
 
@@ -41,7 +41,7 @@ export async function startBareMetalFarm({ count, boot, body }: FarmOptions): Pr
   };
 }
 
-/** No two farms have one port at a time, so their machines have no address in common either. */
+/** Two farms never share a port at a time, so their machines never share an address. */
 function machineIdentity(index: number, port: number, farmUrl: string) {
   const address = `127.${64 + (port >> 10)}.${(port >> 2) & 255}.${((port & 3) << 6) + index + 1}`;
   return { index, address, farmUrl };
@@ -65,7 +65,8 @@ async function handleRequest(
   if (kind === undefined || machine === undefined) return redfishError(404, `There is no ${path}.`);
   await machine.hesitate();
   const credentials = Buffer.from(`${machine.username}:${machine.password}`).toString('base64');
-  if (request.headers.authorization !== `Basic ${credentials}`) return redfishError(401, 'Who are you?');
+  if (request.headers.authorization !== `Basic ${credentials}`)
+    return redfishError(401, 'Authentication is required.');
   const { bmcStatus } = machine.faults;
   if (bmcStatus !== null) return redfishError(bmcStatus, 'This BMC is broken.');
   const call: RedfishCall = { method: request.method, path: rest, body };

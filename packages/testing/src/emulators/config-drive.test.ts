@@ -2,7 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { readConfigDrive } from './config-drive.ts';
 
-/** As Ironic hands it to the deploy agent: made by `mkisofs -J -r -V config-2`, compressed, in base64. */
+/**
+ * The form in which Ironic passes it to the deploy agent: made by `mkisofs -J -r -V config-2`, compressed, in base64.
+ */
 const image = [
   'H4sICEMb+moCA2NkLmlzbwDt3X1vFMcdAOBZR00JISQiL6oiEpbDSElU7LMJJG6lSpfz2t7k3nR3jkBJZRlzvMTmDmFTUqWp',
   'yl9N/+knqvqNon6EdvbODm+GQwVhA8+z+HZ2ZnZmvF7pt3Pc7oUAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACTV',
@@ -30,7 +32,7 @@ const image = [
   'AAAAAAAAAAAAAAAAAAAAAAAAAAD7zP8AEIAQRwDgBQA=',
 ].join('');
 
-test('a config drive is read as the engine writes it', () => {
+test('readConfigDrive reads a config drive that Ironic wrote', () => {
   expect(readConfigDrive(image)).toEqual({
     hostname: 'gpu-0',
     sshKeys: ['ssh-ed25519 AAAA one', 'ssh-ed25519 BBBB two'],
@@ -40,7 +42,7 @@ test('a config drive is read as the engine writes it', () => {
   });
 });
 
-test('what is no config drive is refused', () => {
+test('readConfigDrive throws for other data', () => {
   const nonsense = gzipSync(Buffer.alloc(100_000)).toString('base64');
-  expect(() => readConfigDrive(nonsense)).toThrow('no ISO 9660 image');
+  expect(() => readConfigDrive(nonsense)).toThrow('not an ISO 9660 image');
 });

@@ -1,17 +1,17 @@
 import { gunzipSync } from 'node:zlib';
 import { readIso } from './iso9660.ts';
 
-/** What a config drive tells the system that boots beside it. */
+/** The data that a config drive passes to the booted system. */
 export interface ConfigDrive {
   readonly hostname: string | null;
   readonly sshKeys: readonly string[];
   readonly userData: string | null;
   readonly networkData: unknown;
-  /** The private host key, as cloud-init finds it in the vendor data. */
+  /** The private host key in the vendor data, where cloud-init reads it. */
   readonly hostKey: string | null;
 }
 
-/** From the form in which the engine hands it to the deploy agent: an image, compressed, in base64. */
+/** Parses the form that the engine passes to the deploy agent: a compressed image in base64. */
 export function readConfigDrive(text: string): ConfigDrive {
   const files = readIso(gunzipSync(Buffer.from(text, 'base64')));
   const read = (name: string): string | null =>
@@ -26,12 +26,12 @@ export function readConfigDrive(text: string): ConfigDrive {
     sshKeys: Object.values(metaData.public_keys ?? {}).map((line) => line.trim()),
     userData: read('user_data'),
     networkData: networkData === null ? null : JSON.parse(networkData),
-    // Ironic writes `vendor_data` as the second of the two files that cloud-init reads.
+    // Ironic writes `vendor_data` to the second of the two files that cloud-init reads.
     hostKey: hostKeyIn(read('vendor_data2.json')),
   };
 }
 
-/** cloud-init reads its part as YAML; the platform writes the part of YAML that is JSON. */
+/** cloud-init parses YAML; the platform writes its JSON subset. */
 function hostKeyIn(vendorData: string | null): string | null {
   const sections = JSON.parse(vendorData ?? '{}') as { readonly 'cloud-init'?: string };
   const text = (sections['cloud-init'] ?? '').replace(/^#cloud-config\n/, '');

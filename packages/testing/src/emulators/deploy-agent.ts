@@ -4,11 +4,11 @@ import { readConfigDrive } from './config-drive.ts';
 import type { EmulatedMachine } from './emulated-machine.ts';
 import { readIso } from './iso9660.ts';
 
-/** The ramdisk's program on a machine that booted from the engine's CD. */
+/** The deploy agent of a machine that booted from the engine's CD. */
 export interface DeployAgent {
-  /** What the engine asked so far and what became of it, as its interface shows them. */
+  /** The commands of the engine with their results, as the agent's API shows them. */
   readonly commands: readonly AgentCommand[];
-  /** Takes a command and begins it. */
+  /** Starts a command. */
   take(name: string, params: Readonly<Record<string, unknown>>): AgentCommand;
   stop(): void;
 }
@@ -36,7 +36,10 @@ interface ImageInfo {
   readonly os_hash_value?: string;
 }
 
-/** A real one beats every few minutes, and at once when it has done something. One whose first beat was lost may not wait. */
+/**
+ * A real agent sends a heartbeat every few minutes, and at once after each command. Tests must not wait that long for a
+ * lost first heartbeat.
+ */
 const FIRST_HEARTBEAT_MS = 300;
 const HEARTBEAT_MS = 2_000;
 const lockedMs = 100;
@@ -44,9 +47,9 @@ const agentVersion = '9.4.0';
 const apiVersion = '1.68';
 
 /**
- * Does what the real one does as far as the engine can see: looks its node up by the number of its network card, beats with
- * the token that came on the CD, and takes commands. Disks are a variable: a wipe empties it, an image is fetched, its hash
- * is compared, and it and the config drive are kept.
+ * Behaves like the real agent as far as the engine can see: looks its node up by the MAC address, sends heartbeats with
+ * the token from the CD, and executes commands. The disk is a variable: cleaning empties it; deploying stores the
+ * image, after checking its hash, and the config drive.
  */
 export function runDeployAgent(machine: EmulatedMachine, cd: Buffer): DeployAgent {
   const over = new AbortController();
@@ -88,7 +91,7 @@ interface BootParameters {
   readonly token: string;
 }
 
-/** The engine writes them for the kernel, into the menu of the CD's boot loader. */
+/** The engine writes the kernel parameters to the boot menu of the CD. */
 function bootParametersOf(cd: Buffer): BootParameters {
   for (const [path, content] of readIso(cd)) {
     if (!path.endsWith('.cfg')) continue;
@@ -97,12 +100,12 @@ function bootParametersOf(cd: Buffer): BootParameters {
     const [apiUrl, token] = [value('ipa-api-url'), value('ipa-agent-token')];
     if (apiUrl !== undefined && token !== undefined) return { apiUrl, token };
   }
-  throw new Error('The CD does not say where the engine is.');
+  throw new Error('The CD does not contain the address of the engine.');
 }
 
 const headers = { 'content-type': 'application/json', 'x-openstack-ironic-api-version': apiVersion };
 
-/** Asked again until it is known: the engine may not have got as far. */
+/** Retries until the node is found, because the engine might not be ready yet. */
 async function lookUp(machine: EmulatedMachine, apiUrl: string, signal: AbortSignal): Promise<string> {
   for (;;) {
     const response = await fetch(`${apiUrl}/v1/lookup?addresses=${machine.mac}`, { headers, signal });
@@ -118,7 +121,7 @@ interface Heartbeat extends BootParameters {
   readonly signal: AbortSignal;
 }
 
-/** One that meets a locked node is lost, so it is sent again. */
+/** A heartbeat for a locked node is lost, so it is sent again. */
 async function heartbeat({ apiUrl, token, machine, node, signal }: Heartbeat): Promise<void> {
   const body = JSON.stringify({
     callback_url: `${machine.farmUrl}/agents/${machine.id}`,
@@ -162,7 +165,7 @@ function executeCommand(
     case 'execute_deploy_step':
       return later(deploy(machine, step).then(() => ({ deploy_result: 'done', deploy_step: step })));
     case 'power_off':
-      // The engine asks the BMC next: it is off by then.
+      // The engine requests the power state from the BMC next, which must be off by then.
       void machine.powerOff();
       return succeed(null);
     default:
@@ -188,12 +191,12 @@ async function deploy(machine: EmulatedMachine, step: Step | undefined): Promise
   const [url] = image?.urls ?? [];
   if (image === undefined || url === undefined) throw new Error('There is no image to write.');
   const response = await fetch(url);
-  if (!response.ok) throw new Error(`The image is not there: ${response.status}.`);
+  if (!response.ok) throw new Error(`The image cannot be loaded: ${response.status}.`);
   const bytes = Buffer.from(await response.arrayBuffer());
   const hash = createHash(image.os_hash_algo ?? 'sha256')
     .update(bytes)
     .digest('hex');
-  if (hash !== image.os_hash_value) throw new Error('The image is not the one that was announced.');
+  if (hash !== image.os_hash_value) throw new Error('The hash of the image does not match.');
   const config = { hostname: null, sshKeys: [], userData: null, networkData: null, hostKey: null };
   machine.disk = { image: bytes, config: configdrive ? readConfigDrive(configdrive) : config };
 }

@@ -22,7 +22,7 @@ function machineThatCounts(): { machine: EmulatedMachine; running: () => number 
 const reset = (machine: EmulatedMachine, ResetType: string) =>
   handleSystem(machine, { method: 'POST', path: 'Actions/ComputerSystem.Reset', body: { ResetType } });
 
-test('a machine runs what is on its disk for as long as it has power, once', async () => {
+test('a machine runs its disk once while it has power', async () => {
   const { machine, running } = machineThatCounts();
   await reset(machine, 'On');
   expect([machine.power, running()]).toEqual(['On', 0]);
@@ -34,20 +34,20 @@ test('a machine runs what is on its disk for as long as it has power, once', asy
   expect([machine.power, running()]).toEqual(['Off', 0]);
 });
 
-test('what is to be booted once is booted from the disk the next time', async () => {
+test('a boot override for one boot is followed by a boot from the disk', async () => {
   const { machine, running } = machineThatCounts();
   machine.disk = disk;
   const Boot = { BootSourceOverrideEnabled: 'Once', BootSourceOverrideTarget: 'Cd' };
   await handleSystem(machine, { method: 'PATCH', path: '', body: { Boot } });
   await reset(machine, 'On');
-  // There is no CD in the drive.
+  // The CD drive is empty.
   expect(running()).toBe(0);
   await reset(machine, 'ForceRestart');
   expect(running()).toBe(1);
   await machine.powerOff();
 });
 
-test('power that is stuck is ordered in vain until it is healed', async () => {
+test('a stuck power switch ignores requests until it is repaired', async () => {
   const { machine } = machineThatCounts();
   machine.break({ isPowerStuck: true });
   expect((await reset(machine, 'On')).status).toBe(204);
@@ -57,7 +57,7 @@ test('power that is stuck is ordered in vain until it is healed', async () => {
   expect(machine.power).toBe('On');
 });
 
-test('machines differ in everything that an engine could know them by', () => {
+test('machines differ in every property that identifies them to an engine', () => {
   const place = { farmUrl: 'http://127.0.0.1:1' };
   const machines = [1, 2].map(
     (index) =>
@@ -71,7 +71,7 @@ test('machines differ in everything that an engine could know them by', () => {
   for (const { mac } of machines) expect(mac).toMatch(/^02(:[0-9a-f]{2}){5}$/);
 });
 
-test('what is not there is said to be missing, by its name', async () => {
+test('the BMC responds 404 to unknown resources and 400 to unknown reset types', async () => {
   const { machine } = machineThatCounts();
   const call = { method: 'GET', path: 'Bios', body: {} };
   expect(await handleSystem(machine, call)).toMatchObject({ status: 404 });

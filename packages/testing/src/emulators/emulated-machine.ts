@@ -3,19 +3,17 @@ import { systemClock } from '@millrace/platform/clock';
 import type { ConfigDrive } from './config-drive.ts';
 import { runDeployAgent, type DeployAgent } from './deploy-agent.ts';
 
-/** What is wrong with a machine; each may be switched on and off at any time. */
+/** Injected faults of a machine, which can be set at any time. */
 export interface MachineFaults {
-  /** Every answer of its BMC comes so much later. */
+  /** Delays every response of the BMC. */
   readonly bmcDelayMs: number;
-  /** Its BMC answers nothing else: the password was changed, or the service behind it is down. */
+  /** The BMC responds only this: the password was changed, or the service is down. */
   readonly bmcStatus: 401 | 503 | null;
-  /** The BMC takes orders to switch the power and nothing happens. */
+  /** The BMC accepts power requests without effect. */
   readonly isPowerStuck: boolean;
-  /** The disk does not take the image. */
   readonly failsToWriteImage: boolean;
-  /** The ramdisk boots and never calls the engine. */
+  /** The ramdisk boots but never calls the engine. */
   readonly isAgentSilent: boolean;
-  /** The disk cannot be wiped. */
   readonly failsToClean: boolean;
 }
 
@@ -28,21 +26,20 @@ const noFaults: MachineFaults = {
   failsToClean: false,
 };
 
-/** What a tenant's deploy left on the disk. */
+/** The result of a deployment on the disk. */
 export interface WrittenDisk {
   readonly image: Buffer;
   readonly config: ConfigDrive;
 }
 
-/** A system that runs, until its power goes. */
+/** A system that runs until power-off. */
 export type RunningSystem = AsyncDisposable;
 
-/** Starts what is on the disk of a machine. */
 export type BootDisk = (machine: EmulatedMachine, disk: WrittenDisk) => Promise<RunningSystem>;
 
 /**
- * What a machine is when it is switched on, in place of the emulated agent and system: a body that boots the CD or the disk
- * by itself. One that ends by itself says so with `powerOff`.
+ * Replaces the emulated agent and system when the machine is powered on, and boots the CD or disk itself. It must call
+ * `powerOff` if it ends by itself.
  */
 export type MachineRuntime = (machine: EmulatedMachine, from: 'cd' | 'disk') => Promise<RunningSystem>;
 
@@ -53,19 +50,18 @@ export interface BootOverride {
 }
 
 export interface MachineIdentity {
-  /** The number of it in its farm. */
   readonly index: number;
-  /** Where its system has its network: an address of loopback that no other machine has. */
+  /** A unique loopback address for the system. */
   readonly address: string;
-  /** Where its BMC is, and its agent when it runs. */
+  /** The URL of its BMC and its agent. */
   readonly farmUrl: string;
 }
 
 export const gpuCount = 8;
 
 /**
- * One machine without hardware: power, a virtual CD drive, an order of what to boot, a disk, and a network card. What runs
- * on it follows from these: the deploy agent when it boots from the CD, what was deployed when it boots from the disk.
+ * One emulated machine: power, a virtual CD drive, a boot order, a disk and a network card. From these follows what
+ * runs: the deploy agent after a boot from the CD, the deployed system after a boot from the disk.
  */
 export class EmulatedMachine {
   readonly index: number;
@@ -74,16 +70,15 @@ export class EmulatedMachine {
   readonly mac: string;
   readonly address: string;
   readonly farmUrl: string;
-  /** Who may speak to its BMC. Each has a user of its own: the engine keeps what it learnt about one by its user. */
+  /** The user of its BMC. Unique, because the engine caches data about a BMC by its user. */
   readonly username: string;
   readonly password = 'of-an-emulated-machine';
   faults: MachineFaults = noFaults;
   power: 'On' | 'Off' = 'Off';
   boot: BootOverride = { enabled: 'Disabled', target: 'None', mode: 'Legacy' };
-  /** The image in the CD drive, and where it came from. */
+  /** The image in the CD drive and its URL. */
   media: { readonly url: string; readonly image: Buffer } | null = null;
   disk: WrittenDisk | null = null;
-  /** How often its disk was wiped. */
   wipes = 0;
   agent: DeployAgent | null = null;
   readonly #bootDisk: BootDisk;
@@ -102,7 +97,7 @@ export class EmulatedMachine {
     this.username = `operator-${index}`;
     const hash = createHash('sha256').update(`${address} ${index}`).digest('hex');
     this.uuid = `${hash.slice(0, 8)}-${hash.slice(8, 12)}-4${hash.slice(13, 16)}-8${hash.slice(17, 20)}-${hash.slice(20, 32)}`;
-    // The second lowest bit of the first byte says that nobody sells a card of this number.
+    // The second lowest bit of the first byte marks a locally administered address.
     this.mac = `02:${hash.slice(40, 50).replaceAll(/..(?=.)/g, '$&:')}`;
     this.#bootDisk = bootDisk;
     this.#body = body;
@@ -116,7 +111,7 @@ export class EmulatedMachine {
     this.faults = noFaults;
   }
 
-  /** Carries out an order to its power. It is taken, and done, before the order is answered. */
+  /** Executes a power request completely before the BMC responds. */
   async reset(type: string): Promise<boolean> {
     const wanted = resets[type];
     if (wanted === undefined) return false;
@@ -147,12 +142,12 @@ export class EmulatedMachine {
       this.agent = runDeployAgent(this, this.media.image);
     } else if (!isFromCd && this.disk !== null) {
       this.#system = this.#bootDisk(this, this.disk);
-      // A disk that cannot be booted is a machine that is on and does nothing, as it would be.
+      // If a disk cannot boot, the machine is on and does nothing, like a real one.
       this.#system.catch(() => undefined);
     }
   }
 
-  /** Waits as slow a BMC as this one makes its callers wait. */
+  /** Waits for the delay of a slow BMC. */
   async hesitate(): Promise<void> {
     if (this.faults.bmcDelayMs > 0) await systemClock.sleep(this.faults.bmcDelayMs);
   }

@@ -1,4 +1,4 @@
-// Just enough of ISO 9660 to read what engines put on the virtual disks that they hand to machines.
+// Reads the ISO 9660 images that engines create as virtual disks; supports no more than these need.
 
 const sectorBytes = 2048;
 const firstDescriptor = 16;
@@ -10,7 +10,7 @@ interface Entry {
   readonly bytes: number;
 }
 
-/** Every file of an image by its path, with the long names of its Joliet tree. */
+/** All files of an image by path, with the long names of its Joliet tree. */
 export function readIso(image: Buffer): ReadonlyMap<string, Buffer> {
   const root = jolietRoot(image);
   const files = new Map<string, Buffer>();
@@ -25,7 +25,7 @@ export function readIso(image: Buffer): ReadonlyMap<string, Buffer> {
   return files;
 }
 
-/** The root folder of the supplementary descriptor, whose escape sequences say that names are in UCS-2. */
+/** The root folder of the supplementary descriptor, whose escape sequences mark names in UCS-2. */
 function jolietRoot(image: Buffer): Entry {
   for (let sector = firstDescriptor; (sector + 1) * sectorBytes <= image.length; sector += 1) {
     const descriptor = image.subarray(sector * sectorBytes, (sector + 1) * sectorBytes);
@@ -34,7 +34,7 @@ function jolietRoot(image: Buffer): Entry {
     const isJoliet = type === 2 && /^%\/[@CE]/.test(descriptor.toString('latin1', 88, 91));
     if (isJoliet) return entryAt(descriptor, 156);
   }
-  throw new Error('This is no ISO 9660 image with a Joliet tree.');
+  throw new Error('This is not an ISO 9660 image with a Joliet tree.');
 }
 
 function entryAt(buffer: Buffer, offset: number): Entry {
@@ -56,7 +56,7 @@ function entriesOf(image: Buffer, folder: Entry): Entry[] {
   for (let offset = folder.at; offset < end;) {
     const length = image[offset] ?? 0;
     if (length === 0) {
-      // An entry does not cross from one sector into the next: the rest is empty.
+      // An entry does not cross a sector boundary; the rest of the sector is empty.
       offset = (Math.floor(offset / sectorBytes) + 1) * sectorBytes;
       continue;
     }

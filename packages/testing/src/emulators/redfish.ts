@@ -1,7 +1,7 @@
 import { gpuCount, type EmulatedMachine } from './emulated-machine.ts';
 
-// What a BMC shows of its machine over Redfish, as far as Ironic reads it. The resources are of one machine: each BMC of
-// a real farm has an address of its own, these share one and are told apart by their path.
+// The Redfish resources of a BMC that Ironic reads. Real BMCs have separate addresses; these share one and differ in
+// their path.
 
 export interface RedfishResponse {
   readonly status: number;
@@ -28,7 +28,7 @@ function collection(path: string, names: readonly string[]) {
   return { ...link(path), Name: path, 'Members@odata.count': members.length, Members: members };
 }
 
-/** What everybody may read: a client begins here, before it says who it is. */
+/** The resources that need no authentication. */
 export function serviceRoot(path: string, ids: readonly string[]): RedfishResponse | null {
   switch (path) {
     case '/redfish':
@@ -54,7 +54,7 @@ export function serviceRoot(path: string, ids: readonly string[]): RedfishRespon
 
 export interface RedfishCall {
   readonly method: string;
-  /** Below the machine's own resource, without a slash in front. */
+  /** Relative to the machine's resource, without a leading slash. */
   readonly path: string;
   readonly body: Readonly<Record<string, unknown>>;
 }
@@ -212,7 +212,7 @@ function virtualMedia({ media }: EmulatedMachine, at: string) {
   };
 }
 
-/** A BMC reads the image from where it is told to, over the network. */
+/** A BMC loads the image from the given URL over the network. */
 async function insert(machine: EmulatedMachine, url: string): Promise<RedfishResponse> {
   const response = await fetch(url);
   if (!response.ok) return redfishError(500, `The image cannot be read: ${response.status}.`);

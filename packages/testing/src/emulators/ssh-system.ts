@@ -8,7 +8,7 @@ import path from 'node:path';
 import ssh2, { type AuthContext, type Connection, type PublicKeyAuthContext, type ServerChannel } from 'ssh2';
 import { gpuCount, type BootDisk, type EmulatedMachine, type WrittenDisk } from './emulated-machine.ts';
 
-/** What a booted disk keeps from one boot to the next. */
+/** The state of a disk that persists across boots. */
 interface InstalledSystem {
   readonly home: string;
   readonly bin: string;
@@ -19,14 +19,14 @@ export interface SshSystems extends AsyncDisposable {
   readonly boot: BootDisk;
 }
 
-/** Nobody else may have it at an address of the machine's own. */
+/** The port is free, because each machine has its own address. */
 const sshPort = 22;
 const users = new Set(['root', 'ubuntu']);
 
 /**
- * Systems whose only service is SSH at the machine's own address. They let in whoever has a key of the config drive, or of
- * the `authorized_keys` that was put in its place, and run commands in a shell of this host with a folder of their own for
- * a home, where `nvidia-smi` shows eight emulated GPUs. So what logs in is served for real; user data is not run.
+ * Systems whose only service is SSH at the machine's address. They accept the keys of the config drive, or of the
+ * `authorized_keys` that replaced them, and run commands in a shell of this host with a separate home folder, where
+ * `nvidia-smi` shows eight emulated GPUs. So logins are real; user data is not run.
  */
 export function sshSystems(): SshSystems {
   const installed = new Map<WrittenDisk, Promise<InstalledSystem>>();
@@ -43,7 +43,7 @@ export function sshSystems(): SshSystems {
   };
 }
 
-/** What the first boot of an image does with its config drive. */
+/** The work of the first boot with the config drive. */
 async function install({ uuid }: EmulatedMachine, { config }: WrittenDisk): Promise<InstalledSystem> {
   const folder = await mkdtemp(path.join(tmpdir(), 'mr-machine-'));
   const [home, bin] = [path.join(folder, 'home'), path.join(folder, 'bin')];
@@ -66,7 +66,7 @@ async function program(file: string, text: string): Promise<void> {
 
 const keysFile = (home: string): string => path.join(home, '.ssh', 'authorized_keys');
 
-/** Of 256 that the library makes, one begins with a zero, which it drops and cannot read back. */
+/** One in 256 generated keys begins with a zero, which the library drops and cannot parse. */
 function newHostKey(): string {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519', {});
@@ -121,7 +121,7 @@ function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
 function serveSessions(client: Connection, system: InstalledSystem): void {
   client.on('session', (acceptSession) => {
     acceptSession().on('exec', (accept, _reject, { command }) => {
-      // A second request on one channel gets none, whatever the types say.
+      // A second request on one channel gets no channel, despite the type.
       const channel: ServerChannel | undefined = accept();
       if (channel !== undefined) runLine(channel, command, system);
     });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useIncusCluster } from './incus-cluster.ts';
 
-test('two that ask for the cluster at once get the same one', async () => {
+test('useIncusCluster returns the same cluster to concurrent callers', async () => {
   const both = Promise.all([useIncusCluster(), useIncusCluster()]);
   if (process.getuid?.() !== 0) {
     await expect(both).rejects.toThrow(/needs root/u);

@@ -6,13 +6,13 @@ import { fileURLToPath } from 'node:url';
 import { down, ensureUp, withLock, type IncusClusterEndpoints } from '@millrace/services';
 import { isAlive } from '../names.ts';
 
-// Most runs need no fleet, and three daemons are not for nothing: the cluster is started by the first test file that asks
-// for it, kept for all that come after, and taken down at the end of the run. Runs side by side share one. It has a state
-// folder of its own, so that a developer's engines neither change their topology nor are stopped.
+// Most runs need no Incus cluster, and three daemons are expensive: the first test file that needs the cluster starts
+// it, later files share it, and the end of the run stops it. Concurrent runs share one. It has its own state folder, so
+// that it does not change or stop a developer's engines.
 
 const repositoryRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** Short, because Incus puts sockets with long names below it, and the same for every run of this checkout. */
+/** Short, because Incus creates sockets with long names below it, and the same for every run of this checkout. */
 const folder = path.join(
   tmpdir(),
   `mr-fleet-${createHash('sha256').update(repositoryRoot).digest('hex').slice(0, 8)}`,
@@ -21,8 +21,8 @@ const stateDir = path.join(folder, 'state');
 const usersDir = path.join(folder, 'users');
 
 /**
- * Three Incus hosts with simulated GPUs, shared by all test files: name what you make so that no other file can mean it,
- * and remove it. A test that kills a host's daemon starts a cluster of its own.
+ * Three Incus hosts with simulated GPUs, shared by all test files: use unique names for your objects, and delete them.
+ * A test that kills a host's daemon starts its own cluster.
  */
 export async function useIncusCluster(): Promise<IncusClusterEndpoints> {
   mkdirSync(usersDir, { recursive: true });
@@ -44,14 +44,14 @@ export async function useIncusCluster(): Promise<IncusClusterEndpoints> {
   );
 }
 
-/** The process that lives as long as the run: vitest itself if this is one of its workers, otherwise this one. */
+/** The process that lasts as long as the run: vitest if this is one of its workers, otherwise this process. */
 function runOf(pid: number, parent: number): number {
   return readFileSync(`/proc/${parent}/cmdline`, 'utf8').includes('vitest') ? parent : pid;
 }
 
 /**
- * Ends this run's use of the cluster, and the cluster with it when no other run is left. Also clears away one that was
- * left by runs that were killed.
+ * Ends this run's use of the cluster, and stops the cluster if no other run uses it. Also removes one that killed runs
+ * left.
  */
 export async function releaseIncusCluster(): Promise<void> {
   if (!existsSync(usersDir)) return;

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { expect, onTestFinished, test } from 'vitest';
 import { startSupplierHosts } from './supplier-hosts.ts';
 
-test('hosts of suppliers are apart from each other, reachable, and trust nobody', async () => {
+test('startSupplierHosts starts separate, reachable hosts that trust no client', async () => {
   await using supplied = await startSupplierHosts(2);
   const [one, other] = supplied.hosts;
   expect(one?.address).not.toBe(other?.address);
@@ -30,7 +30,7 @@ test('hosts of suppliers are apart from each other, reachable, and trust nobody'
   }
 });
 
-test('join.sh refuses a host whose containers cannot have user ids of their own, and prepares one without any', async () => {
+test('join.sh refuses a host without enough user ids for containers, and prepares one without any range', async () => {
   await using supplied = await startSupplierHosts(1);
   const host = supplied.hosts[0] ?? expect.fail('There is no host.');
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-ids-'));
@@ -44,6 +44,6 @@ test('join.sh refuses a host whose containers cannot have user ids of their own,
   await expect(join('root:1000000:65536\n')).rejects.toThrow('root has 65536 ids for containers');
   await expect(join('someone:100000:65536\n')).rejects.toThrow('Restart it');
   expect(readFileSync(idRangesFile, 'utf8')).toContain('\nroot:1000000:1000000000\n');
-  // Enough: it fails later, where it asks a marketplace that is not there.
+  // The ids suffice: it fails later, when it calls a marketplace that does not exist.
   await expect(join('root:1000000:1000000000\n')).rejects.toThrow('The marketplace does not answer');
 });

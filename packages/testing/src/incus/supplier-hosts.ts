@@ -15,13 +15,13 @@ import {
 } from '@millrace/services';
 import { isAlive } from '../names.ts';
 
-// Hosts of suppliers: real standalone Incus daemons, each in namespaces of its own, with eight simulated GPUs. They are
-// started for the first test file that asks, handed from file to file, and taken down at the end of the run. A file has
-// those that it was given for itself alone, since what joins a marketplace takes the whole host.
+// Supplier hosts: real standalone Incus daemons, each in its own namespaces, with eight simulated GPUs. They start for
+// the first test file that needs them, are reused by later files, and stop at the end of the run. A file has its hosts
+// exclusively, because joining a marketplace uses the whole host.
 
 const repositoryRoot = fileURLToPath(new URL('../../../../', import.meta.url));
 
-/** Short, because Incus puts sockets with long names below it, and the same for every run of this checkout. */
+/** Short, because Incus creates sockets with long names below it, and the same for every run of this checkout. */
 const folder = path.join(
   tmpdir(),
   `mr-sup-${createHash('sha256').update(repositoryRoot).digest('hex').slice(0, 8)}`,
@@ -30,22 +30,22 @@ const claimsDir = path.join(folder, 'claims');
 const nodeName = 'incus-host';
 
 export interface SupplierHost extends IncusHostEndpoints {
-  /** Kills the daemon without warning; what it started runs on. */
+  /** Kills the daemon; its instances continue to run. */
   kill(): Promise<void>;
-  /** Starts it again after that. */
+  /** Starts the daemon again. */
   start(): Promise<void>;
-  /** Runs `join.sh` as the host's administrator does. Rejects, with what it said, when it fails. */
+  /** Runs `join.sh` as the host's administrator. Rejects with its output if it fails. */
   join(options: JoinOptions): Promise<string>;
 }
 
 export interface JoinOptions {
-  /** Where the marketplace is. */
+  /** The URL of the marketplace. */
   readonly url: string;
   readonly token: string;
   readonly name: string;
-  /** `millrace` unless said. */
+  /** `millrace` by default. */
   readonly project?: string;
-  /** A file that the script sees in place of /etc/subuid and /etc/subgid. */
+  /** A file that replaces /etc/subuid and /etc/subgid for the script. */
   readonly idRangesFile?: string;
 }
 
@@ -67,7 +67,7 @@ function isClaimed(number: number): boolean {
   return existsSync(file) && isAlive(Number(readFileSync(file, 'utf8')));
 }
 
-/** So many hosts, as if nobody had ever used them. Dispose of them when the file ends. */
+/** Starts or reuses `count` hosts in their initial state. Dispose of them at the end of the file. */
 export async function startSupplierHosts(count: number): Promise<SupplierHosts> {
   const numbers = await locked(async () => {
     const free: number[] = [];
@@ -83,7 +83,7 @@ export async function startSupplierHosts(count: number): Promise<SupplierHosts> 
     return {
       hosts,
       async [Symbol.asyncDispose]() {
-        // A host that a test killed is emptied by whoever has it next.
+        // The next user resets a host that a test killed.
         await Promise.allSettled(hosts.map(resetIncusHost));
         release();
       },
@@ -113,7 +113,7 @@ async function startHost(number: number): Promise<SupplierHost> {
 
 const joinScript = path.join(repositoryRoot, 'deploy/supplier/join.sh');
 
-/** The daemon's socket is a file, so that it does not matter on whose network the script runs. */
+/** The daemon's socket is a file, so the script can run in any network namespace. */
 function runJoin(host: IncusHostEndpoints, clientDir: string, options: JoinOptions): Promise<string> {
   mkdirSync(clientDir, { recursive: true });
   const words = {
@@ -142,14 +142,14 @@ function runJoin(host: IncusHostEndpoints, clientDir: string, options: JoinOptio
   });
 }
 
-/** The shell, in a mount namespace of its own if it is to see other ranges of ids. */
+/** A shell, in its own mount namespace if it needs other id ranges. */
 function withIdRanges(file: string | undefined): string[] {
   if (file === undefined) return ['sh'];
   const bind = 'for name in subuid subgid; do mount --bind "$0" /etc/$name || exit 1; done; exec sh "$@"';
   return ['unshare', '--mount', '--propagation', 'private', 'sh', '-c', bind, file];
 }
 
-/** Takes down the hosts that nobody has, also those left by runs that were killed. */
+/** Stops unclaimed hosts, including those of killed runs. */
 export async function stopSupplierHosts(): Promise<void> {
   if (!existsSync(folder)) return;
   await locked(async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { startLlama } from './llama.ts';
 
-test('a server of a test’s own answers by its key, dies on command and comes back at the same address', async () => {
+test('startLlama starts a server that requires its key, can be killed and restarts at the same address', async () => {
   await using llama = await startLlama({ parallel: 2, cacheRamMib: 0 });
   const send = (): Promise<Response> =>
     fetch(`${llama.url}/v1/chat/completions`, {

@@ -8,21 +8,21 @@ import { startCommand, type TestProcess } from '../processes/processes.ts';
 
 export interface LlamaSettings {
   readonly name?: string;
-  /** Requests that are worked on at once; 4 unless told. `n` of a request may not be above it. */
+  /** Concurrent requests; 4 by default. The `n` of a request must not exceed it. */
   readonly parallel?: number;
-  /** Tokens of prompt and answer together that a slot has room for. */
+  /** The maximum of prompt and completion tokens per slot. */
   readonly contextPerSlot?: number;
-  /** Kept prompts beyond those in the slots, in MiB. 0 has a slot's own cache count alone. */
+  /** The size of the prompt cache besides the slots, in MiB. With 0 only the slots cache prompts. */
   readonly cacheRamMib?: number;
   readonly args?: readonly string[];
 }
 
-/** A llama-server of a test's own, on the tiny chat model. It is up a tenth of a second after it was started. */
+/** A llama-server for one test, with the tiny chat model. It starts in a tenth of a second. */
 export interface TestLlama {
   readonly name: string;
   readonly url: string;
   readonly port: number;
-  /** Everything but `/health` and `/v1/models` asks for it. */
+  /** Required for everything except `/health` and `/v1/models`. */
   readonly apiKey: string;
   readonly model: string;
   readonly contextLength: number;
@@ -30,11 +30,11 @@ export interface TestLlama {
   running(): boolean;
   /** kill -9. */
   crash(): Promise<void>;
-  /** Again on the same port, whether it runs or not; its cache is empty. */
+  /** Restarts on the same port with an empty cache. */
   restart(): Promise<void>;
   freeze(): void;
   thaw(): void;
-  /** By the engine's own names: `llamacpp:requests_processing`. */
+  /** Metrics by the engine's names: `llamacpp:requests_processing`. */
   metrics(): Promise<ReadonlyMap<string, number>>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -81,7 +81,7 @@ export async function startLlama(settings: LlamaSettings = {}): Promise<TestLlam
 async function readMetrics(url: string, apiKey: string): Promise<ReadonlyMap<string, number>> {
   const response = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${apiKey}` } });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${url}/metrics answered ${response.status}: ${text.slice(0, 200)}`);
+  if (!response.ok) throw new Error(`${url}/metrics responded ${response.status}: ${text.slice(0, 200)}`);
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
   return new Map(
     lines.map((line) => {

@@ -6,11 +6,11 @@ import { mediaCommand, mediaModels, type MediaServer } from '@millrace/services'
 import { freePort } from '../network/ports.ts';
 import { startCommand, type TestProcess } from '../processes/processes.ts';
 
-/** A real engine of pictures or speech, of a test's own: it may be killed. */
+/** A real image or speech engine for one test, which may be killed. */
 export interface TestMedia {
   readonly url: string;
   readonly port: number;
-  /** Everything but `/health` asks for it. */
+  /** Required for everything except `/health`. */
   readonly apiKey: string;
   readonly model: string;
   readonly process: TestProcess;

@@ -7,18 +7,18 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface Transcript {
-  /** In the order in which they were said. */
+  /** In the order of speech. */
   readonly words: readonly string[];
   readonly durationMs: number;
 }
 
-/** What the recogniser is given: sixteen thousand samples a second, two bytes each, behind a header. */
+/** The recogniser's input: 16 000 samples per second of two bytes each, after a header. */
 const bytesPerMs = 32;
 const wavHeader = 44;
 
 /**
- * Listens to an MP3 file with a speech recogniser, which hears nothing but words of the vocabulary: noise it takes for
- * the nearest of them. So the vocabulary must hold words that were not said, and the order must be right too.
+ * Transcribes an MP3 file with a speech recogniser that knows only the words of the vocabulary and maps noise to the
+ * nearest one. So the vocabulary must contain other words too, and tests must check the order too.
  */
 export async function transcribe(mp3: Buffer, vocabulary: readonly string[]): Promise<Transcript> {
   const folder = await mkdtemp(path.join(tmpdir(), 'millrace-listener-'));

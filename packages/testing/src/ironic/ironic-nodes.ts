@@ -2,21 +2,21 @@ import { gpuCount, type EmulatedMachine } from '../emulators/emulated-machine.ts
 import { eventually } from '../time/eventually.ts';
 import type { TestIronic } from './ironic.ts';
 
-/** What an operator tells the engine about a node beyond how it is driven. */
+/** The data that an operator enters about a node. */
 export interface NodeOptions {
   readonly name?: string;
   readonly resourceClass?: string;
-  /** Where its tenants' ports are, and the address that storage knows it by. */
+  /** The addresses of its tenant ports and for storage. */
   readonly address?: string;
   readonly privateAddress?: string;
   readonly fabric?: string;
-  /** As the driver of the maker calls it. */
+  /** The name that the vendor's driver uses. */
   readonly gpuModel?: string;
-  /** What the kernel of its agent is started with besides. */
+  /** Additional kernel parameters of its agent. */
   readonly kernelWords?: string;
-  /** Whether its disk is wiped before it is given to anybody; it is unless said. */
+  /** Whether its disk is cleaned before it becomes available; true by default. */
   readonly isCleaned?: boolean;
-  /** Whether the engine looks at its hardware; it does unless said, and is told its network card otherwise. */
+  /** Whether Ironic inspects its hardware; true by default. Otherwise its MAC address is registered. */
   readonly isInspected?: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface IronicNode {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** Asked for by name: to write all that it knows takes the engine longer than to find it. */
+/** Requests only these fields, because serialising all of them takes Ironic longer than finding the node. */
 const fields: readonly (keyof IronicNode)[] = [
   'uuid',
   'provision_state',
@@ -56,7 +56,7 @@ export async function setProvisionState(
   await ironic.call('PUT', `/v1/nodes/${uuid}/states/provision`, { target, ...more });
 }
 
-/** The node, once it rests in one of these states. */
+/** Waits until the node is in one of these states and unlocked. */
 export function waitForNodeState(
   ironic: TestIronic,
   uuid: string,
@@ -68,13 +68,13 @@ export function waitForNodeState(
     async () => {
       const node = await readNode(ironic, uuid);
       const isAtRest = node.reservation === null && states.includes(node.provision_state);
-      if (!isAtRest) throw new Error(`It is ${node.provision_state}: ${node.last_error ?? 'no error'}`);
+      if (!isAtRest) throw new Error(`The node is ${node.provision_state}: ${node.last_error ?? 'no error'}`);
       return node;
     },
   );
 }
 
-/** A look takes a hundredth of a second of the one processor that the engine uses. */
+/** A poll takes a hundredth of a second of the one processor that Ironic uses. */
 const POLL_MS = 500;
 
 async function manage(ironic: TestIronic, uuid: string): Promise<void> {
@@ -107,8 +107,8 @@ const propertiesOf = () => ({
 });
 
 /**
- * Takes a machine of a farm in as an operator does: its BMC is named, it is inspected, and it is cleaned until it is
- * available. Answers the node's uuid.
+ * Enrols a machine of a farm as an operator does: registers its BMC, inspects it and cleans it until it is available.
+ * Returns the node's UUID.
  */
 export async function enrolRedfish(
   ironic: TestIronic,
@@ -145,7 +145,7 @@ export async function enrolRedfish(
   return uuid;
 }
 
-/** A node with no machine behind it, which does whatever it is told after the delays of `[fake]`. */
+/** A node without a machine, which executes every request after the delays of `[fake]`. */
 export async function enrolFake(ironic: TestIronic, words: NodeOptions = {}): Promise<string> {
   const { uuid } = await ironic.call<IronicNode>('POST', '/v1/nodes', {
     ...(words.name !== undefined && { name: words.name }),
@@ -155,7 +155,7 @@ export async function enrolFake(ironic: TestIronic, words: NodeOptions = {}): Pr
     extra: { millrace: nodeExtra(words) },
   });
   await manage(ironic, uuid);
-  // Until it was switched once its power is unknown, and what is unknown is not given out.
+  // The power state is unknown until it was set once, and nodes with an unknown state are not placed.
   await ironic.call('PUT', `/v1/nodes/${uuid}/states/power`, { target: 'power off' });
   await eventually({ what: `the power of node ${uuid}`, intervalMs: POLL_MS }, async () => {
     const node = await readNode(ironic, uuid);

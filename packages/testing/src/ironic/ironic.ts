@@ -9,30 +9,30 @@ import { freePort } from '../network/ports.ts';
 import { startCommand, type TestProcess } from '../processes/processes.ts';
 
 export interface IronicOptions {
-  /** Over what the services tool configures: delays of the fake driver, time limits. */
+  /** Overrides the configuration of the services tool: delays of the fake driver, timeouts. */
   readonly conf?: IronicConf;
-  /** The address that machines have for this host, where it is another than ours; their BMCs have ours. */
+  /** The address of this host for machines, if it is not loopback; their BMCs use loopback. */
   readonly hostForMachines?: string;
 }
 
-/** An Ironic of a test's own, ready when this resolves. */
+/** An Ironic for one test, ready when this resolves. */
 export interface TestIronic extends AsyncDisposable {
   readonly url: string;
   readonly username: string;
   readonly password: string;
-  /** A call as its administrator makes it. Throws on every refusal; what is locked is asked again. */
+  /** Calls the API as administrator. Throws on errors, and retries if the node is locked. */
   call<T = unknown>(method: string, target: string, body?: unknown): Promise<T>;
-  /** Serves this content to machines, and says where. */
+  /** Serves the content to machines and returns its URL. */
   publish(name: string, content: Buffer): Promise<string>;
   process(): TestProcess;
   /** kill -9. */
   crash(): Promise<void>;
-  /** Again, with the same data. */
+  /** Starts it again with the same data. */
   start(): Promise<void>;
 }
 
 export const ironicVersion = '1.82';
-/** Locks are held for as long as a call of a BMC takes. */
+/** A lock lasts as long as a call to a BMC. */
 const lockedMs = 20_000;
 
 export async function startIronic(options: IronicOptions = {}): Promise<TestIronic> {
@@ -49,7 +49,7 @@ export async function startIronic(options: IronicOptions = {}): Promise<TestIron
     filesUrl: machineFacingUrl(files.url, options),
     conf: withAddresses({ filesUrl: files.url, ironicUrl: url }, options),
   });
-  // Nobody boots them: the machines are emulated.
+  // The content does not matter, because emulated machines do not boot it.
   await Promise.all(['kernel', 'ramdisk'].map((name) => writeFile(path.join(filesFolder, name), name)));
   const { username, password } = command;
   const call = callOf(url, `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`);
@@ -57,7 +57,7 @@ export async function startIronic(options: IronicOptions = {}): Promise<TestIron
     const started = await startCommand({ name: 'ironic', ...command, folder: home });
     try {
       await eventually({ what: 'Ironic to be at work', timeoutMs: 90_000, intervalMs: 50 }, async () => {
-        if (!started.running()) throw new Error(`It ended:\n${started.output()}`);
+        if (!started.running()) throw new Error(`Ironic ended:\n${started.output()}`);
         const found = await call<{ conductors: { alive: boolean }[] }>('GET', '/v1/conductors');
         return found.conductors.some(({ alive }) => alive);
       });
@@ -110,13 +110,13 @@ function machineFacingUrl(url: string, { hostForMachines = '127.0.0.1' }: Ironic
   return url.replace('127.0.0.1', hostForMachines);
 }
 
-/** What the engine publishes, also by links to elsewhere, which is how it does it. */
+/** Serves the files that Ironic publishes, including symbolic links to other folders. */
 async function serveFiles(folder: string): Promise<{ server: Server; url: string }> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://files');
     readFile(path.join(folder, path.normalize(pathname))).then(
       (content) => {
-        // Whoever asks for the head alone wants to know how large it is.
+        // A HEAD request needs the size.
         response.writeHead(200, { 'content-length': content.length });
         response.end(request.method === 'HEAD' ? undefined : content);
       },
@@ -146,8 +146,8 @@ function callOf(url: string, authorization: string): TestIronic['call'] {
       return tried.status === 409 && (await tried.clone().text()).includes('locked') ? undefined : tried;
     });
     const text = await response.text();
-    if (!response.ok) throw new Error(`${method} ${target} answered ${response.status}: ${text}`);
-    // Callers name the shape that the engine documents.
+    if (!response.ok) throw new Error(`${method} ${target} responded ${response.status}: ${text}`);
+    // The caller's type is the documented format of the response.
     return (text === '' ? undefined : JSON.parse(text)) as never;
   };
 }

@@ -2,17 +2,17 @@ import { createLogger, type Logger } from '@millrace/platform/log';
 import { connectNats, type NatsClient } from '@millrace/platform/nats';
 import { readEndpoints, type Endpoints } from '@millrace/services';
 
-/** Where the engines are; the global setup, or `ensureUp`, has started them. */
+/** The endpoints of the engines, which the global setup or `ensureUp` has started. */
 export function testEndpoints(): Endpoints {
   return readEndpoints();
 }
 
-/** Quiet unless something is wrong: a failing test shows what the code under test complained about. */
+/** Logs only errors, so that a failing test shows those of the code under test. */
 export function testLog(name = 'test'): Logger {
   return createLogger({ name, level: 'error' });
 }
 
-/** A connection of its own to the shared server; through `servers`, to a proxy in front of it. */
+/** A new connection to the shared server, or to `servers`, such as a proxy. */
 export function connectTestNats(
   options: { readonly name?: string; readonly servers?: readonly string[] } = {},
 ): Promise<NatsClient> {
@@ -24,17 +24,17 @@ export function connectTestNats(
   });
 }
 
-/** Takes a test's services out of the shared Restate, with whatever is still under way on them. */
+/** Removes a test's services from the shared Restate, including calls in progress. */
 export async function unregisterDeployment(deploymentId: string): Promise<void> {
   const { adminUrl } = readEndpoints().restate;
   await killCallsTo(deploymentId);
   const response = await fetch(`${adminUrl}/deployments/${deploymentId}?force=true`, { method: 'DELETE' });
   if (!response.ok && response.status !== 404) {
-    throw new Error(`Restate kept the deployment ${deploymentId}: it answered ${response.status}.`);
+    throw new Error(`Restate did not remove the deployment ${deploymentId}: status ${response.status}.`);
   }
 }
 
-/** A call that began there would be tried for ever, and whatever else concerns the same object would wait behind it. */
+/** A call that started there would be retried forever and block other calls of the same object. */
 async function killCallsTo(deploymentId: string): Promise<void> {
   const { adminUrl } = readEndpoints().restate;
   const query = `select id from sys_invocation where pinned_deployment_id = '${deploymentId}' and status <> 'completed'`;
@@ -47,7 +47,7 @@ async function killCallsTo(deploymentId: string): Promise<void> {
   for (const { id } of rows) await fetch(`${adminUrl}/invocations/${id}/kill`, { method: 'PATCH' });
 }
 
-/** The same for whatever is registered at an address. */
+/** Removes all services registered at an address. */
 export async function unregisterDeploymentsAt(url: string): Promise<void> {
   const response = await fetch(`${readEndpoints().restate.adminUrl}/deployments`);
   const { deployments } = (await response.json()) as { deployments: readonly { id: string; uri?: string }[] };

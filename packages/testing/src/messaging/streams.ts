@@ -4,13 +4,13 @@ import { readEndpoints } from '@millrace/services';
 import { isAlive, ownerOfStream } from '../names.ts';
 
 /**
- * Removes the streams of test processes that are gone. A stream reserves its limit on the server, so leftovers would
- * in the end leave no room for new ones.
+ * Removes the streams of dead test processes. A stream reserves its limit on the server, so leftovers would exhaust the
+ * space.
  */
 export async function dropAbandonedStreams(): Promise<number> {
   const connection = await connect({ servers: [...readEndpoints().natsUrls] });
   try {
-    // Without the check of the account: right after a restart that request alone can time out.
+    // Skips the account check, because right after a restart that request can time out.
     const { streams } = await jetstreamManager(connection, { checkAPI: false });
     const names: string[] = [];
     for await (const name of streams.names()) names.push(name);
@@ -18,7 +18,7 @@ export async function dropAbandonedStreams(): Promise<number> {
       const owner = ownerOfStream(name);
       return owner !== null && !isAlive(owner);
     });
-    // Another run may be cleaning up at the same time; a stream that is gone already is as good.
+    // Another run may delete the same stream concurrently.
     for (const name of abandoned) await streams.delete(name).catch(() => undefined);
     return abandoned.length;
   } finally {
@@ -26,7 +26,7 @@ export async function dropAbandonedStreams(): Promise<number> {
   }
 }
 
-/** Loses a stream with all that is in it, as a broker without its disk would. */
+/** Deletes a stream with its messages, as if the broker lost its disk. */
 export async function dropStream(name: string): Promise<void> {
   const connection = await connect({ servers: [...readEndpoints().natsUrls] });
   try {
@@ -37,7 +37,7 @@ export async function dropStream(name: string): Promise<void> {
   }
 }
 
-/** Loses a key-value bucket of a test, as a broker that lost its disk would. */
+/** Deletes a key-value bucket, as if the broker lost its disk. */
 export async function dropBucket(bucket: string): Promise<void> {
   const connection = await connect({ servers: [...readEndpoints().natsUrls] });
   try {
@@ -48,7 +48,7 @@ export async function dropBucket(bucket: string): Promise<void> {
   }
 }
 
-/** How much a stream may hold from now on. 1 makes it full, whatever is in it. */
+/** Sets the maximum size of a stream. 1 makes it full. */
 export async function limitStream(servers: readonly string[], stream: string, bytes: number): Promise<void> {
   const connection = await connect({ servers: [...servers] });
   try {

@@ -8,19 +8,19 @@ import { createLogger } from '@millrace/platform/log';
 import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import { freePort } from '../network/ports.ts';
 
-/** A Valkey of a test's own, for what must not be done to the shared one: kill, restart, restore, promote. */
+/** A Valkey for one test, for operations that the shared one must not suffer: kill, restart, restore, promote. */
 export interface TestValkey {
   readonly url: string;
   readonly port: number;
-  /** A connection that lives as long as the server's handle. */
+  /** A connection that is closed with this handle. */
   readonly client: ValkeyClient;
-  /** kill -9, and a new process on the same port. What was saved to disk is read again. */
+  /** Kills the process and starts a new one on the same port, which loads the saved data. */
   restart(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const readyMs = 60_000;
-/** Longer than in production: a busy machine is no failure of Valkey. */
+/** Longer than in production, because a busy machine is not a failure of Valkey. */
 const commandTimeoutMs = 10_000;
 
 async function waitReady(client: ValkeyClient): Promise<void> {
@@ -42,12 +42,12 @@ async function kill(child: ChildProcess): Promise<void> {
   await exited;
 }
 
-/** Without persistence unless a test saves by hand (`SAVE`). */
+/** Without persistence unless a test calls `SAVE`. */
 export async function startValkeyServer(): Promise<TestValkey> {
   const folder = await mkdtemp(path.join(tmpdir(), 'millrace-valkey-'));
   const port = await freePort();
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-  // A replica need not wait for others that might want the same copy.
+  // A replica need not wait for further replicas.
   settings.push('--repl-diskless-sync-delay', '0');
   const start = (): ChildProcess => spawn('valkey-server', settings, { stdio: 'ignore' });
   let child = start();

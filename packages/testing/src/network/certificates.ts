@@ -8,14 +8,14 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 export interface TestCertificate {
-  /** PEM, signed by itself. */
+  /** Self-signed, in PEM. */
   readonly certificate: string;
   readonly key: string;
-  /** SHA-256 in small hexadecimal letters, as daemons write it. */
+  /** SHA-256 in lowercase hexadecimal, as daemons write it. */
   readonly fingerprint: string;
 }
 
-/** A certificate that was never seen before, as daemons and their clients make for themselves. */
+/** Creates a new certificate, as daemons and their clients do. */
 export async function makeCertificate(
   name: string,
   goodFor: { readonly dnsNames?: readonly string[]; readonly addresses?: readonly string[] } = {},

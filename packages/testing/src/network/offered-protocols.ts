@@ -5,12 +5,12 @@ import { makeCertificate, type TestCertificate } from './certificates.ts';
 export interface ProtocolRecorder {
   readonly url: string;
   readonly certificate: TestCertificate;
-  /** The HTTP versions that the first client to connect offers, as ALPN names them. */
+  /** The ALPN names of the HTTP versions that the first client offers. */
   readonly offered: Promise<readonly string[]>;
   close(): void;
 }
 
-/** A TLS server that records what a client offers to speak, and then ends the connection. */
+/** A TLS server that records the protocols that a client offers, then closes the connection. */
 export async function startProtocolRecorder(): Promise<ProtocolRecorder> {
   const certificate = await makeCertificate('recorder');
   const offered = Promise.withResolvers<readonly string[]>();

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /*
- * Ports below the range that the kernel gives to outgoing connections and to `listen(0)`: one of those could be taken by
- * any process between the choice here and its use. Each process chooses from a part of its own, by its process id.
+ * Ports below the kernel's range for outgoing connections and `listen(0)`, because any process could take one of those
+ * before it is used. Each process chooses from its own block, by its process id.
  */
 const FIRST_PORT = 25_000;
 const PORT_BLOCKS = 128;
@@ -11,7 +11,7 @@ const PORT_BLOCK_SIZE = 60;
 const firstPortOfBlock = FIRST_PORT + (process.pid % PORT_BLOCKS) * PORT_BLOCK_SIZE;
 let chosen = 0;
 
-/** Ports that are free now, all different from each other. */
+/** Distinct ports that are free now. */
 export async function freePorts(count: number): Promise<number[]> {
   const ports: number[] = [];
   for (let tries = 0; tries < PORT_BLOCK_SIZE && ports.length < count; tries += 1) {
@@ -19,17 +19,18 @@ export async function freePorts(count: number): Promise<number[]> {
     chosen += 1;
     if (await isFree(port)) ports.push(port);
   }
-  if (ports.length < count) throw new Error(`Found no ${count} free ports from ${firstPortOfBlock} on.`);
+  if (ports.length < count)
+    throw new Error(`Fewer than ${count} ports are free from ${firstPortOfBlock} on.`);
   return ports;
 }
 
 export async function freePort(): Promise<number> {
   const [port] = await freePorts(1);
-  if (port === undefined) throw new Error('Asked for one free port and got none.');
+  if (port === undefined) throw new Error('No port is free.');
   return port;
 }
 
-/** The first of so many ports in a row that are free now. */
+/** The first of `count` consecutive ports that are free now. */
 export async function freePortRange(count: number): Promise<number> {
   for (let tries = 0; tries < PORT_BLOCK_SIZE; tries += 1) {
     const first = firstPortOfBlock + (chosen % (PORT_BLOCK_SIZE - count + 1));
@@ -38,7 +39,7 @@ export async function freePortRange(count: number): Promise<number> {
     const free = await Promise.all(row.map(isFree));
     if (free.every(Boolean)) return first;
   }
-  throw new Error(`Found no ${count} free ports in a row from ${firstPortOfBlock} on.`);
+  throw new Error(`No ${count} consecutive ports are free from ${firstPortOfBlock} on.`);
 }
 
 async function isFree(port: number): Promise<boolean> {

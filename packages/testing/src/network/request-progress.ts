@@ -2,9 +2,9 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { eventually } from '../time/eventually.ts';
 
-/** Follows how far a server in this process has read what its clients sent. */
+/** Tracks how much of its clients' bytes a server in this process has read. */
 export interface RequestProgress {
-  /** Resolves when the server has read everything that the client has written so far, or one of them has disconnected. */
+  /** Resolves when the server has read everything that the client wrote so far, or either side has disconnected. */
   of(client: Socket): Promise<void>;
 }
 

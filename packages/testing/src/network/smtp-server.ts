@@ -2,19 +2,18 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { SMTPServer, type SMTPServerDataStream, type SMTPServerEnvelope } from 'smtp-server';
 
-/** A letter as the server took it over. */
 export interface ReceivedEmail {
   readonly from: string;
   readonly to: readonly string[];
-  /** By their names in small letters; unfolded. */
+  /** By lowercase name, unfolded. */
   readonly headers: Readonly<Record<string, string>>;
-  /** All of it, as it travelled. */
+  /** The raw message. */
   readonly raw: string;
-  /** The parts, decoded. */
+  /** The decoded parts. */
   readonly body: string;
 }
 
-/** What a server answers to a step of the conversation: nothing of its own lets it pass. */
+/** A response that replaces the normal one. */
 interface SmtpReply {
   readonly code: number;
   readonly text: string;
@@ -22,14 +21,14 @@ interface SmtpReply {
 
 type Step = 'MAIL FROM' | 'RCPT TO' | 'DATA';
 
-/** A real SMTP server on loopback, which can be told to refuse. */
+/** A real SMTP server on loopback that refuses on demand. */
 export interface TestSmtp extends AsyncDisposable {
   readonly url: string;
   readonly emails: readonly ReceivedEmail[];
-  /** Refuses this step, for one mailbox or for all of them, until `accept`. */
+  /** Refuses this step, for one address or for all, until `accept`. */
   refuse(step: Step, reply: SmtpReply, email?: string): void;
   accept(): void;
-  /** Called when a letter is there and before it is acknowledged. */
+  /** Called when an email has arrived, before it is acknowledged. */
   onEmail: (email: ReceivedEmail) => void;
   close(): Promise<void>;
 }
@@ -38,7 +37,7 @@ const credentials = { user: 'millrace', password: 'open sesame' };
 
 export interface SmtpServerOptions {
   readonly withPassword?: boolean;
-  /** TLS from the first byte, with a certificate that nobody has reason to trust. */
+  /** TLS from the first byte, with an untrusted certificate. */
   readonly untrustedTls?: boolean;
 }
 
@@ -85,7 +84,7 @@ export async function startSmtpServer(options: SmtpServerOptions = {}): Promise<
     onRcptTo: ({ address }, _session, response) => response(result('RCPT TO', [address])),
     onData: (stream, { envelope }, response) => void takeOver(stream, envelope).then(response),
   });
-  // Clients that hang up in the middle are what some tests are about.
+  // Some tests abort connections on purpose.
   server.on('error', () => undefined);
   const listening = server.listen(0, '127.0.0.1');
   await once(listening, 'listening');
@@ -119,7 +118,7 @@ function read(raw: string): Pick<ReceivedEmail, 'headers' | 'body'> {
   return { headers: Object.fromEntries(headers), body: decodeQuoted(raw.slice(at + 4)) };
 }
 
-/** `=?UTF-8?Q?…?=` as people see it. */
+/** Decodes `=?UTF-8?Q?…?=`. */
 function decodeWords(line: string): string {
   return line
     .replaceAll(/\?=\s+=\?UTF-8\?Q\?/gi, '')

@@ -1,23 +1,21 @@
-/** One event as a client of a stream reads it. */
 export interface ReceivedEvent {
   readonly id: string | null;
   readonly event: string | null;
-  /** Parsed JSON. */
   readonly data: unknown;
 }
 
 export interface SseConnection {
   readonly status: number;
   readonly headers: Headers;
-  /** Events as they come; ends when the server ends the stream. Comments (heartbeats) are counted, not shown. */
+  /** Yields events until the server ends the stream. Comments (heartbeats) are only counted. */
   events(): AsyncGenerator<ReceivedEvent, void, undefined>;
   comments(): number;
-  /** The body of an answer that is not a stream. */
+  /** The body of a response that is not a stream. */
   json(): Promise<unknown>;
   close(): void;
 }
 
-/** Opens an event stream as a browser would, over a real connection. */
+/** Opens an event stream over a real connection, as a browser does. */
 export async function openSse(
   url: string,
   headers: Readonly<Record<string, string>>,

@@ -2,21 +2,20 @@ import { once } from 'node:events';
 import { createServer, connect, type Server, type Socket } from 'node:net';
 
 /**
- * A TCP proxy on loopback that stands between a client and an engine and can misbehave on command. It is the
- * honest way to test an outage of a shared engine: the client under test sees a real broken connection while
- * other test files keep using the engine.
+ * A TCP proxy on loopback between a client and an engine that fails on demand. It tests an outage of a shared engine:
+ * the client under test sees a broken connection while other test files keep using the engine.
  */
 export interface TcpProxy {
   readonly host: '127.0.0.1';
   readonly port: number;
-  /** The target address with its host and port replaced by the proxy's; everything else kept. */
+  /** Replaces host and port of a URL by the proxy's. */
   rewrite(url: string): string;
-  /** Destroys every connection and refuses new ones until `heal`. */
+  /** Destroys all connections and refuses new ones until `heal`. */
   cut(): void;
-  /** Keeps connections open and stops moving bytes: what a stalled network looks like. */
+  /** Keeps connections open but transfers no bytes, like a stalled network. */
   pause(): void;
   heal(): void;
-  /** Destroys the connections of this moment; new ones are accepted. */
+  /** Destroys the current connections; new ones are accepted. */
   dropConnections(): void;
   connectionCount(): number;
   close(): Promise<void>;
@@ -33,7 +32,7 @@ interface Pair {
 function parseTarget(target: string): { host: string; port: number } {
   const url = new URL(target.includes('://') ? target : `tcp://${target}`);
   const port = Number(url.port);
-  if (!Number.isInteger(port) || port < 1) throw new Error(`The proxy target ${target} names no port.`);
+  if (!Number.isInteger(port) || port < 1) throw new Error(`The proxy target ${target} has no port.`);
   return { host: url.hostname, port };
 }
 

@@ -12,15 +12,15 @@ import { isAlive, uniqueId } from '../names.ts';
 
 const migrationsFolder = fileURLToPath(new URL('../../../../db/migrations/', import.meta.url));
 
-/** Any number will do as long as no other code of ours takes the same advisory lock on the maintenance database. */
+/** An arbitrary number that no other advisory lock of the maintenance database uses. */
 const TEMPLATE_LOCK = 7_102_500_001;
 
 const TEMPLATE_PREFIX = 'millrace_template_';
 const TEST_PREFIX = 'millrace_test_';
 
 /**
- * Time limits for the pools of tests, longer than in production: a slow machine must not make a test fail. A test of a
- * time limit sets a short one of its own.
+ * Timeouts of test pools, longer than in production, so that a slow machine does not fail a test. A test of a timeout
+ * sets a short one.
  */
 export const longDbTimeouts = {
   statementTimeoutMs: 60_000,
@@ -33,9 +33,9 @@ export interface TestDatabase {
   readonly name: string;
   readonly url: string;
   readonly db: Db;
-  /** A connection of its own, for what a test does behind the application's back. */
+  /** A separate connection, to bypass the application. */
   connect(): Promise<Client>;
-  /** One statement on such a connection. */
+  /** One statement on a separate connection. */
   // oxlint-disable-next-line typescript/no-explicit-any -- as pg has it: a test knows the columns that it reads
   query<Row extends QueryResultRow = any>(text: string, values?: unknown[]): Promise<QueryResult<Row>>;
   drop(): Promise<void>;
@@ -45,9 +45,12 @@ export interface TestDatabase {
 export interface TestDatabaseOptions {
   readonly poolSize?: number;
   readonly statementTimeoutMs?: number;
-  /** Another server than the shared one: of a test that kills it. */
+  /** Another server than the shared one, for a test that kills it. */
   readonly postgresUrl?: string;
-  /** Commits wait for the disk, as in production. Nobody kills the shared server, so there only measurements need it. */
+  /**
+   * Whether commits wait for the disk, as in production. Only benches need it on the shared server, which is never
+   * killed.
+   */
   readonly isSynced?: boolean;
 }
 
@@ -72,7 +75,7 @@ async function withMaintenance<T>(
   }
 }
 
-/** The name changes with any byte of any migration, so a stale template can never be cloned. */
+/** The name depends on every byte of the migrations, so that an outdated template is never cloned. */
 async function templateName(): Promise<string> {
   const hash = createHash('sha256');
   const files = (await readdir(migrationsFolder)).filter((file) => file.endsWith('.sql')).toSorted();
@@ -92,7 +95,7 @@ async function buildTemplate(client: Client, serverUrl: string, name: string): P
   await migrate(urlOfDatabase(serverUrl, building), {
     log: createLogger({ name: 'template', level: 'warn' }),
   });
-  // Nobody may connect to a template: a single session on it makes every clone fail.
+  // A template must not have sessions, because they would make every clone fail.
   await client.query(`alter database ${building} with allow_connections false is_template true`);
   await client.query(`alter database ${building} rename to ${name}`);
 }
@@ -129,7 +132,7 @@ const ensureTestTablespace = oncePerServer((serverUrl) =>
   }, serverUrl),
 );
 
-/** What failed is tried again by whoever asks next. */
+/** The next caller retries failed work. */
 function oncePerServer<T>(work: (serverUrl: string) => Promise<T>): (serverUrl?: string) => Promise<T> {
   const known = new Map<string, Promise<T>>();
   return async (serverUrl = sharedServer()) => {
@@ -144,7 +147,7 @@ function oncePerServer<T>(work: (serverUrl: string) => Promise<T>): (serverUrl?:
   };
 }
 
-/** Removes what runs that were killed left behind: the name of a test database starts with its owner's pid. */
+/** Drops the databases of killed runs; the name of a test database contains its owner's pid. */
 export async function dropAbandonedDatabases(): Promise<number> {
   return withMaintenance(async (client) => {
     const { rows } = await client.query<{ datname: string }>(
@@ -161,7 +164,7 @@ export async function dropAbandonedDatabases(): Promise<number> {
   });
 }
 
-/** Clones of one template would otherwise count as backups of each other, and the newer one would prove that the other was restored. */
+/** Clones of one template would otherwise look like backups of each other, and restore detection would fail. */
 async function nameInstallation(url: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
@@ -172,10 +175,10 @@ async function nameInstallation(url: string): Promise<void> {
   }
 }
 
-/** A database of its own for one test file: a clone of the migrated template, in a tenth of a second. */
+/** A database for one test file: a clone of the migrated template, created in a tenth of a second. */
 export async function createTestDatabase(options: TestDatabaseOptions = {}): Promise<TestDatabase> {
   const serverUrl = options.postgresUrl ?? sharedServer();
-  // A test's own server may have the address of an earlier one that is gone, so its template is looked up each time.
+  // Another server may reuse the address of an earlier one, so its template is checked each time.
   const template =
     options.postgresUrl === undefined ? await ensureTemplate() : await makeTemplate(options.postgresUrl);
   const name = `${TEST_PREFIX}${process.pid}_${uniqueId()}`;
@@ -206,7 +209,7 @@ export async function createTestDatabase(options: TestDatabaseOptions = {}): Pro
   };
   const connect = async (): Promise<Client> => {
     const client = new Client({ connectionString: url });
-    // `drop` may end this session from the server's side; that must not crash the test process.
+    // `drop` may terminate this session on the server, which must not crash the test process.
     client.on('error', () => undefined);
     await client.connect();
     return client;

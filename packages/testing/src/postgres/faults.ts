@@ -3,9 +3,8 @@ import type { TestDatabase } from './database.ts';
 import { eventually } from '../time/eventually.ts';
 
 /**
- * Ends PostgreSQL backends of a test database from the server's side, as a failover or an operator would.
- * `whereQueryLike` narrows it to sessions whose latest statement matches; without it, every other session goes.
- * Answers how many were ended.
+ * Terminates PostgreSQL backends of a test database, as a failover or an operator would. `whereQueryLike` selects
+ * sessions by their latest statement; by default all other sessions end. Returns their number.
  */
 export async function killBackends(database: TestDatabase, whereQueryLike = '%'): Promise<number> {
   const client = await database.connect();
@@ -21,7 +20,7 @@ export async function killBackends(database: TestDatabase, whereQueryLike = '%')
   }
 }
 
-/** Ends one backend by its pid, as read with `select pg_backend_pid()` on the connection that is to die. */
+/** Terminates one backend by its pid (`select pg_backend_pid()`). */
 export async function killBackend(database: TestDatabase, backendPid: number): Promise<boolean> {
   const client = await database.connect();
   try {
@@ -34,15 +33,15 @@ export async function killBackend(database: TestDatabase, backendPid: number): P
   }
 }
 
-/** More than any pool of a test has connections, so that asking this often at once asks every one of them. */
+/** More than the size of any test pool, so that this many concurrent pings use every connection. */
 const everyConnection = 50;
 
 /**
- * Waits until a pool has parted with the connections that were killed. Each is found dead only when it is used or its
- * socket reports it, so for a moment after `killBackends` a query may still be handed one.
+ * Waits until a pool has replaced its killed connections. The pool notices a dead one only when it is used or its
+ * socket reports it, so right after `killBackends` a query might still get one.
  */
 export async function waitForPoolRecovery(db: Db): Promise<void> {
-  await eventually({ what: 'every connection of the pool to answer' }, async () => {
+  await eventually({ what: 'every connection of the pool to respond' }, async () => {
     await Promise.all(Array.from({ length: everyConnection }, () => db.ping()));
     return true;
   });

@@ -1,14 +1,14 @@
 import type { Client } from 'pg';
 
 /**
- * What must be true of the fleet's rows at every moment between transactions. Each rule is a query for those that break
- * it, written without a look at the code that writes them.
+ * Invariants of the fleet's rows between transactions. Each is a query for violations, written independently of the
+ * code that writes the rows.
  */
 const invariants: Readonly<Record<string, string>> = {
-  'a GPU is sold once': `
+  'a GPU has at most one live allocation': `
     select gpu_id::text from allocated_gpus where released_at is null group by gpu_id having count(*) > 1`,
 
-  'a GPU is never sold before it was given back': `
+  'a GPU is allocated again only after its release': `
     select gpu_id::text from (
       select sold.gpu_id, allocation.created_at,
              lag(coalesce(sold.released_at, 'infinity')) over (partition by sold.gpu_id order by allocation.created_at,
@@ -16,7 +16,7 @@ const invariants: Readonly<Record<string, string>> = {
         from allocated_gpus as sold join allocations as allocation on allocation.id = sold.allocation_id) as history
      where created_at < given_back`,
 
-  'the counts of a node are those of its GPUs': `
+  'the counters of a node match its GPUs': `
     select format('%s has %s/%s/%s/%s instead of %s/%s/%s/%s', capacity.node_id, gpus_total, gpus_free, gpus_allocated,
                   largest_numa_free, total, free, allocated, largest)
       from node_capacity as capacity
@@ -35,13 +35,13 @@ const invariants: Readonly<Record<string, string>> = {
      where (gpus_total, gpus_free, gpus_allocated, largest_numa_free) is distinct from (total, free, allocated, largest)
         or idle <> (allocated = 0 and total > 0 and free = total)`,
 
-  'an allocation has the GPUs and nodes that it says': `
+  'an allocation has the number of GPUs and nodes that its row says': `
     select allocation.id::text from allocations as allocation
       left join allocated_gpus as sold on sold.allocation_id = allocation.id
      group by allocation.id
     having count(sold.gpu_id) <> gpu_count or count(distinct sold.node_id) <> node_count`,
 
-  'GPUs and ports are given back with their allocation and not before': `
+  'GPUs and ports are released together with their allocation': `
     select allocation.id::text from allocations as allocation
       join (select allocation_id, released_at from allocated_gpus
             union all select allocation_id, released_at from allocated_ports) as part on part.allocation_id = allocation.id
@@ -50,7 +50,7 @@ const invariants: Readonly<Record<string, string>> = {
   'a machine has one live allocation': `
     select external_id::text from allocations where state = 'live' group by external_id having count(*) > 1`,
 
-  'what is sold is of the mode and organisation of its allocation and its node': `
+  'allocated GPUs have the mode, organisation, node and region of their allocation and node': `
     select sold.gpu_id::text from allocated_gpus as sold
       join allocations as allocation on allocation.id = sold.allocation_id
       join node_capacity as capacity on capacity.node_id = sold.node_id
@@ -58,7 +58,7 @@ const invariants: Readonly<Record<string, string>> = {
      where sold.mode <> allocation.mode or sold.mode <> capacity.mode or sold.org_id <> allocation.org_id
         or gpu.node_id <> sold.node_id or allocation.region <> capacity.region`,
 
-  'a port of a node is given once, in the range of its cluster, to a machine on that node': `
+  'a port of a node is allocated once, in the range of its cluster, to a machine on that node': `
     select format('%s %s %s', port.node_id, port.protocol, port.external_port) from allocated_ports as port
       join nodes as node on node.id = port.node_id
       join clusters as cluster on cluster.id = node.cluster_id
@@ -68,7 +68,7 @@ const invariants: Readonly<Record<string, string>> = {
         or not bool_and(exists (select from allocated_gpus as sold
                                  where sold.allocation_id = port.allocation_id and sold.node_id = port.node_id))`,
 
-  'a gang is whole nodes of one fabric': `
+  'a gang consists of whole nodes of one fabric': `
     select allocation.id::text from allocations as allocation
       join allocated_gpus as sold on sold.allocation_id = allocation.id
       join node_capacity as capacity on capacity.node_id = sold.node_id
@@ -78,10 +78,10 @@ const invariants: Readonly<Record<string, string>> = {
         or bool_or(capacity.gpus_free > 0)`,
 };
 
-/** Sentences about rows that break a rule; none when all is well. */
+/** A sentence for each violation; empty if there are none. */
 export async function fleetInvariantViolations(client: Client): Promise<readonly string[]> {
   const sentences: string[] = [];
-  // One view of the world for all rules, so that they can be asked while others work.
+  // One snapshot for all rules, so that they can be checked during concurrent work.
   await client.query('begin transaction isolation level repeatable read read only');
   try {
     for (const [rule, query] of Object.entries(invariants)) {

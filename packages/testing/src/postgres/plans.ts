@@ -1,16 +1,16 @@
 import { Client, type QueryConfig } from 'pg';
 
-/** What PostgreSQL makes of the statements that a piece of code sends: for tests that refuse a plan which cannot scale. */
+/** Records statements and explains their plans, for tests that refuse plans which do not scale. */
 
 export interface RecordedStatement {
   readonly text: string;
   readonly values: readonly unknown[];
 }
 
-/** Plain inserts read nothing. */
+/** Plain inserts are skipped because they read nothing. */
 const reads = /^\s*(select|with|update|delete)\b/i;
 
-/** Every statement that this process sends while the work runs, each text once, with the values it was first sent with. */
+/** Every distinct statement that this process sends during the work, with the values of its first use. */
 export async function recordStatements(work: () => Promise<unknown>): Promise<readonly RecordedStatement[]> {
   const sent = new Map<string, RecordedStatement>();
   const { query } = Client.prototype;
@@ -34,7 +34,7 @@ export async function recordStatements(work: () => Promise<unknown>): Promise<re
   return [...sent.values()];
 }
 
-/** How many statements this process sends while the work runs, transaction control included. */
+/** The number of statements that this process sends during the work, including transaction control. */
 export async function countStatements(work: () => Promise<unknown>): Promise<number> {
   let count = 0;
   const { query } = Client.prototype;
@@ -61,8 +61,8 @@ export interface PlanNode {
 }
 
 /**
- * The nodes of the plan that is kept for any values, with what running it with these took. Whatever it writes is undone. A plan made for
- * the values at hand would hide what happens once a connection has kept one for all.
+ * The nodes of the generic plan, with the measurements of one execution that is rolled back. A custom plan for the
+ * given values would hide the plan that connections cache for all values.
  */
 export async function explainGenericPlan(
   client: Client,
@@ -78,7 +78,7 @@ export async function explainGenericPlan(
       `explain (analyze, format json) execute explained${given}`,
     );
     const plan = rows[0]?.['QUERY PLAN'][0].Plan;
-    if (plan === undefined) throw new Error('PostgreSQL explained nothing.');
+    if (plan === undefined) throw new Error('PostgreSQL returned no plan.');
     return [...nodesOf(plan)];
   } finally {
     await client.query('rollback');

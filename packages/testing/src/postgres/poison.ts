@@ -1,10 +1,10 @@
 import type { Client } from 'pg';
 import { uniqueId } from '../names.ts';
 
-/** How PostgreSQL treats the poisoned rows. */
+/** How PostgreSQL fails the selected rows. */
 export type Poison = 'throws' | 'times out';
 
-/** How the work on a poisoned item fails: in the database, at an engine or another service, or in the ledger. */
+/** How the work on a failing item fails: in the database, at an engine or another service, or in the ledger. */
 export type ItemPoison = Poison | 'hangs' | 'is refused by the ledger';
 
 const raises: Readonly<Record<Poison, string>> = {
@@ -12,12 +12,15 @@ const raises: Readonly<Record<Poison, string>> = {
   'times out': `raise exception 'canceling statement due to statement timeout' using errcode = 'query_canceled'`,
 };
 
-/** Makes every write of rows to which `when` applies fail, as a constraint or a time-out would. Returns a function that removes the fault. */
+/**
+ * Makes every write of rows that match `when` fail, like a constraint or a timeout. Returns a function that removes the
+ * fault.
+ */
 export async function poisonRows(
   database: { connect(): Promise<Client> },
   poison: {
     readonly table: string;
-    /** A condition on the row as it is written, such as `new.org_id = '…'`. */
+    /** A condition on the new row, such as `new.org_id = '…'`. */
     readonly when: string;
     readonly how?: Poison;
   },
@@ -35,7 +38,7 @@ export async function poisonRows(
   };
 }
 
-/** A call to something outside that fails at once or never ends. */
+/** An external call that fails at once or never ends. */
 export function failingCall(how: 'throws' | 'hangs'): Promise<never> {
   return how === 'throws'
     ? Promise.reject(new Error('This call is poisoned.'))
@@ -43,10 +46,10 @@ export function failingCall(how: 'throws' | 'hangs'): Promise<never> {
 }
 
 /**
- * The title of the tests that plant a poisoned item in a loop, for `describe`. A test finds the names in the sources:
- * every shared loop that is declared by `defineLoop` needs such a case. The case lists its kinds of poison in
- * `it.each<ItemPoison>(['throws', 'hangs'])`, which that test also finds.
+ * The title of tests with a failing item in a loop, for `describe`. A test finds the names in the sources: every shared
+ * loop that `defineLoop` declares needs such tests, which list their kinds in `it.each<ItemPoison>(['throws',
+ * 'hangs'])`.
  */
 export function failingLoop(name: string): string {
-  return `a poisoned item of the loop "${name}"`;
+  return `a failing item of the loop "${name}"`;
 }

@@ -4,17 +4,17 @@ import { chown, mkdir, readFile, readdir, rm, stat, statfs, writeFile } from 'no
 import { join } from 'node:path';
 import type { Client } from 'pg';
 
-// A clone of the template is a thousand small files, and a run makes hundreds of clones. ext4 does not give out the inode of a
-// file again for a minute after its deletion, and looks at each such inode whenever it makes a file: with a clone deleted each
-// second, making the next one took over a second of processor time. In memory it takes a tenth of that. Nothing is lost by it:
-// no test turns the machine off.
+// A clone of the template has a thousand small files, and a run creates hundreds of clones. ext4 does not reuse the
+// inode of a deleted file for a minute, and checks each such inode for every new file: with one clone deleted per
+// second, creating the next took over a second of CPU time. In memory it takes a tenth of that. Tests do not need
+// durability.
 
 const memoryFolder = '/dev/shm';
 const folderPrefix = 'millrace-tests-';
 const tablespaceName = 'millrace_tests';
-/** Says whose it is, for whoever finds it later. */
+/** Contains the data directory of the server that owns the folder. */
 const ownerFile = 'data-directory';
-/** A small container has 64 MB there, which is not enough for what one run holds at once. */
+/** A small container has 64 MB there, which is too little for one run. */
 const memoryNeededBytes = 2 * 1024 ** 3;
 
 async function hasMemory(): Promise<boolean> {
@@ -26,25 +26,24 @@ async function hasMemory(): Promise<boolean> {
 async function dataDirectory(client: Client): Promise<string> {
   const { rows } = await client.query<{ data_directory: string }>('show data_directory');
   const [row] = rows;
-  if (row === undefined) throw new Error('PostgreSQL did not say where its data is.');
+  if (row === undefined) throw new Error('PostgreSQL did not return its data directory.');
   return row.data_directory;
 }
 
-/** What servers that are gone left in memory. */
+/** Removes folders of servers that no longer exist. */
 async function removeOrphans(): Promise<void> {
   for (const name of await readdir(memoryFolder)) {
     if (!name.startsWith(folderPrefix)) continue;
     const owner = await readFile(join(memoryFolder, name, ownerFile), 'utf8').catch(() => null);
-    // One without a name is being made by another checkout at this moment.
+    // A folder without an owner file is being created by another checkout.
     if (owner !== null && !existsSync(owner))
       await rm(join(memoryFolder, name), { recursive: true, force: true });
   }
 }
 
 /**
- * The tablespace in memory for test databases of the server that `client` is connected to; null where there is no memory for
- * it, or where the server is not on this machine. Whoever calls holds a lock, and has dropped what a restart of the machine
- * took from under the tablespace.
+ * The tablespace in memory for test databases of the connected server; null without enough memory, or if the server is
+ * on another machine. The caller must hold a lock and must have dropped databases whose files a reboot removed.
  */
 export async function ensureTablespace(client: Client): Promise<string | null> {
   const owner = await dataDirectory(client);
@@ -58,7 +57,7 @@ export async function ensureTablespace(client: Client): Promise<string | null> {
   if (rowCount === 1 && existsSync(location)) return tablespaceName;
   await removeOrphans();
   if (rowCount === 1) await client.query(`drop tablespace ${tablespaceName}`);
-  // A server that was set up anew at the same place knows nothing of what its predecessor left.
+  // A server that was set up again at the same path does not know the files of its predecessor.
   await rm(location, { recursive: true, force: true });
   const { uid, gid } = await stat(owner);
   await mkdir(location, { recursive: true });

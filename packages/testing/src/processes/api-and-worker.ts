@@ -9,13 +9,13 @@ export interface ProgramOptions {
   readonly database: Pick<TestDatabase, 'url'>;
   readonly names: TestNames;
   readonly name?: string;
-  /** Other engines than the shared ones: of a test that kills them. */
+  /** Other engines than the shared ones, for a test that kills them. */
   readonly endpoints?: Endpoints;
-  /** Over the ones below, for faults (a proxy in front of an engine) and settings under test. */
+  /** Overrides the variables below, for faults (a proxy in front of an engine) and settings under test. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** What every process of ours is told about the engines of this test. */
+/** The settings of the engines for every process of this test. */
 export function engineEnv(
   options: Pick<ProgramOptions, 'database' | 'names' | 'endpoints'>,
 ): Record<string, string> {
@@ -28,7 +28,7 @@ export function engineEnv(
     MILLRACE_POT_VALKEY_URL: endpoints.valkeyUrl,
     MILLRACE_NATS_URLS: endpoints.natsUrls.join(','),
     MILLRACE_NATS_PREFIX: options.names.natsPrefix,
-    // A stream reserves its limit on the server, whether it fills it or not, and tests make many.
+    // A stream reserves its maximum size on the server, and tests create many.
     MILLRACE_EVENT_STREAM_MAX_MIB: '64',
     MILLRACE_USAGE_STREAM_MAX_MIB: '64',
     MILLRACE_GATEWAY_BOOK_MAX_MIB: '32',
@@ -43,11 +43,11 @@ export function engineEnv(
 
 export interface WorkerProcess extends TestProcess {
   readonly healthUrl: string;
-  /** Where Restate calls it. */
+  /** The port on which Restate calls it. */
   readonly endpointPort: number;
 }
 
-/** A worker as a process of its own, ready when this resolves. */
+/** A worker as a separate process, ready when this resolves. */
 export async function startWorkerProcess(options: ProgramOptions): Promise<WorkerProcess> {
   const [healthPort = 0, endpointPort = 0] = await freePorts(2);
   const healthUrl = `http://127.0.0.1:${healthPort}`;
@@ -62,7 +62,7 @@ export async function startWorkerProcess(options: ProgramOptions): Promise<Worke
     },
     readyUrl: `${healthUrl}/readyz`,
   });
-  // Restate is shared: what it was told about a worker that is gone would have it call there for ever.
+  // Restate is shared and would keep calling a deployment that no longer exists.
   const forgetting = async <T>(end: Promise<T>): Promise<T> => {
     const result = await end;
     await unregisterDeploymentsAt(`http://127.0.0.1:${endpointPort}`);
@@ -82,7 +82,7 @@ export interface ApiProcess extends TestProcess {
   readonly url: string;
 }
 
-/** An api as a process of its own, ready when this resolves. Rate limits are out of the way unless `env` sets them. */
+/** An api as a separate process, ready when this resolves. Rate limits are disabled unless `env` sets them. */
 export async function startApiProcess(options: ProgramOptions): Promise<ApiProcess> {
   const [free] = await freePorts(1);
   const port = options.env?.['MILLRACE_HTTP_PORT'] ?? String(free);

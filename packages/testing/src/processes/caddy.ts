@@ -12,22 +12,22 @@ import { eventually } from '../time/eventually.ts';
 import { freePort } from '../network/ports.ts';
 import { startCommand, type TestProcess } from './processes.ts';
 
-/** A Caddy of a test's own with a certificate for every name below a domain. It serves nothing until it is told to. */
+/** A Caddy for one test with a wildcard certificate of a domain. It serves nothing until it is configured. */
 export interface TestCaddy {
-  /** Where its admin API is, as Caddy writes it. */
+  /** The address of its admin API in Caddy's notation. */
   readonly admin: string;
   readonly socketPath: string;
-  /** Where a configuration may have it listen: loopback and a port. */
+  /** The loopback address and port for its configuration to listen on. */
   readonly listen: string;
   readonly certificateFile: string;
   readonly keyFile: string;
-  /** A GET over HTTPS by a client that checks the certificate and the name. */
+  /** Sends a GET over HTTPS and verifies the certificate and the name. */
   get(name: string, path?: string): Promise<{ readonly status: number; readonly body: string }>;
-  /** A connection over TLS, on which a test says what it wants to. */
+  /** Opens a TLS connection for raw requests. */
   connect(name: string): Promise<TLSSocket>;
-  /** Another certificate in the same files. */
+  /** Writes a new certificate to the same files. */
   renewCertificate(): Promise<void>;
-  /** The serial number of the certificate that it shows. */
+  /** The serial number of the served certificate. */
   shownCertificate(name: string): Promise<string>;
   process(): TestProcess;
   crash(): Promise<void>;
@@ -99,7 +99,7 @@ async function isListening(socketPath: string): Promise<true> {
   return true;
 }
 
-/** Signed by itself: whoever trusts it trusts nothing else. */
+/** Self-signed, so clients trust only this certificate. */
 async function makeCertificate(
   domain: string,
   files: { readonly certificateFile: string; readonly keyFile: string },

@@ -6,13 +6,13 @@ import { expect, test } from 'vitest';
 import { eventually } from '../time/eventually.ts';
 import { startProcess } from './processes.ts';
 
-/** Gone, or dead and only waiting for its parent to take note. */
+/** Whether the process has ended or is a zombie. */
 async function isOver(pid: number): Promise<boolean> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
   return stat === null || /\) [ZX] /.test(stat);
 }
 
-test('a process that a test started does not outlive the test run, however that ends', async () => {
+test('startProcess ends its process with the test run, however the run ends', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'processes-'));
   const sleeper = join(folder, 'sleeper.ts');
   const runner = join(folder, 'runner.ts');
@@ -34,7 +34,7 @@ test('a process that a test started does not outlive the test run, however that 
   await rm(folder, { recursive: true });
 });
 
-test('tools/run starts our programs with the flags that tests start them with', async () => {
+test('tools/run uses the same Node flags as startProcess', async () => {
   const script = await readFile(new URL('../../../../tools/run', import.meta.url), 'utf8');
   expect(script).toContain(`apps/*.ts | */apps/*.ts) exec node ${nodeFlags.join(' ')} "$@"`);
 });

@@ -5,7 +5,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { nodeFlags } from '@millrace/platform/lifecycle';
 
 const repositoryRoot = fileURLToPath(new URL('../../../../', import.meta.url));
-/** Processes are started again and again; what Node compiled once it need not compile again. */
+/** Node's compile cache, because tests start the same programs many times. */
 const compileCache = `${repositoryRoot}.millrace/compile-cache`;
 
 export interface StartProcessOptions {
@@ -14,13 +14,13 @@ export interface StartProcessOptions {
   /** A TypeScript file, relative to the root of the repository. */
   readonly entry: string;
   readonly args?: readonly string[];
-  /** The whole environment of the process; nothing is inherited, so that a developer's shell cannot change a test. */
+  /** The complete environment. Nothing is inherited, so that a developer's shell cannot change a test. */
   readonly env: Readonly<Record<string, string>>;
-  /** Answered with 2xx once the process is ready. Without it the process counts as ready once spawned. */
+  /** A URL that responds 2xx when the process is ready. Without it the process counts as ready once spawned. */
   readonly readyUrl?: string;
 }
 
-/** A program that is not ours: an engine that a test starts for itself. */
+/** A third-party program, such as an engine for one test. */
 export interface StartCommandOptions {
   readonly name: string;
   readonly file: string;
@@ -33,28 +33,28 @@ export interface StartCommandOptions {
 export interface TestProcess {
   readonly name: string;
   readonly pid: number;
-  /** Everything written to stdout and stderr so far. */
+  /** The output on stdout and stderr so far. */
   output(): string;
   running(): boolean;
-  /** kill -9: no chance to clean up. Resolves once the process is gone. */
+  /** kill -9, without clean-up. Resolves when the process has ended. */
   crash(): Promise<void>;
-  /** SIGSTOP: the process freezes as in a long pause of the machine, and does not know it. */
+  /** SIGSTOP: freezes the process as in a long pause of the machine. */
   freeze(): void;
   thaw(): void;
-  /** SIGTERM, and kill -9 if that takes longer than `graceMs`. Answers the exit code, or null if it had to be killed. */
+  /** SIGTERM, then kill -9 after `graceMs`. Returns the exit code, or null if the process was killed. */
   stop(graceMs?: number): Promise<number | null>;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const MAX_OUTPUT_BYTES = 2_000_000;
-/** A process that is not ready by then hangs. Long, because other tests may leave it little of the processor. */
+/** A process that is not ready by then hangs. Long, because other tests may use most of the CPU. */
 const NOT_READY_MS = 240_000;
 const READY_CALL_MS = 15_000;
-/** Longer than our programs take to finish what is under way (`MILLRACE_DRAIN_MS`). */
+/** Longer than our programs take to drain (`MILLRACE_DRAIN_MS`). */
 const STOP_GRACE_MS = 120_000;
 
-/** Starts one of our programs as a real process of its own, by the same runtime as the test. */
+/** Starts one of our programs as a separate process with the Node of the test. */
 export async function startProcess(options: StartProcessOptions): Promise<TestProcess> {
   const { name, entry, args = [], env, readyUrl } = options;
   return startCommand({
@@ -68,8 +68,8 @@ export async function startProcess(options: StartProcessOptions): Promise<TestPr
 }
 
 export async function startCommand(options: StartCommandOptions): Promise<TestProcess> {
-  // setpriv has the kernel end the process with us: a runner that is killed outright could not do it any more, and
-  // the orphan would go on relaying, sweeping and holding leases beside the next run.
+  // setpriv lets the kernel end the process together with this one. A killed runner could not do so, and the orphan
+  // would continue to relay, sweep and hold leases beside the next run.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', options.file, ...options.args], {
     cwd: options.folder,
     env: { ...options.env },
@@ -91,7 +91,7 @@ export async function startCommand(options: StartCommandOptions): Promise<TestPr
 function handleOf(name: string, child: ChildProcess): TestProcess {
   const { pid } = child;
   if (pid === undefined) throw new Error(`${name} was spawned without a pid.`);
-  // Chunks are joined only when someone asks: a busy process writes tens of thousands of lines.
+  // Chunks are joined only on request, because a busy process writes tens of thousands of lines.
   let chunks: Buffer[] = [];
   let bytes = 0;
   const text = (): string => {

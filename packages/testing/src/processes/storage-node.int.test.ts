@@ -13,7 +13,7 @@ interface NodeOutput {
   readonly credential: Readonly<Record<'certificateFile' | 'keyFile' | 'serverCertificateFile', string>>;
 }
 
-test('what a killed run leaves of a storage node is cleared away by the next', async () => {
+test('clearStorageNodes removes the storage node of a killed run', async () => {
   const run = await startProcess({
     name: 'a run',
     entry: 'packages/testing/src/processes/storage-node.fixture.ts',
@@ -29,7 +29,7 @@ test('what a killed run leaves of a storage node is cleared away by the next', a
     await run.crash();
     const before = leftOf(output.folder);
     expect(before.servers).toBe(1);
-    // The pool, whose device goes with it, and the volume.
+    // The mounts of the pool, whose device is removed with it, and of the volume.
     expect([before.mounts, before.loops]).toEqual([2, 1]);
     await clearStorageNodes({ own: false });
     expect(leftOf(output.folder)).toEqual({ servers: 0, mounts: 0, loops: 0 });

@@ -12,43 +12,42 @@ import { isAlive } from '../names.ts';
 import { freePorts } from '../network/ports.ts';
 import { startProcess, type TestProcess } from './processes.ts';
 
-// A storage node of a test's own: a pool on XFS, a real agent, and the real servers that the agent starts. Servers, mounts
-// and loop devices outlive the agent by design, so whatever becomes of the test, they are cleared away by what is found
-// on the machine below the node's folder, and not by what anybody remembers.
+// A storage node for one test: a pool on XFS, a real agent, and the real NFS servers that the agent starts. Servers,
+// mounts and loop devices outlive the agent by design, so they are removed by a search of the machine below the node's
+// folder, however the test ends.
 
 const run = promisify(execFile);
 const prefix = 'mr-storage-';
 
 export interface StorageNodeOptions {
-  /** Of the pool; 64 unless said. The file is sparse. */
+  /** The size of the pool; 64 by default. The file is sparse. */
   readonly poolGb?: number;
-  /** 60 unless said: a client that sends nothing for that long, as on a slow machine, loses what it has open. */
+  /** 60 by default. A client that sends nothing for this long, as on a slow machine, loses its open files. */
   readonly leaseSeconds?: number;
 }
 
 export interface StorageNode extends AsyncDisposable {
   readonly folder: string;
   readonly pool: string;
-  /** How workers reach the agent. */
+  /** The URL of the agent for workers. */
   readonly endpoint: string;
   readonly credential: {
     readonly certificateFile: string;
     readonly keyFile: string;
     readonly serverCertificateFile: string;
   };
-  /** As it is configured: FIRST-LAST. */
+  /** The configured range: FIRST-LAST. */
   readonly vips: string;
   readonly nfsPort: number;
-  /** From 0. */
   vip(index: number): string;
-  /** An address of this machine that a client can come from; from 0 to 7. */
+  /** A client address of this machine, from 0 to 7. */
   client(index: number): string;
   agent(): TestProcess;
   /** Starts the agent again after it ended. */
   restart(): Promise<void>;
   /** The process that serves a volume. */
   serverPid(volumeId: string): number | null;
-  /** What a loss of power leaves: servers, mounts and loop devices are gone, the disk stays. */
+  /** Simulates a power loss: removes servers, mounts and loop devices, and keeps the disk. */
   losePower(): Promise<void>;
 }
 
@@ -132,7 +131,7 @@ async function makePool(folder: string, pool: string, sizeGb: number): Promise<v
   await run('mount', ['-o', 'loop', image, pool]);
 }
 
-/** Clears away the nodes of runs that are gone; with `own` also those that this process forgot. */
+/** Removes the nodes of dead runs; with `own` also those of this process. */
 export async function clearStorageNodes(options: { readonly own: boolean }): Promise<void> {
   for (const name of readdirSync(tmpdir())) {
     const pid = Number(new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1] ?? Number.NaN);
@@ -151,7 +150,7 @@ async function removeMountsAndServers(folder: string): Promise<void> {
   let round = 0;
   await eventually({ what: `nothing to be left of ${folder}`, timeoutMs: 30_000 }, async () => {
     round += 1;
-    // A host of another test may hold what was mounted when its namespace was made: then it goes with that host.
+    // Another test's host may have inherited the mount in its namespace; a lazy unmount then ends with that host.
     const umountOptions = round > 20 ? ['--lazy'] : [];
     for (const pid of serversBelow(folder)) process.kill(pid, 'SIGKILL');
     for (const mount of mountsBelow(folder).toReversed()) {
@@ -169,8 +168,8 @@ async function removeMountsAndServers(folder: string): Promise<void> {
 }
 
 /**
- * A process in a mount namespace of its own, such as an emulated machine that was started meanwhile, has copies of our mounts.
- * The device was told to go, and goes with the last of them: nothing more can be done here, and nobody has to wait for it.
+ * A process in another mount namespace, such as an emulated machine, may have copies of our mounts. The device is
+ * marked for removal and disappears with the last copy, so this process need not wait.
  */
 function isLeftToOthers(device: string): boolean {
   return textOf(`/sys/block/${path.basename(device)}/loop/autoclear`).trim() === '1';
@@ -193,8 +192,8 @@ function mountsBelow(folder: string): string[] {
 }
 
 /**
- * Those that nobody has told to go. One that was told goes when its last user does, and that may be a host of another test, which
- * has a mount namespace of its own since this file system was mounted.
+ * Loop devices that are not marked for removal. A marked device disappears with its last user, which may be another
+ * test's host in its own mount namespace.
  */
 function loopsBelow(folder: string): string[] {
   return readdirSync('/sys/block').flatMap((name) => {
@@ -204,7 +203,7 @@ function loopsBelow(folder: string): string[] {
   });
 }
 
-/** What is there to be read may be gone by the time that it is read. */
+/** A file may disappear before it is read. */
 function textOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -6,7 +6,7 @@ import type { Principal } from '@millrace/platform/http';
 import { createIdSource, toUuid, type KeyId, type OrgId, type UserId } from '@millrace/platform/ids';
 import { uniqueId } from '../names.ts';
 
-/** Ids for tests: the real source, in a cell that is not the default, so that a forgotten cell shows. */
+/** The real id source, in a cell that is not the default, to reveal code that ignores the cell. */
 export const testIds = createIdSource({ clock: systemClock, cell: 1 });
 
 export async function createUser(db: Db, fields: { name?: string; email?: string } = {}): Promise<UserId> {
@@ -46,7 +46,7 @@ export async function addMember(db: Db, orgId: OrgId, userId: UserId, role: Role
     .execute();
 }
 
-/** An organisation and the person who owns it. */
+/** An organisation and its owner. */
 export async function createTenant(db: Db): Promise<{ orgId: OrgId; ownerId: UserId }> {
   const orgId = await createOrganisation(db);
   const ownerId = await createUser(db);
@@ -59,12 +59,12 @@ export interface PrincipalFields {
   readonly userId?: UserId;
   readonly keyId?: KeyId;
   readonly mode?: Mode;
-  /** Scopes by name, or those of a role; an owner's unless said. */
+  /** Scopes by name, or those of a role; an owner's by default. */
   readonly scopes?: readonly Scope[] | Role;
   readonly platformRoles?: readonly PlatformRole[];
 }
 
-/** Who a request comes from, without a key behind it: for handlers and services tested below the http kit. */
+/** A principal without an API key, for handlers and services tested below the HTTP server. */
 export function principal(fields: PrincipalFields = {}): Principal {
   const scopes = fields.scopes ?? 'owner';
   return {
@@ -81,7 +81,7 @@ export function principal(fields: PrincipalFields = {}): Principal {
   };
 }
 
-/** A principal that may do everything there is. */
+/** A principal with all scopes and platform roles. */
 export function fullAccessPrincipal(fields: PrincipalFields = {}): Principal {
   return principal({ ...fields, scopes: scopeNames, platformRoles: ['operator', 'supplier'] });
 }

@@ -5,7 +5,7 @@ import type { Mode } from '@millrace/platform/envelope';
 import type { EventId, OrgId } from '@millrace/platform/ids';
 import { appendOutbox } from '@millrace/platform/outbox';
 
-/** What tests, proofs and benches of the feed write: a whole `key.created`, and a command. */
+/** Appends a complete `key.created` event for tests, proofs and benches of the feed. */
 export function appendTestEvent(
   tx: Tx,
   orgId: OrgId,

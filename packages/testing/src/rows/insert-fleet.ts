@@ -3,22 +3,22 @@ import { toUuid, type ClusterId, type NodeId } from '@millrace/platform/ids';
 import { sql } from 'kysely';
 import { testIds } from './builders.ts';
 
-/** A cluster with nodes and GPUs as fleet sync would have written it, without an engine behind it. */
+/** A cluster with nodes and GPUs as fleet sync writes it, without an engine. */
 export interface FleetOptions {
   readonly nodes: number;
   readonly gpusPerNode?: number;
   readonly provider?: string;
   readonly region?: string;
-  /** What runs its machines; `mock` unless said. */
+  /** The driver; `mock` by default. */
   readonly driver?: 'mock' | 'incus' | 'ironic';
   readonly offer?: 'virtual-machine' | 'bare-metal' | 'marketplace';
   readonly gpuType?: 'h100' | 'h200' | 'b200';
   readonly connectionType?: 'ethernet' | 'infiniband';
-  /** Nodes on each fabric; all of the cluster on one unless said. */
+  /** Nodes per fabric; by default the whole cluster is one fabric. */
   readonly fabricSize?: number;
   readonly mode?: 'live' | 'test';
   readonly cuda?: string;
-  /** When somebody last looked at the cluster; now by the clock of the machine unless said. */
+  /** The last observation of the cluster; now by default. */
   readonly watchedAt?: Date;
   readonly portRange?: readonly [first: number, last: number];
 }
@@ -55,7 +55,7 @@ export async function insertFleet(db: Db, options: FleetOptions): Promise<Insert
   );
   const [first, last] = options.portRange ?? [20_000, 29_999];
   const [major = 12, minor = 8] = (options.cuda ?? '12.8').split('.').map(Number);
-  await db.transaction({ name: 'plant a fleet', isolation: 'read committed' }, async ({ kysely }) => {
+  await db.transaction({ name: 'insert a fleet', isolation: 'read committed' }, async ({ kysely }) => {
     const variant = mode === 'test' ? 'mock' : 'V1';
     await sql`insert into providers (id, variant, driver, mode, updated_at)
       values (${provider}, ${variant}, 'mock', ${mode}, ${at}) on conflict do nothing`.execute(kysely);

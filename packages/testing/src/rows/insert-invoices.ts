@@ -5,14 +5,14 @@ import { testIds } from './builders.ts';
 
 let months = 0;
 
-/** An invoice of a dollar, of a month long ago that no other planted one is of, with the next number. */
+/** An invoice of one dollar with the next number, for a past month that no other inserted invoice uses. */
 export async function insertInvoice(db: Db, orgId: OrgId): Promise<InvoiceId> {
   const id = testIds.next('ivc');
   months += 1;
   const lines = [
     { description: 'Planted', cause: null, quantity: '1', unit: 'items', amountNanoUsd: '1000000000' },
   ];
-  await db.transaction({ name: 'plant an invoice', isolation: 'read committed' }, ({ kysely }) =>
+  await db.transaction({ name: 'insert an invoice', isolation: 'read committed' }, ({ kysely }) =>
     sql`
       with counted as (update invoice_counter set last_number = last_number + 1 returning last_number)
       select last_number from counted`
@@ -32,7 +32,7 @@ export async function insertInvoice(db: Db, orgId: OrgId): Promise<InvoiceId> {
   return id;
 }
 
-/** An audit that found one thing wrong. */
+/** An audit report with one finding. */
 export async function insertAuditReport(db: Db, orgId: OrgId): Promise<AuditReportId> {
   const id = testIds.next('rpt');
   const finding = {
@@ -44,7 +44,7 @@ export async function insertAuditReport(db: Db, orgId: OrgId): Promise<AuditRepo
     actual: '2',
     sentence: 'It says 2 nano-USD; the ledger has 1.',
   };
-  await db.transaction({ name: 'plant an audit', isolation: 'read committed' }, ({ kysely }) =>
+  await db.transaction({ name: 'insert an audit', isolation: 'read committed' }, ({ kysely }) =>
     sql`
       insert into audit_runs (id, kind, snapshot_at, duration_ms, is_clean, errors, notices, looked_at, findings)
       values (${toUuid(id)}, 'full', now(), 12, false, 1, 0, '{"invoice_adds_up": 3}', ${JSON.stringify([finding])})

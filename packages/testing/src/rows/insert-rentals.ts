@@ -15,20 +15,20 @@ import { shardOf } from '@millrace/platform/outbox';
 import { sql } from 'kysely';
 import { testIds } from './builders.ts';
 
-/** Rentals as their whole lives would have left them in the database, without an engine or a ledger behind them. */
+/** Rentals as the product would have written them, without an engine or a ledger. */
 export interface RentalsOptions {
   readonly orgId: OrgId;
   readonly userId: UserId;
-  /** Where their machines are; see `insertFleet`. */
+  /** The cluster of their machines; see `insertFleet`. */
   readonly clusterId: ClusterId;
   readonly nodeIds: readonly NodeId[];
   readonly live: number;
   readonly ended?: number;
   readonly kind?: 'virtual-machine' | 'bare-metal' | 'instance';
   readonly mode?: Mode;
-  /** One step, one posted hour and one event for each: enough to be in the way of others, and made faster. */
+  /** Inserts one step, one posted hour and one event per rental, which is faster, for rentals that only add load. */
   readonly brief?: boolean;
-  /** When they were accepted, one second apart, the last of them now unless said. */
+  /** When the last one was accepted; now by default. The others are one second apart. */
   readonly until?: Date;
 }
 
@@ -37,15 +37,15 @@ export interface InsertedRental {
   readonly wireId: number;
 }
 
-/** Far above what any installation deals to its cells, so that planted ones meet no others. */
+/** Far above the ids of any cell, so that inserted rentals do not collide with others. */
 const FIRST_WIRE_ID = 2_000_000_000;
 const RATE_NANO_USD_PER_HOUR = 3_980_000_001n;
 const HOUR_MS = 3_600_000;
-/** Hours that were posted of each, one transfer for each. */
+/** Posted hours per rental, one transfer each. */
 const POSTED_HOURS = 3;
 const STEPS = ['reserve', 'create', 'boot', 'prove', 'open'];
 const EVENTS = ['rental.pending', 'rental.running'] as const;
-/** Of a hundred that live, so many are in each status; the rest runs. */
+/** One in a hundred live rentals has each of these statuses; the others are Running. */
 const RARE_STATUSES = ['Pending', 'Unknown', 'Failed', 'Terminating'] as const;
 const CHUNK = 10_000;
 
@@ -86,13 +86,13 @@ export async function insertRentals(db: Db, options: RentalsOptions): Promise<re
 const statusAt = (index: number): string => RARE_STATUSES[index % 100] ?? 'Running';
 
 async function insertChunk(db: Db, options: RentalsOptions, inserted: readonly RentalRow[]): Promise<void> {
-  await db.transaction({ name: 'plant rentals', isolation: 'read committed' }, async ({ kysely }) => {
+  await db.transaction({ name: 'insert rentals', isolation: 'read committed' }, async ({ kysely }) => {
     const { orgId, mode = 'live', kind = 'virtual-machine', brief = false } = options;
     const org = toUuid(orgId);
     const rate = mode === 'live' ? RATE_NANO_USD_PER_HOUR : 0n;
     const provider = sql`(select provider_id from clusters where id = ${toUuid(options.clusterId)})`;
     const region = sql`(select region from clusters where id = ${toUuid(options.clusterId)})`;
-    // One list of rows for all statements; each takes what it needs of it.
+    // One list of rows for all statements.
     const all = sql`unnest(${inserted.map(({ id }) => toUuid(id))}::uuid[],
       ${inserted.map(({ wireId }) => wireId)}::int[], ${inserted.map(({ status }) => status)}::text[],
       ${inserted.map(({ nodeId }) => toUuid(nodeId))}::uuid[], ${inserted.map(({ at }) => at)}::timestamptz[],
@@ -218,7 +218,7 @@ async function insertEvents(
     where org_id = ${org}`.execute(kysely);
 }
 
-/** As it is frozen on a rental: see `FrozenPrice` of the prices. */
+/** The format of a frozen price on a rental: see `FrozenPrice`. */
 function priceOf(rate: bigint): object {
   return {
     version: 1,

@@ -11,7 +11,7 @@ import {
 } from '@millrace/platform/ids';
 import { testIds } from './builders.ts';
 
-/** An inference request as the sink would have recorded it, without a gateway behind it. */
+/** An inference request as the usage sink records it, without a gateway. */
 export interface RequestRow {
   readonly orgId: OrgId;
   readonly id?: RequestId;
@@ -19,14 +19,14 @@ export interface RequestRow {
   readonly keyId?: KeyId;
   readonly leaseId?: LeaseId;
   readonly cost?: bigint;
-  /** The cost, unless said. */
+  /** The cost by default. */
   readonly priced?: bigint;
   readonly reserved?: bigint;
   readonly outcome?: 'charged' | 'late' | 'unknown_lease' | 'overpriced' | 'free';
   readonly transferId?: TransferId | null;
 }
 
-/** A nano-USD for a character, so that any cost is the price of something. */
+/** One nano-USD per character, so that any cost has a price. */
 const insertedPriceId = '01900000-0000-7000-8000-00000000c0de';
 const model = 'planted';
 const attempt = { deployment: 'deployment-one', durationMs: 149, status: 200, error: null };

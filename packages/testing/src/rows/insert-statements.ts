@@ -6,12 +6,14 @@ import { insertSupplier } from './insert-suppliers.ts';
 
 let months = 0;
 
-/** A statement of nothing, of a month that no other planted one is of. Its organisation becomes a supplier if it is none. */
+/**
+ * An empty statement of a month that no other inserted statement uses. Makes its organisation a supplier if necessary.
+ */
 export async function insertStatement(db: Db, orgId: OrgId): Promise<StatementId> {
   const supplierId = await insertSupplier(db, { orgId });
   const id = testIds.next('stm');
   months += 1;
-  await db.transaction({ name: 'plant a statement', isolation: 'read committed' }, ({ kysely }) =>
+  await db.transaction({ name: 'insert a statement', isolation: 'read committed' }, ({ kysely }) =>
     sql`
       insert into supplier_statements (id, supplier_id, org_id, period_start, period_end, gross_nano_usd, fee_nano_usd,
                                        net_nano_usd, lines, created_at)

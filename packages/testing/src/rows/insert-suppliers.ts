@@ -12,20 +12,20 @@ import { sql } from 'kysely';
 import { testIds } from './builders.ts';
 import { insertFleet, type FleetOptions } from './insert-fleet.ts';
 
-/** An organisation that is a supplier, as an operator's approval leaves it. */
+/** A supplier as an operator's approval leaves it. */
 export interface SupplierOptions {
   readonly orgId: OrgId;
   readonly status?: 'applied' | 'approved' | 'rejected' | 'suspended';
-  /** What the operator keeps of each charge, in millionths; a tenth unless said. */
+  /** The operator's fee per charge in ppm; 10 % by default. */
   readonly feePpm?: number;
 }
 
-/** Makes the organisation a supplier that stands so, whatever it was before. */
+/** Makes the organisation a supplier with this status, whatever it was before. */
 export async function insertSupplier(db: Db, options: SupplierOptions): Promise<SupplierId> {
   const { orgId, status = 'approved', feePpm = 100_000 } = options;
   const at = new Date();
   const approvedAt = status === 'approved' || status === 'suspended' ? at : null;
-  return db.transaction({ name: 'plant a supplier', isolation: 'read committed' }, async ({ kysely }) => {
+  return db.transaction({ name: 'insert a supplier', isolation: 'read committed' }, async ({ kysely }) => {
     const { rows } = await sql<{ id: string }>`
       insert into suppliers (id, org_id, name, about, status, fee_ppm, applied_at, approved_at, updated_at)
       values (${toUuid(testIds.next('sup'))}, ${toUuid(orgId)}, 'planted', '', ${status}, ${feePpm}, ${at},
@@ -38,7 +38,7 @@ export async function insertSupplier(db: Db, options: SupplierOptions): Promise<
         where id = ${toUuid(orgId)}`.execute(kysely);
     }
     const [row] = rows;
-    if (row === undefined) throw new Error('no supplier was planted');
+    if (row === undefined) throw new Error('no supplier was inserted');
     return fromUuid('sup', row.id);
   });
 }
@@ -50,10 +50,10 @@ async function findOrInsert(db: Db, orgId: OrgId): Promise<SupplierId> {
   return row === undefined ? insertSupplier(db, { orgId }) : fromUuid('sup', row.id);
 }
 
-/** The provider that suppliers' machines belong to, as the operator's settings make it. */
+/** The provider of suppliers' machines, as the operator's settings create it. */
 export async function insertMarketplaceProvider(db: Db, region = 'us-central-1'): Promise<void> {
   const at = new Date();
-  await db.transaction({ name: 'plant a provider', isolation: 'read committed' }, async ({ kysely }) => {
+  await db.transaction({ name: 'insert a provider', isolation: 'read committed' }, async ({ kysely }) => {
     await sql`insert into providers (id, variant, driver, mode, updated_at)
       values ('marketplace', 'V1', 'incus', 'live', ${at}) on conflict do nothing`.execute(kysely);
     await sql`insert into provider_regions (provider_id, region, custom_ports, updated_at)
@@ -77,7 +77,7 @@ export interface InsertedMachine {
   readonly nodeId: NodeId;
 }
 
-/** What the self-test found, in the form that enrolment writes it. */
+/** Results of the self-test in the format of enrolment. */
 const tests = {
   cpu: { count: 192, mibPerSecond: 900 },
   memory: { mibPerSecond: 9_000 },
@@ -88,8 +88,8 @@ const tests = {
 };
 
 /**
- * A machine of a supplier as its enrolment leaves it, without an engine behind it: enrolled, approved and listed for two
- * dollars unless said otherwise. Its organisation becomes a supplier if it is none, and has a member.
+ * A supplier's machine as enrolment leaves it, without an engine: by default enrolled, approved and listed for two
+ * dollars. Makes its organisation a supplier if necessary; the organisation must have a member.
  */
 export async function insertSupplierMachine(
   db: Db,
@@ -108,13 +108,13 @@ export async function insertSupplierMachine(
   const supplierId = await findOrInsert(db, orgId);
   const { clusterId, nodeIds } = await insertFleet(db, { ...fleet, nodes: 1, offer: 'marketplace' });
   const [nodeId] = nodeIds;
-  if (nodeId === undefined) throw new Error('no node was planted');
+  if (nodeId === undefined) throw new Error('no node was inserted');
   const machineId = testIds.next('enr');
   const token = toUuid(testIds.next('jtk'));
   const at = new Date();
   const isOver = stage === 'withdrawn' ? at : null;
   const isAtWork = stage === 'testing' ? at : null;
-  await db.transaction({ name: 'plant a machine', isolation: 'read committed' }, async ({ kysely }) => {
+  await db.transaction({ name: 'insert a machine', isolation: 'read committed' }, async ({ kysely }) => {
     const { rows } = await sql<{ region: string }>`
       update clusters set supplier_org_id = ${toUuid(orgId)}, origin = 'supplier' where id = ${toUuid(clusterId)}
       returning region`.execute(kysely);

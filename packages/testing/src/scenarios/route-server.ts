@@ -5,13 +5,13 @@ import type { Limiter } from '@millrace/platform/limiter';
 import { testLog } from '../messaging/engines.ts';
 import { testIds } from '../rows/builders.ts';
 
-/** Limits have tests of their own; here every request passes. */
+/** Admits every request, because rate limits have separate tests. */
 const unlimited: Limiter = {
   consume: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
   peek: async () => ({ allowed: true, degraded: false, policies: [], refusedBy: null }),
 };
 
-/** An HTTP server in the test's own process, for the routes of a feature. */
+/** An HTTP server in the test's process, for the routes of a feature. */
 export function createRouteServer(
   options: Partial<HttpServerOptions> & Pick<HttpServerOptions, 'authenticate'>,
 ): HttpServer {
@@ -39,12 +39,11 @@ export interface CallResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | number | undefined>>;
   readonly text: string;
-  /** The parsed body. Tests say what they expect of it. */
+  /** The parsed body. */
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
   readonly json: any;
 }
 
-/** Sends a request without a socket. */
 export async function callServer({ fastify }: HttpServer, request: CallRequest): Promise<CallResponse> {
   const { method, path: url, key, body, headers } = request;
   const response = await fastify.inject({

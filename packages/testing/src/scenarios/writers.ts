@@ -4,10 +4,12 @@ import type { EventId, OrgId } from '@millrace/platform/ids';
 import { appendTestEvent } from '../rows/events.ts';
 import type { Random } from '../random.ts';
 
-/** What the writers of a feed scenario have committed: per organisation, and per writer in the order of commits. */
+/**
+ * The events that the writers of a feed scenario committed, per organisation and per writer in the order of commits.
+ */
 export interface WrittenEvents {
   readonly byOrg: ReadonlyMap<OrgId, ReadonlySet<EventId>>;
-  /** Each writer's events for one organisation, in the order it committed them: the feed must keep it. */
+  /** Each writer's events for one organisation in the order of commits, which the feed must keep. */
   readonly sequences: readonly { readonly orgId: OrgId; readonly ids: readonly EventId[] }[];
   readonly total: number;
 }
@@ -26,7 +28,7 @@ class RolledBack extends Error {}
 const MAX_EVENTS_PER_TRANSACTION = 3;
 const ROLLBACK_PROBABILITY = 0.1;
 
-/** Many writers at once, each with transactions that stay open for a random while, some of which roll back. */
+/** Runs concurrent writers whose transactions stay open for a random time and sometimes roll back. */
 export async function runWriters(options: WritersOptions): Promise<WrittenEvents> {
   const byOrg = new Map<OrgId, Set<EventId>>(options.orgIds.map((orgId) => [orgId, new Set()]));
   const sequences = new Map<string, { orgId: OrgId; ids: EventId[] }>();
@@ -62,7 +64,7 @@ async function writeOnce(
       for (let nth = 0; nth < count; nth += 1) {
         ids.push(await appendTestEvent(tx, orgId, { name: `${name}-${nth}` }));
       }
-      // The delay is inside the transaction on purpose: rows get their insertion order long before they commit.
+      // The delay is inside the transaction, so that the insertion order differs from the commit order.
       await systemClock.sleep(delayMs);
       if (rollBack) throw new RolledBack('on purpose');
       return ids;

@@ -1,7 +1,7 @@
 import { SimulatedClock, systemClock, type Clock } from '@millrace/platform/clock';
 import type { Db, Tx } from '@millrace/platform/db';
 
-/** 2026-01-01T00:00:00Z: a fixed start, so that every date in a test can be written down. */
+/** 2026-01-01T00:00:00Z: a fixed start, so that tests can contain exact dates. */
 export const TEST_START_MS = 1_767_225_600_000;
 
 export function testClock(startMs: number = TEST_START_MS): SimulatedClock {
@@ -9,8 +9,8 @@ export function testClock(startMs: number = TEST_START_MS): SimulatedClock {
 }
 
 /**
- * The time of a test with real waits: for a database whose transactions may have to run again. They wait a little
- * before that, and a clock that nobody moves would keep them waiting for ever.
+ * Simulated time with real waits, for a database whose transactions may retry: with a simulated wait a retry would
+ * never happen unless the test advances the clock.
  */
 export function hybridClock(simulated: SimulatedClock): Clock {
   return {
@@ -22,10 +22,10 @@ export function hybridClock(simulated: SimulatedClock): Clock {
   };
 }
 
-/** Ahead of the system's clock by as much as a test says. It never stands still: what a slow test has just written lies in its past. */
+/** The system's clock plus an offset. It always advances, so that rows of a slow test are in its past. */
 export interface OffsetClock extends Pick<Clock, 'nowMs'> {
   advance(ms: number): void;
-  /** Shows the present again. */
+  /** Removes the offset. */
   reset(): void;
 }
 
@@ -38,7 +38,7 @@ export function offsetClock(): OffsetClock {
   };
 }
 
-/** The same database at another time: the clock of its transactions, and outside them, is the one given. */
+/** The same database with another clock, inside and outside transactions. */
 export function databaseWithClock(db: Db, time: Date | Pick<Clock, 'nowMs'>): Db {
   const nowMs = (): number => (time instanceof Date ? time.getTime() : time.nowMs());
   const clock: Clock = { ...systemClock, nowMs, now: () => new Date(nowMs()) };

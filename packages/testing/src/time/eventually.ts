@@ -1,7 +1,7 @@
 import { systemClock } from '@millrace/platform/clock';
 
 export interface EventuallyOptions {
-  /** What is being waited for; the whole of the error message when it never comes. */
+  /** The expected event, for the error message. */
   readonly what: string;
   /** For waits that may take longer than two minutes on a slow machine. Shorter limits are ignored. */
   readonly timeoutMs?: number;
@@ -10,13 +10,13 @@ export interface EventuallyOptions {
 
 const notYet = Symbol('not yet');
 
-/** Ends a wait that hangs. It is no judgement of speed: a test that promises a time measures it itself. */
+/** Ends a wait that hangs. It does not measure speed: a test of a promised time measures it itself. */
 const HANG_MS = 120_000;
 
 /**
- * Waits for a real engine or process to reach a state, by asking it. For everything that takes a clock,
- * inject a simulated one and advance it instead: this is only for what runs outside the test.
- * The condition holds when `probe` returns anything but undefined or false; an exception counts as "not yet".
+ * Waits for an engine or process outside the test to reach a state, by polling. For code that takes a clock, inject a
+ * simulated one and advance it instead. The condition is met when `probe` returns anything except undefined or false;
+ * an exception counts as "not yet".
  */
 export async function eventually<T>(
   options: EventuallyOptions,
@@ -31,7 +31,7 @@ export async function eventually<T>(
     });
     if (outcome !== notYet) return outcome as Exclude<T, undefined | false>;
     if (systemClock.monotonicMs() >= deadlineMs) {
-      throw new Error(`Waited ${timeoutMs} ms in vain for: ${options.what}`, { cause: lastError });
+      throw new Error(`Timed out after ${timeoutMs} ms waiting for: ${options.what}`, { cause: lastError });
     }
     await systemClock.sleep(options.intervalMs ?? 20);
   }

@@ -9,9 +9,9 @@ import { runMsWithoutStalls, startStopwatch, type LostTime } from './machine-spe
 
 const before: LostTime = { frozenMs: 500, stolenMs: [1_000, 2_000], queuedMs: 70, diskMs: 30 };
 
-describe('the time that the machine ran', () => {
+describe('runMsWithoutStalls', () => {
   test.each<[string, Partial<LostTime>, number]>([
-    ['all of it when nothing was lost', {}, 1_000],
+    ['all of it if no time was lost', {}, 1_000],
     ['without a freeze of the machine', { frozenMs: 900 }, 600],
     ['without the stolen time of the worst processor', { stolenMs: [1_300, 2_100] }, 700],
     ['without waits for a processor and for the disk', { queuedMs: 170, diskMs: 80 }, 850],
@@ -22,18 +22,18 @@ describe('the time that the machine ran', () => {
     ],
     ['without the sum of stolen time and waits', { stolenMs: [1_000, 2_200], queuedMs: 170 }, 700],
     ['never negative', { frozenMs: 5_000 }, 0],
-  ])('is %s', (_what, lost, expected) => {
+  ])('returns the wall time, %s', (_what, lost, expected) => {
     expect(runMsWithoutStalls(1_000, before, { ...before, ...lost })).toBe(expected);
   });
 });
 
-/** Blocks this thread without using the processor, as code does that blocks the event loop. */
+/** Blocks this thread without using the CPU, like code that blocks the event loop. */
 function block(ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
-describe('a stopwatch', () => {
-  test('counts waits and a blocked event loop of the process that it measures', async () => {
+describe('startStopwatch', () => {
+  test('counts waits and a blocked event loop of the measured process', async () => {
     // A stall may take nearly all of one measurement, but not of five in a row.
     const measured: number[] = [];
     for (let nth = 0; nth < 5; nth += 1) {
@@ -45,7 +45,7 @@ describe('a stopwatch', () => {
     expect(Math.max(...measured)).toBeGreaterThan(400);
   });
 
-  test('leaves out a second in which nothing ran', async () => {
+  test('excludes a second in which the process was stopped', async () => {
     const program = `
       import { startStopwatch } from ${JSON.stringify(new URL('./machine-speed.ts', import.meta.url).href)};
       await startStopwatch().elapsedMs();

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { systemClock } from '@millrace/platform/clock';
 
-/** What the probe takes on an idle core of the machine that the product's times were promised on. */
+/** The duration of the probe on an idle core of the machine for which the product's times were promised. */
 const PROBE_MS = 20;
 const PROBE_ITERATIONS = 20_000;
 const PROBES = 3;
@@ -15,23 +15,23 @@ function probeMs(): number {
 }
 
 /**
- * A promised time, stretched by how much slower this machine is right now. For the few tests that hold the product to a
- * time: a slow or busy machine must not fail them. Measure the time with `startStopwatch`.
+ * A promised time, scaled by the current slowness of this machine, so that a slow or busy machine does not fail tests
+ * of promised times. Measure the time with `startStopwatch`.
  */
 export function scaledLimitMs(promisedMs: number): number {
   const slowestMs = Math.max(...Array.from({ length: PROBES }, probeMs));
   return promisedMs * Math.max(1, slowestMs / PROBE_MS);
 }
 
-/** Totals of the time that the machine lost. Only the difference between two readings has a meaning. */
+/** Totals of the time that the machine lost. Only the difference of two readings is meaningful. */
 export interface LostTime {
-  /** The whole machine stood still, as seen by a thread that only ticks. */
+  /** The whole machine stood still, as measured by a thread that only ticks. */
   readonly frozenMs: number;
-  /** Each processor was taken away by the hypervisor. */
+  /** The time that the hypervisor took from each CPU. */
   readonly stolenMs: readonly number[];
-  /** The thread of the test was ready to run and waited for a processor. */
+  /** The time that the test's thread waited for a CPU. */
   readonly queuedMs: number;
-  /** At least one process waited for the disk. */
+  /** The time in which at least one process waited for the disk. */
   readonly diskMs: number;
 }
 
@@ -42,7 +42,7 @@ export function runMsWithoutStalls(wallMs: number, before: LostTime, after: Lost
   return Math.max(0, wallMs - Math.max(after.frozenMs - before.frozenMs, stolenMs + waitedMs));
 }
 
-/** Empty where the kernel does not have the file. */
+/** Empty if the kernel does not have the file. */
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
@@ -51,7 +51,9 @@ function readText(file: string): string {
   }
 }
 
-/** The kernel counts stolen time in hundredths of a second, queued time in nanoseconds and waits for the disk in microseconds. */
+/**
+ * The kernel counts stolen time in hundredths of a second, queued time in nanoseconds and disk waits in microseconds.
+ */
 function readLostTime(): LostTime {
   const cpus = readText('/proc/stat').matchAll(/^cpu\d+(?: \d+){7} (\d+)/gm);
   return {
@@ -62,7 +64,9 @@ function readLostTime(): LostTime {
   };
 }
 
-/** One thread for all stopwatches. It keeps the process alive only while an answer is awaited, and answers in order. */
+/**
+ * One thread for all stopwatches. It keeps the process alive only while a response is pending, and responds in order.
+ */
 let ticker: Worker | undefined;
 const waiting: (() => void)[] = [];
 const frozenMs = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
@@ -84,16 +88,15 @@ async function nextTick(): Promise<void> {
   await new Promise<void>((resolve) => {
     waiting.push(resolve);
     worker.ref();
-    worker.postMessage('tell the next tick');
+    worker.postMessage('report the next tick');
   });
 }
 
 export interface Stopwatch {
-  /** From the start to this call, without the time in which the machine stood still. */
+  /** The time from the start to this call, without stalls of the machine. */
   elapsedMs(): Promise<number>;
 }
 
-/** Measures the time of the product, without stalls of the machine. */
 export function startStopwatch(): Stopwatch {
   ticker ??= startTicker();
   const before = readLostTime();

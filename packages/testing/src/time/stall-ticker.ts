@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 
 const TICK_MS = 20;
-/** A longer gap between two ticks is a stall of the machine: this thread has nothing else to do. */
+/** A longer gap between two ticks is a stall of the machine, because this thread does nothing else. */
 const MAX_GAP_MS = 60;
 
 const frozenMs = workerData as Float64Array;

@@ -1,14 +1,14 @@
 /**
- * How much more work a function does for an input `factor` times as long: about `factor` if the work is linear, `factor` squared
- * if it is quadratic. A ratio, so that it says the same on a slow machine; of this thread's processor time, so that other
- * load on the machine does not count.
+ * The factor by which the work of a function grows for an input `factor` times as long: about `factor` if it is linear,
+ * `factor` squared if it is quadratic. A ratio, so that it is the same on a slow machine; of this thread's CPU time, so
+ * that other load does not count.
  */
 export function workGrowth(
   work: (length: number) => () => unknown,
   { length, factor }: { readonly length: number; readonly factor: number },
 ): number {
   const [short, long] = [work(length), work(length * factor)];
-  // Compiled code on both sides: the first runs are slower whatever they do.
+  // Warm up, so that both measurements run compiled code.
   const warmUpUs = cpuUs();
   do short();
   while (cpuUs() - warmUpUs < MIN_ROUND_US);
@@ -18,7 +18,7 @@ export function workGrowth(
 const MIN_ROUND_US = 20_000;
 const rounds = 3;
 
-/** Of the processor, for one run; the quickest of several rounds, each long enough to be measured. */
+/** The CPU time of one run: the fastest of several rounds, each long enough to measure. */
 function fastestRunUs(run: () => unknown): number {
   let quickest = Infinity;
   for (let round = 0; round < rounds; round += 1) {
