@@ -1,4 +1,4 @@
-import { phrasesRefusedInProse, wordsRefusedInProse } from './refused-words.ts';
+import { fieldTerms, phrasesRefusedInProse, wordsRefusedInProse } from './refused-words.ts';
 
 /** Text in code type, addresses and placeholders: names there are checked where they are declared. */
 const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*|\b[a-z]\w*\.[a-z]\w*/g;
@@ -10,7 +10,8 @@ const startsWithoutNoun =
 /** Refused words and phrases in a text of people's language, each with a message that says what to write instead. */
 export function proseProblems(text: string): string[] {
   const plain = text.replaceAll(code, ' x ');
-  const lower = plain.toLowerCase().replaceAll(/\s+/g, ' ');
+  let lower = plain.toLowerCase().replaceAll(/\s+/g, ' ');
+  for (const term of fieldTerms) lower = lower.replaceAll(term, 'x');
   const words = new Set(lower.split(/[^a-z]+/).filter((word) => Object.hasOwn(wordsRefusedInProse, word)));
   const phrases = phrasesRefusedInProse.flatMap(([phrase, instead]): [string, string][] => {
     const found = phrase.exec(lower);

@@ -1,5 +1,5 @@
-/** Terms of the field that contain a refused word. A config drive is OpenStack's, a hard drive an icon. */
-export const fieldTerms: ReadonlySet<string> = new Set(['config drive', 'hard drive']);
+/** Terms of the field that contain a refused word. A config drive is OpenStack's, a hard drive an icon, a CD drive emulated. */
+export const fieldTerms: ReadonlySet<string> = new Set(['cd drive', 'config drive', 'hard drive']);
 
 /**
  * Words that names must not contain, with their forms, and what to write instead. Each is a metaphor or a word with several
@@ -214,7 +214,12 @@ export const storedTexts: ReadonlySet<string> = new Set([
   'forget changes of the listing',
   'forget checkpoints',
   'forget days of machines',
+  'forget expired sign-ins',
+  'forget idempotency keys',
+  'forget items of loops',
+  'forget old events',
   'forget old notices',
+  'forget samples and consoles',
   'forget user data',
   'give up attempt',
   'give up growing',

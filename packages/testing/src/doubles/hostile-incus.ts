@@ -283,17 +283,20 @@ const cards = (count: number): object[] =>
 /** Ways in which a daemon gives no usable response. */
 export const unusableResponses = {
   'garbage instead of JSON': always({ do: 'text', text: '\u0000\u0001<html>{{{' }),
-  'JSON that is no answer': always({ do: 'text', text: '[[],{"type":7}]' }),
-  'JSON that is nested very deeply': always({ do: 'text', text: '['.repeat(500_000) }),
-  'an answer of the wrong types': (request) =>
+  'JSON that is not a response': always({ do: 'text', text: '[[],{"type":7}]' }),
+  'deeply nested JSON': always({ do: 'text', text: '['.repeat(500_000) }),
+  'a response with wrong types': (request) =>
     request.path === '/1.0'
       ? { do: 'answer', response: okResponse({ auth: 1, environment: null }) }
       : { do: 'answer', response: okResponse('x') },
-  'an answer without an end': always({ do: 'flood' }),
+  'an endless response': always({ do: 'flood' }),
   'a byte now and then': always({ do: 'drip' }),
   silence: always({ do: 'silence' }),
   'a connection that breaks': always({ do: 'reset' }),
-  'a redirection to our inside': always({ do: 'redirect', to: 'http://169.254.169.254/latest/meta-data/' }),
+  'a redirect to an internal address': always({
+    do: 'redirect',
+    to: 'http://169.254.169.254/latest/meta-data/',
+  }),
   'an error of a megabyte': always({ do: 'answer', response: errorResponse(500, 'x'.repeat(1_048_576)) }),
 } as const satisfies Readonly<Record<string, Misbehaviour>>;
 
@@ -303,7 +306,7 @@ export const unusableResponses = {
  */
 export const unusableResponseKinds = {
   'garbage instead of JSON': unusableResponses['garbage instead of JSON'],
-  'an answer without an end': unusableResponses['an answer without an end'],
+  'an endless response': unusableResponses['an endless response'],
   silence: unusableResponses.silence,
   'a connection that breaks': unusableResponses['a connection that breaks'],
 } as const satisfies Readonly<Record<string, Misbehaviour>>;
@@ -311,12 +314,12 @@ export const unusableResponseKinds = {
 /** Ways in which a daemon reports impossible hardware. */
 export const impossibleHardware = {
   'a thousand GPUs': reports(() => ({ ...validReport(), gpu: { cards: cards(1_000) } })),
-  'more GPUs than anybody reads': reports(() => ({ ...validReport(), gpu: { cards: cards(5_000) } })),
+  'more GPUs than are read': reports(() => ({ ...validReport(), gpu: { cards: cards(5_000) } })),
   'a million processors': reports(() => ({ ...validReport(), cpu: { total: 1_000_000 } })),
-  'no processor at all': reports(() => ({ ...validReport(), cpu: { total: 0 } })),
+  'no processor': reports(() => ({ ...validReport(), cpu: { total: 0 } })),
   'half a processor': reports(() => ({ ...validReport(), cpu: { total: 0.5 } })),
   'negative memory': reports(() => ({ ...validReport(), memory: { total: -1 } })),
-  'memory beyond what a number holds': reports(() => ({ ...validReport(), memory: { total: 1e300 } })),
+  'memory out of range': reports(() => ({ ...validReport(), memory: { total: 1e300 } })),
   'a model of a megabyte': reports(() => ({
     ...validReport(),
     gpu: { cards: [cardAt(pciOf(1), 'x'.repeat(1_048_576))] },
@@ -333,7 +336,7 @@ function validReport(): { cpu: object; memory: object; gpu: object } {
 
 /** Ways in which a daemon fails the creation of a machine; other requests are correct. */
 export const createFailures = {
-  'says that it made the machine, and has none': (request, fake) => {
+  'reports a created machine but has none': (request, fake) => {
     if (request.method !== 'GET' || !isInstance(request.path)) return null;
     return fake.instances.size === 0 ? null : { do: 'answer', response: errorResponse(404, 'Not Found') };
   },
@@ -341,19 +344,19 @@ export const createFailures = {
     isCreateRequest(request)
       ? { do: 'answer', response: errorResponse(500, 'Failed creating instance record') }
       : null,
-  'is gone in the middle of it': (request) => (isCreateRequest(request) ? { do: 'vanish' } : null),
-  'falls silent in the middle of it': (request, fake) =>
+  'stops in the middle of the creation': (request) => (isCreateRequest(request) ? { do: 'vanish' } : null),
+  'stops responding in the middle of the creation': (request, fake) =>
     isCreateRequest(request) || fake.instances.size > 0 ? { do: 'silence' } : null,
-  'makes it and breaks the connection': (request, fake) => {
+  'creates the machine and breaks the connection': (request, fake) => {
     if (!isCreateRequest(request)) return null;
     fake.respond(request);
     return { do: 'reset' };
   },
-  'never ends making it': (request) =>
+  'never finishes the creation': (request) =>
     request.path.endsWith('/wait')
       ? { do: 'answer', response: okResponse({ status_code: 103, description: 'Creating instance' }) }
       : null,
-  'makes another one than was asked for': (request, fake) => {
+  'creates a machine without the requested GPUs': (request, fake) => {
     if (!isCreateRequest(request)) return null;
     const body = request.body as {
       config: Record<string, string>;
@@ -362,7 +365,7 @@ export const createFailures = {
     const devices = Object.fromEntries(Object.entries(body.devices).filter(([, { type }]) => type !== 'gpu'));
     return { do: 'answer', response: fake.respond({ ...request, body: { ...body, devices } }) };
   },
-  'starts nothing': (request) =>
+  'starts no machine': (request) =>
     request.method === 'PUT' && request.path.endsWith('/state')
       ? { do: 'answer', response: errorResponse(500, 'Failed to run: forkstart') }
       : null,

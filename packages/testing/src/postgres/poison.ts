@@ -8,7 +8,7 @@ export type Poison = 'throws' | 'times out';
 export type ItemPoison = Poison | 'hangs' | 'is refused by the ledger';
 
 const raises: Readonly<Record<Poison, string>> = {
-  throws: `raise exception 'This row is poisoned.' using errcode = 'check_violation'`,
+  throws: `raise exception 'This row must fail.' using errcode = 'check_violation'`,
   'times out': `raise exception 'canceling statement due to statement timeout' using errcode = 'query_canceled'`,
 };
 
@@ -40,9 +40,7 @@ export async function poisonRows(
 
 /** An external call that fails at once or never ends. */
 export function failingCall(how: 'throws' | 'hangs'): Promise<never> {
-  return how === 'throws'
-    ? Promise.reject(new Error('This call is poisoned.'))
-    : new Promise(() => undefined);
+  return how === 'throws' ? Promise.reject(new Error('This call must fail.')) : new Promise(() => undefined);
 }
 
 /**
