@@ -6,7 +6,7 @@ import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { withMode, createOwner, type Owner } from './accounts.ts';
 
-// What people see when something goes wrong, each by the tag that docs/guides/console.md tells them to type.
+// Error messages, each caused by a tag that docs/guides/console.md lists.
 
 let stack: ConsoleStack;
 let browser: TestBrowser;
@@ -48,7 +48,7 @@ async function order({ page, goto }: TabSession, name: string, tags: readonly st
   await page.getByRole('button', { name: 'Create machine' }).first().click();
 }
 
-const stateOf = (page: Page) => page.getByRole('region', { name: 'State' });
+const stateOf = (page: Page) => page.getByRole('region', { name: 'Status' });
 const refusedOrder = /refused: POST \S+\/virtual-machine-rentals 40[02]/;
 
 describe('creating a rental', () => {
@@ -83,20 +83,20 @@ describe('creating a rental', () => {
   }, 60_000);
 });
 
-// Each waits for minutes of its own, so they wait together.
-describe.concurrent('a rental', () => {
-  test('whose machine does not boot is tried elsewhere, fails, costs nothing, and says what to do', async () => {
+// Each test waits for minutes, so they run concurrently.
+describe.concurrent('rental failures', () => {
+  test('a machine that does not boot is retried on another host, fails without cost, and says what to do', async () => {
     await withTab(async (tab) => {
       await order(tab, 'broken', ['millrace.fault=boot-fails']);
       const state = stateOf(tab.page);
-      await state.getByText('It cost nothing, and what was set aside for it is yours again.').waitFor({
+      await state.getByText('You were not charged, and the held money was released.').waitFor({
         timeout: 120_000,
       });
       await tab.page.getByRole('link', { name: 'Back to the catalog' }).waitFor();
     });
   }, 180_000);
 
-  test('whose host is lost is shown as unknown, with what that means for the bill, and as running once it is back', async () => {
+  test('a rental with a lost host is shown as Unknown with its billing, and as Running once the host responds', async () => {
     await withTab(async (tab) => {
       await order(tab, 'lost', [
         'millrace.fault=host-dies',
@@ -106,13 +106,13 @@ describe.concurrent('a rental', () => {
       const state = stateOf(tab.page);
       await state.getByText('Running:').waitFor({ timeout: 180_000 });
       await state.getByText('Unknown:').waitFor({ timeout: 150_000 });
-      await state.getByText(/Nothing was heard of its host since/).waitFor();
-      await state.getByText(/It is not billed since/).waitFor();
+      await state.getByText(/The host has not responded since/).waitFor();
+      await state.getByText(/Not billed since/).waitFor();
       await state.getByText('Running:').waitFor({ timeout: 180_000 });
     });
   }, 360_000);
 
-  test('whose machine cannot be removed costs nothing, lets nobody in, and says that it takes long', async () => {
+  test('a machine that cannot be deleted is not billed, rejects logins, and is shown as delayed', async () => {
     await withTab(async (tab) => {
       const { page } = tab;
       await order(tab, 'stuck', ['millrace.fault=stuck-terminate', 'millrace.fault.for_ms=30000']);
@@ -121,16 +121,16 @@ describe.concurrent('a rental', () => {
       await page.getByRole('button', { name: 'Terminate' }).click();
       await page.getByRole('alertdialog').getByRole('button', { name: 'Terminate' }).click();
       await state.getByText('Terminating:').waitFor();
-      await state.getByText('Not billed any more: billing stopped when the end was accepted.').waitFor();
-      // Whoever looks again some minutes later, as far as the page can tell.
+      await state.getByText('Not billed: billing stopped when the termination was accepted.').waitFor();
+      // Simulates a look at the page some minutes later.
       await page.clock.setFixedTime(Date.now() + 180_000);
-      await state.getByText(/The machine has not been released yet, after 3 min/).waitFor();
+      await state.getByText(/The machine has not been deleted yet, after 3 min/).waitFor();
       await state.getByText('Terminated:').waitFor({ timeout: 180_000 });
     });
   }, 240_000);
 });
 
-test('what another did is on the screen within two seconds, and nobody reloads', async () => {
+test('a change by another client appears within two seconds without a reload', async () => {
   await withTab(async (tab) => {
     const { page } = tab;
     await order(tab, 'watched', ['team=research']);

@@ -49,7 +49,7 @@ async function send(page: Page, question: string): Promise<Locator> {
   await page.getByRole('textbox', { name: 'Your message' }).fill(question);
   await page.keyboard.press('Enter');
   const answered = page.getByRole('article', { name: `You: ${question}` });
-  await answered.getByRole('button', { name: 'Ask again' }).waitFor();
+  await answered.getByRole('button', { name: 'Regenerate' }).waitFor();
   return answered;
 }
 
@@ -70,7 +70,7 @@ test('the playground answers with a one-hour key that is created once, kept for 
   inTestMode(async ({ page, goto }) => {
     await goto(`/playground?model=${MOCK_MODEL}`);
     const first = await send(page, 'Tell me of the mill.');
-    expect(await first.innerText()).toMatch(/Tokens in\s+\d+\s+Tokens out\s+\d+\s+Cost\s+\$0\.00/);
+    expect(await first.innerText()).toMatch(/Input tokens\s+\d+\s+Output tokens\s+\d+\s+Cost\s+\$0\.00/);
     await goto(`/playground?model=${MOCK_MODEL}`);
     await send(page, 'Tell me of the mill.');
     await send(page, 'And of the river?');
@@ -83,7 +83,7 @@ test('the playground answers with a one-hour key that is created once, kept for 
     const stored = await page.evaluate('JSON.stringify([{ ...localStorage }, document.cookie])');
     expect(stored).not.toContain('mr_test_');
     await page.getByRole('button', { name: 'View code' }).click();
-    for (const language of ['curl', 'Python', 'JavaScript', 'Command line']) {
+    for (const language of ['curl', 'Python', 'JavaScript', 'CLI']) {
       await page.getByRole('tab', { name: language }).click();
       const code = await page.getByRole('region', { name: `${language} code` }).innerText();
       expect(code).toContain(MOCK_MODEL);
@@ -91,9 +91,9 @@ test('the playground answers with a one-hour key that is created once, kept for 
     }
     await page.keyboard.press('Escape');
     // The earlier messages are sent along, and the request can be looked up.
-    await page.getByRole('link', { name: 'How it ran' }).last().click();
-    await page.getByRole('table', { name: 'Attempts at engines' }).waitFor();
-    await page.getByText(/\d+ in, 0 of them cached; \d+ out/).waitFor();
+    await page.getByRole('link', { name: 'Request details' }).last().click();
+    await page.getByRole('table', { name: 'Attempts' }).waitFor();
+    await page.getByText(/\d+ input \(0 cached\), \d+ output/).waitFor();
   }));
 
 test('models and prices are public, and trying a model requires sign-in', () =>

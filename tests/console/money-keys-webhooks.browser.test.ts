@@ -186,27 +186,27 @@ test('a private SSH key never leaves the page; a public key gets its comment as 
 
 test('a webhook is created, tested, inspected, disabled with a reason, and deleted', async () => {
   await inside('/webhooks', async ({ page }) => {
-    await page.getByRole('button', { name: 'New webhook' }).first().click();
+    await page.getByRole('button', { name: 'Create webhook' }).first().click();
     const dialog = page.getByRole('dialog');
     // No server listens there, so that deliveries fail.
-    await dialog.getByRole('textbox', { name: 'Address' }).fill('https://127.0.0.1:9/hook');
+    await dialog.getByRole('textbox', { name: 'Endpoint URL' }).fill('https://127.0.0.1:9/hook');
     await dialog.getByRole('button', { name: 'Create webhook' }).click();
     await dialog.getByText('Copy it now.').waitFor();
     expect(await secretOf(page, 'signing secret')).toMatch(/^whsec_/);
     await closeSecret(page);
     await page.getByRole('link', { name: 'https://127.0.0.1:9/hook' }).click();
-    await page.getByRole('button', { name: 'Test it: send the newest event' }).click();
+    await page.getByRole('button', { name: 'Send test event' }).click();
     const deliveries = page.getByRole('table', { name: 'Deliveries, newest first' });
     await expect.poll(() => deliveries.getByRole('row').count(), { timeout: 15_000 }).toBe(2);
     await expect.poll(() => deliveries.innerText(), { timeout: 20_000 }).toMatch(/, after /);
-    await deliveries.getByRole('button', { name: /^Look at the delivery/ }).click();
-    await expect.poll(() => secretOf(page, 'body of the delivery')).toContain('"seq"');
+    await deliveries.getByRole('button', { name: /^View delivery/ }).click();
+    await expect.poll(() => secretOf(page, 'delivery payload')).toContain('"seq"');
     await dialog.getByRole('button', { name: 'Close' }).click();
-    await page.getByRole('button', { name: 'Switch off' }).click();
-    await page.getByRole('alertdialog').getByRole('button', { name: 'Switch off' }).click();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
     await page.getByText('Switched off by its owner.').waitFor();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
-    await page.getByText('You have no webhooks yet.').waitFor();
+    await page.getByText('No webhooks yet').waitFor();
   });
 }, 90_000);

@@ -69,7 +69,7 @@ export const pages: readonly ConsolePage[] = [
     as: 'rental-stop',
   },
   { route: '/volumes', mode: 'test' },
-  { route: '/volumes', mode: 'test', prepare: pressButton('Create a volume'), as: 'volume-create' },
+  { route: '/volumes', mode: 'test', prepare: pressButton('Create volume'), as: 'volume-create' },
   {
     route: '/volumes/$volumeId',
     mode: 'test',
@@ -101,7 +101,7 @@ export const pages: readonly ConsolePage[] = [
   { route: '/keys', prepare: pressButton('Create API key'), as: 'key-create' },
   { route: '/ssh-keys' },
   { route: '/webhooks' },
-  { route: '/webhooks', prepare: pressButton('New webhook'), as: 'webhook-create' },
+  { route: '/webhooks', prepare: pressButton('Create webhook'), as: 'webhook-create' },
   { route: '/webhooks/$webhookId', at: ({ webhookId }) => `/webhooks/${webhookId}`, as: 'webhook' },
   { route: '/team' },
   { route: '/audit' },
@@ -111,7 +111,7 @@ export const pages: readonly ConsolePage[] = [
   {
     route: '/supplier',
     at: () => '/supplier?tab=join',
-    prepare: pressButton('Let a host join'),
+    prepare: pressButton('Add host'),
     as: 'supplier-token',
   },
   {

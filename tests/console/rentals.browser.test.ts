@@ -32,7 +32,7 @@ afterAll(async () => {
 }, 60_000);
 
 const rentals = '/v2/on-demand/virtual-machine-rentals';
-/** Pages look again by themselves every five seconds at the soonest: what is there sooner was told by the feed. */
+/** Pages poll every five seconds at most, so earlier changes came through the feed. */
 const SOON_MS = 2_000;
 
 // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer that it depends on
@@ -58,7 +58,7 @@ async function runningRental(name: string, more: object = {}): Promise<number> {
 
 const terminate = (rentalId: number) => call('POST', `${rentals}/terminate`, { rentalId, reason: 'test' });
 
-/** Through the proxy one only looks: the service takes changes from pages of its own address alone. */
+/** Through the proxy the tab is read-only: the service accepts changes only from pages of its own origin. */
 const inside = <T>(
   path: string,
   work: (tab: TabSession) => Promise<T>,
@@ -71,14 +71,13 @@ const inside = <T>(
 
 const watching = <T>(path: string, work: (tab: TabSession) => Promise<T>) => inside(path, work, proxy);
 
-const stateOf = (page: Page): Locator => page.getByRole('region', { name: 'State' });
+const stateOf = (page: Page): Locator => page.getByRole('region', { name: 'Status' });
 const feeds = () => proxy.seen.filter(({ path }) => path.startsWith('/v2/events'));
 
-/** Waits until another feed was opened than those before. */
 const feedAfter = (count: number) =>
   eventually({ what: 'the feed to be opened', timeoutMs: 20_000 }, () => feeds().length > count);
 
-test('what happens elsewhere is on the screen within two seconds', async () => {
+test('a change elsewhere appears within two seconds', async () => {
   const id = await runningRental('watched');
   const before = feeds().length;
   await watching(`/rentals/${String(id)}`, async ({ page }) => {
@@ -91,10 +90,10 @@ test('what happens elsewhere is on the screen within two seconds', async () => {
   });
 }, 120_000);
 
-test('a feed that breaks in the middle of what it tells is taken up where it was', async () => {
+test('an interrupted event feed resumes at its position', async () => {
   const id = await runningRental('cut-off');
   const before = feeds().length;
-  // The place comes first, and some of the first event: then the connection is gone.
+  // The position comes first, then part of the first event, then the connection breaks.
   proxy.cutNext('/v2/events', 100);
   await watching(`/rentals/${String(id)}`, async ({ page, expect: allow }) => {
     allow(/request failed: GET \S+\/v2\/events/);
@@ -105,12 +104,12 @@ test('a feed that breaks in the middle of what it tells is taken up where it was
       .getByText(/^Terminat(ing|ed):$/)
       .waitFor({ timeout: 2 * SOON_MS });
     await feedAfter(before + 1);
-    const { headers } = feeds().at(-1) ?? expect.fail('There is no feed.');
+    const { headers } = feeds().at(-1) ?? expect.fail('No feed was opened.');
     expect(headers['last-event-id']).toMatch(/^\d+$/);
   });
 }, 120_000);
 
-test('one tab follows for all of a browser, and the next takes over when it is closed', async () => {
+test('one tab follows the feed for all tabs, and another takes over when it closes', async () => {
   const [first, second] = [await runningRental('first-tab'), await runningRental('second-tab')];
   const before = feeds().length;
   await watching(`/rentals/${String(first)}`, async ({ page, context }) => {
@@ -133,7 +132,7 @@ test('one tab follows for all of a browser, and the next takes over when it is c
   });
 }, 120_000);
 
-test('a rental is stopped, started and renamed, and each control that is off says why', async () => {
+test('a rental is stopped, started and renamed, and each disabled control says why', async () => {
   const id = await runningRental('paused');
   await inside('/rentals', async ({ page }) => {
     await page.getByRole('link', { name: 'paused' }).click();
@@ -141,15 +140,15 @@ test('a rental is stopped, started and renamed, and each control that is off say
     await page.getByRole('region', { name: 'SSH command', exact: true }).waitFor();
     expect(await page.getByText(/^SHA256:/).innerText()).toMatch(/^SHA256:[A-Za-z0-9+/]{43}$/);
     await page.getByRole('button', { name: 'Start' }).hover();
-    await page.getByText('It is on already.').first().waitFor();
+    await page.getByText('The machine is already on.').first().waitFor();
 
     await page.getByRole('button', { name: 'Stop' }).click();
     const dialog = page.getByRole('dialog', { name: 'Stop paused?' });
-    await dialog.getByRole('radio', { name: 'Give them back' }).check();
+    await dialog.getByRole('radio', { name: 'Release' }).check();
     await dialog.getByText('There may be none.').waitFor();
-    await dialog.getByRole('button', { name: 'Stop and give the GPUs back' }).click();
+    await dialog.getByRole('button', { name: 'Stop and release GPUs' }).click();
     await page.getByText('off, GPUs given back').waitFor({ timeout: 90_000 });
-    await page.getByText('It is switched off. Start it to log in.').waitFor();
+    await page.getByText('The machine is off. Start the rental to log in.').waitFor();
 
     await page.getByRole('button', { name: 'Start' }).click();
     await page.getByRole('region', { name: 'SSH command', exact: true }).waitFor({ timeout: 180_000 });
@@ -165,13 +164,13 @@ test('a rental is stopped, started and renamed, and each control that is off say
   await terminate(id);
 }, 180_000);
 
-test('a volume is made for the price that is shown, snapshotted, and deleted only by whoever types its label', async () => {
+test('a volume is created at the shown price, snapshotted, restored, resized, and deleted after typing its label', async () => {
   await inside('/volumes', async ({ page }) => {
-    await page.getByRole('button', { name: 'Create a volume' }).first().click();
-    const dialog = page.getByRole('dialog', { name: 'Create a volume' });
+    await page.getByRole('button', { name: 'Create volume' }).first().click();
+    const dialog = page.getByRole('dialog', { name: 'Create volume' });
     await dialog.getByLabel('Label').fill('datasets');
     await dialog.getByLabel('Size in GB').fill('300');
-    await dialog.getByText('Sizes go in steps of 256 GB.').first().waitFor();
+    await dialog.getByText('Enter a multiple of 256 GB.').first().waitFor();
     await dialog.getByLabel('Size in GB').fill('512');
     await dialog.getByText('30 days').waitFor();
     await dialog.getByRole('button', { name: 'Create' }).click();
@@ -179,29 +178,29 @@ test('a volume is made for the price that is shown, snapshotted, and deleted onl
     await stateOf(page).getByText('Active:').waitFor({ timeout: 90_000 });
     await page.getByRole('region', { name: 'mount commands' }).waitFor();
 
-    await page.getByLabel('Label of a new snapshot').fill('before');
-    await page.getByRole('button', { name: 'Take a snapshot' }).click();
+    await page.getByLabel('New snapshot label').fill('before');
+    await page.getByRole('button', { name: 'Take snapshot' }).click();
     await page.getByRole('row', { name: /before.*ready/ }).waitFor({ timeout: 90_000 });
 
     await page.getByRole('button', { name: 'Restore', exact: true }).click();
     const restoring = page.getByRole('dialog', { name: 'Restore before' });
-    await restoring.getByLabel('Restore it into').selectOption('same-volume');
+    await restoring.getByLabel('Restore to').selectOption('same-volume');
     expect(await restoring.getByRole('button', { name: 'Replace datasets' }).isDisabled()).toBe(true);
     await restoring.getByLabel('Type datasets to confirm').fill('datasets');
     await restoring.getByRole('button', { name: 'Replace datasets' }).click();
     await restoring.waitFor({ state: 'hidden' });
     await stateOf(page).getByText('Active:').waitFor({ timeout: 90_000 });
     await page.getByRole('button', { name: 'Restore', exact: true }).click();
-    await restoring.getByLabel('Label of the new volume').fill('datasets-old');
+    await restoring.getByLabel('New volume label').fill('datasets-old');
     await restoring.getByText('30 days').waitFor();
-    await restoring.getByRole('button', { name: 'Restore into a new volume' }).click();
+    await restoring.getByRole('button', { name: 'Restore to new volume' }).click();
     await page.getByRole('heading', { level: 1, name: 'datasets-old' }).waitFor();
     await stateOf(page).getByText('Active:').waitFor({ timeout: 90_000 });
     await page.getByText('512 GB in').waitFor();
     await page.goBack();
     await page.getByRole('heading', { level: 1, name: 'datasets', exact: true }).waitFor();
 
-    await page.getByRole('button', { name: 'Grow or rename' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
     await page.getByRole('dialog').getByLabel('Size in GB').fill('768');
     await page.getByRole('button', { name: 'Grow to 768 GB' }).click();
     await page.getByText('768 GB in').waitFor({ timeout: 90_000 });
@@ -215,7 +214,7 @@ test('a volume is made for the price that is shown, snapshotted, and deleted onl
   });
 }, 180_000);
 
-test('the lists of volumes and of running costs show a volume that is being restored as such, not as frozen', async () => {
+test('volume list and running costs show a volume during a restore as restoring, not as frozen', async () => {
   const volumes = '/v2/on-demand/storage-volumes';
   const request = { region: MOCK_REGION, label: 'kept-data', sizeInGb: 256 };
   const { storageVolumeId } = await call('POST', volumes, request);
@@ -223,7 +222,7 @@ test('the lists of volumes and of running costs show a volume that is being rest
   await eventually({ what: 'the volume to be active', timeoutMs: 60_000 }, async () => {
     return (await detail()).status === 'active';
   });
-  // A restore of an empty volume ends before a page can be read, so its answers are held in that state.
+  // Restoring an empty volume is too fast to observe, so the responses are overridden.
   const asRestoring = { ...(await detail()), status: 'inactive' };
   const restoring = { snapshotId: 'snp_1', storageVolumeId, deadline: asRestoring.createdAt };
   await inside('/volumes', async ({ page, goto }) => {
@@ -237,7 +236,7 @@ test('the lists of volumes and of running costs show a volume that is being rest
       route.fulfill({ json: { ...asRestoring, restoring } }),
     );
     await goto('/volumes');
-    await page.getByRole('row', { name: /kept-data.*being restored/ }).waitFor();
+    await page.getByRole('row', { name: /kept-data.*restoring/ }).waitFor();
     await goto('/money');
     await page.getByRole('row', { name: /kept-data.*billed while a snapshot is restored/ }).waitFor();
   });

@@ -125,8 +125,8 @@ test('a user signs up, rents, logs in and terminates, and every page shows the e
     await summary.getByRole('button', { name: 'Create machine' }).click();
 
     await page.getByRole('heading', { level: 1, name: 'first' }).waitFor();
-    const state = page.getByRole('region', { name: 'State' });
-    await state.getByRole('list', { name: 'Steps' }).getByText('prove').first().waitFor();
+    const state = page.getByRole('region', { name: 'Status' });
+    await state.getByRole('list', { name: 'Provisioning' }).getByText('prove').first().waitFor();
     await state.getByText('Running:').waitFor({ timeout: 180_000 });
     const price = page.getByRole('term').filter({ hasText: 'Price' }).locator('..');
     expect(await nanoIn(price), 'on the rental page').toBe(onCard);

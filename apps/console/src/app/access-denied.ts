@@ -1,7 +1,7 @@
 /** Explains why a page is not shown. In test mode the user's live permissions are unknown, so none is named. */
 export function accessDeniedText(page: {
   readonly isTest: boolean;
-  /** Who the page is for and how to get access. */
+  /** Names the users of the page and how to become one. */
   readonly who: string;
   readonly role: string;
   readonly organisation: string;

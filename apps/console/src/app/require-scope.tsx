@@ -9,7 +9,7 @@ import { useSession } from '../api/session.tsx';
 interface RequireScopeProps {
   readonly scope: Scope;
   readonly title: string;
-  /** Who the page is for and how to get access. */
+  /** Names the users of the page and how to become one. */
   readonly who: string;
   readonly children: ReactNode;
 }

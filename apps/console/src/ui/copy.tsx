@@ -37,7 +37,7 @@ export function Id({ value, what }: Readonly<{ value: string; what: string }>) {
 
 interface CodeBlockProps {
   readonly code: string;
-  /** What the code is, such as `SSH command`. */
+  /** Noun for the copy button, such as `SSH command`. */
   readonly what: string;
   readonly label?: string;
 }

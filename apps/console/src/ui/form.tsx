@@ -3,7 +3,7 @@ import { Button, type ButtonProps } from './button.tsx';
 import { FormErrorContext } from './field.tsx';
 
 interface FormProps extends Omit<FormHTMLAttributes<HTMLFormElement>, 'onSubmit'> {
-  /** Without it, Enter does nothing and each field acts by itself. */
+  /** Without it, Enter does nothing and fields apply their own changes. */
   readonly onSend?: (form: HTMLFormElement) => void;
   /** API error; fields with a matching `issue` show their part. */
   readonly error?: unknown;

@@ -28,7 +28,7 @@ export function ReservationForm({ gpuCount }: Readonly<{ gpuCount: number }>) {
     >
       <h3>Request a reservation</h3>
       <p className="text-soft">
-        Tell the operator how many GPUs you need. The request is free and does not reserve capacity.
+        Request the number of GPUs that you need. The request is free and does not reserve capacity.
       </p>
       <TextField
         label="Number of GPUs"

@@ -70,10 +70,10 @@ export function instanceBilling({ status, billingPausedAt }: Pick<Instance, 'sta
           }
         : free('Not billed: the host does not respond.');
     case 'stopping':
-      return free('Billing stopped when you terminated the instance.');
+      return free('Not billed: billing stopped when the termination was accepted.');
     case 'failed':
     case 'terminated':
-      return free('Billing has ended.');
+      return free('Not billed: billing has ended.');
   }
 }
 

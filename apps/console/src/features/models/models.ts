@@ -88,7 +88,11 @@ export function toSnippetRequest({
 }: Pick<CatalogModel, 'name' | 'modality'>): SnippetRequest | null {
   switch (kindForModality(modality)) {
     case 'chat':
-      return { kind: 'chat', model: name, messages: [{ role: 'user', content: 'Tell me of the mill.' }] };
+      return {
+        kind: 'chat',
+        model: name,
+        messages: [{ role: 'user', content: 'How does a water mill work?' }],
+      };
     case 'image':
       return {
         kind: 'image',

@@ -31,7 +31,7 @@ const columns: readonly Column<RunningCost>[] = [
   },
 ];
 
-/** Omits lists that the user may not read, and says so. */
+/** Omits lists that the user cannot read, and says so. */
 export function RunningCard() {
   const {
     may,

@@ -41,9 +41,9 @@ export function rentalCost(rental: Rental): RunningCost {
 const notYetBilled = 'not billed until ready';
 
 const volumeNotes: Readonly<Record<Phase, string | null>> = {
-  'being made': notYetBilled,
+  creating: notYetBilled,
   active: null,
-  'being restored': 'billed while a snapshot is restored',
+  restoring: 'billed while a snapshot is restored',
   frozen: 'frozen: paid from money held for it',
   deleted: 'deleted: retention is paid from money held for it',
   unknown: 'storage server does not respond; keeps billing',
@@ -53,7 +53,7 @@ export function volumeCost(volume: Volume): RunningCost {
   const { id, label, costPerHour } = volume;
   const phase = volumePhase(volume);
   // A restore may target a new volume or one that is already billed.
-  const isNew = phase === 'being made' || (phase === 'being restored' && volume.startedAt === null);
+  const isNew = phase === 'creating' || (phase === 'restoring' && volume.startedAt === null);
   return {
     key: `volume-${String(id)}`,
     kind: 'Volume',

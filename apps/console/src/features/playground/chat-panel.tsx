@@ -29,15 +29,19 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
   const numbers = read.ok ? read.numbers : {};
   const params = { model: model.id, system: settings.system, numbers };
   const off =
-    (chat.isAnswering && 'Wait for the answer, or stop it.') ||
-    (!read.ok && 'One of the settings is not right.') ||
-    (question.trim() === '' && 'Type something first.');
+    (chat.isAnswering && 'Wait for the response, or stop it.') ||
+    (!read.ok && 'Correct the marked setting.') ||
+    (question.trim() === '' && 'Enter a message.');
   const send = (): void => {
     if (off !== false) return;
     chat.send(question.trim(), params);
     setQuestion('');
   };
-  const messages = messagesFor(settings.system, chat.exchanges, question.trim() || 'Tell me of the mill.');
+  const messages = messagesFor(
+    settings.system,
+    chat.exchanges,
+    question.trim() || 'How does a water mill work?',
+  );
   return (
     <PanelLayout
       model={model}
@@ -55,7 +59,7 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
             size="small"
             kind="quiet"
             icon={<Trash2 aria-hidden className="size-3.5" />}
-            off={chat.exchanges.length === 0 && 'There is nothing to clear.'}
+            off={chat.exchanges.length === 0 && 'The conversation is empty.'}
             onClick={chat.clear}
           >
             Clear
@@ -66,7 +70,7 @@ export function ChatPanel({ gateway, model, select }: PanelProps) {
         <Form onSend={send}>
           <TextArea
             label="Your message"
-            hint="Enter sends, Shift Enter begins a new line."
+            hint="Press Enter to send, Shift+Enter for a new line."
             rows={3}
             value={question}
             onValue={setQuestion}
@@ -99,11 +103,7 @@ interface ExchangesProps {
 
 function Exchanges({ chat: { exchanges, isAnswering }, again }: ExchangesProps) {
   if (exchanges.length === 0) {
-    return (
-      <EmptyState title="Ask something.">
-        The answer comes word by word, with what it cost below it.
-      </EmptyState>
-    );
+    return <EmptyState title="Start a conversation">Responses stream in, with their cost below.</EmptyState>;
   }
   const last = isAnswering ? undefined : exchanges.at(-1);
   return (
@@ -130,22 +130,26 @@ function Settings({ settings, onChange, read, most }: SettingsProps) {
     <>
       <TextArea
         label="System prompt"
-        hint="What the model is told before everything else."
+        hint="Instructions for the model, sent before your messages."
         rows={3}
         value={settings.system}
         onValue={set('system')}
       />
       <TextField
         label="Temperature"
-        hint="How freely it chooses its words, 0 to 2. Empty: as the model likes."
+        hint="Randomness, from 0 to 2. Leave empty for the default."
         inputMode="decimal"
         value={settings.temperature}
         onValue={set('temperature')}
         error={read.ok ? undefined : read.temperature}
       />
       <TextField
-        label="Most tokens"
-        hint={most === null ? 'The longest answer.' : `The longest answer, up to ${most.toLocaleString()}.`}
+        label="Max tokens"
+        hint={
+          most === null
+            ? 'Maximum length of a response.'
+            : `Maximum length of a response, up to ${most.toLocaleString()}.`
+        }
         inputMode="numeric"
         value={settings.maxTokens}
         onValue={set('maxTokens')}
@@ -158,11 +162,11 @@ function Settings({ settings, onChange, read, most }: SettingsProps) {
 function Totals({ exchanges }: Readonly<{ exchanges: readonly Exchange[] }>) {
   const { mode } = useSession().place;
   const { tokensIn, tokensOut, costNanoUsd, uncounted } = chatTotals(exchanges);
-  if (mode === 'test') return <>Answers are imitated here, and cost nothing.</>;
+  if (mode === 'test') return <>Test mode simulates responses for free.</>;
   return (
     <>
-      {tokensIn} tokens in, {tokensOut} out, <Money nano={costNanoUsd} />
-      {uncounted > 0 && `, and what ${String(uncounted)} more cost`}
+      {tokensIn} input tokens, {tokensOut} output tokens, <Money nano={costNanoUsd} />
+      {uncounted > 0 && `, plus ${String(uncounted)} with unknown cost`}
     </>
   );
 }
@@ -177,17 +181,17 @@ function ExchangeView({ exchange, again }: Readonly<{ exchange: Exchange; again:
       <h3 className="text-soft mb-1 text-xs">Model</h3>
       {thought !== '' && (
         <details className="text-soft mb-2 text-xs">
-          <summary>What it thought</summary>
+          <summary>Reasoning</summary>
           <p className="mt-1 break-words whitespace-pre-wrap">{thought}</p>
         </details>
       )}
       <div aria-live="polite" aria-busy={isComing}>
         {response !== '' && <p className="break-words whitespace-pre-wrap">{response}</p>}
-        {isComing && response === '' && <p className="text-soft">Waiting for the first word…</p>}
+        {isComing && response === '' && <p className="text-soft">Waiting for the first token…</p>}
       </div>
       {state === 'failed' && (
         <div className="mt-2">
-          <Problem error={error} doing="answer" {...(again === null ? {} : { retry: again })} />
+          <Problem error={error} doing="get a response" {...(again === null ? {} : { retry: again })} />
         </div>
       )}
       {state === 'answered' && <ExchangeCost exchange={exchange} again={again} />}
@@ -195,7 +199,7 @@ function ExchangeView({ exchange, again }: Readonly<{ exchange: Exchange; again:
   );
 }
 
-/** What an answer came to: tokens, cost to the nano, and how long one waited. */
+/** Tokens, exact cost and timing of a response. */
 function ExchangeCost({ exchange, again }: Readonly<{ exchange: Exchange; again: (() => void) | null }>) {
   const { end, usage } = exchange;
   if (end === null) return null;
@@ -211,22 +215,22 @@ function ExchangeCost({ exchange, again }: Readonly<{ exchange: Exchange; again:
           usage === null
             ? null
             : [
-                'Tokens in',
+                'Input tokens',
                 cached === 0
                   ? usage.prompt_tokens
                   : `${String(usage.prompt_tokens)} (${String(cached)} cached)`,
               ],
-          usage === null ? null : ['Tokens out', usage.completion_tokens],
+          usage === null ? null : ['Output tokens', usage.completion_tokens],
           [
             'Cost',
             usage?.cost_nano_usd === undefined ? (
-              'not known yet'
+              'pending'
             ) : (
               <Money key="cost" nano={String(usage.cost_nano_usd)} />
             ),
           ],
           timing.firstMs === null ? null : ['First token', secondsText(timing.firstMs)],
-          ['In all', secondsText(timing.totalMs)],
+          ['Total time', secondsText(timing.totalMs)],
           speed === null ? null : ['Tokens/s', speed],
         ]}
       />
@@ -239,7 +243,7 @@ function ExchangeCost({ exchange, again }: Readonly<{ exchange: Exchange; again:
             icon={<RotateCcw aria-hidden className="size-3.5" />}
             onClick={again}
           >
-            Ask again
+            Regenerate
           </Button>
         )}
       </div>

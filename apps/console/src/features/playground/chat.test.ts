@@ -27,8 +27,8 @@ const exchange = (id: number, question: string, response: string): readonly Chat
   { kind: 'ended', id, end },
 ];
 
-describe('a conversation', () => {
-  test('goes on as parts come, and thoughts are no part of the answer', () => {
+describe('conversation', () => {
+  test('grows with each part, and keeps reasoning separate from the response', () => {
     const [only] = after(
       { kind: 'asked', id: 1, question: 'Hello' },
       { kind: 'part', id: 1, part: { text: '', thought: 'They greet.' } },
@@ -38,7 +38,7 @@ describe('a conversation', () => {
     expect(only).toMatchObject({ response: 'Hi.', thought: 'They greet.', state: 'answering' });
   });
 
-  test('sends what was said, after what the model is told first; what failed was not said', () => {
+  test('sends the system prompt and answered messages, without failed ones', () => {
     const exchanges = after(
       ...exchange(1, 'Hello', 'Hi.'),
       { kind: 'asked', id: 2, question: 'Lost' },
@@ -53,7 +53,7 @@ describe('a conversation', () => {
     expect(messagesFor('  ', [], 'Hello')).toEqual([{ role: 'user', content: 'Hello' }]);
   });
 
-  test('taking one back forgets it and what followed', () => {
+  test('removes an exchange and everything after it when it is regenerated', () => {
     const exchanges = after(...exchange(1, 'a', 'A'), ...exchange(2, 'b', 'B'), ...exchange(3, 'c', 'C'), {
       kind: 'taken-back',
       id: 2,
@@ -63,14 +63,14 @@ describe('a conversation', () => {
     expect(reduceExchanges(exchanges, { kind: 'cleared' })).toEqual([]);
   });
 
-  test('late news of one that was taken back changes nothing', () => {
+  test('ignores late parts of a removed exchange', () => {
     const exchanges = after(...exchange(1, 'a', 'A'), { kind: 'taken-back', id: 1 });
     expect(reduceExchanges(exchanges, { kind: 'booked', id: 1, usage })).toEqual([]);
   });
 });
 
-describe('what it came to', () => {
-  test('is the sum, and says what is missing from it', () => {
+describe('conversation totals', () => {
+  test('sum the costs and count those that are unknown', () => {
     const stopped: CompletionResult = { ...end, usage: null, stopped: true };
     const exchanges = after(
       ...exchange(1, 'a', 'A'),
@@ -83,10 +83,10 @@ describe('what it came to', () => {
     expect(reduceExchanges(recorded, { kind: 'booked', id: 2, usage: null })).toEqual(recorded);
   });
 
-  test('says why an answer is short', () => {
+  test('truncationNotice says why a response is incomplete', () => {
     expect(truncationNotice(end)).toBeNull();
     expect(truncationNotice({ ...end, stopped: true })).toMatch(/You stopped/);
-    expect(truncationNotice({ ...end, finishReason: 'length' })).toMatch(/most tokens/);
+    expect(truncationNotice({ ...end, finishReason: 'length' })).toMatch(/maximum number of tokens/);
   });
 });
 
@@ -94,7 +94,7 @@ describe('settings', () => {
   const read = (temperature: string, maxTokens: string, most: number | null = 1_024) =>
     parseSettings({ system: '', temperature, maxTokens }, most);
 
-  test('what is left empty is left to the model', () => {
+  test('parseSettings omits empty settings', () => {
     expect(read('', ' ')).toEqual({ ok: true, numbers: {} });
     expect(read('0.7', '200')).toEqual({ ok: true, numbers: { temperature: 0.7, max_tokens: 200 } });
   });
@@ -107,7 +107,7 @@ describe('settings', () => {
     ['', '1.5', 'maxTokens'],
     ['', '1025', 'maxTokens'],
     ['', '1e3', 'maxTokens'],
-  ])('%j and %j: %s is wrong', (temperature, maxTokens, field) => {
+  ])('parseSettings of %j and %j reports an invalid %s', (temperature, maxTokens, field) => {
     const result = read(temperature, maxTokens);
     expect(Object.keys(result)).toEqual(['ok', field]);
     expect(result.ok).toBe(false);

@@ -1,16 +1,16 @@
 import type { CompletionResult, CompletionDelta, CompletionUsage } from '@millrace/sdk/text';
 
-/** A conversation as values. Who draws it and who asks the model is elsewhere. */
+/** State of a conversation, without rendering or network. */
 
 export interface Exchange {
   readonly id: number;
   readonly question: string;
   readonly response: string;
-  /** What a reasoning model thought before it answered. */
+  /** Reasoning text before the response. */
   readonly thought: string;
   readonly state: 'asked' | 'answering' | 'answered' | 'failed';
   readonly end: CompletionResult | null;
-  /** From the answer; of one that was stopped, from the books a moment later. */
+  /** From the response; for a stopped one, from the usage record a moment later. */
   readonly usage: CompletionUsage | null;
   readonly error: unknown;
 }
@@ -21,7 +21,7 @@ export type ChatEvent =
   | { readonly kind: 'ended'; readonly id: number; readonly end: CompletionResult }
   | { readonly kind: 'booked'; readonly id: number; readonly usage: CompletionUsage | null }
   | { readonly kind: 'failed'; readonly id: number; readonly error: unknown }
-  /** Forgets one and everything after it, so that it can be asked anew. */
+  /** Removes an exchange and everything after it, to regenerate it. */
   | { readonly kind: 'taken-back'; readonly id: number }
   | { readonly kind: 'cleared' };
 
@@ -73,7 +73,7 @@ export interface Message {
   readonly content: string;
 }
 
-/** What is sent for a question: everything before it that was answered, also an answer that was stopped. */
+/** The messages to send: all answered exchanges, including stopped ones, then the question. */
 export function messagesFor(system: string, exchanges: readonly Exchange[], question: string): Message[] {
   const history = exchanges
     .filter(({ state, response }) => state === 'answered' && response !== '')
@@ -89,7 +89,7 @@ export interface ChatTotals {
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly costNanoUsd: bigint;
-  /** Answers whose cost is not known, and not in the sum. */
+  /** Responses with unknown cost, not in the sum. */
   readonly uncounted: number;
 }
 
@@ -107,13 +107,13 @@ export function chatTotals(exchanges: readonly Exchange[]): ChatTotals {
   }, none);
 }
 
-/** Why an answer is not as long as it might have been; null when it came to its own end. */
+/** Why a response is incomplete; null if the model finished. */
 export function truncationNotice(end: CompletionResult): string | null {
-  if (end.stopped) return 'You stopped it.';
-  return end.finishReason === 'length' ? 'It reached the most tokens that it may have.' : null;
+  if (end.stopped) return 'You stopped the response.';
+  return end.finishReason === 'length' ? 'The response reached the maximum number of tokens.' : null;
 }
 
-/** Settings of a chat as they are typed: a field that is empty is left to the model. */
+/** Settings as typed; empty fields use the model's default. */
 export interface ChatSettings {
   readonly system: string;
   readonly temperature: string;
@@ -125,7 +125,7 @@ export interface ChatNumbers {
   readonly max_tokens?: number;
 }
 
-/** The numbers of the settings, or what is wrong with which field. */
+/** The parsed settings, or issues by field. */
 export function parseSettings(
   settings: ChatSettings,
   mostTokens: number | null,
@@ -141,8 +141,8 @@ export function parseSettings(
   if (wrongTemperature || wrongTokens) {
     return {
       ok: false,
-      ...(wrongTemperature && { temperature: 'A number from 0 to 2.' }),
-      ...(wrongTokens && { maxTokens: `A whole number from 1 to ${most.toLocaleString('en')}.` }),
+      ...(wrongTemperature && { temperature: 'Enter a number from 0 to 2.' }),
+      ...(wrongTokens && { maxTokens: `Enter a whole number from 1 to ${most.toLocaleString('en')}.` }),
     };
   }
   return {
@@ -154,7 +154,7 @@ export function parseSettings(
   };
 }
 
-/** Null for nothing; not a number for what is none. */
+/** Null if empty, NaN if invalid. */
 export function parseNumber(text: string): number | null {
   const trimmed = text.trim();
   if (trimmed === '') return null;

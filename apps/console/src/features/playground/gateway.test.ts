@@ -5,12 +5,12 @@ import { createGateway, isPlaygroundKey, expiredPlaygroundKeys } from './gateway
 const hourMs = 3_600_000;
 const refused = (status: number): Error => Object.assign(new Error('refused'), { status });
 
-/** A world whose time moves only while somebody sleeps. */
+/** Test harness whose clock advances only while code sleeps. */
 function createHarness(options: { readonly knownAfterMs?: number } = {}) {
   const state = { nowMs: 0, made: 0, waits: [] as number[], revoked: new Set<string>(), failMaking: false };
   const createdMs = new Map<string, number>();
   let stored: TabKey | null = null;
-  /** The page is loaded: what was in its memory is gone, and what is kept for the tab is there. */
+  /** Simulates a page load: memory is empty, tab storage is kept. */
   const load = () =>
     createGateway<string>({
       storedKey: () => (stored !== null && stored.expiresAtMs - 60_000 > state.nowMs ? stored : null),
@@ -33,7 +33,7 @@ function createHarness(options: { readonly knownAfterMs?: number } = {}) {
         state.nowMs += ms;
       },
     });
-  /** What a gateway does: it knows a key some time after it was made, until it is revoked. */
+  /** Simulates a gateway that accepts a key some time after its creation, until it is revoked. */
   const use = async (secret: string): Promise<string> => {
     const ageMs = state.nowMs - (createdMs.get(secret) ?? 0);
     if (ageMs < (options.knownAfterMs ?? 0) || state.revoked.has(secret)) throw refused(401);
@@ -42,8 +42,8 @@ function createHarness(options: { readonly knownAfterMs?: number } = {}) {
   return { state, gateway: load(), load, use };
 }
 
-describe('calling a gateway', () => {
-  test('makes one key for all calls, also for those that begin at once', async () => {
+describe('gateway.call', () => {
+  test('creates one key for all calls, including concurrent ones', async () => {
     const { state, gateway, use } = createHarness();
     expect(await Promise.all([gateway.call(use), gateway.call(use), gateway.call(use)])).toEqual([
       'key 1',
@@ -54,20 +54,20 @@ describe('calling a gateway', () => {
     expect(state.made).toBe(1);
   });
 
-  test('waits for a new key to reach the gateways, and tells nobody', async () => {
+  test('waits until a new key has reached the gateways', async () => {
     const { state, gateway, use } = createHarness({ knownAfterMs: 650 });
     expect(await gateway.call(use)).toBe('key 1');
     expect(state.waits).toEqual([100, 200, 400]);
   });
 
-  test('gives up on a key that never arrives, and does not make one after the other', async () => {
+  test('fails if a key never arrives, without creating more keys', async () => {
     const { state, gateway, use } = createHarness({ knownAfterMs: hourMs });
     await expect(gateway.call(use)).rejects.toMatchObject({ status: 401 });
     expect(state.made).toBe(1);
     expect(state.waits).toHaveLength(5);
   });
 
-  test('makes another in time before the hour is over', async () => {
+  test('creates the next key before the hour ends', async () => {
     const { state, gateway, use } = createHarness();
     await gateway.call(use);
     state.nowMs = hourMs - 30_000;
@@ -75,7 +75,7 @@ describe('calling a gateway', () => {
     expect(state.made).toBe(2);
   });
 
-  test('makes another where somebody revoked it, once', async () => {
+  test('replaces a revoked key once', async () => {
     const { state, gateway, use } = createHarness();
     await gateway.call(use);
     state.nowMs = 60_000;
@@ -87,7 +87,7 @@ describe('calling a gateway', () => {
     expect(state.made).toBe(3);
   });
 
-  test('makes one key for five loads of the page, and another when that is refused', async () => {
+  test('reuses one key for five page loads, and replaces it when it is rejected', async () => {
     const { state, load, use } = createHarness();
     for (let time = 0; time < 5; time += 1) expect(await load().call(use)).toBe('key 1');
     expect(state.made).toBe(1);
@@ -99,14 +99,14 @@ describe('calling a gateway', () => {
     expect(await load().call(use)).toBe('key 3');
   });
 
-  test('leaves other refusals alone', async () => {
+  test('does not retry other errors', async () => {
     const { state, gateway } = createHarness();
     const broke = gateway.call(async () => Promise.reject(refused(402)));
     await expect(broke).rejects.toMatchObject({ status: 402 });
     expect(state.waits).toEqual([]);
   });
 
-  test('a key that could not be made is tried again with the next call', async () => {
+  test('retries key creation with the next call after a failure', async () => {
     const { state, gateway, use } = createHarness();
     state.failMaking = true;
     await expect(gateway.call(use)).rejects.toThrow('not now');
@@ -115,7 +115,7 @@ describe('calling a gateway', () => {
   });
 });
 
-test('only own keys of earlier visits that have ended are tidied up', () => {
+test("expiredPlaygroundKeys returns only the user's own expired playground keys", () => {
   const key = {
     id: 'key_a',
     name: 'Playground',
@@ -134,7 +134,7 @@ test('only own keys of earlier visits that have ended are tidied up', () => {
   expect(expiredPlaygroundKeys(keys, 'usr_me', Date.parse('2026-01-02T00:00:00Z'))).toEqual(['key_a']);
 });
 
-test('a key of an hour with the name of the playground is its own, and a longer one is not', () => {
+test("isPlaygroundKey accepts only one-hour keys with the playground's name", () => {
   const key = { name: 'Playground', createdAt: '2026-01-01T00:00:00Z', expiresAt: '2026-01-01T01:00:00Z' };
   expect(isPlaygroundKey(key)).toBe(true);
   expect(isPlaygroundKey({ ...key, expiresAt: '2026-02-01T00:00:00Z' })).toBe(false);

@@ -1,15 +1,15 @@
 import type { TabKey } from '../../api/tab-keys.ts';
 
 /**
- * The way from the browser to a gateway. Gateways take API keys and nothing else, so the console makes one that lasts an hour
- * and can do nothing but call models, keeps it for the tab alone, and makes the next when it is needed.
+ * Calls gateways from the browser. They accept only API keys, so the console creates one-hour keys that can only call
+ * models and keeps them in the tab.
  */
 
 export interface GatewayDeps<Client> {
-  /** The key that an earlier load of the page has left for this tab, if it still works by its time. */
+  /** Unexpired key from an earlier load of this tab. */
   storedKey(): TabKey | null;
   makeKey(): Promise<TabKey>;
-  /** The key is refused: it must not be found again. */
+  /** Removes a rejected key. */
   discardKey(): void;
   clientOf(secret: string): Client;
   nowMs(): number;
@@ -17,27 +17,27 @@ export interface GatewayDeps<Client> {
 }
 
 export interface Gateway<Client> {
-  /** Calls with a key that works. What `use` does must be safe to do again after a 401: nothing has happened then. */
+  /** Calls `use` with a valid key. `use` must be safe to repeat after a 401. */
   call<Result>(use: (client: Client) => Promise<Result>, signal?: AbortSignal): Promise<Result>;
 }
 
-/** A key that ends within a minute is not begun with. */
+/** Keys that expire sooner are not used. */
 export const EXPIRY_MARGIN_MS = 60_000;
-/** A new key is known to all gateways after this. */
+/** After this time all gateways know a new key. */
 const KEY_PROPAGATION_MS = 10_000;
-/** Waits while a new key is on its way to the gateways; few, for refused keys are counted. */
+/** Retry delays for a new key; few, because rejected keys are counted. */
 const RETRY_DELAYS_MS = [100, 200, 400, 800, 1_600] as const;
 
 interface ActiveKey<Client> {
   readonly client: Client;
   readonly madeAtMs: number;
   readonly expiresAtMs: number;
-  /** It worked once and does no more: somebody revoked it. */
+  /** The key worked before, so it was revoked. */
   isRefused: boolean;
 }
 
 export function createGateway<Client>(deps: GatewayDeps<Client>): Gateway<Client> {
-  // A promise, so that two calls at once make one key.
+  // Stored as a promise, so that concurrent calls share one key.
   let held: Promise<ActiveKey<Client>> | null = null;
 
   async function make(): Promise<ActiveKey<Client>> {
@@ -50,7 +50,7 @@ export function createGateway<Client>(deps: GatewayDeps<Client>): Gateway<Client
     const known = (await before?.catch(() => null)) ?? null;
     if (known !== null && !known.isRefused && known.expiresAtMs - EXPIRY_MARGIN_MS > deps.nowMs())
       return known;
-    // Whoever waited for the same one and came first has begun to make the next.
+    // Another call may already be creating the next key.
     if (held === null || held === before) held = make();
     return held;
   }
@@ -97,7 +97,7 @@ interface ListedKey {
 export const playgroundKeyName = 'Playground';
 export const playgroundKeyMs = 3_600_000;
 
-/** Keys of earlier visits that have ended. They do no harm but count against how many an organisation may have. */
+/** Expired playground keys, which still count against the key limit of the organisation. */
 export function expiredPlaygroundKeys(
   keys: readonly ListedKey[],
   userId: string,
@@ -115,7 +115,7 @@ export function expiredPlaygroundKeys(
     .map(({ id }) => id);
 }
 
-/** Whether the playground made a key: it is of no use to anything else. */
+/** Whether the playground created the key. */
 export function isPlaygroundKey(key: {
   readonly name: string;
   readonly createdAt: string;

@@ -13,18 +13,18 @@ interface GenerationCardProps {
   readonly cost: ReactNode;
   readonly button: string;
   readonly icon: ReactNode;
-  /** Why it cannot be made yet. */
+  /** Disabled reason of the button. */
   readonly off: string | false;
   readonly doing: string;
   readonly onMake: () => void;
-  /** What is made, such as `picture`. */
+  /** Noun, such as `image`. */
   readonly what: string;
-  /** What to do for the first one. */
+  /** Text of the empty state. */
   readonly empty: string;
   readonly show: (file: OutputFile, about: string) => ReactNode;
 }
 
-/** What is to be made, what that costs, the button, and what was made: the same for a picture and for speech. */
+/** Prompt, cost, button and output of an image or speech model. */
 export function GenerationCard(props: GenerationCardProps) {
   const { title, field, cost, button, icon, off, doing, onMake, what, empty, show } = props;
   const { state, stop } = props.generation;

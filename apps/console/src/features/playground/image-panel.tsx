@@ -27,9 +27,7 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
   const [prompt, setPrompt] = useState('');
   const read = parseImageFields(fields);
   const errors = read.ok ? {} : read.errors;
-  const off =
-    (!read.ok && 'One of the settings is not right.') ||
-    (prompt.trim() === '' && 'Say first what is to be seen.');
+  const off = (!read.ok && 'Correct the marked setting.') || (prompt.trim() === '' && 'Enter a prompt.');
   const send = (): void => {
     if (!read.ok) return;
     const { request, seed } = read;
@@ -72,25 +70,17 @@ export function ImagePanel({ gateway, model, select }: PanelProps) {
       }}
     >
       <GenerationCard
-        title="Picture"
+        title="Image"
         generation={generation}
-        field={
-          <TextArea
-            label="What is to be seen"
-            rows={3}
-            maxLength={20_000}
-            value={prompt}
-            onValue={setPrompt}
-          />
-        }
+        field={<TextArea label="Prompt" rows={3} maxLength={20_000} value={prompt} onValue={setPrompt} />}
         cost={<Cost model={model.id} request={read.ok ? read.request : null} />}
-        button="Make the picture"
+        button="Generate image"
         icon={<ImagePlus aria-hidden className="size-4" />}
         off={off}
-        doing="Making it…"
+        doing="Generating…"
         onMake={send}
-        what="picture"
-        empty="Say what is to be seen."
+        what="image"
+        empty="Describe the image to generate."
         show={({ url }, about) => (
           <img src={url} alt={about} className="border-line max-h-[70vh] max-w-full rounded-md border" />
         )}
@@ -116,14 +106,14 @@ function Settings({
       />
       <TextField
         label="Steps"
-        hint="How often it is refined."
+        hint="Number of refinement steps."
         inputMode="numeric"
         value={fields.steps}
         onValue={set('steps')}
         error={errors.steps}
       />
       <TextField
-        label="How many"
+        label="Number of images"
         inputMode="numeric"
         value={fields.count}
         onValue={set('count')}
@@ -131,7 +121,7 @@ function Settings({
       />
       <TextField
         label="Seed"
-        hint="The same seed gives the same picture. Empty: another each time."
+        hint="The same seed gives the same image. Leave empty for a random one."
         inputMode="numeric"
         value={fields.seed}
         onValue={set('seed')}
@@ -141,7 +131,7 @@ function Settings({
   );
 }
 
-/** What the picture will cost, before it is asked for. */
+/** Shows the price before the request. */
 function Cost({ model, request }: Readonly<{ model: string; request: ImageRequest | null }>) {
   const { mode } = useSession().place;
   const { data: price } = useModelPrice(model);

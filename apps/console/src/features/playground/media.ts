@@ -1,9 +1,9 @@
 import { proratePrice } from '@millrace/sdk/text';
 import { parseNumber } from './chat.ts';
 
-/** Pictures and speech: what they will cost, before they are made. */
+/** Prices and input checks of images and speech. */
 
-/** What a picture has that the price is for. */
+/** Image that the model's price refers to. */
 const standard = { pixels: 1_024n * 1_024n, steps: 25n } as const;
 
 export interface ImageRequest {
@@ -13,13 +13,13 @@ export interface ImageRequest {
   readonly count: number;
 }
 
-/** Grows with width, height, steps and how many; rounded up once, as the charge is. */
+/** Proportional to width, height, steps and count; rounded up once, as the charge is. */
 export function imagePrice(imageNanoUsd: bigint, { width, height, steps, count }: ImageRequest): bigint {
   const size = BigInt(width) * BigInt(height) * BigInt(steps) * BigInt(count);
   return proratePrice(imageNanoUsd, size, standard.pixels * standard.steps);
 }
 
-/** As they are counted for the price: a sign outside the first plane of Unicode is one. */
+/** Unicode code points, as the price counts them. */
 export function countCharacters(text: string): number {
   return Array.from(text).length;
 }
@@ -38,7 +38,6 @@ export const imageSizes = [
   '1024x1536',
 ] as const;
 
-/** The most characters of one speech. */
 export const speechMax = 4_096;
 export const stepsDefault = 30;
 
@@ -64,11 +63,11 @@ export function parseImageFields(
     Number.isInteger(value) && value >= least && value <= most;
   const errors: ImageErrors = {
     ...(!(isWhole(width, 128, 2_496) && isWhole(height, 128, 2_496)) && {
-      size: 'Width and height are 128 to 2496 each.',
+      size: 'Enter width and height from 128 to 2496.',
     }),
-    ...(!isWhole(steps, 1, 1_000) && { steps: 'A whole number from 1 to 1000.' }),
-    ...(!isWhole(count, 1, 10) && { count: 'A whole number from 1 to 10.' }),
-    ...(seed !== null && !Number.isSafeInteger(seed) && { seed: 'A whole number, or nothing.' }),
+    ...(!isWhole(steps, 1, 1_000) && { steps: 'Enter a whole number from 1 to 1000.' }),
+    ...(!isWhole(count, 1, 10) && { count: 'Enter a whole number from 1 to 10.' }),
+    ...(seed !== null && !Number.isSafeInteger(seed) && { seed: 'Enter a whole number, or leave empty.' }),
   };
   if (Object.keys(errors).length > 0) return { ok: false, errors };
   return { ok: true, request: { width, height, steps, count }, seed };
@@ -80,7 +79,7 @@ const fileSignatures = [
   { type: 'image/webp', ending: 'webp', bytes: [0x52, 0x49, 0x46, 0x46] },
 ] as const;
 
-/** What a picture is, by how it begins: engines make what they like. */
+/** Detects the type from the first bytes, because engines choose the format. */
 export function detectImageType(data: Uint8Array): { readonly type: string; readonly ending: string } {
   const known = fileSignatures.find(({ bytes }) => bytes.every((byte, at) => data[at] === byte));
   return known ?? { type: 'application/octet-stream', ending: 'bin' };

@@ -4,20 +4,19 @@ import { Problem } from '../../ui/states.tsx';
 import type { CallableModel } from './playground-page.tsx';
 import { useModelPrice } from './use-gateway.ts';
 
-/** What the model costs this organisation, by whatever it is sold by. */
+/** Prices of the model for this organisation. */
 export function ModelPrice({ model }: Readonly<{ model: CallableModel }>) {
   const { mode } = useSession().place;
   const { data: price, error, refetch } = useModelPrice(model.id);
-  if (mode === 'test') return <p className="text-soft text-xs">Free: in test mode an imitation answers.</p>;
-  if (error !== null)
-    return <Problem error={error} doing="find out the price" retry={() => void refetch()} />;
-  if (price === undefined) return <p className="text-soft text-xs">Looking up the price…</p>;
+  if (mode === 'test') return <p className="text-soft text-xs">Free: test mode simulates responses.</p>;
+  if (error !== null) return <Problem error={error} doing="get the price" retry={() => void refetch()} />;
+  if (price === undefined) return <p className="text-soft text-xs">Loading the price…</p>;
   const lines: readonly (readonly [string, number | null])[] = [
-    ['a million tokens in', price.prompt_nano_usd_per_million_tokens],
-    ['a million cached', price.cached_prompt_nano_usd_per_million_tokens],
-    ['a million out', price.completion_nano_usd_per_million_tokens],
-    ['an image of 1024 x 1024 in 25 steps', price.image_nano_usd],
-    ['a character', price.character_nano_usd],
+    ['per million input tokens', price.prompt_nano_usd_per_million_tokens],
+    ['per million cached input tokens', price.cached_prompt_nano_usd_per_million_tokens],
+    ['per million output tokens', price.completion_nano_usd_per_million_tokens],
+    ['per image (1024 x 1024, 25 steps)', price.image_nano_usd],
+    ['per character', price.character_nano_usd],
   ];
   return (
     <ul className="text-soft text-xs">
@@ -28,7 +27,7 @@ export function ModelPrice({ model }: Readonly<{ model: CallableModel }>) {
               <span className="text-ink">
                 <Money nano={String(nano)} />
               </span>{' '}
-              for {what}
+              {what}
             </li>
           ),
       )}

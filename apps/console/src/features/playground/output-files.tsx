@@ -9,25 +9,23 @@ import type { OutputFile, useGeneration } from './use-generation.ts';
 
 interface OutputFilesProps {
   readonly state: ReturnType<typeof useGeneration>['state'];
-  /** What is made, such as `picture`. */
+  /** Noun, such as `image`. */
   readonly what: string;
-  /** What to do for the first one. */
+  /** Text of the empty state. */
   readonly empty: string;
   readonly show: (file: OutputFile, about: string) => ReactNode;
 }
 
-/** What was made, to look at and to keep, or what became of it instead. */
+/** Shows the generated files, or the error. */
 export function OutputFiles({ state, what, empty, show }: OutputFilesProps) {
   const { mode } = useSession().place;
   switch (state.kind) {
     case 'nothing':
-      return (
-        <EmptyState title={`No ${what} yet.`}>{empty} What it costs stands beside the button.</EmptyState>
-      );
+      return <EmptyState title={`No ${what} yet`}>{empty} The price is shown next to the button.</EmptyState>;
     case 'making':
-      return <Loading what={`the ${what}; the model is at work`} />;
+      return <Loading what={`the ${what}`} />;
     case 'failed':
-      return <Problem error={state.error} doing={`make the ${what}`} />;
+      return <Problem error={state.error} doing={`generate the ${what}`} />;
     case 'made': {
       const { files, about, requestId, totalMs, costNanoUsd } = state.made;
       return (
@@ -45,13 +43,13 @@ export function OutputFiles({ state, what, empty, show }: OutputFilesProps) {
           </ul>
           <Stats
             items={[
-              ['In all', secondsText(totalMs)],
+              ['Total time', secondsText(totalMs)],
               [
                 'Cost',
                 mode === 'test' ? (
-                  'nothing, in test mode'
+                  'free in test mode'
                 ) : costNanoUsd === null ? (
-                  'being looked up…'
+                  'pending…'
                 ) : (
                   <Money key="cost" nano={String(costNanoUsd)} />
                 ),

@@ -13,23 +13,22 @@ import type { CallableModel } from './playground-page.tsx';
 import { useInferenceUrl } from './use-gateway.ts';
 import { TextLink } from '../../ui/link.tsx';
 
-/** What each side of the playground is given. */
 export interface PanelProps {
   readonly gateway: Gateway<Millrace>;
   readonly model: CallableModel;
-  /** The field that chooses the model. */
+  /** Model select field. */
   readonly select: ReactNode;
 }
 
 interface PanelLayoutProps extends Omit<PanelProps, 'gateway'> {
-  /** The fields beside the work. */
+  /** Settings fields. */
   readonly settings: ReactNode;
-  /** The request that the fields stand for. */
+  /** Request for the code snippets. */
   readonly request: SnippetRequest;
   readonly children: ReactNode;
 }
 
-/** The work on the left, settings on the right; below each other where there is little room. */
+/** Content on the left, settings on the right; stacked on small screens. */
 export function PanelLayout({ model, select, settings, request, children }: PanelLayoutProps) {
   return (
     <div className="grid gap-4 lg:grid-cols-[minmax(0,1fr)_17rem]">
@@ -44,7 +43,7 @@ export function PanelLayout({ model, select, settings, request, children }: Pane
   );
 }
 
-/** The same in a program, with what is filled in now. */
+/** Code for the current request. */
 export function ViewCode(props: Readonly<{ request: SnippetRequest; size?: 'small' | 'medium' }>) {
   const { request, size = 'medium' } = props;
   const [isOpen, setOpen] = useState(false);
@@ -57,11 +56,11 @@ export function ViewCode(props: Readonly<{ request: SnippetRequest; size?: 'smal
         View code
       </Button>
       <Dialog
-        title="The same in your program"
+        title="Use in your code"
         about={
           <>
-            With the model and settings of this page. Put a key of yours into <code>MILLRACE_API_KEY</code>:{' '}
-            <TextLink to="/keys">make one</TextLink>.
+            Uses the model and settings of this page. Set <code>MILLRACE_API_KEY</code> to an API key:{' '}
+            <TextLink to="/keys">create one</TextLink>.
           </>
         }
         open={isOpen}
@@ -82,7 +81,7 @@ export function ViewCode(props: Readonly<{ request: SnippetRequest; size?: 'smal
   );
 }
 
-/** Names of figures and what they are, in one line that wraps. */
+/** Name-value pairs in one wrapping line. */
 export function Stats({
   items,
 }: Readonly<{ items: readonly (readonly [name: string, value: ReactNode] | null)[] }>) {
@@ -103,9 +102,9 @@ export function Stats({
 export function RequestLink({ requestId }: Readonly<{ requestId: string }>) {
   return (
     <span className="text-soft flex flex-wrap items-center gap-x-2 text-xs">
-      <Id value={requestId} what="request id" />
+      <Id value={requestId} what="request ID" />
       <TextLink to="/usage" search={{ request: requestId }}>
-        How it ran
+        Request details
       </TextLink>
     </span>
   );

@@ -30,13 +30,10 @@ export function PlaygroundPage() {
     void navigate({ to: '/playground', search: { kind: id as PlaygroundKind } });
   return (
     <>
-      <PageHeader
-        title="Playground"
-        about="Try a model, see what it costs and how fast it is, and take the code with you."
-      />
+      <PageHeader title="Playground" about="Try a model, compare cost and speed, and copy the code." />
       {denied === false ? (
         <Tabs
-          label="What to try"
+          label="Model type"
           open={kind}
           onOpen={open}
           tabs={[
@@ -88,10 +85,10 @@ function Panel({ kind }: Readonly<{ kind: PlaygroundKind }>) {
 function NoModels({ kind }: Readonly<{ kind: PlaygroundKind }>) {
   return (
     <EmptyState
-      title={`There is no ${kindLabels[kind]} model here yet.`}
-      action={<LinkButton to="/models">See all models</LinkButton>}
+      title={`No ${kindLabels[kind]} models yet`}
+      action={<LinkButton to="/models">Browse models</LinkButton>}
     >
-      As soon as the operator offers one, it can be tried here.
+      Models appear here when the operator adds them.
     </EmptyState>
   );
 }

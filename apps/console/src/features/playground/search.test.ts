@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { chooseModel, parsePlaygroundSearch } from './search.ts';
 
-test('an address that says nonsense opens the chat', () => {
+test('parsePlaygroundSearch falls back to chat for invalid parameters', () => {
   expect(parsePlaygroundSearch({})).toEqual({});
   expect(parsePlaygroundSearch({ kind: 'poem', model: 7 })).toEqual({});
   expect(parsePlaygroundSearch({ kind: 'image', model: 'acme/image' })).toEqual({
@@ -10,7 +10,7 @@ test('an address that says nonsense opens the chat', () => {
   });
 });
 
-test('each side shows the models that are for it, and takes the one that was named or the first', () => {
+test('chooseModel lists the models of a type and selects the named one or the first', () => {
   const models = [
     { id: 'a', modality: 'chat' },
     { id: 'b', modality: 'image' },

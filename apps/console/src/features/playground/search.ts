@@ -1,6 +1,6 @@
 export type PlaygroundKind = 'chat' | 'image' | 'speech';
 
-/** What the address of the playground says. What is typed is not in it: prompts may be private. */
+/** URL parameters of the playground. Prompts are not in the URL, because they may be private. */
 export interface PlaygroundSearch {
   readonly kind?: PlaygroundKind;
   readonly model?: string;
@@ -16,7 +16,7 @@ export function parsePlaygroundSearch(search: Readonly<Record<string, unknown>>)
 
 export type Modality = 'chat' | 'completion' | 'image' | 'audio';
 
-/** What a model is tried with; null where the playground has nothing for it. */
+/** The panel for a modality; null if there is none. */
 export function kindForModality(modality: Modality): PlaygroundKind | null {
   switch (modality) {
     case 'chat':
@@ -30,7 +30,7 @@ export function kindForModality(modality: Modality): PlaygroundKind | null {
   }
 }
 
-/** Those of the models that a side of the playground is for, and which of them is meant. */
+/** Models of a panel and the selected one. */
 export function chooseModel<Model extends { readonly id: string; readonly modality: Modality }>(
   models: readonly Model[],
   kind: PlaygroundKind,

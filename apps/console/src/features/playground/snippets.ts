@@ -1,6 +1,6 @@
 import type { Message } from './chat.ts';
 
-/** What the playground does, as programs do it. The key is never in it: programs take it from their environment. */
+/** Code snippets for playground requests. They read the key from the environment and never contain it. */
 
 export type SnippetRequest =
   | {
@@ -28,7 +28,7 @@ export type SnippetRequest =
     };
 
 export interface BaseUrls {
-  /** Of the api and of the gateway, without a path. */
+  /** Base URLs of api and gateway. */
   readonly apiUrl: string;
   readonly inferenceUrl: string;
 }
@@ -44,13 +44,13 @@ export function buildSnippets(request: SnippetRequest, places: BaseUrls): readon
     { id: 'curl', label: 'curl', code: curlSnippet(request, places) },
     { id: 'python', label: 'Python', code: pythonSnippet(request, places) },
     { id: 'javascript', label: 'JavaScript', code: javascriptSnippet(request, places) },
-    { id: 'cli', label: 'Command line', code: cliSnippet(request) },
+    { id: 'cli', label: 'CLI', code: cliSnippet(request) },
   ];
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The body of the request, with the fields that were filled in. */
+/** Request body with the fields that are set. */
 function requestBody(request: SnippetRequest): Fields {
   switch (request.kind) {
     case 'chat': {
@@ -74,7 +74,7 @@ const paths = {
   speech: '/v1/audio/speech',
 } as const;
 
-/** Between single quotes a shell takes everything as it is, but for the quote itself. */
+/** Single quotes keep everything literal except the quote itself. */
 export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -92,7 +92,7 @@ function curlSnippet(request: SnippetRequest, { inferenceUrl }: BaseUrls): strin
 
 const indented = (text: string, by: string): string => text.replaceAll('\n', `\n${by}`);
 
-/** Texts and numbers look the same in JSON and in Python; there is nothing else in a body but `true`. */
+/** JSON is valid Python except for `true`. */
 const pythonValue = (value: unknown): string =>
   value === true ? 'True' : indented(JSON.stringify(value, null, 4), '    ');
 

@@ -11,7 +11,7 @@ import { useModelPrice } from './use-gateway.ts';
 import { useGeneration, type OutputFile } from './use-generation.ts';
 
 const showSpeech = ({ url }: OutputFile, about: string) => (
-  // What it says stands in the field above it.
+  // The text field above contains the transcript.
   // oxlint-disable-next-line jsx-a11y/media-has-caption
   <audio controls src={url} aria-label={`Speech: ${about.slice(0, 60)}`} className="w-80 max-w-full" />
 );
@@ -24,12 +24,12 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
   const input = text.trim();
   const fast = parseNumber(speed);
   const isWrong = fast !== null && !(fast >= 0.25 && fast <= 4);
-  const tooLong = input.length > speechMax && `At most ${String(speechMax)} signs at a time.`;
+  const tooLong = input.length > speechMax && `Enter at most ${String(speechMax)} characters.`;
   const off =
-    (input === '' && 'Type first what is to be said.') ||
+    (input === '' && 'Enter a text.') ||
     tooLong ||
-    (voice.trim() === '' && 'Name a voice first.') ||
-    (isWrong && 'The speed is not right.');
+    (voice.trim() === '' && 'Enter a voice.') ||
+    (isWrong && 'Correct the speed.');
   const request = {
     model: model.id,
     input: input || 'The wheel turns.',
@@ -52,18 +52,18 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
         <>
           <TextField
             label="Voice"
-            hint="By the name that the model has for it."
+            hint="Voice name of the model."
             maxLength={100}
             value={voice}
             onValue={setVoice}
           />
           <TextField
             label="Speed"
-            hint="0.25 to 4. Empty: as people speak."
+            hint="From 0.25 to 4. Leave empty for normal speed."
             inputMode="decimal"
             value={speed}
             onValue={setSpeed}
-            error={isWrong ? 'A number from 0.25 to 4.' : undefined}
+            error={isWrong ? 'Enter a number from 0.25 to 4.' : undefined}
           />
         </>
       }
@@ -73,8 +73,8 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
         generation={generation}
         field={
           <TextArea
-            label="What is to be said"
-            hint={`${String(countCharacters(input))} of at most ${String(speechMax)} characters`}
+            label="Text"
+            hint={`${String(countCharacters(input))} of ${String(speechMax)} characters`}
             rows={5}
             value={text}
             onValue={setText}
@@ -82,13 +82,13 @@ export function SpeechPanel({ gateway, model, select }: PanelProps) {
           />
         }
         cost={<Cost model={model.id} text={input} />}
-        button="Speak it"
+        button="Generate speech"
         icon={<AudioLines aria-hidden className="size-4" />}
         off={off}
-        doing="Speaking…"
+        doing="Generating…"
         onMake={send}
         what="speech"
-        empty="Type what is to be said."
+        empty="Enter a text to generate speech."
         show={showSpeech}
       />
     </PanelLayout>

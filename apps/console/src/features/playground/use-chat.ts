@@ -20,13 +20,12 @@ export interface ChatParams {
 
 const clock = { monotonicMs, sleep };
 
-/** A conversation with a model, and what can be done with it. */
 export function useChat(gateway: Gateway<Millrace>) {
   const { client } = useSession();
   const [exchanges, dispatch] = useReducer(reduceExchanges, []);
   const running = useRef<AbortController | null>(null);
   const lastId = useRef(0);
-  // Whoever leaves the page leaves the answer: the engine stops, and what it made by then is charged.
+  // Leaving the page stops the model; output until then is charged.
   useEffect(() => () => running.current?.abort(), []);
 
   async function complete(id: number, before: readonly Exchange[], question: string, params: ChatParams) {
@@ -70,7 +69,7 @@ export function useChat(gateway: Gateway<Millrace>) {
     exchanges,
     isAnswering: exchanges.some(({ state }) => state === 'asked' || state === 'answering'),
     send: (question: string, params: ChatParams) => send(exchanges, question, params),
-    /** Asks the same again, and forgets what was said since. */
+    /** Regenerates an exchange and removes later ones. */
     again(id: number, params: ChatParams): void {
       const at = exchanges.findIndex((exchange) => exchange.id === id);
       const exchange = exchanges[at];

@@ -13,7 +13,7 @@ import {
   type Gateway,
 } from './gateway.ts';
 
-/** By person, organisation and mode, until the page is left. */
+/** Cached per user, organisation and mode until the page is left. */
 const gateways = new Map<string, Gateway<Millrace>>();
 
 async function makeKey({ client, place, me }: Session): Promise<TabKey> {
@@ -25,9 +25,9 @@ async function makeKey({ client, place, me }: Session): Promise<TabKey> {
     expiresAt: new Date(expiresAtMs).toISOString(),
     mode: place.mode,
   });
-  // Sent twice because its answer was lost: the secret was in that answer alone.
-  if (made.key === null) throw new Error('The answer with the key was lost on its way.');
-  // Nobody waits for it, and what is not tidied up now is the next time.
+  // A repeated request returns no secret; only the lost response had it.
+  if (made.key === null) throw new Error('The response with the key was lost. Try again.');
+  // Runs in the background; the next page load removes what remains.
   revokeExpiredKeys(client, me.user.id).catch(() => undefined);
   return { secret: made.key, madeAtMs, expiresAtMs };
 }
@@ -37,7 +37,7 @@ async function revokeExpiredKeys(client: Millrace, userId: string): Promise<void
   for (const keyId of expiredPlaygroundKeys(items, userId, nowMs())) await client.keys.revoke({ keyId });
 }
 
-/** Where gateways are, for calls and for the code that is shown; null until that is known. */
+/** Gateway URL for calls and code snippets; null while loading. */
 export function useInferenceUrl(): string | null {
   const installation = useInstallation();
   return installation.data === undefined
@@ -45,7 +45,7 @@ export function useInferenceUrl(): string | null {
     : (installation.data.inferenceUrl ?? globalThis.location.origin);
 }
 
-/** Null until it is known where gateways are. */
+/** Null while the gateway URL is loading. */
 export function useGateway(): Gateway<Millrace> | null {
   const session = useSession();
   const inferenceUrl = useInferenceUrl();
@@ -74,11 +74,11 @@ export function useGateway(): Gateway<Millrace> | null {
 }
 
 function requireGateway(gateway: Gateway<Millrace> | null): Gateway<Millrace> {
-  if (gateway === null) throw new Error('Where the gateway is has not been found out yet.');
+  if (gateway === null) throw new Error('The gateway URL is not loaded yet.');
   return gateway;
 }
 
-/** What this organisation can call, with contracts of its own. */
+/** Models that this organisation can call, including contract models. */
 export function useCallableModels() {
   const gateway = useGateway();
   return useApiQuery(
@@ -88,7 +88,7 @@ export function useCallableModels() {
   );
 }
 
-/** What a model costs this organisation now. */
+/** Current price of a model for this organisation. */
 export function useModelPrice(name: string | undefined) {
   const gateway = useGateway();
   return useApiQuery(

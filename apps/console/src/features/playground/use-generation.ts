@@ -5,7 +5,7 @@ import { monotonicMs, sleep } from '../../api/clock.ts';
 import { useSession } from '../../api/session.tsx';
 import type { Gateway } from './gateway.ts';
 
-/** A file that a model made, as the browser can show and save it. */
+/** Generated file as a browser object URL. */
 export interface OutputFile {
   readonly url: string;
   readonly name: string;
@@ -16,7 +16,7 @@ export interface GenerationResult {
   readonly about: string;
   readonly requestId: string | null;
   readonly totalMs: number;
-  /** Null until the books know it. */
+  /** Null until the usage is recorded. */
   readonly costNanoUsd: number | null;
 }
 
@@ -33,7 +33,7 @@ type State =
 
 const USAGE_RECORDED_AFTER_MS = 1_000;
 
-/** Has a model make files; the last ones stay until the next are there. */
+/** Generates files; the previous ones stay until the new ones are ready. */
 export function useGeneration(gateway: Gateway<Millrace>) {
   const { client, place } = useSession();
   const [state, setState] = useState<State>({ kind: 'nothing' });
@@ -68,7 +68,7 @@ export function useGeneration(gateway: Gateway<Millrace>) {
       urls.current = files.map(({ url }) => url);
       const made: GenerationResult = { files, about, requestId, totalMs, costNanoUsd: null };
       setState({ kind: 'made', made });
-      // Imitations are free; for the rest the books take about a second.
+      // Test mode is free; otherwise the usage record takes about a second.
       if (place.mode === 'test') return;
       await sleep(USAGE_RECORDED_AFTER_MS, signal);
       const usage = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });

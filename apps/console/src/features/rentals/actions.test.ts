@@ -14,8 +14,8 @@ const verbs: readonly RentalVerb[] = [
 ];
 const states = Object.keys(stateTables.rental.states) as readonly RentalState[];
 
-describe('what can be done with a rental', () => {
-  it('is what the table of states allows, and every refusal has a sentence', () => {
+describe('rentalActionDisabledReason', () => {
+  it('follows the state table and has a sentence for every refusal', () => {
     for (const status of states) {
       for (const verb of verbs) {
         const decision = stateTables.rental.actions[verb][status];
@@ -30,35 +30,35 @@ describe('what can be done with a rental', () => {
   });
 
   it.each([
-    ['start', { power: 'on' }, /on already/],
+    ['start', { power: 'on' }, /already on/],
     ['start', { power: 'off' }, false],
-    ['start', { power: 'changing' }, /being switched/],
+    ['start', { power: 'changing' }, /being started or stopped/],
     ['stop', { power: 'on' }, false],
-    ['stop', { power: 'off', gpuHeld: false }, /off already/],
-    ['stop', { power: 'off', releasedCostPerHourNanoUsd: null }, /off already/],
-    ['reboot', { power: 'off' }, /instead of rebooting/],
+    ['stop', { power: 'off', gpuHeld: false }, /already off/],
+    ['stop', { power: 'off', releasedCostPerHourNanoUsd: null }, /already off/],
+    ['reboot', { power: 'off' }, /Start it instead/],
     ['reboot', { power: 'on' }, false],
     ['extend', {}, /no end/],
     ['extend', { expiresAt: '2027-01-01T00:00:00.000Z' }, false],
     ['terminate', { power: 'changing' }, false],
-  ] as const)('%s of one that is %j', (verb, changes, why) => {
+  ] as const)('%s with %j', (verb, changes, why) => {
     const reason = rentalActionDisabledReason(verb, makeRental(changes), false);
     if (why === false) expect(reason).toBe(false);
     else expect(reason).toMatch(why);
   });
 
-  it('off with its GPUs held, it can still be stopped to give them back', () => {
+  it('allows stopping a stopped rental that still holds its GPUs, to release them', () => {
     expect(rentalActionDisabledReason('stop', makeRental({ power: 'off', gpuHeld: true }), false)).toBe(
       false,
     );
   });
 
-  it('is nothing where the role lacks the right, whatever the state', () => {
+  it('returns the missing permission first, in any state', () => {
     for (const verb of verbs)
       expect(rentalActionDisabledReason(verb, makeRental(), 'Ask an owner.')).toBe('Ask an owner.');
   });
 
-  it('of a private cloud is its name and no more', () => {
+  it('allows only renaming a private cloud rental', () => {
     const own = makeRental({
       currentTerm: { ...makeRental().currentTerm, termType: 'private-cloud' } as never,
     });
@@ -67,12 +67,12 @@ describe('what can be done with a rental', () => {
   });
 });
 
-describe('what a state means', () => {
-  it('is the table’s own sentence, and of one that is off what is kept', () => {
+describe('stateDescription', () => {
+  it('returns the meaning from the state table, and what is kept while off', () => {
     expect(stateDescription(makeRental({ status: 'Unknown' }))).toBe(
       stateTables.rental.states.Unknown.meaning,
     );
-    expect(stateDescription(makeRental({ power: 'off' }))).toContain('still yours');
-    expect(stateDescription(makeRental({ power: 'off', gpuHeld: false }))).toContain('given back');
+    expect(stateDescription(makeRental({ power: 'off' }))).toContain('still reserved');
+    expect(stateDescription(makeRental({ power: 'off', gpuHeld: false }))).toContain('released');
   });
 });

@@ -2,7 +2,7 @@ import { stateTables, actionDecision, type RentalAction, type RentalState } from
 import { rentalStateText } from '@millrace/sdk/text';
 import type { Rental } from './rental.ts';
 
-/** What can be done with a rental now, and if not, why not: from the table of states, then from its power. */
+/** Says why an action on a rental is not possible, from the state table and its power. */
 
 export type RentalVerb = Extract<
   RentalAction,
@@ -15,42 +15,43 @@ type Fields = Pick<
 >;
 
 const inProgress: Readonly<Record<RentalState, string>> = {
-  Pending: 'It is still being made. Wait until it runs.',
-  Running: 'Something else is still being done with it. Wait until that is done.',
-  Unknown: 'Its machine does not answer. Wait until it is back.',
-  Failed: 'It has failed, and is being cleaned up.',
-  Terminating: 'It is being ended.',
-  Terminated: 'It has ended.',
+  Pending: 'The rental is still starting. Wait until it runs.',
+  Running: 'Another operation is in progress. Wait until it has finished.',
+  Unknown: 'The machine does not respond. Wait until it is reachable again.',
+  Failed: 'The rental has failed and is being deleted.',
+  Terminating: 'The rental is terminating.',
+  Terminated: 'The rental has ended.',
 };
 
 function stateDisabledReason(verb: RentalVerb, status: RentalState): string | false {
   const decision = actionDecision(stateTables.rental, verb, status);
   if (decision === 'allowed') return false;
   if (status === 'Failed' && decision === 'ALREADY_TERMINATED') {
-    return 'It has failed, so nothing more can be done with it. Rent another.';
+    return 'The rental has failed. Rent another machine.';
   }
-  if (decision === 'ALREADY_TERMINATED') return 'It has ended, so nothing more can be done with it.';
+  if (decision === 'ALREADY_TERMINATED') return 'The rental has ended.';
   return inProgress[status];
 }
 
 function powerDisabledReason(verb: RentalVerb, rental: Fields): string | false {
   const { power, gpuHeld } = rental;
   const switches = verb === 'start' || verb === 'stop' || verb === 'reboot';
-  if (switches && power === 'changing') return 'It is being switched right now. Wait until that is done.';
+  if (switches && power === 'changing')
+    return 'The machine is being started or stopped. Wait until that has finished.';
   switch (verb) {
     case 'start':
-      return power === 'on' && 'It is on already.';
+      return power === 'on' && 'The machine is already on.';
     case 'stop': {
       const canStillRelease = gpuHeld && rental.releasedCostPerHourNanoUsd !== null;
-      return power === 'off' && !canStillRelease && 'It is off already.';
+      return power === 'off' && !canStillRelease && 'The machine is already off.';
     }
     case 'reboot':
-      return power === 'off' && 'It is off. Start the rental instead of rebooting it.';
+      return power === 'off' && 'The machine is off. Start it instead.';
     case 'extend':
       return (
         rental.currentTerm.termType !== 'reserved' &&
         rental.expiresAt === null &&
-        'It has no end: it runs until you end it. Under Settings you can set one.'
+        'This rental has no end date. Set a time to live under Settings.'
       );
     case 'terminate':
     case 'update':
@@ -59,7 +60,7 @@ function powerDisabledReason(verb: RentalVerb, rental: Fields): string | false {
   }
 }
 
-/** False where it can be done. The role counts first, since nothing else helps without it. */
+/** False if the action is possible. A missing permission comes first, because nothing else helps then. */
 export function rentalActionDisabledReason(
   verb: RentalVerb,
   rental: Fields,
@@ -69,24 +70,24 @@ export function rentalActionDisabledReason(
   const state = stateDisabledReason(verb, rental.status);
   if (state !== false) return state;
   const isPrivate = rental.currentTerm.termType === 'private-cloud';
-  if (isPrivate && verb !== 'update') return 'It is run for you under a contract. Ask your operator.';
+  if (isPrivate && verb !== 'update') return 'This rental is under a contract. Contact your operator.';
   return powerDisabledReason(verb, rental);
 }
 
-/** What its state is, for people: the meaning in the table of states, and what its power adds to that. */
+/** The meaning from the state table, plus what the power state adds. */
 export function stateDescription(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
   const { status, power, gpuHeld } = rental;
   const { meaning } = stateTables.rental.states[status];
   if (status !== 'Running') return meaning;
-  // The rest of it is about those that are off.
+  // The second sentence is about stopped rentals.
   if (power === 'on') return `${meaning.split('. ', 1)[0]?.replace(/\.$/, '') ?? ''}.`;
-  if (power === 'changing') return 'It is being switched on, off or both.';
+  if (power === 'changing') return 'The machine is being started or stopped.';
   return gpuHeld
-    ? 'It is switched off. Its disk is kept and its GPUs are still yours.'
-    : 'It is switched off and its GPUs were given back. Its disk is kept.';
+    ? 'The machine is off. Its disk is kept, and its GPUs are still reserved for you.'
+    : 'The machine is off, and its GPUs were released. Its disk is kept.';
 }
 
-/** `running`, `off, GPUs held`: the state in the words that the command uses too. */
+/** `running`, `off, GPUs held`: the same text as in the CLI. */
 export function stateLabel(rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'>): string {
   return rentalStateText(rental);
 }

@@ -4,27 +4,27 @@ import { makeRental } from './rental.fixture.ts';
 
 const full = 3_980_000_001n;
 
-describe('what is billed right now', () => {
+describe('billing', () => {
   it.each([
-    ['made for the first time', { status: 'Pending', startedAt: null }, 0n, /^Not billed/],
+    ['starting for the first time', { status: 'Pending', startedAt: null }, 0n, /^Not billed/],
     ['running', {}, full, /by the second/],
-    ['off with its GPUs held', { power: 'off' }, full, /in full/],
-    ['off with its GPUs given back', { power: 'off', gpuHeld: false }, 12_000_000n, /Only its disk/],
+    ['off with GPUs held', { power: 'off' }, full, /in full/],
+    ['off with GPUs released', { power: 'off', gpuHeld: false }, 12_000_000n, /Only the disk/],
     [
-      'started again after that',
+      'restarting after a release',
       { status: 'Pending', gpuHeld: false },
       12_000_000n,
       /until the machine runs/,
     ],
-    ['silent', { status: 'Unknown' }, full, /pauses after 5 minutes/],
+    ['unreachable', { status: 'Unknown' }, full, /pauses after 5 minutes/],
     [
-      'silent for long',
+      'unreachable for long',
       { status: 'Unknown', billingPausedAt: '2026-11-16T10:05:00.000Z' },
       0n,
       /^Not billed/,
     ],
     ['failed', { status: 'Failed' }, 0n, /^Not billed/],
-    ['being ended', { status: 'Terminating' }, 0n, /when the end was accepted/],
+    ['terminating', { status: 'Terminating' }, 0n, /when the termination was accepted/],
     ['ended', { status: 'Terminated' }, 0n, /^Not billed/],
   ] as const)('%s', (_, changes, perHour, words) => {
     const billing = rentalBilling(makeRental(changes));

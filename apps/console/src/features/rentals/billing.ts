@@ -1,9 +1,9 @@
 import { usdToNano } from '@millrace/sdk/text';
 import type { Rental } from './rental.ts';
 
-/** What a rental is billed at this moment, in the words of its state. */
+/** Current billing of a rental and the reason. */
 export interface Billing {
-  /** Nano-USD for an hour, as it stands; zero where nothing is billed. */
+  /** Nano-USD per hour; zero if not billed. */
   readonly perHour: bigint;
   readonly words: string;
 }
@@ -19,38 +19,38 @@ export function rentalBilling(rental: Fields): Billing {
   const { status, currentTerm } = rental;
   if (status === 'Pending') {
     return rental.startedAt === null
-      ? notBilled('Not billed. Billing begins when the machine is proven usable.')
+      ? notBilled('Not billed. Billing starts when the machine is ready.')
       : pending(rental);
   }
-  if (status === 'Failed') return notBilled('Not billed any more.');
+  if (status === 'Failed') return notBilled('Not billed: billing has ended.');
   if (status === 'Terminating')
-    return notBilled('Not billed any more: billing stopped when the end was accepted.');
-  if (status === 'Terminated') return notBilled('Not billed any more.');
+    return notBilled('Not billed: billing stopped when the termination was accepted.');
+  if (status === 'Terminated') return notBilled('Not billed: billing has ended.');
   if (currentTerm.termType === 'private-cloud')
-    return notBilled('Not billed here: it is paid by your contract.');
-  if (rental.billingPausedAt !== null) return notBilled('Not billed: its machine is not there for you.');
-  if (!rental.gpuHeld) return disk(rental, 'Only its disk is billed: the GPUs were given back.');
+    return notBilled('Not billed here: paid under your contract.');
+  if (rental.billingPausedAt !== null) return notBilled('Not billed: the machine is not available.');
+  if (!rental.gpuHeld) return disk(rental, 'Only the disk is billed: the GPUs were released.');
   const perHour = usdToNano(currentTerm.costPerHour);
   if (status === 'Unknown') {
     return {
       perHour,
-      words: 'Billed for now. Billing pauses after 5 minutes, and silence of the host is credited back.',
+      words: 'Billed for now. Billing pauses after 5 minutes, and the time without a response is refunded.',
     };
   }
   if (rental.power === 'off')
-    return { perHour, words: 'Billed in full: it is off, and its GPUs are still yours.' };
+    return { perHour, words: 'Billed in full: the machine is off, but its GPUs are still reserved for you.' };
   return {
     perHour,
     words:
       currentTerm.termType === 'reserved'
-        ? 'Billed by the second, out of its term.'
+        ? 'Billed by the second from the reserved term.'
         : 'Billed by the second.',
   };
 }
 
-/** It gave its GPUs back and is being started: its disk is paid for until it runs. */
+/** Restarting after a release: only the disk is billed until it runs. */
 function pending(rental: Fields): Billing {
-  return disk(rental, 'Only its disk is billed until the machine runs again.');
+  return disk(rental, 'Only the disk is billed until the machine runs again.');
 }
 
 function disk({ releasedCostPerHourNanoUsd }: Fields, words: string): Billing {

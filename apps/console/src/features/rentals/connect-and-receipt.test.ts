@@ -15,8 +15,8 @@ const endpoint = {
   hostKeyFingerprint: 'SHA256:abc',
 };
 
-describe('the way in', () => {
-  it('is one command for each node, with the key that must answer and how to see it', () => {
+describe('sshConnections and sshUnavailableReason', () => {
+  it('return one command per node, with host key and a command to check it', () => {
     expect(sshConnections(makeRental({ ssh: [endpoint] }))).toEqual([
       {
         title: null,
@@ -30,34 +30,34 @@ describe('the way in', () => {
     expect(sshCommands(two)).toBe('millrace ssh train --node 1\nmillrace ssh train --node 2');
   });
 
-  it('is told to be none, and why, in every state that has none', () => {
+  it('explain a missing SSH command in every state', () => {
     expect(sshUnavailableReason(makeRental({ ssh: [endpoint] }))).toBeNull();
     for (const status of ['Pending', 'Running', 'Unknown', 'Failed', 'Terminating', 'Terminated'] as const) {
       expect(sshUnavailableReason(makeRental({ status })), status).toMatch(/\.$/);
     }
-    expect(sshUnavailableReason(makeRental({ ssh: [endpoint], power: 'off' }))).toContain('Start it');
+    expect(sshUnavailableReason(makeRental({ ssh: [endpoint], power: 'off' }))).toContain('Start the rental');
   });
 });
 
-describe('a receipt', () => {
+describe('receipt', () => {
   const line = (meter: CostLine['meter'], from: string, until: string | null): CostLine => ({
     ...{ meter, from, until, seconds: 1, costPerHourNanoUsd: '1', amountNanoUsd: '1', transferIds: [] },
   });
-  it('is billed from the first moment to the last, and not at all where nothing was', () => {
+  it('spans from the first to the last billed time, or is empty', () => {
     expect(billedSpan([])).toBeNull();
     expect(billedSpan([line('credit', 'a', 'z')])).toBeNull();
     const lines = [line('disk', '2', '3'), line('gpu', '1', '2'), line('gpu', '3', '5')];
     expect(billedSpan(lines)).toEqual({ from: '1', until: '5' });
     expect(billedSpan([...lines, line('gpu', '5', null)])).toEqual({ from: '1', until: null });
   });
-  it('tells what is not in the ledger yet', () => {
+  it('shows the amount that is not posted yet', () => {
     const cost = { rentalId: 1, totalNanoUsd: '30', postedNanoUsd: '10', heldNanoUsd: '0', lines: [] };
     expect(unpostedAmount(cost)).toBe(20n);
   });
 });
 
-describe('what is measured', () => {
-  it('is a chart for each thing with a line for each device, GPUs first, and none of what was not measured', () => {
+describe('metrics', () => {
+  it('have one chart per measurement with a line per device, GPUs first, without empty charts', () => {
     const points = (...values: (number | null)[]) =>
       values.map((value, index) => ({ at: new Date(1_000_000 + index * 30_000).toISOString(), value }));
     const charts = buildCharts({
@@ -83,7 +83,7 @@ describe('what is measured', () => {
     expect(formatFor('percent')(50)).toBe('50.0 %');
   });
 
-  it('numbers the GPUs of each machine by itself', () => {
+  it('number GPUs per machine', () => {
     const points = [{ at: '2026-01-01T00:00:00.000Z', value: 1 }];
     const devices = ['node-0/0000:01:00.0', 'node-0/0000:02:00.0', 'node-1/0000:01:00.0'];
     const [chart] = buildCharts({
@@ -96,13 +96,13 @@ describe('what is measured', () => {
     expect(chart?.lines.map(({ label }) => label)).toEqual(['node-0 GPU 0', 'node-0 GPU 1', 'node-1 GPU 0']);
   });
 
-  it('is missing for one reason: monitoring is off, or there is nothing yet, or it is too long ago', () => {
+  it('noMetricsReason names one reason: monitoring off, nothing yet, or too old', () => {
     expect(noMetricsReason({ isMonitored: false, isOver: false }).text).not.toMatch(/again/);
-    expect(noMetricsReason({ isMonitored: true, isOver: false }).text).toMatch(/Look again in a minute/);
-    expect(noMetricsReason({ isMonitored: true, isOver: true }).text).toMatch(/seven days/);
+    expect(noMetricsReason({ isMonitored: true, isOver: false }).text).toMatch(/Check again in a minute/);
+    expect(noMetricsReason({ isMonitored: true, isOver: true }).text).toMatch(/7 days/);
   });
 
-  it('is never asked for closer than it was sampled, nor for more than the API gives at once', () => {
+  it('request no more points than were sampled or than the API returns', () => {
     for (const period of periodNames) {
       for (const machines of [0, 1, 8, 16]) {
         const { from, until, stepSeconds } = metricsQuery(
@@ -118,7 +118,7 @@ describe('what is measured', () => {
   });
 });
 
-it('a machine that is young is measured from when it was there, over ten minutes at least', () => {
+it('metricsQuery starts when the machine started, and covers at least ten minutes', () => {
   const nowMs = Date.parse('2026-11-16T10:30:00.000Z');
   const from = (startedAt: string | null) => metricsQuery('24h', { machineCount: 1, startedAt }, nowMs).from;
   expect(from('2026-11-16T10:00:00.000Z')).toBe('2026-11-16T10:00:00.000Z');
@@ -127,19 +127,19 @@ it('a machine that is young is measured from when it was there, over ten minutes
 });
 
 describe('tags', () => {
-  it('are read back as they are shown', () => {
+  it('are parsed as they are shown', () => {
     const tags = { team: 'vision', run: '7', note: 'a=b' };
     expect(parseTags(tagLines(tags))).toEqual({ tags });
     expect(parseTags('')).toEqual({ tags: {} });
   });
-  it('that are none are told, with the line', () => {
+  it('are rejected with the invalid line', () => {
     expect(parseTags('team vision')).toEqual({ problem: expect.stringContaining('team vision') });
     expect(parseTags('a=1\na=2')).toEqual({ problem: expect.stringContaining('twice') });
   });
 });
 
-describe('the URL', () => {
-  it('keeps what the pages know and drops the rest', () => {
+describe('URL parameters', () => {
+  it('keep known values and drop others', () => {
     expect(
       parseRentalsSearch({
         view: 'history',
@@ -155,19 +155,19 @@ describe('the URL', () => {
     expect(parseRentalSearch({ tab: 'cost', period: '24h' })).toEqual({ tab: 'cost', period: '24h' });
     expect(parseRentalSearch({ tab: 'secrets' })).toEqual({});
   });
-  it('has whole days, the last one included', () => {
+  it('cover whole days, including the last one', () => {
     const { from = '', until = '' } = rentalsPeriod({ from: '2026-11-16', until: '2026-11-16' });
     expect(Date.parse(until) - Date.parse(from)).toBe(86_400_000);
     expect(rentalsPeriod({})).toEqual({});
   });
 });
 
-describe('a rental in words', () => {
-  it('has a name, or its number', () => {
+describe('rental texts', () => {
+  it('fall back to the number as name', () => {
     expect(rentalTitle({ id: 7, name: null, label: null })).toBe('Rental 7');
     expect(rentalHardwareText(makeRental())).toBe('2 × H100, virtual machine');
   });
-  it('is looked at often while it changes, and not at all once it is over', () => {
+  it('rentalRefetchMs polls often while the rental changes, and stops after its end', () => {
     expect(rentalRefetchMs(makeRental({ status: 'Pending' }))).toBe(2_000);
     expect(rentalRefetchMs(makeRental({ power: 'changing' }))).toBe(2_000);
     expect(rentalRefetchMs(makeRental())).toBe(5_000);

@@ -1,15 +1,15 @@
 import { exactDuration } from '@millrace/sdk/text';
 import type { RentalCost } from './rental.ts';
 
-/** What a rental cost, line by line, as the service added it up. */
+/** Cost lines of a rental, as the service calculated them. */
 
 export type CostLine = RentalCost['lines'][number];
 
 const meters: Readonly<Record<CostLine['meter'], string>> = {
-  gpu: 'Machine with its GPUs',
-  disk: 'Disk, kept while the GPUs were given back',
-  term: 'Rest of the term, which stays owed',
-  credit: 'Given back',
+  gpu: 'GPU compute',
+  disk: 'Disk while GPUs are released',
+  term: 'Rest of the term',
+  credit: 'Refund',
 };
 
 export function meterLabel(meter: CostLine['meter']): string {
@@ -22,11 +22,11 @@ export function durationText({ seconds }: Pick<CostLine, 'seconds'>): string {
 
 export interface BilledSpan {
   readonly from: string;
-  /** Null: it goes on. */
+  /** Null: ongoing. */
   readonly until: string | null;
 }
 
-/** From the first moment that was billed to the last; null when nothing ever was. */
+/** First to last billed time; null if never billed. */
 export function billedSpan(lines: readonly CostLine[]): BilledSpan | null {
   const billed = lines.filter(({ meter }) => meter === 'gpu' || meter === 'disk');
   const [first] = billed;
@@ -40,7 +40,7 @@ export function billedSpan(lines: readonly CostLine[]): BilledSpan | null {
   return { from, until };
 }
 
-/** What has run up since the last posting: it is owed already and in the ledger within minutes. */
+/** Amount not posted yet; it is in the ledger within minutes. */
 export function unpostedAmount({ totalNanoUsd, postedNanoUsd }: RentalCost): bigint {
   return BigInt(totalNanoUsd) - BigInt(postedNanoUsd);
 }

@@ -11,7 +11,7 @@ const tones: Readonly<Record<Rental['status'], Tone>> = {
   Terminated: 'plain',
 };
 
-/** The state of a rental in a word: one that is off is not shown as running. */
+/** Status badge that distinguishes stopped from running rentals. */
 export function RentalState({ rental }: Readonly<{ rental: Pick<Rental, 'status' | 'power' | 'gpuHeld'> }>) {
   const { status, power } = rental;
   const tone =

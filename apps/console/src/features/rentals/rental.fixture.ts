@@ -1,6 +1,5 @@
 import type { Rental } from './rental.ts';
 
-/** A rental for tests of pure logic; what a test is about, it says itself. */
 export function makeRental(changes: Partial<Rental> = {}): Rental {
   const rental = {
     id: 1042,

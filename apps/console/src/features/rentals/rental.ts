@@ -1,6 +1,6 @@
 import type { Output, Item } from '@millrace/sdk';
 
-/** Rentals as the pages show them. */
+/** Texts and predicates of rentals. */
 
 export type Rental = Output<'getRental'>;
 export type EndedRental = Item<'listRentalHistory'>;
@@ -8,7 +8,6 @@ export type RentalCost = Output<'getRentalCost'>;
 
 type Named = Pick<Rental, 'name' | 'label'> & { readonly id: number };
 
-/** What people call it. */
 export function rentalTitle({ id, name, label }: Named): string {
   return name ?? label ?? `Rental ${String(id)}`;
 }
@@ -24,28 +23,28 @@ export function rentalHardwareText({
 
 type StatusAndPower = Pick<Rental, 'status' | 'power'>;
 
-/** On its way from one state to another, so that somebody may be waiting for it. */
+/** Whether the rental is between two states. */
 export function isChanging({ status, power }: StatusAndPower): boolean {
   return (
     status === 'Pending' || status === 'Terminating' || (status !== 'Terminated' && power === 'changing')
   );
 }
 
-/** What has come to its end: it changes no more, and is billed no more. */
+/** Whether the rental has ended: it no longer changes or bills. */
 export function hasEnded({ status }: Pick<Rental, 'status'>): boolean {
   return status === 'Failed' || status === 'Terminating' || status === 'Terminated';
 }
 
-/** It could not be delivered, or was lost with its host; also after everything of it was cleared away. */
+/** Whether provisioning failed or the host was lost, also after the cleanup. */
 export function hasFailed({ status, meta }: Pick<Rental, 'status' | 'meta'>): boolean {
   return status === 'Failed' || (status === 'Terminated' && meta?.termination_reason === 'failed');
 }
 
 const CHANGING_REFETCH_MS = 2_000;
-/** Power is switched from elsewhere without an event, and what it has cost grows. */
+/** Power changes without an event, and the cost grows. */
 const SETTLED_REFETCH_MS = 5_000;
 
-/** How often to look again. The feed tells of most changes; this finds the rest, and what a rental has cost by now. */
+/** Poll interval. The event feed reports most changes; polling finds the rest and updates the cost. */
 export function rentalRefetchMs(rental: StatusAndPower | undefined): number | false {
   if (rental === undefined) return CHANGING_REFETCH_MS;
   if (rental.status === 'Terminated') return false;

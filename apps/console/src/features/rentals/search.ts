@@ -1,6 +1,6 @@
 import { definedParams, enumParam, textParam } from '../../app/search-params.ts';
 
-/** What the URL of the rentals says. */
+/** URL parameters of the rental pages. */
 
 export const periods = {
   '1h': { label: 'Last hour', seconds: 3_600 },
@@ -16,11 +16,11 @@ export const liveStatuses = ['Pending', 'Running', 'Unknown', 'Failed', 'Termina
 export const rentalTypes = ['virtual-machine', 'bare-metal'] as const;
 
 export interface RentalsSearch {
-  /** Those that live unless told. */
+  /** Default: active rentals. */
   readonly view?: 'history';
   readonly status?: (typeof liveStatuses)[number];
   readonly type?: (typeof rentalTypes)[number];
-  /** Days, as `2026-11-16`, in the reader's zone. History only. */
+  /** Local dates such as `2026-11-16`; history only. */
   readonly from?: string;
   readonly until?: string;
 }
@@ -42,7 +42,7 @@ export function parseRentalsSearch(search: Readonly<Record<string, unknown>>): R
   });
 }
 
-/** A period of whole days: `until` is the end of its day. */
+/** Whole days: `until` is the end of its day. */
 export function rentalsPeriod({ from, until }: Pick<RentalsSearch, 'from' | 'until'>): {
   readonly from?: string;
   readonly until?: string;

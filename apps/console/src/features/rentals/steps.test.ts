@@ -19,8 +19,8 @@ function step(
 const pending = (steps: Rental['steps'], changes: Partial<Rental> = {}): Rental =>
   makeRental({ status: 'Pending', startedAt: null, statusSince: at(0), steps, ...changes });
 
-describe('a rental that is being made', () => {
-  it('shows what was done, what is done since when and for how long usually, and what is to come', () => {
+describe('progress of a new rental', () => {
+  it('shows completed, running and pending steps with their usual duration', () => {
     const progress = rentalProgress(
       pending([step('place', 'done', 0, 1), step('create', 'running', 1)]),
       startMs + 8_500,
@@ -33,17 +33,17 @@ describe('a rental that is being made', () => {
     ]);
   });
 
-  it('says so when a step lasts longer than usual', () => {
+  it('marks a step that takes longer than usual', () => {
     const progress = rentalProgress(pending([step('create', 'running', 0)]), startMs + 31_000);
     expect(progress?.[0]?.usual).toBe('longer than the usual 30 s');
   });
 
-  it('shows the whole plan before the first step is told', () => {
+  it('shows the whole plan before the first step is reported', () => {
     const names = rentalProgress(pending([]), startMs)?.map(({ name }) => name);
     expect(names).toEqual(createRentalSteps['virtual-machine'].map(({ name }) => name));
   });
 
-  it('shows the second attempt after the first, and nothing to come after what failed', () => {
+  it('shows the second attempt after the first, and no steps after a failure', () => {
     const failed = { ...step('create', 'failed', 1, 3), message: 'The host is full.' };
     const moved = pending([step('place', 'done', 0, 1), failed, step('create', 'running', 4)]);
     expect(rentalProgress(moved, startMs + 5_000)?.map(({ name }) => name)).toEqual([
@@ -56,13 +56,13 @@ describe('a rental that is being made', () => {
     expect(rentalProgress(pending([failed]), startMs + 5_000)).toHaveLength(1);
   });
 
-  it('never lasts less than nothing, however the clocks differ', () => {
+  it('never shows a negative duration when clocks differ', () => {
     expect(rentalProgress(pending([step('place', 'running', 60)]), startMs)?.[0]?.elapsedMs).toBe(0);
   });
 });
 
-describe('other changes', () => {
-  it('a start after a release shows its own steps, not those of the first time', () => {
+describe('progress of other changes', () => {
+  it('shows the steps of a restart, not those of the first start', () => {
     const again = makeRental({
       status: 'Pending',
       statusSince: at(100),
@@ -73,7 +73,7 @@ describe('other changes', () => {
     ]);
   });
 
-  it('an end is one step since it was accepted, and is called stuck after two minutes', () => {
+  it('shows termination as one step, and as stuck after two minutes', () => {
     const ending = makeRental({ status: 'Terminating', statusSince: at(0) });
     expect(rentalProgress(ending, startMs + 3_000)).toMatchObject([{ name: 'release', elapsedMs: 3_000 }]);
     expect(isTerminationStuck(ending, startMs + 119_000)).toBe(false);
@@ -81,13 +81,13 @@ describe('other changes', () => {
     expect(isTerminationStuck(makeRental({ statusSince: at(0) }), startMs + 999_000)).toBe(false);
   });
 
-  it('switching is one step, and what runs in peace has none', () => {
+  it('shows a power change as one step, and none while settled', () => {
     const switching = makeRental({ power: 'changing', updatedAt: at(5) });
     expect(rentalProgress(switching, startMs + 6_000)).toMatchObject([{ name: 'switch', elapsedMs: 1_000 }]);
     expect(rentalProgress(makeRental(), startMs)).toBeNull();
   });
 
-  it('what happened stays to be read', () => {
+  it('pastSteps keeps completed steps', () => {
     const past = pastSteps(makeRental({ steps: [step('prove', 'done', 0, 4)] }), startMs);
     expect(past).toMatchObject([{ name: 'prove', does: expect.stringContaining('GPUs'), elapsedMs: 4_000 }]);
   });

@@ -9,14 +9,14 @@ import {
 } from '@millrace/sdk/text';
 import type { Rental } from './rental.ts';
 
-/** How far a rental is: the steps that happened, the one that happens, those to come. */
+/** One step of a rental's progress. */
 export interface StepView {
   readonly key: string;
   readonly name: string;
   readonly does: string | null;
   readonly status: Step['status'];
   readonly elapsedMs: number | null;
-  /** How long it usually lasts, or that it lasts longer; of what runs now alone. */
+  /** Usual duration, or that it takes longer; for the running step only. */
   readonly usual: string | null;
   readonly message: string | null;
 }
@@ -26,7 +26,7 @@ type Fields = Pick<
   'status' | 'rentalType' | 'startedAt' | 'steps' | 'statusSince' | 'updatedAt' | 'power'
 >;
 
-/** The plan that is being followed, and the steps of it that are told so far; null when nothing is under way. */
+/** The current plan and its reported steps; null if nothing is in progress. */
 function currentPlan(
   rental: Fields,
 ): { readonly plan: ExpectedSteps; readonly steps: readonly Step[] } | null {
@@ -45,14 +45,14 @@ function currentPlan(
   return null;
 }
 
-/** The API does not tell whether it goes on or off. */
+/** The API does not say whether the machine is starting or stopping. */
 const switching: ExpectedSteps = powerOnSteps.map((step) => ({
   ...step,
   name: 'switch',
-  does: 'the machine is switched',
+  does: 'the power state changes',
 }));
 
-/** Where what began then begins among all steps; their end when nothing of it is told yet. */
+/** Index of the first step since a time; the length if none is reported yet. */
 function firstSince(steps: readonly Step[], since: string): number {
   const index = steps.findIndex(({ startedAt }) => startedAt !== null && startedAt >= since);
   return index < 0 ? steps.length : index;
@@ -65,7 +65,7 @@ function runningSince(name: string, startedAt: string): Step {
 function elapsedMs({ status, startedAt, endedAt }: Step, nowMs: number): number | null {
   if (startedAt === null) return null;
   const endMs = status === 'running' ? nowMs : endedAt === null ? null : Date.parse(endedAt);
-  // Two clocks seldom agree: what has just begun never lasts less than nothing.
+  // Clocks differ, so the duration is at least zero.
   return endMs === null ? null : Math.max(0, endMs - Date.parse(startedAt));
 }
 
@@ -83,7 +83,7 @@ function toStepView(step: Step, index: number, plan: ExpectedSteps, nowMs: numbe
   };
 }
 
-/** Every step that is told, and after it what is still to come; nothing follows what failed. */
+/** Reported steps, then pending ones; none after a failure. */
 export function rentalProgress(rental: Fields, nowMs: number): readonly StepView[] | null {
   const way = currentPlan(rental);
   if (way === null) return null;
@@ -103,13 +103,13 @@ export function rentalProgress(rental: Fields, nowMs: number): readonly StepView
   return [...steps.map((step, index) => toStepView(step, index, plan, nowMs)), ...toCome];
 }
 
-/** How it was brought up, for whoever looks later. */
+/** Completed steps, for later reference. */
 export function pastSteps(rental: Pick<Rental, 'steps' | 'rentalType'>, nowMs: number): readonly StepView[] {
   const plan = [...createRentalSteps[rental.rentalType], ...startRentalSteps, ...releaseRentalSteps];
   return rental.steps.map((step, index) => toStepView(step, index, plan, nowMs));
 }
 
-/** Ending takes seconds; whoever waits for much longer is told that it is stuck, and that it costs nothing. */
+/** Termination takes seconds; after this time the page says that it is stuck and not billed. */
 export const stuckAfterMs = 120_000;
 
 export function isTerminationStuck(rental: Pick<Rental, 'status' | 'statusSince'>, nowMs: number): boolean {

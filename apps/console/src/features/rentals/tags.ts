@@ -1,4 +1,4 @@
-/** Labels of the tenant's own, one a line as people type them: `team=vision`. */
+/** Parses tags, one per line: `team=vision`. */
 
 export type Tags = Readonly<Record<string, string>>;
 
@@ -8,16 +8,16 @@ export function tagLines(tags: Tags): string {
     .join('\n');
 }
 
-/** The tags of some lines, or what is wrong with the first line that is none. */
+/** The tags, or what is wrong with the first invalid line. */
 export function parseTags(text: string): { readonly tags: Tags } | { readonly problem: string } {
   const tags: Record<string, string> = {};
   for (const line of text.split('\n')) {
     const words = line.trim();
     if (words === '') continue;
     const at = words.indexOf('=');
-    if (at < 1) return { problem: `“${words}” is no tag. Write name=value, one a line.` };
+    if (at < 1) return { problem: `“${words}” is not a valid tag. Enter one name=value per line.` };
     const name = words.slice(0, at).trim();
-    if (Object.hasOwn(tags, name)) return { problem: `“${name}” is there twice.` };
+    if (Object.hasOwn(tags, name)) return { problem: `“${name}” appears twice.` };
     tags[name] = words.slice(at + 1).trim();
   }
   return { tags };

@@ -2,7 +2,6 @@ import { useApiQuery } from '../../api/queries.ts';
 import { hasEnded, rentalRefetchMs, type Rental, type RentalCost } from './rental.ts';
 import { unpostedAmount } from './receipt.ts';
 
-/** One rental, looked at again as often as its state deserves. */
 export function useRental(rentalId: number) {
   return useApiQuery<Rental>(
     ['rentals', 'one', rentalId],
@@ -13,7 +12,7 @@ export function useRental(rentalId: number) {
 
 const costMs = 5_000;
 
-/** What it has cost: grows while it is billed, and is final once everything is in the ledger. */
+/** Cost of a rental; final once everything is posted. */
 export function useRentalCost(rental: Pick<Rental, 'id' | 'status'>) {
   const { id: rentalId } = rental;
   return useApiQuery<RentalCost>(

@@ -17,7 +17,7 @@ import { TextLink } from '../../ui/link.tsx';
 
 export type Account = Output<'supplierGetAccount'>;
 
-/** The account as a supplier; null where nobody has applied. */
+/** Supplier account; null if the organisation has not applied. */
 function useAccount() {
   return useApiQuery(
     ['supplier', 'account'],
@@ -33,7 +33,7 @@ function useAccount() {
   );
 }
 
-/** Pages of suppliers: those who are none yet are shown how to become one, and those who wait what they wait for. */
+/** Wraps supplier pages: others see the application form or its status. */
 export function RequireSupplier({
   title,
   children,
@@ -42,7 +42,7 @@ export function RequireSupplier({
     <RequireScope
       scope="organisation:read"
       title={title}
-      who="How an organisation stands as a supplier is for its members to see."
+      who="The supplier status is visible to members of the organisation."
     >
       <SupplierGate title={title}>{children}</SupplierGate>
     </RequireScope>
@@ -57,7 +57,7 @@ function SupplierGate(props: Readonly<{ title: string; children: (account: Accou
   if (data == null || data.status === 'applied' || data.status === 'rejected') {
     return (
       <>
-        <PageHeader title={title} about="Rent out your own machines with GPUs on the marketplace." />
+        <PageHeader title={title} about="Rent out your own GPU machines on the marketplace." />
         <QueryView query={account} what="supplier account">
           {(known) => <ApplicationPending account={known} />}
         </QueryView>
@@ -75,8 +75,8 @@ function SupplierGate(props: Readonly<{ title: string; children: (account: Accou
       {data.status === 'suspended' && (
         <div className="mb-4">
           <Note tone="bad">
-            Your account as a supplier is suspended{data.statusReason !== null && `: ${data.statusReason}`}.
-            Nothing of yours is shown or rented anew; what is rented goes on and goes on earning.
+            Your supplier account is suspended{data.statusReason !== null && `: ${data.statusReason}`}. Your
+            machines cannot be rented. Running instances continue and keep earning.
           </Note>
         </div>
       )}
@@ -85,7 +85,7 @@ function SupplierGate(props: Readonly<{ title: string; children: (account: Accou
   );
 }
 
-/** Rights change when the operator approves: what this person may do is asked for anew, once. */
+/** Reloads the user's scopes once, because approval changes them. */
 function FreshRights({ title }: Readonly<{ title: string }>) {
   const cache = useQueryClient();
   const { place } = useSession();
@@ -95,7 +95,7 @@ function FreshRights({ title }: Readonly<{ title: string }>) {
       .refetchQueries({ queryKey: [place.organisationId, place.mode, 'me'] })
       .then(() => setOpen(true));
   }, [cache, place]);
-  if (!isOpen) return <Loading what="your rights as a supplier" />;
+  if (!isOpen) return <Loading what="your permissions" />;
   return (
     <RequireScope
       scope="supplier:read"
@@ -110,10 +110,10 @@ function FreshRights({ title }: Readonly<{ title: string }>) {
 function ApplicationPending({ account }: Readonly<{ account: Account | null }>) {
   if (account?.status === 'applied') {
     return (
-      <Card title="Your application">
+      <Card title="Application">
         <Note>
-          {account.name} applied on <Timestamp at={account.appliedAt} />. The operator decides; this page
-          shows it as soon as it happens.
+          {account.name} applied on <Timestamp at={account.appliedAt} />. The operator reviews it. This page
+          updates automatically.
         </Note>
       </Card>
     );
@@ -128,21 +128,21 @@ function Apply({ refused }: Readonly<{ refused: Account | null }>) {
   const [about, setAbout] = useState(refused?.about ?? '');
   const apply = useApiMutation(
     (client, request: { readonly name: string; readonly about: string }) => client.supplier.apply(request),
-    { changes: ['supplier'], onSuccess: () => toast('Applied', 'The operator decides about it.') },
+    { changes: ['supplier'], onSuccess: () => toast('Application sent', 'The operator will review it.') },
   );
   return (
     <Card title="Become a supplier">
       <div className="flex max-w-xl flex-col gap-3">
         {refused !== null && (
           <Note tone="warn">
-            Your last application was refused{refused.statusReason !== null && `: ${refused.statusReason}`}.
-            You may apply again.
+            Your last application was rejected{refused.statusReason !== null && `: ${refused.statusReason}`}.
+            You can apply again.
           </Note>
         )}
         <ol className="text-soft list-decimal pl-5">
-          <li>You apply, and the operator approves it and says which fee it keeps.</li>
-          <li>You run one command on each host. Millrace gets one project of its Incus daemon, no more.</li>
-          <li>You set a price for one GPU and hour. You are paid for each second, less the fee.</li>
+          <li>Apply. The operator approves you and sets the fee.</li>
+          <li>Run one command on each host. Millrace gets access to one project of its Incus daemon only.</li>
+          <li>Set a price per GPU-hour. You are paid for every second, less the fee.</li>
         </ol>
         <Form
           className="flex flex-col gap-3"
@@ -159,7 +159,7 @@ function Apply({ refused }: Readonly<{ refused: Account | null }>) {
           />
           <TextArea
             label="About you (optional)"
-            hint="Which machines, where, how they are connected. The operator reads it."
+            hint="Your machines, their location and connection. Only the operator sees this."
             rows={3}
             maxLength={2_000}
             value={about}
@@ -172,14 +172,14 @@ function Apply({ refused }: Readonly<{ refused: Account | null }>) {
               type="submit"
               kind="primary"
               busy={apply.isPending && 'Applying…'}
-              off={mayNot('organisation:write') || (name.trim() === '' && 'Give a name first.')}
+              off={mayNot('organisation:write') || (name.trim() === '' && 'Enter a name.')}
             >
               Apply
             </Button>
           </div>
         </Form>
         <p className="text-soft text-xs">
-          What tenants see is on the <TextLink to="/marketplace">marketplace</TextLink>.
+          See your machines as tenants do on the <TextLink to="/marketplace">marketplace</TextLink>.
         </p>
       </div>
     </Card>

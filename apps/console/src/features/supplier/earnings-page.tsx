@@ -44,12 +44,12 @@ function EarningsAndPayouts() {
     <>
       <PageHeader
         title="Earnings"
-        about="For each second that a tenant pays you get the price less the fee, to the nano-dollar."
+        about="You earn the price less the fee for every second that a tenant pays, exact to the nano-USD."
         actions={<RequestPayout payableNanoUsd={earnings.data?.payableNanoUsd} />}
       />
       {earnings.data !== undefined && <Totals earnings={earnings.data} />}
       <Tabs
-        label="What is shown"
+        label="View"
         open={tab}
         onOpen={(id) => {
           const next = moneyTabs.find((each) => each === id);
@@ -63,7 +63,7 @@ function EarningsAndPayouts() {
               <>
                 <PeriodFields />
                 {period === null ? (
-                  <Note tone="warn">The period must begin before it ends.</Note>
+                  <Note tone="warn">The start must be before the end.</Note>
                 ) : (
                   <QueryView query={earnings} what="earnings">
                     {(loaded) => <Shares earnings={loaded} />}
@@ -88,19 +88,20 @@ function Totals({ earnings }: Readonly<{ earnings: Earnings }>) {
       <KeyFigures
         items={[
           {
-            label: 'Running up',
+            label: 'Accruing',
             value: <Money nano={earnings.accruedNanoUsd} />,
-            note: 'on machines in use',
+            note: 'on rented machines',
           },
-          { label: 'Payable', value: <Money nano={earnings.payableNanoUsd} />, note: 'can be asked for' },
-          { label: 'Asked for', value: <Money nano={earnings.requestedNanoUsd} />, note: 'not settled yet' },
-          { label: 'Paid out', value: <Money nano={earnings.paidOutNanoUsd} />, note: 'so far' },
+          { label: 'Payable', value: <Money nano={earnings.payableNanoUsd} />, note: 'available for payout' },
+          { label: 'Requested', value: <Money nano={earnings.requestedNanoUsd} />, note: 'not paid yet' },
+          { label: 'Paid out', value: <Money nano={earnings.paidOutNanoUsd} />, note: 'in total' },
         ]}
       />
       {isBelow && (
         <div className="mb-4">
           <Note tone="warn">
-            Tenants were given back what had been paid out to you. What you earn next makes up for it.
+            Tenants were refunded money that had already been paid out to you. It is deducted from your next
+            earnings.
           </Note>
         </div>
       )}
@@ -125,13 +126,13 @@ function PeriodFields() {
           onValue={(from) => set({ from: from || undefined })}
         />
         <TextField
-          label="Up to and with (UTC)"
+          label="Through (UTC)"
           type="date"
           max={today}
           value={until}
           onValue={(until) => set({ until: until || undefined })}
         />
-        <p className="text-soft pb-2 text-xs">Empty: this month so far.</p>
+        <p className="text-soft pb-2 text-xs">Default: this month.</p>
       </Form>
     </Card>
   );
@@ -143,7 +144,7 @@ const machineColumns: readonly Column<MachineEarning>[] = [
     main: true,
     cell: ({ machineId }) =>
       machineId === null ? (
-        'not known'
+        'unknown'
       ) : (
         <TextLink to="/supplier/machines/$machineId" params={{ machineId }} className="break-all">
           {machineId}
@@ -168,8 +169,8 @@ function Shares({ earnings }: Readonly<{ earnings: Earnings }>) {
   if (machines.length === 0 && days.length === 0) {
     return (
       <Card>
-        <EmptyState title="Nothing was earned in this time">
-          Machines that are listed and rented earn by the second.
+        <EmptyState title="No earnings in this period">
+          Listed machines earn while they are rented.
         </EmptyState>
       </Card>
     );
@@ -177,26 +178,26 @@ function Shares({ earnings }: Readonly<{ earnings: Earnings }>) {
   return (
     <>
       <p className="text-soft mb-3 text-xs">
-        What was posted from <Timestamp at={from} /> to <Timestamp at={until} />, less what was given back.
+        Posted from <Timestamp at={from} /> to <Timestamp at={until} />, less refunds.
       </p>
-      <Card title="By day">
+      <Card title="Daily earnings">
         <Chart
-          label="Earned by day"
+          label="Daily earnings"
           kind="bars"
           seconds={chart.seconds}
           series={chart.series}
           format={dollars}
         />
       </Card>
-      <Card title="By day, exactly" flush>
-        <Table caption="Earned by day" columns={dayColumns} rows={days} rowKey={({ day }) => day} />
+      <Card title="Daily earnings, exact" flush>
+        <Table caption="Daily earnings" columns={dayColumns} rows={days} rowKey={({ day }) => day} />
       </Card>
       <Card title="By machine" flush>
         <Table
-          caption="Earned by machine"
+          caption="Earnings by machine"
           columns={machineColumns}
           rows={machines}
-          rowKey={({ machineId }) => machineId ?? 'not known'}
+          rowKey={({ machineId }) => machineId ?? 'unknown'}
         />
       </Card>
     </>

@@ -1,26 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import { dayChart, dayText, earningsPeriod } from './earnings.ts';
 
-describe('the period of earnings', () => {
-  it('has its last day in it', () => {
+describe('earningsPeriod', () => {
+  it('includes its last day', () => {
     expect(earningsPeriod({ from: '2026-08-01', until: '2026-08-01' })).toEqual({
       from: '2026-08-01T00:00:00.000Z',
       until: '2026-08-02T00:00:00.000Z',
     });
   });
 
-  it('is left to the service where nothing sensible is said', () => {
+  it('uses the default of the service for invalid input', () => {
     expect(earningsPeriod({})).toEqual({});
     expect(earningsPeriod({ from: 'yesterday', until: '2026-13-45' })).toEqual({});
   });
 
-  it('does not end before it begins', () => {
+  it('returns null if it ends before it starts', () => {
     expect(earningsPeriod({ from: '2026-08-02', until: '2026-08-01' })).toBeNull();
   });
 });
 
-describe('the chart of days', () => {
-  it('has a bar for each day, also for those on which nothing was earned', () => {
+describe('dayChart', () => {
+  it('has a bar for each day, including days without earnings', () => {
     const day = (text: string, earnedNanoUsd: string) => ({
       day: `${text}T00:00:00.000Z`,
       gpuSeconds: 1,

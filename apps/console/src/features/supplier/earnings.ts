@@ -5,7 +5,7 @@ type Day = Output<'supplierGetEarnings'>['days'][number];
 const dayMs = 86_400_000;
 const isDay = (text: string): boolean => /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Days of the URL as a period of the interface, which ends before its last instant. Null: it ends before it begins. */
+/** Converts the days of the URL to a period whose end is exclusive. Null: the end is before the start. */
 export function earningsPeriod(search: {
   readonly from?: string | undefined;
   readonly until?: string | undefined;
@@ -19,12 +19,12 @@ export function earningsPeriod(search: {
   };
 }
 
-/** `2026-08-01`: days of the books are those of UTC, whatever the reader's zone. */
+/** `2026-08-01`, in UTC. */
 export function dayText(day: string): string {
   return day.slice(0, 10);
 }
 
-/** Bars for every day from the first to the last; the picture rounds, the table beside it does not. */
+/** Bars for every day; rounded, unlike the table. */
 export function dayChart(days: readonly Day[]): {
   readonly seconds: readonly number[];
   readonly series: readonly { readonly label: string; readonly values: readonly number[] }[];

@@ -21,9 +21,9 @@ const tones: Readonly<Record<Enrolment['stage'], Tone>> = {
 };
 
 const stepLabels: Readonly<Record<Step['name'], string>> = {
-  trusting: 'trust is exchanged',
-  inspecting: 'hardware is read',
-  testing: 'a machine is tried on it',
+  trusting: 'exchanging trust',
+  inspecting: 'reading hardware',
+  testing: 'running the self-test',
 };
 
 const icons: Readonly<Record<Step['status'], typeof Check>> = {
@@ -75,7 +75,7 @@ const columns: readonly Column<Enrolment>[] = [
         {problem !== null && <span className="block text-xs">{problem}</span>}
         {deadlineAt !== null && (
           <span className="text-soft block text-xs">
-            given up <RelativeTime at={deadlineAt} />
+            times out <RelativeTime at={deadlineAt} />
           </span>
         )}
       </>
@@ -89,10 +89,10 @@ const columns: readonly Column<Enrolment>[] = [
         ? 'not yet'
         : `${String(tests.gpu.count)} GPUs, disk ${String(tests.disk.mibPerSecond)} MiB/s, net ${String(tests.network.downMbps)}/${String(tests.network.upMbps)} Mbit/s`,
   },
-  { head: 'Asked', cell: ({ joinedAt }) => <RelativeTime at={joinedAt} /> },
+  { head: 'Joined', cell: ({ joinedAt }) => <RelativeTime at={joinedAt} /> },
 ];
 
-/** Hosts that asked to join, with the steps that they go through. */
+/** Enrolments and their steps. */
 export function Enrolments() {
   const pages = usePages(
     ['supplier', 'enrolments'],
@@ -101,14 +101,14 @@ export function Enrolments() {
   );
   return (
     <>
-      <Card title="Hosts that join" about="Trusted, inspected and tested, one after the other." flush>
+      <Card title="Joining hosts" about="Each host exchanges trust, is inspected and runs a self-test." flush>
         <PagedTable
           pages={pages}
           what="hosts"
-          caption="Hosts that asked to join"
+          caption="Joining hosts"
           columns={columns}
-          empty="No host has asked to join"
-          hint="It appears here within seconds of the command that you run on it."
+          empty="No hosts joining"
+          hint="A host appears here seconds after you run the join command on it."
         />
       </Card>
       <CommandHint command="millrace supplier enrolment list" />

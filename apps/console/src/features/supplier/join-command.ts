@@ -1,14 +1,13 @@
-/** The command that lets a host join. It is run as root on the host; the token is in its environment, not in its arguments. */
+/** Builds the join command, which runs as root on the host. The token is in the environment, not in the arguments. */
 
 export interface JoinParams {
   readonly token: string;
-  /** Where the marketplace is. */
+  /** API URL. */
   readonly url: string;
-  /** Where the internet reaches the host; a placeholder while nobody has said. */
+  /** Public address of the host; a placeholder until entered. */
   readonly address: string;
 }
 
-/** Quoted for a shell, where it has to be. */
 function quoteShellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
@@ -18,7 +17,7 @@ export function joinCommand({ token, url, address }: JoinParams): string {
   return `MILLRACE_JOIN_TOKEN=${quoteShellWord(token)} ./join.sh --url ${quoteShellWord(url)} --address ${quoteShellWord(host)}`;
 }
 
-/** A name for the cluster that fits the rule, proposed from the organisation's. */
+/** Suggests a valid cluster name from the organisation's name. */
 export function suggestedClusterName(name: string): string {
   const slug = name
     .toLowerCase()
@@ -29,8 +28,8 @@ export function suggestedClusterName(name: string): string {
   return slug === '' ? 'cluster-1' : `${slug}-1`;
 }
 
-/** Why a name of a cluster will not do; false where it will. */
+/** Validation message for a cluster name; false if valid. */
 export function clusterNameIssue(name: string): string | false {
   if (/^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/.test(name)) return false;
-  return 'The cluster needs a name of small letters, digits and inner hyphens.';
+  return 'Enter a cluster name of lowercase letters, digits and inner hyphens.';
 }

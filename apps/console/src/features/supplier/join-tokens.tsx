@@ -30,7 +30,7 @@ function tokenStatus(token: Token): { readonly words: string; readonly tone: Ton
 
 const columns: readonly Column<Token>[] = [
   {
-    head: 'For',
+    head: 'Cluster',
     main: true,
     cell: ({ clusterName, region, description }) => (
       <>
@@ -40,7 +40,7 @@ const columns: readonly Column<Token>[] = [
     ),
   },
   {
-    head: 'State',
+    head: 'Status',
     cell: (token) => {
       const { words, tone } = tokenStatus(token);
       return <Badge tone={tone}>{words}</Badge>;
@@ -50,11 +50,11 @@ const columns: readonly Column<Token>[] = [
     head: 'Machines',
     cell: ({ usedMachines, maxMachines }) => `${String(usedMachines)} of ${String(maxMachines)} joined`,
   },
-  { head: 'Good until', cell: ({ expiresAt }) => <Timestamp at={expiresAt} /> },
-  { head: 'Act', cell: (token) => <Revoke token={token} /> },
+  { head: 'Expires', cell: ({ expiresAt }) => <Timestamp at={expiresAt} /> },
+  { head: 'Actions', cell: (token) => <Revoke token={token} /> },
 ];
 
-/** Tokens with which machines join. The token itself is shown once, in the command that uses it. */
+/** Join tokens. The token is shown once, in the join command. */
 export function JoinTokens() {
   const pages = usePages(
     ['supplier', 'join-tokens'],
@@ -64,7 +64,7 @@ export function JoinTokens() {
   return (
     <Card
       title="Join tokens"
-      about="Each lets hosts join and can do nothing else."
+      about="A join token lets hosts join your supplier account. It has no other access."
       flush
       actions={<NewTokenButton />}
     >
@@ -73,8 +73,8 @@ export function JoinTokens() {
         what="join tokens"
         caption="Join tokens"
         columns={columns}
-        empty="You have no join tokens"
-        hint="Make one, and you get the command to run on a host with Incus 6.0 or later."
+        empty="No join tokens yet"
+        hint="Create one to get the command for a host with Incus 6.0 or later."
       />
     </Card>
   );
@@ -89,13 +89,13 @@ function Revoke({ token }: Readonly<{ token: Token }>) {
       <Button
         size="small"
         kind="danger"
-        off={mayNot('supplier:write') || (words !== 'usable' && `It is ${words}.`)}
+        off={mayNot('supplier:write') || (words !== 'usable' && `The token is ${words}.`)}
         onClick={() => setOpen(true)}
       >
         Revoke
       </Button>
       <ConfirmDialog
-        title={`Revoke the join token for ${token.clusterName}?`}
+        title={`Revoke join token for ${token.clusterName}?`}
         open={isOpen}
         onClose={() => setOpen(false)}
         action="Revoke"
@@ -103,7 +103,7 @@ function Revoke({ token }: Readonly<{ token: Token }>) {
         run={(client) => client.supplier.joinTokens.revoke({ joinTokenId: token.id })}
         changes={['supplier']}
       >
-        <p>No further host joins with it. Machines that joined stay.</p>
+        <p>No more hosts can join with this token. Machines that have joined stay.</p>
       </ConfirmDialog>
     </>
   );
@@ -115,9 +115,9 @@ function NewTokenButton() {
   return (
     <>
       <Button kind="primary" size="small" off={mayNot('supplier:write')} onClick={() => setOpen(true)}>
-        Let a host join
+        Add host
       </Button>
-      <Dialog title="Let a host join" open={isOpen} onClose={() => setOpen(false)}>
+      <Dialog title="Add host" open={isOpen} onClose={() => setOpen(false)}>
         {isOpen && <NewTokenForm onClose={() => setOpen(false)} />}
       </Dialog>
     </>
@@ -126,9 +126,9 @@ function NewTokenButton() {
 
 const tokenLifetimes = ['1h', '1d', '7d'] as const;
 const lifetimeLabels: Readonly<Record<string, string>> = {
-  '1h': 'one hour',
-  '1d': 'one day',
-  '7d': 'seven days',
+  '1h': '1 hour',
+  '1d': '1 day',
+  '7d': '7 days',
 };
 
 function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
@@ -137,7 +137,7 @@ function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
   const [region, setRegion] = useState('');
   const [count, setCount] = useState('1');
   const [ttl, setTtl] = useState<string>('1h');
-  // The answer holds the secret: it lives in this dialog alone and goes with it.
+  // The response contains the secret, which exists only in this dialog.
   const create = useApiMutation(
     (client, request: Parameters<typeof client.supplier.joinTokens.create>[0]) =>
       client.supplier.joinTokens.create(request),
@@ -146,8 +146,8 @@ function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
   if (create.data !== undefined) return <CreatedToken token={create.data} onClose={onClose} />;
   const issue =
     clusterNameIssue(clusterName) ||
-    (region.trim() === '' && 'Say in which region the host is.') ||
-    (!/^[1-9]\d{0,2}$|^1000$/.test(count) && 'One token is for 1 to 1000 hosts.');
+    (region.trim() === '' && 'Enter the region of the host.') ||
+    (!/^[1-9]\d{0,2}$|^1000$/.test(count) && 'Enter 1 to 1000 hosts.');
   return (
     <Form
       className="flex flex-col gap-3"
@@ -163,14 +163,14 @@ function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
     >
       <TextField
         label="Cluster"
-        hint="What the marketplace shows as the cluster of your hosts."
+        hint="Cluster name of your hosts on the marketplace."
         value={clusterName}
         error={fieldIssue(create.error, 'clusterName')}
         onValue={setCluster}
       />
       <TextField
         label="Region"
-        hint="Where the host is. If it is none that the operator opened, you are told which are."
+        hint="Location of the host. If the region is not available, the error lists the available ones."
         placeholder="eu-north-2"
         value={region}
         error={fieldIssue(create.error, 'region')}
@@ -178,22 +178,22 @@ function NewTokenForm({ onClose }: Readonly<{ onClose: () => void }>) {
       />
       <div className="grid grid-cols-2 gap-3">
         <TextField
-          label="For how many hosts"
+          label="Number of hosts"
           inputMode="numeric"
           value={count}
           error={fieldIssue(create.error, 'maxMachines')}
           onValue={setCount}
         />
         <SelectField
-          label="Good for"
+          label="Expires in"
           value={ttl}
           choices={tokenLifetimes.map((value) => ({ value, label: lifetimeLabels[value] ?? value }))}
           onValue={setTtl}
         />
       </div>
       {create.error !== null && <Problem error={create.error} />}
-      <FormButtons onClose={onClose} busy={create.isPending && 'Making…'} off={issue}>
-        Make the token
+      <FormButtons onClose={onClose} busy={create.isPending && 'Creating…'} off={issue}>
+        Create token
       </FormButtons>
     </Form>
   );
@@ -203,38 +203,37 @@ function CreatedToken({ token, onClose }: Readonly<{ token: NewToken; onClose: (
   const installation = useInstallation();
   const [address, setAddress] = useState('');
   if (token.token === null) {
-    return <Note tone="warn">The token was shown before and is not shown again. Make another one.</Note>;
+    return <Note tone="warn">The token was already shown. Create another one.</Note>;
   }
   const url = installation.data?.publicUrl ?? globalThis.location.origin;
   return (
     <div className="flex flex-col gap-3">
       <Note tone="warn">
-        The token is in this command and is shown this once. It is good until{' '}
+        The command contains the token, which is shown only once. It expires{' '}
         <Timestamp at={token.expiresAt} />.
       </Note>
       <TextField
-        label="Address of the host"
-        hint="Where the internet reaches it: an address or a name. It goes into the command."
+        label="Host address"
+        hint="Public IP address or hostname, used in the command."
         placeholder="203.0.113.7"
         value={address}
         onValue={setAddress}
       />
       <CodeBlock
         code={joinCommand({ token: token.token, url, address })}
-        what="command to run on the host"
-        label="Run this as root on the host"
+        what="join command"
+        label="Run as root on the host"
       />
       <p className="text-soft text-xs">
-        <code>join.sh</code> is in the folder <code>deploy/supplier</code> of Millrace. Read it first; it is
-        written to be read. The host needs Incus 6.0 or later, its GPUs, and ports 8443 and 20000 to 29999
-        open.
+        <code>join.sh</code> is in the folder <code>deploy/supplier</code> of Millrace. Read it first. The
+        host needs Incus 6.0 or later, its GPUs, and open ports 8443 and 20000 to 29999.
       </p>
       <CommandHint
         command={`millrace supplier join-token create --cluster-name ${token.clusterName} --region ${token.region}`}
       />
       <div className="flex justify-end">
         <Button kind="primary" onClick={onClose}>
-          I have run it
+          Done
         </Button>
       </div>
     </div>

@@ -10,7 +10,6 @@ import { machineActionDisabledReason } from './machine-action-reason.ts';
 
 type Machine = Output<'supplierGetMachine'>;
 
-/** What suppliers do with a machine of theirs. */
 export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
   const { mayNot } = useSession();
   const toast = useToast();
@@ -20,7 +19,7 @@ export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
   const changes = ['supplier', 'marketplace'] as const;
   const resume = useApiMutation(
     (client, machineId: string) => client.supplier.machines.resume({ machineId }),
-    { changes, onSuccess: () => toast(`${name} is back in use`) },
+    { changes, onSuccess: () => toast(`${name} is back in service`) },
   );
   const noWrite = mayNot('supplier:write');
   const close = (): void => setDialog(null);
@@ -33,10 +32,10 @@ export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
         Drain
       </Button>
       <Button
-        busy={resume.isPending && 'Putting it back…'}
+        busy={resume.isPending && 'Resuming…'}
         off={noWrite || machineActionDisabledReason('resume', machine)}
         onClick={() =>
-          resume.mutate(id, { onError: (error) => toast('It could not be put back', error.message) })
+          resume.mutate(id, { onError: (error) => toast('Could not resume the machine', error.message) })
         }
       >
         Resume
@@ -56,11 +55,11 @@ export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
         doing="Draining…"
         run={(client) => client.supplier.machines.drain({ machineId: id })}
         changes={changes}
-        onDone={() => toast(`${name} takes nothing new`)}
+        onDone={() => toast(`${name} is draining`)}
       >
         <p>
-          Nobody rents it anew. {machine.gpusRented} GPUs are rented now; they go on and go on earning until
-          their tenants end it.
+          The machine accepts no new instances. {machine.gpusRented} GPUs are rented and keep earning until
+          their tenants terminate.
         </p>
       </ConfirmDialog>
       <ConfirmDialog
@@ -72,12 +71,14 @@ export function MachineActions({ machine }: Readonly<{ machine: Machine }>) {
         run={(client) => client.supplier.machines.withdraw({ machineId: id })}
         changes={changes}
         onDone={() => {
-          toast(`${name} is withdrawn`);
+          toast(`${name} was withdrawn`);
           void navigate({ to: '/supplier' });
         }}
       >
-        <p>It leaves the marketplace for good, with its history. What it earned stays yours.</p>
-        <p>To bring the host back you let it join anew. On the host, remove Millrace’s certificate.</p>
+        <p>
+          The machine and its history are permanently removed from the marketplace. You keep what it earned.
+        </p>
+        <p>To add the host again, create a new join token. Remove Millrace’s certificate from the host.</p>
       </ConfirmDialog>
     </>
   );

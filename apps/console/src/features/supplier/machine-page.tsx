@@ -74,14 +74,14 @@ function Detail({ machine }: Readonly<{ machine: Machine }>) {
             label: 'Price',
             value:
               machine.pricePerGpuHourNanoUsd === null ? (
-                'none yet'
+                'not set'
               ) : (
                 <Money nano={machine.pricePerGpuHourNanoUsd} />
               ),
-            note: 'for one GPU and hour',
+            note: 'per GPU-hour',
           },
           {
-            label: 'In use',
+            label: 'Rented',
             value: `${String(machine.gpusRented)} of ${String(machine.gpus.length)}`,
             note: 'GPUs',
           },
@@ -91,9 +91,9 @@ function Detail({ machine }: Readonly<{ machine: Machine }>) {
             ...(machine.approvalReason === null ? {} : { note: machine.approvalReason }),
           },
           {
-            label: 'Trust',
+            label: 'Reliability',
             value: machine.reliability === null ? 'not measured' : percentText(machine.reliability.score),
-            note: 'of the last 30 days',
+            note: 'last 30 days',
           },
         ]}
       />
@@ -106,7 +106,7 @@ function Detail({ machine }: Readonly<{ machine: Machine }>) {
   );
 }
 
-/** The price and whether it is offered, in one form: a machine without a price cannot be listed. */
+/** Price and listing in one form, because an unpriced machine cannot be listed. */
 function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
   const { mayNot } = useSession();
   const toast = useToast();
@@ -115,17 +115,17 @@ function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
   const update = useApiMutation(
     (client, change: { readonly listed?: boolean; readonly pricePerGpuHourNanoUsd?: string }) =>
       client.supplier.machines.update({ machineId: machine.id, ...change }),
-    { changes: ['supplier', 'marketplace'], onSuccess: () => toast('Saved', `${machine.name} is changed.`) },
+    { changes: ['supplier', 'marketplace'], onSuccess: () => toast('Saved', `${machine.name} was updated.`) },
   );
   const nano = parseUsd(amount);
   const issue =
-    (nano === null && 'The price must be dollars with at most nine decimals, such as 1.85.') ||
-    (nano !== null && nano <= 0n && 'The price must be above zero.') ||
-    (nano !== null && nano.toString() === known && 'This is its price already.');
+    (nano === null && 'Enter dollars with at most nine decimals, such as 1.85.') ||
+    (nano !== null && nano <= 0n && 'Enter a price above zero.') ||
+    (nano !== null && nano.toString() === known && 'This is the current price.');
   return (
     <Card
       title="Price"
-      about="What is rented keeps the price it began with. A lower price counts at once, a higher one a minute later."
+      about="Running instances keep their price. A lower price applies at once, a higher one after a minute."
       actions={
         <Button
           size="small"
@@ -133,7 +133,7 @@ function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
           off={mayNot('supplier:write') || (!machine.listed && known === null && 'Set a price first.')}
           onClick={() => update.mutate({ listed: !machine.listed })}
         >
-          {machine.listed ? 'Take off the marketplace' : 'Offer on the marketplace'}
+          {machine.listed ? 'Unlist' : 'List on marketplace'}
         </Button>
       }
     >
@@ -144,7 +144,7 @@ function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
         }}
       >
         <TextField
-          label="Dollars for one GPU and one hour"
+          label="Price per GPU-hour (USD)"
           inputMode="decimal"
           placeholder="1.85"
           value={amount}
@@ -157,12 +157,12 @@ function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
           busy={update.isPending && 'Saving…'}
           off={mayNot('supplier:write') || issue}
         >
-          Set the price
+          Set price
         </Button>
       </Form>
       {update.error !== null && (
         <div className="mt-3">
-          <Problem error={update.error} doing="change the machine" />
+          <Problem error={update.error} doing="update the machine" />
         </div>
       )}
     </Card>
@@ -172,21 +172,21 @@ function PriceForm({ machine }: Readonly<{ machine: Machine }>) {
 function Trust({ machine }: Readonly<{ machine: Machine }>) {
   const { reliability } = machine;
   return (
-    <Card title="Trust" about="What was measured over the last 30 days. Tenants see the score.">
+    <Card title="Reliability" about="Measured over the last 30 days. Tenants see the score.">
       {reliability === null ? (
-        <p className="text-soft">Nothing was measured yet. It begins once the machine is in use.</p>
+        <p className="text-soft">No data yet. Measuring starts when the machine is in service.</p>
       ) : (
         <DescriptionList
           items={[
             ['Score', percentText(reliability.score)],
             [
-              'There',
-              `${percentText(reliability.uptime)} of ${approximateDuration(reliability.watchedSeconds)} watched`,
+              'Uptime',
+              `${percentText(reliability.uptime)} of ${approximateDuration(reliability.watchedSeconds)}`,
             ],
-            ['Starts well', percentText(reliability.starting)],
+            ['Start success', percentText(reliability.starting)],
             [
               'Instances',
-              `${String(reliability.starts)} came up, ${String(reliability.failedStarts)} did not, ${String(reliability.losses)} were lost`,
+              `${String(reliability.starts)} started, ${String(reliability.failedStarts)} failed to start, ${String(reliability.losses)} lost`,
             ],
             ['Quarantined', `${String(reliability.quarantines)} times`],
             ['Measured until', <Timestamp key="until" at={reliability.measuredUntil} />],
@@ -199,10 +199,10 @@ function Trust({ machine }: Readonly<{ machine: Machine }>) {
 
 const gpuColumns: readonly Column<Machine['gpus'][number]>[] = [
   { head: 'GPU', main: true, cell: ({ model, verification }) => `${model} (${verification})` },
-  { head: 'Memory', right: true, cell: ({ ramMb }) => (ramMb === 0 ? 'not said' : `${String(ramMb)} MB`) },
+  { head: 'Memory', right: true, cell: ({ ramMb }) => (ramMb === 0 ? 'unknown' : `${String(ramMb)} MB`) },
   { head: 'PCI address', cell: ({ pciAddress }) => <code>{pciAddress}</code> },
   {
-    head: 'State',
+    head: 'Status',
     cell: ({ state, stateReason }) => (
       <>
         <Badge tone={state === 'present' ? 'good' : 'bad'}>{state}</Badge>
@@ -217,8 +217,8 @@ function Hardware({ machine }: Readonly<{ machine: Machine }>) {
     <Card title="Machine">
       <DescriptionList
         items={[
-          ['Id', <Id key="id" value={machine.id} what="machine id" />],
-          ['Where', `${machine.clusterName}, ${machine.region}`],
+          ['ID', <Id key="id" value={machine.id} what="machine ID" />],
+          ['Location', `${machine.clusterName}, ${machine.region}`],
           ['Joined', <Timestamp key="joined" at={machine.joinedAt} />],
           [
             'Last seen',
@@ -238,17 +238,17 @@ function Hardware({ machine }: Readonly<{ machine: Machine }>) {
 
 const kinds: Readonly<Record<HistoryEntry['kind'], string>> = {
   state: 'changed',
-  failed_start: 'an instance did not start',
-  loss: 'an instance was lost',
+  failed_start: 'instance failed to start',
+  loss: 'instance lost',
 };
 
 const historyColumns: readonly Column<HistoryEntry>[] = [
-  { head: 'When', main: true, cell: ({ at }) => <Timestamp at={at} /> },
+  { head: 'Time', main: true, cell: ({ at }) => <Timestamp at={at} /> },
   {
-    head: 'What',
+    head: 'Event',
     cell: ({ kind, status }) => (status === null ? kinds[kind] : <StateBadge state={status} />),
   },
-  { head: 'Why', cell: ({ reason }) => reason },
+  { head: 'Reason', cell: ({ reason }) => reason },
 ];
 
 function History({ machineId }: Readonly<{ machineId: string }>) {
@@ -258,14 +258,14 @@ function History({ machineId }: Readonly<{ machineId: string }>) {
     { refetchMs: 10_000 },
   );
   return (
-    <Card title="History" about="The newest hundred." flush>
+    <Card title="History" about="Latest 100 events." flush>
       <QueryView query={history} what="history">
         {(items) =>
           items.length === 0 ? (
-            <EmptyState title="Nothing has happened to it yet" />
+            <EmptyState title="No events yet" />
           ) : (
             <Table
-              caption="What became of the machine"
+              caption="Machine history"
               columns={historyColumns}
               rows={items}
               rowKey={({ at, kind, reason }) => `${at} ${kind} ${reason}`}

@@ -3,13 +3,17 @@ import { marketStatus } from './market-status.ts';
 
 const machine = { shown: true, notShownBecause: null, status: 'node_ready', statusReason: null } as const;
 
-test('a machine is good on the marketplace only while it can be rented', () => {
+test('marketStatus is good only while a machine can be rented', () => {
   expect(marketStatus(machine)).toEqual({ tone: 'good', label: 'listed', why: null });
-  const offline = { ...machine, status: 'node_offline', statusReason: 'The engine is silent.' } as const;
+  const offline = {
+    ...machine,
+    status: 'node_offline',
+    statusReason: 'The engine does not respond.',
+  } as const;
   expect(marketStatus(offline)).toEqual({
     tone: 'warn',
     label: 'listed, offline',
-    why: 'Cannot be rented while it is offline: The engine is silent.',
+    why: 'Cannot be rented while it is offline: The engine does not respond.',
   });
   expect(marketStatus({ ...machine, shown: false, notShownBecause: 'It has no price.' })).toMatchObject({
     tone: 'warn',

@@ -2,13 +2,14 @@ import type { Item } from '@millrace/sdk';
 
 type Machine = Pick<Item<'supplierListMachines'>, 'shown' | 'notShownBecause' | 'status' | 'statusReason'>;
 
-/** How a machine stands on the marketplace: only one that is listed and ready can be rented. */
+/** Marketplace status of a machine: only a listed and ready one can be rented. */
 export function marketStatus({ shown, notShownBecause, status, statusReason }: Machine): {
   readonly tone: 'good' | 'warn';
   readonly label: string;
   readonly why: string | null;
 } {
-  if (!shown) return { tone: 'warn', label: 'not listed', why: notShownBecause ?? 'Something is missing.' };
+  if (!shown)
+    return { tone: 'warn', label: 'not listed', why: notShownBecause ?? 'The machine is incomplete.' };
   if (status === 'node_ready') return { tone: 'good', label: 'listed', why: null };
   const state = status.replace('node_', '');
   const why = `Cannot be rented while it is ${state}${statusReason === null ? '' : `: ${statusReason}`}`;

@@ -20,10 +20,10 @@ import { payoutIssue } from './payout-issue.ts';
 import { Form, FormButtons } from '../../ui/form.tsx';
 
 const columns: readonly Column<Item<'supplierListPayouts'>>[] = [
-  { head: 'Asked for', main: true, cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
+  { head: 'Requested', main: true, cell: ({ requestedAt }) => <Timestamp at={requestedAt} /> },
   { head: 'Amount', right: true, cell: ({ amountNanoUsd }) => <Money nano={amountNanoUsd} /> },
   {
-    head: 'State',
+    head: 'Status',
     cell: ({ status, reason }) => (
       <>
         <StateBadge state={status} />
@@ -52,8 +52,8 @@ export function Payouts() {
           what="payouts"
           caption="Payouts"
           columns={columns}
-          empty="You have not asked for a payout yet"
-          hint="What is payable can be asked for at any time; the operator pays it and says by which reference."
+          empty="No payouts yet"
+          hint="Request your payable earnings at any time. The operator pays them and adds a reference."
         />
       </Card>
       <CommandHint command="millrace supplier payout list" />
@@ -61,20 +61,19 @@ export function Payouts() {
   );
 }
 
-/** Asks for what was earned, or a part of it. */
 export function RequestPayout({ payableNanoUsd }: Readonly<{ payableNanoUsd: string | undefined }>) {
   const { mayNot } = useSession();
   const [isOpen, setOpen] = useState(false);
   const none =
     payableNanoUsd === undefined
-      ? 'What is payable is being read.'
-      : BigInt(payableNanoUsd) <= 0n && 'Nothing is payable now.';
+      ? 'Loading your payable earnings…'
+      : BigInt(payableNanoUsd) <= 0n && 'You have no payable earnings.';
   return (
     <>
       <Button kind="primary" off={mayNot('supplier:write') || none} onClick={() => setOpen(true)}>
-        Ask for a payout
+        Request payout
       </Button>
-      <Dialog title="Ask for a payout" open={isOpen} onClose={() => setOpen(false)}>
+      <Dialog title="Request payout" open={isOpen} onClose={() => setOpen(false)}>
         {isOpen && payableNanoUsd !== undefined && (
           <RequestForm payableNanoUsd={payableNanoUsd} onClose={() => setOpen(false)} />
         )}
@@ -91,7 +90,7 @@ function RequestForm({ payableNanoUsd, onClose }: Readonly<{ payableNanoUsd: str
     {
       changes: ['supplier'],
       onSuccess: (payout) => {
-        toast('Asked for', `${usdText(payout.amountNanoUsd)} is set aside until the operator has paid it.`);
+        toast('Requested', `${usdText(payout.amountNanoUsd)} is held until the operator pays it.`);
         onClose();
       },
     },
@@ -106,11 +105,11 @@ function RequestForm({ payableNanoUsd, onClose }: Readonly<{ payableNanoUsd: str
       }}
     >
       <p>
-        <Money nano={payableNanoUsd} /> is payable. What you ask for is set aside until the operator has paid
-        or rejected it.
+        <Money nano={payableNanoUsd} /> is payable. The requested amount is held until the operator pays or
+        rejects it.
       </p>
       <TextField
-        label="Amount in dollars"
+        label="Amount (USD)"
         inputMode="decimal"
         value={amount}
         error={fieldIssue(request.error, 'amountNanoUsd')}
@@ -118,12 +117,12 @@ function RequestForm({ payableNanoUsd, onClose }: Readonly<{ payableNanoUsd: str
       />
       {issue === false && nano !== null && (
         <Note>
-          Payable afterwards: <Money nano={BigInt(payableNanoUsd) - nano} />
+          Remaining: <Money nano={BigInt(payableNanoUsd) - nano} />
         </Note>
       )}
       {request.error !== null && <Problem error={request.error} />}
-      <FormButtons onClose={onClose} busy={request.isPending && 'Asking…'} off={issue}>
-        Ask for it
+      <FormButtons onClose={onClose} busy={request.isPending && 'Requesting…'} off={issue}>
+        Request payout
       </FormButtons>
     </Form>
   );

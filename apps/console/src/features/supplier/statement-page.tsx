@@ -42,7 +42,7 @@ const columns: readonly Column<Statement['lines'][number]>[] = [
     main: true,
     cell: ({ machineId }) =>
       machineId === null ? (
-        'not known'
+        'unknown'
       ) : (
         <TextLink to="/supplier/machines/$machineId" params={{ machineId }} className="break-all">
           {machineId}
@@ -69,7 +69,7 @@ function Detail({ statement }: Readonly<{ statement: Statement }>) {
             Statements
           </TextLink>
         }
-        about="What was posted in the month, in UTC. Time of its last minutes may be in the next."
+        about="Amounts posted in the month (UTC). The last minutes of a month may be in the next statement."
       />
       <KeyFigures
         items={[
@@ -80,13 +80,13 @@ function Detail({ statement }: Readonly<{ statement: Statement }>) {
       />
       <Card title="By machine" flush>
         {statement.lines.length === 0 ? (
-          <EmptyState title="Nothing was earned in this month" />
+          <EmptyState title="No earnings in this month" />
         ) : (
           <Table
-            caption="Lines of the statement"
+            caption="Statement lines"
             columns={columns}
             rows={statement.lines}
-            rowKey={({ machineId }) => machineId ?? 'not known'}
+            rowKey={({ machineId }) => machineId ?? 'unknown'}
           />
         )}
       </Card>

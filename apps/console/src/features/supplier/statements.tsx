@@ -21,7 +21,7 @@ const columns: readonly Column<Item<'supplierListStatements'>>[] = [
   { head: 'Earned', right: true, cell: ({ netNanoUsd }) => <Money nano={netNanoUsd} /> },
 ];
 
-/** What was earned in each month, once its books are closed. */
+/** Monthly statements, once a month is closed. */
 export function Statements() {
   const pages = usePages(['supplier', 'statements'], (client, signal) =>
     client.supplier.statements.list({ limit: 24 }, { signal }),
@@ -34,8 +34,8 @@ export function Statements() {
           what="statements"
           caption="Statements"
           columns={columns}
-          empty="There are no statements yet"
-          hint="The first one is written when your first month is over."
+          empty="No statements yet"
+          hint="You get the first statement after your first month."
         />
       </Card>
       <CommandHint command="millrace supplier statement list" />

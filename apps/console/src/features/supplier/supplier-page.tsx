@@ -29,15 +29,15 @@ function Machines({ account }: Readonly<{ account: Account }>) {
     <>
       <PageHeader
         title="My machines"
-        about={`${account.name} on the marketplace. The operator keeps ${String(account.feePercentage)} % of each charge.`}
+        about={`Machines of ${account.name} on the marketplace. The operator keeps ${String(account.feePercentage)} % of each charge.`}
         actions={
           <LinkButton to="/supplier" search={{ tab: 'join' }} kind="primary">
-            Add a machine
+            Add machine
           </LinkButton>
         }
       />
       <Tabs
-        label="What is shown"
+        label="View"
         open={tab}
         onOpen={(id) => void navigate({ search: id === 'join' ? { tab: 'join' } : {} })}
         tabs={[
@@ -73,9 +73,9 @@ const columns: readonly Column<Machine>[] = [
       </>
     ),
   },
-  { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+  { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
   {
-    head: 'On the marketplace',
+    head: 'Marketplace',
     cell: (machine) => {
       const { tone, label, why } = marketStatus(machine);
       return (
@@ -91,17 +91,17 @@ const columns: readonly Column<Machine>[] = [
     right: true,
     cell: ({ pricePerGpuHourNanoUsd }) =>
       pricePerGpuHourNanoUsd === null ? (
-        'none yet'
+        'not set'
       ) : (
         <>
           <Money nano={pricePerGpuHourNanoUsd} />
-          <span className="text-soft block text-xs">for one GPU and hour</span>
+          <span className="text-soft block text-xs">per GPU-hour</span>
         </>
       ),
   },
-  { head: 'In use', cell: ({ gpus, gpusRented }) => `${String(gpusRented)} of ${String(gpus.length)} GPUs` },
+  { head: 'Rented', cell: ({ gpus, gpusRented }) => `${String(gpusRented)} of ${String(gpus.length)} GPUs` },
   {
-    head: 'Trust',
+    head: 'Reliability',
     cell: ({ reliability }) => (reliability === null ? 'not measured yet' : percentText(reliability.score)),
   },
 ];
@@ -120,13 +120,13 @@ function MachineList() {
           what="machines"
           caption="My machines"
           columns={columns}
-          empty="You have no machines yet"
+          empty="No machines yet"
           action={
             <LinkButton to="/supplier" search={{ tab: 'join' }} kind="primary">
-              Add a machine
+              Add machine
             </LinkButton>
           }
-          hint="Make a join token, run one command on the host, and it appears here."
+          hint="Create a join token and run one command on the host. It then appears here."
         />
       </Card>
       <CommandHint command="millrace supplier machine list" />

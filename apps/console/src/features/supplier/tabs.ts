@@ -1,3 +1,3 @@
-/** The parts of the pages of suppliers, as the URL names them. */
+/** Tab names in the URL. */
 export const supplierTabs = ['machines', 'join'] as const;
 export const moneyTabs = ['earnings', 'statements', 'payouts'] as const;

@@ -10,7 +10,6 @@ import { Problem } from '../../ui/states.tsx';
 import { Timestamp } from '../../ui/time.tsx';
 import { Form } from '../../ui/form.tsx';
 
-/** The organisation itself: what it is called. */
 export function OrganisationCard() {
   const { me, mayNot } = useSession();
   const { organisation } = me;
@@ -24,9 +23,9 @@ export function OrganisationCard() {
     <Card title="Organisation">
       <DescriptionList
         items={[
-          ['Id', <Id key="id" value={organisation.id} what="organisation id" />],
-          ['Short name', organisation.slug],
-          ['Since', <Timestamp key="since" at={organisation.createdAt} />],
+          ['ID', <Id key="id" value={organisation.id} what="organisation ID" />],
+          ['Slug', organisation.slug],
+          ['Created', <Timestamp key="since" at={organisation.createdAt} />],
         ]}
       />
       <Form className="mt-4 flex max-w-sm flex-col gap-3" onSend={() => rename.mutate(name)}>
@@ -38,14 +37,14 @@ export function OrganisationCard() {
           error={fieldIssue(rename.error, 'name')}
           onValue={setName}
         />
-        {rename.error !== null && <Problem error={rename.error} doing="change the name" />}
+        {rename.error !== null && <Problem error={rename.error} doing="rename the organisation" />}
         <div>
           <Button
             type="submit"
-            busy={rename.isPending && 'Changing…'}
-            off={mayNot('organisation:write') || (isSame && 'This is its name already.')}
+            busy={rename.isPending && 'Saving…'}
+            off={mayNot('organisation:write') || (isSame && 'The name is unchanged.')}
           >
-            Change the name
+            Rename
           </Button>
         </div>
       </Form>

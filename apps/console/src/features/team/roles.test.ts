@@ -2,12 +2,12 @@ import { roleNames, roles } from '@millrace/contract/scopes';
 import { describe, expect, it } from 'vitest';
 import { canAssignRole, roleMeanings } from './roles.ts';
 
-describe('what can be handed out', () => {
-  it('an owner gives every role', () => {
+describe('canAssignRole', () => {
+  it('allows an owner to assign every role', () => {
     expect(roleNames.filter((role) => canAssignRole(roles.owner, role))).toEqual([...roleNames]);
   });
 
-  it('an admin gives every role but the owner', () => {
+  it('allows an admin to assign every role except owner', () => {
     expect(roleNames.filter((role) => canAssignRole(roles.admin, role))).toEqual([
       'admin',
       'member',
@@ -16,7 +16,7 @@ describe('what can be handed out', () => {
     ]);
   });
 
-  it('every role says what it is for', () => {
+  it('has a description for every role', () => {
     expect(Object.keys(roleMeanings)).toEqual([...roleNames]);
   });
 });

@@ -1,15 +1,15 @@
 import { roles, type Role, type Scope } from '@millrace/contract/scopes';
 
-/** What each role is for, in the words of those who choose one. */
+/** Role descriptions. */
 export const roleMeanings: Readonly<Record<Role, string>> = {
-  owner: 'Everything, and the organisation itself.',
-  admin: 'Everything but the organisation itself.',
-  member: 'Rents machines, uses models, manages own keys; sees the balance.',
-  billing: 'Sees and moves money; nothing that runs.',
-  viewer: 'Sees what runs; changes nothing.',
+  owner: 'Full access, including the organisation itself.',
+  admin: 'Full access except to the organisation itself.',
+  member: 'Can rent machines, use models, manage own keys and see the balance.',
+  billing: 'Can see and manage billing, but no resources.',
+  viewer: 'Read-only access to resources.',
 };
 
-/** Whether somebody with these scopes may hand out a role: nobody gives more than they have. The service decides the same. */
+/** Users cannot assign a role with more scopes than their own. The service checks the same rule. */
 export function canAssignRole(scopes: readonly Scope[], role: Role): boolean {
   const own = new Set<Scope>(scopes);
   return roles[role].every((scope) => own.has(scope));

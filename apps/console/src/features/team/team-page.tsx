@@ -28,10 +28,10 @@ export function TeamPage() {
     <>
       <PageHeader
         title="Team"
-        about={`Who belongs to ${me.organisation.name}, and what they may do.`}
+        about={`Members of ${me.organisation.name} and their roles.`}
         actions={
           <Button kind="primary" off={mayNot('members:write')} onClick={() => setInviting(true)}>
-            Invite somebody
+            Invite member
           </Button>
         }
       />
@@ -39,7 +39,7 @@ export function TeamPage() {
       <Invitations onInvite={() => setInviting(true)} />
       <OrganisationCard />
       <CommandHint command={`millrace member list --organisation-id ${me.organisation.id}`} />
-      <Dialog title="Invite somebody" open={inviting} onClose={() => setInviting(false)}>
+      <Dialog title="Invite member" open={inviting} onClose={() => setInviting(false)}>
         <InviteForm onDone={() => setInviting(false)} />
       </Dialog>
     </>
@@ -69,7 +69,7 @@ function Members() {
         empty="No members"
         columns={[
           {
-            head: 'Person',
+            head: 'User',
             main: true,
             cell: (member) => (
               <>
@@ -96,9 +96,9 @@ function Members() {
               />
             ),
           },
-          { head: 'Since', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+          { head: 'Joined', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
           {
-            head: 'Action',
+            head: 'Actions',
             right: true,
             cell: (member) => (
               <Button size="small" kind="danger" off={off} onClick={() => setLeaving(member)}>
@@ -117,8 +117,10 @@ function Members() {
         run={(client) => client.members.remove({ organisationId, userId: leaving?.userId ?? '' })}
         changes={['team']}
       >
-        <p>They lose access within a second, and all of their API keys here stop working.</p>
-        <p>What they started goes on and goes on costing; it belongs to the organisation.</p>
+        <p>They lose access within a second, and their API keys in this organisation stop working.</p>
+        <p>
+          Resources that they created keep running and keep billing, because they belong to the organisation.
+        </p>
       </ConfirmDialog>
     </Card>
   );
@@ -136,8 +138,8 @@ function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
   );
   const off = mayNot('members:write');
   return (
-    <Card flush title="Invitations" about="Sent by mail, not yet answered.">
-      {cancel.error !== null && <Problem error={cancel.error} doing="take the invitation back" />}
+    <Card flush title="Invitations" about="Pending invitations sent by email.">
+      {cancel.error !== null && <Problem error={cancel.error} doing="cancel the invitation" />}
       <PagedTable<Invitation>
         pages={pages}
         what="invitations"
@@ -145,19 +147,19 @@ function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
         empty="No open invitations"
         action={
           <Button off={off} onClick={onInvite}>
-            Invite somebody
+            Invite member
           </Button>
         }
         columns={[
-          { head: 'Mailbox', main: true, cell: ({ email }) => email },
+          { head: 'Email', main: true, cell: ({ email }) => email },
           { head: 'Role', cell: ({ role }) => role },
-          { head: 'Ends', cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },
+          { head: 'Expires', cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },
           {
-            head: 'Action',
+            head: 'Actions',
             right: true,
             cell: ({ id }) => (
               <Button size="small" off={off} onClick={() => cancel.mutate(id)}>
-                Take back
+                Cancel
               </Button>
             ),
           },
@@ -167,7 +169,7 @@ function Invitations({ onInvite }: Readonly<{ onInvite: () => void }>) {
   );
 }
 
-/** Without mail the inviter hands the link over. It is shown once. */
+/** Without email, the inviter passes the link on. It is shown once. */
 function InvitationLink(props: {
   readonly email: string;
   readonly link: string;
@@ -176,8 +178,9 @@ function InvitationLink(props: {
   return (
     <div className="flex flex-col gap-3">
       <p>
-        This installation sends no mail. Give this link only to <strong>{props.email}</strong>: a person who
-        has it can sign up with that address and join. It is shown once; invite again for a new one.
+        This installation does not send email. Share this link only with <strong>{props.email}</strong>:
+        anyone with the link can sign up with that address and join. It is shown once; invite again to get a
+        new link.
       </p>
       <Id value={props.link} what="invitation link" />
       <div className="flex justify-end">
@@ -202,10 +205,10 @@ function InviteForm({ onDone }: Readonly<{ onDone: () => void }>) {
       changes: ['team'],
       onSuccess: ({ link }) => {
         if (link !== null) return;
-        // A repeated call whose first answer was lost is answered without the link.
+        // A repeated request after a lost response returns no link.
         if (installation.data?.mail === false)
-          toast('Invited', 'The answer with the link was lost. Invite again for a new link.');
-        else toast('Invited', `A mail is on its way to ${email}.`);
+          toast('Invited', 'The response with the link was lost. Invite again to get a new link.');
+        else toast('Invited', `We sent an email to ${email}.`);
         onDone();
       },
     },
@@ -242,7 +245,7 @@ function InviteForm({ onDone }: Readonly<{ onDone: () => void }>) {
         </Button>
       </div>
       <p className="text-soft text-xs">
-        Organisation <Id value={me.organisation.id} what="organisation id" />
+        Organisation <Id value={me.organisation.id} what="organisation ID" />
       </p>
     </Form>
   );

@@ -19,26 +19,26 @@ const columns: readonly Column<RequestUsage>[] = [
       </TextLink>
     ),
   },
-  { head: 'When', cell: ({ created_at: at }) => <Timestamp at={at} /> },
+  { head: 'Time', cell: ({ created_at: at }) => <Timestamp at={at} /> },
   { head: 'Model', cell: ({ model }) => model },
-  { head: 'Tokens in', right: true, cell: ({ tokens_prompt: tokens }) => tokens.toLocaleString() },
-  { head: 'Tokens out', right: true, cell: ({ tokens_completion: tokens }) => tokens.toLocaleString() },
+  { head: 'Input tokens', right: true, cell: ({ tokens_prompt: tokens }) => tokens.toLocaleString() },
+  { head: 'Output tokens', right: true, cell: ({ tokens_completion: tokens }) => tokens.toLocaleString() },
   { head: 'Cost', right: true, cell: ({ cost_nano_usd: cost }) => <Money nano={String(cost)} /> },
 ];
 
-/** The requests that one ledger line of inference sums. */
+/** Requests behind one inference entry of the ledger. */
 export function BatchCard({ batchId }: Readonly<{ batchId: string }>) {
   const requests = usePages(['usage', 'batch', batchId], (client, signal) =>
     client.usage.listBatchRequests({ batchId }, { signal }),
   );
   return (
-    <Card title="Requests of a ledger line" about="Their costs sum to the amount of the line." flush>
+    <Card title="Requests of a ledger entry" about="Their costs add up to the amount of the entry." flush>
       <PagedTable
         pages={requests}
         what="requests"
-        caption="Requests of the ledger line, oldest first"
+        caption="Requests of the ledger entry, oldest first"
         columns={columns}
-        empty="This batch has no requests."
+        empty="No requests"
       />
       <CommandHint command={`millrace usage batch ${batchId}`} />
     </Card>

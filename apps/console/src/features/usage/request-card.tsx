@@ -19,7 +19,7 @@ import { Form } from '../../ui/form.tsx';
 
 type RequestUsage = Output<'getRequestUsage'>;
 
-/** Looks up one request of a model by its id: how it ran and what it cost. */
+/** Looks up one inference request by its id. */
 export function RequestCard({ requestId }: Readonly<{ requestId: string | undefined }>) {
   const session = useSession();
   const navigate = useNavigate();
@@ -27,7 +27,10 @@ export function RequestCard({ requestId }: Readonly<{ requestId: string | undefi
   const [typed, setTyped] = useState(requestId ?? '');
   const wanted = typed.trim();
   return (
-    <Card title="One request" about="Every answer of a model names its request: x-inference-request-id.">
+    <Card
+      title="Find a request"
+      about="Each response has its request ID in the header x-inference-request-id."
+    >
       <Form
         className="flex flex-wrap items-end gap-2"
         onSend={() => {
@@ -36,7 +39,7 @@ export function RequestCard({ requestId }: Readonly<{ requestId: string | undefi
       >
         <div className="min-w-0 flex-1 basis-72">
           <TextField
-            label="Request id"
+            label="Request ID"
             placeholder="req_…"
             value={typed}
             spellCheck={false}
@@ -47,9 +50,9 @@ export function RequestCard({ requestId }: Readonly<{ requestId: string | undefi
         <Button
           type="submit"
           icon={<Search aria-hidden className="size-4" />}
-          off={session.mayNot('usage:read') || (wanted === '' && 'Type or paste an id first.')}
+          off={session.mayNot('usage:read') || (wanted === '' && 'Enter a request ID.')}
         >
-          Look it up
+          Look up
         </Button>
       </Form>
       {requestId !== undefined && session.may('usage:read') && <RequestDetail requestId={requestId} />}
@@ -59,7 +62,7 @@ export function RequestCard({ requestId }: Readonly<{ requestId: string | undefi
 
 function RequestDetail({ requestId }: Readonly<{ requestId: string }>) {
   const request = useApiQuery(['usage', 'request', requestId], async (client, signal) => {
-    // The books know a request about a second after its end, and one often comes here sooner.
+    // A request is recorded about a second after its end, and users often come here sooner.
     const usage = await waitForLedgerUsage(client, requestId, { clock: { sleep }, signal });
     return usage ?? client.usage.getRequest({ requestId }, { signal });
   });
@@ -75,7 +78,7 @@ function RequestDetail({ requestId }: Readonly<{ requestId: string }>) {
 const msText = (ms: number | null): string => (ms === null ? '–' : `${ms.toLocaleString()} ms`);
 
 function endingText({ cancelled, finish_reason: reason }: RequestUsage) {
-  if (cancelled) return <Badge tone="warn">the client left</Badge>;
+  if (cancelled) return <Badge tone="warn">cancelled by client</Badge>;
   if (reason === 'error') return <Badge tone="bad">failed</Badge>;
   return <Badge tone="good">{reason ?? 'ended'}</Badge>;
 }
@@ -89,36 +92,36 @@ function RequestFacts({ found }: Readonly<{ found: RequestUsage }>) {
     <div className="flex flex-col gap-4">
       <DescriptionList
         items={[
-          ['Request', <Id key="id" value={found.id} what="request id" />],
+          ['Request', <Id key="id" value={found.id} what="request ID" />],
           ['Model', found.model],
-          ['When', <Timestamp key="when" at={found.created_at} />],
-          ['How it ended', endingText(found)],
+          ['Time', <Timestamp key="when" at={found.created_at} />],
+          ['Result', endingText(found)],
           ['Cost', <Money key="cost" nano={String(found.cost_nano_usd)} />],
           [
             'Tokens',
-            `${found.tokens_prompt.toLocaleString()} in, ${found.tokens_cached.toLocaleString()} of them cached; ${found.tokens_completion.toLocaleString()} out`,
+            `${found.tokens_prompt.toLocaleString()} input (${found.tokens_cached.toLocaleString()} cached), ${found.tokens_completion.toLocaleString()} output`,
           ],
-          ['First token after', msText(found.ttft_ms)],
-          ['In all', `${msText(found.latency_ms)}${found.streamed ? ', as a stream' : ''}`],
+          ['Time to first token', msText(found.ttft_ms)],
+          ['Total time', `${msText(found.latency_ms)}${found.streamed ? ', streamed' : ''}`],
           speed === null ? null : ['Speed', `${speed} tokens/s`],
         ]}
       />
       {found.attempts.length > 0 && (
         <div className="border-line overflow-hidden rounded-md border">
           <Table
-            caption="Attempts at engines"
+            caption="Attempts"
             rows={found.attempts.map((attempt, index) => ({ ...attempt, index }))}
             rowKey={({ index }) => String(index)}
             columns={[
               { head: 'Attempt', main: true, cell: ({ index }) => `Attempt ${String(index + 1)}` },
               { head: 'Engine', cell: ({ deployment }) => <code className="break-all">{deployment}</code> },
-              { head: 'Began', cell: ({ started_at: at }) => <Timestamp at={at} /> },
-              { head: 'Took', right: true, cell: ({ duration_ms: ms }) => msText(ms) },
+              { head: 'Started', cell: ({ started_at: at }) => <Timestamp at={at} /> },
+              { head: 'Duration', right: true, cell: ({ duration_ms: ms }) => msText(ms) },
               {
                 head: 'Outcome',
                 cell: ({ status, error }) =>
                   error === null ? (
-                    <Badge tone="good">answered</Badge>
+                    <Badge tone="good">succeeded</Badge>
                   ) : (
                     <Badge tone="bad">
                       {error} {status ?? ''}

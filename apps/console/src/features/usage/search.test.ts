@@ -7,7 +7,7 @@ const days = (search: Parameters<typeof usagePeriod>[0]): string => {
   return `${firstDay} to ${lastDay}`;
 };
 
-test('what the address does not know is left out of it', () => {
+test('parseUsageSearch drops unknown values', () => {
   expect(parseUsageSearch({ by: 'weather', range: '8d', from: 'x', to: '2026-13-40', request: '' })).toEqual(
     {},
   );
@@ -32,15 +32,15 @@ describe('days', () => {
     [{ range: 'days', from: '2026-11-05' }, '2026-11-05 to 2026-11-16'],
     [{ range: 'days', to: '2026-11-05' }, '2026-10-06 to 2026-11-05'],
     [{ range: 'days', from: '2027-01-01', to: '2027-02-01' }, '2026-11-16 to 2026-11-16'],
-  ] as const)('%j are %s', (search, text) => expect(days(search)).toBe(text));
+  ] as const)('%j covers %s', (search, text) => expect(days(search)).toBe(text));
 
-  test('never more of them than the interface sums up', () => {
+  test('never exceeds the limit of the API', () => {
     const { from, until } = usagePeriod({ range: 'days', from: '2020-01-01', to: '2026-11-16' }, nowMs);
     expect(from).toBe('2025-11-16T00:00:00.000Z');
     expect(until).toBe('2026-11-17T00:00:00.000Z');
   });
 
-  test('last month in January is of the year before', () => {
+  test('handles the last month in January', () => {
     const { firstDay, lastDay } = usagePeriod({ range: 'last-month' }, Date.parse('2026-01-10T00:00:00Z'));
     expect(`${firstDay} to ${lastDay}`).toBe('2025-12-01 to 2025-12-31');
   });

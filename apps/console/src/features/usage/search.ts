@@ -12,9 +12,8 @@ export interface UsageSearch {
   /** First and last day of the range `days`, in UTC. */
   readonly from?: string;
   readonly to?: string;
-  /** A request to look up. */
   readonly request?: string;
-  /** A batch whose requests are listed. */
+  /** Batch whose requests are listed. */
   readonly batch?: string;
 }
 
@@ -35,16 +34,16 @@ export function parseUsageSearch(search: Readonly<Record<string, unknown>>): Usa
 }
 
 export interface Period {
-  /** Whole days in UTC, both of them counted. */
+  /** Days in UTC, both inclusive. */
   readonly firstDay: string;
   readonly lastDay: string;
-  /** As the interface takes it: the end is the first moment that does not count. */
+  /** API period with exclusive end. */
   readonly from: string;
   readonly until: string;
 }
 
 const dayMs = 86_400_000;
-/** The interface sums up no more. */
+/** Limit of the API. */
 const daysMax = 366;
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
 
@@ -58,7 +57,7 @@ function between(firstMs: number, lastMs: number): Period {
   };
 }
 
-/** The days that a search means. A range of its own that is turned around is read the right way round. */
+/** The days of a search; a reversed custom range is swapped. */
 export function usagePeriod({ range = '31d', from, to }: UsageSearch, nowMs: number): Period {
   const now = new Date(nowMs);
   const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()];

@@ -22,7 +22,7 @@ const row = (group: string, inference: string, rentals = '0'): UsageRow => ({
 });
 const rows = [row('2026-11-16', '9007199254740993'), row('2026-11-14', '1', '2')];
 
-test('the total is the sum of its lines, to the nano, beyond what a number can hold', () => {
+test('sumLines is exact beyond the precision of a number', () => {
   expect(sumLines(rows.map(toUsageLine))).toEqual({
     group: '',
     amount: 9_007_199_254_740_996n,
@@ -35,7 +35,7 @@ test('the total is the sum of its lines, to the nano, beyond what a number can h
   expect(sumLines([]).amount).toBe(0n);
 });
 
-test('products come to the same total, and those without a charge are left out', () => {
+test('productLines has the same total and omits products without charges', () => {
   const lines = productLines(rows);
   expect(lines.map(({ group, amount }) => [group, amount])).toEqual([
     ['Rentals', 2n],
@@ -44,13 +44,13 @@ test('products come to the same total, and those without a charge are left out',
   expect(sumLines(lines).amount).toBe(sumLines(rows.map(toUsageLine)).amount);
 });
 
-test('days stay in their order, the rest begins with the dearest', () => {
+test('sortLines keeps days in order and sorts others by cost', () => {
   const lines = [row('b', '1'), row('a', '1'), row('c', '5')].map(toUsageLine);
   expect(sortLines(lines, 'model').map(({ group }) => group)).toEqual(['c', 'a', 'b']);
   expect(sortLines(lines, 'day')).toBe(lines);
 });
 
-test('the picture has every day', () => {
+test('dailyChart includes every day', () => {
   const { seconds, usd } = dailyChart([row('2026-11-16', '2000000000')], {
     firstDay: '2026-11-14',
     lastDay: '2026-11-16',
@@ -64,13 +64,13 @@ test('the picture has every day', () => {
 });
 
 describe('words', () => {
-  test('a share that is something is never nothing', () => {
+  test('shareText never shows a positive share as zero', () => {
     expect(shareText(1n, 1_000n)).toBe('under 1 %');
     expect(shareText(0n, 1_000n)).toBe('0 %');
     expect(shareText(999n, 1_000n)).toBe('99 %');
   });
 
-  test('the command shows the same', () => {
+  test('usageCommand matches the page', () => {
     const period = {
       firstDay: '2026-11-01',
       lastDay: '2026-11-16',

@@ -2,7 +2,7 @@ import { percentOf, splitBy } from '@millrace/sdk/text';
 import { products, type UsageRow } from '../money/spend.ts';
 import type { Grouping, Period } from './search.ts';
 
-/** What was used, line by line, and what the lines come to. All money is exact. */
+/** Usage lines and their exact sums. */
 
 export interface UsageLine {
   readonly group: string;
@@ -35,7 +35,7 @@ export function toUsageLine(row: UsageRow): UsageLine {
   };
 }
 
-/** A line for each product that anything was spent on, from the lines of days. */
+/** One line per product with spending. */
 export function productLines(days: readonly UsageRow[]): readonly UsageLine[] {
   return products
     .map(([product, label]): UsageLine => {
@@ -45,7 +45,7 @@ export function productLines(days: readonly UsageRow[]): readonly UsageLine[] {
     .filter(({ amount }) => amount !== 0n);
 }
 
-/** Days as they come, everything else the dearest first. */
+/** Days in order; other groups by cost, descending. */
 export function sortLines(lines: readonly UsageLine[], by: Grouping): readonly UsageLine[] {
   if (by === 'day') return lines;
   return lines.toSorted((a, b) =>
@@ -68,7 +68,7 @@ export function sumLines(lines: readonly UsageLine[]): UsageLine {
   );
 }
 
-/** Every day of a period, those without a charge too: a picture must not leave them out. */
+/** Includes days without charges. */
 export function dailyChart(
   days: readonly UsageRow[],
   { firstDay, lastDay }: Pick<Period, 'firstDay' | 'lastDay'>,
@@ -80,19 +80,19 @@ export function dailyChart(
   const [first] = splitBy(Date.parse(firstDay), 1000);
   for (let second = first; second <= last; second += 86_400) {
     seconds.push(second);
-    // For the height of a bar; the exact amount stands in the table.
+    // Approximate, for the bar height; the table is exact.
     usd.push(Number(byDay.get(new Date(second * 1000).toISOString().slice(0, 10)) ?? '0') * 1e-9);
   }
   return { seconds, usd };
 }
 
-/** `12 %`, and `under 1 %` for what is something. */
+/** `12 %`, or `under 1 %` for any smaller positive share. */
 export function shareText(amount: bigint, of: bigint): string {
   const percent = percentOf(amount, of);
   return percent === 0 && amount > 0n ? 'under 1 %' : `${String(percent)} %`;
 }
 
-/** What the page shows, as a command. */
+/** CLI command for the same view. */
 export function usageCommand(by: Grouping, { from, until }: Period): string {
   const group = by === 'product' ? 'day' : by;
   return `millrace usage --by ${group} --from ${from.slice(0, 10)} --until ${until.slice(0, 10)}`;

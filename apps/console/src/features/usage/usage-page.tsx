@@ -30,21 +30,21 @@ import { UsageTable } from './usage-table.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 
 const rangeLabels: Readonly<Record<Range, string>> = {
-  '7d': 'The last 7 days',
-  '31d': 'The last 31 days',
-  '90d': 'The last 90 days',
-  '366d': 'The last 366 days',
+  '7d': 'Last 7 days',
+  '31d': 'Last 31 days',
+  '90d': 'Last 90 days',
+  '366d': 'Last 366 days',
   month: 'This month',
-  'last-month': 'The month before',
-  days: 'Days of your choice',
+  'last-month': 'Last month',
+  days: 'Custom',
 };
 const groupingLabels: Readonly<Record<Grouping, string>> = {
-  day: 'By day',
-  product: 'By product',
-  model: 'By model',
-  key: 'By API key',
-  rental: 'By rental',
-  volume: 'By volume',
+  day: 'Day',
+  product: 'Product',
+  model: 'Model',
+  key: 'API key',
+  rental: 'Rental',
+  volume: 'Volume',
 };
 
 export function UsagePage() {
@@ -55,7 +55,7 @@ export function UsagePage() {
     <>
       <PageHeader
         title="Usage"
-        about="What was used, by whom, and what it cost. Days are days in UTC."
+        about="Your usage and its cost. Days are in UTC."
         actions={<ExportButton search={search} off={denied} />}
       />
       {search.batch !== undefined && session.may('usage:read') && <BatchCard batchId={search.batch} />}
@@ -86,10 +86,10 @@ function ExportButton({ search, off }: Readonly<{ search: UsageSearch; off: stri
       <Button
         icon={<Download aria-hidden className="size-4" />}
         off={off}
-        busy={save.isPending && 'Preparing the file…'}
+        busy={save.isPending && 'Preparing…'}
         onClick={() => save.mutate({ from, until })}
       >
-        Download as CSV (FOCUS)
+        Download CSV (FOCUS)
       </Button>
       {save.error !== null && <Problem error={save.error} doing="download the costs" />}
     </div>
@@ -134,7 +134,7 @@ function Filters({ search, period }: Readonly<{ search: UsageSearch; period: Per
   return (
     <div className="mb-4 flex flex-wrap items-end gap-3">
       <SelectField
-        label="When"
+        label="Period"
         value={range}
         choices={ranges.map((value) => ({ value, label: rangeLabels[value] }))}
         onValue={(range) =>
@@ -144,14 +144,14 @@ function Filters({ search, period }: Readonly<{ search: UsageSearch; period: Per
       {range === 'days' && (
         <>
           <TextField
-            label="First day"
+            label="From"
             type="date"
             value={period.firstDay}
             max={period.lastDay}
             onValue={(value) => value !== '' && go({ from: value })}
           />
           <TextField
-            label="Last day"
+            label="Through"
             type="date"
             value={period.lastDay}
             min={period.firstDay}
@@ -160,7 +160,7 @@ function Filters({ search, period }: Readonly<{ search: UsageSearch; period: Per
         </>
       )}
       <SelectField
-        label="Lines"
+        label="Group by"
         value={by}
         choices={groupings.map((value) => ({ value, label: groupingLabels[value] }))}
         onValue={(by) => go({ by })}
@@ -179,8 +179,8 @@ function Totals({ days }: Readonly<{ days: readonly UsageRow[] }>) {
       items={[
         { label: 'Spent', value: <Money nano={amount} /> },
         { label: 'Requests', value: requests.toLocaleString() },
-        { label: 'Tokens in', value: tokensIn.toLocaleString() },
-        { label: 'Tokens out', value: tokensOut.toLocaleString() },
+        { label: 'Input tokens', value: tokensIn.toLocaleString() },
+        { label: 'Output tokens', value: tokensOut.toLocaleString() },
       ]}
     />
   );
@@ -193,8 +193,8 @@ function SpendChart({ days, period }: Readonly<{ days: readonly UsageRow[]; peri
     return { seconds, series: [{ label: 'Spent', values: usd }] };
   }, [days, firstDay, lastDay]);
   return (
-    <Card title="Spent each day">
-      <Chart label="Spent each day" kind="bars" {...chart} format={usdNumberText} />
+    <Card title="Daily spending">
+      <Chart label="Daily spending" kind="bars" {...chart} format={usdNumberText} />
     </Card>
   );
 }
@@ -205,25 +205,25 @@ function NothingUsed() {
     <Card>
       {session.place.mode === 'test' ? (
         <EmptyState
-          title="In test mode nothing costs anything."
+          title="Test mode is free"
           action={
             <Button kind="primary" onClick={() => session.go({ mode: 'live' })}>
-              See the usage of live mode
+              Switch to live mode
             </Button>
           }
         >
-          So there is nothing to sum up. Single requests can be looked up above.
+          There is no cost to show. You can look up single requests above.
         </EmptyState>
       ) : (
         <EmptyState
-          title="Nothing was used in these days."
+          title="No usage in this period"
           action={
             <LinkButton to="/playground" kind="primary">
               Try a model
             </LinkButton>
           }
         >
-          Choose other days above, or use something.
+          Choose another period, or try a model.
         </EmptyState>
       )}
     </Card>

@@ -21,20 +21,19 @@ const columnHeaders: Readonly<Record<Grouping, string>> = {
   volume: 'Volume',
 };
 
-/** What has no such line, for the rest that a grouping leaves out. */
+/** Describes spending that a grouping does not cover. */
 const remainderLabels: Readonly<Record<Grouping, string>> = {
   day: '',
   product: '',
-  model: 'is of other things than models',
-  key: 'was not used by a key',
-  rental: 'is of other things than rentals',
-  volume: 'is of other things than volumes',
+  model: 'is not for models',
+  key: 'was not used through an API key',
+  rental: 'is not for rentals',
+  volume: 'is not for volumes',
 };
 
-/** No more lines are read: a table that nobody reads to its end helps nobody. */
+/** Limit of loaded lines. */
 const linesMax = 1_000;
 
-/** Exact lines, and below them what they come to. */
 export function UsageTable(props: Readonly<{ by: Grouping; period: Period; days: readonly UsageRow[] }>) {
   const { by, period, days } = props;
   const { from, until } = period;
@@ -50,10 +49,7 @@ export function UsageTable(props: Readonly<{ by: Grouping; period: Period; days:
   const whole = sumLines(days.map(toUsageLine)).amount;
   const show = (lines: readonly UsageLine[]) => <Lines by={by} lines={sortLines(lines, by)} whole={whole} />;
   return (
-    <Card
-      title={`What it was spent on: ${columnHeaders[by].toLowerCase()} by ${columnHeaders[by].toLowerCase()}`}
-      flush
-    >
+    <Card title={`Spending by ${columnHeaders[by].toLowerCase()}`} flush>
       {by === 'day' && show(days.map(toUsageLine))}
       {by === 'product' && show(productLines(days))}
       {!isOfDays && (
@@ -68,7 +64,7 @@ export function UsageTable(props: Readonly<{ by: Grouping; period: Period; days:
 interface LinesProps {
   readonly by: Grouping;
   readonly lines: readonly UsageLine[];
-  /** What was spent in all, by whatever it is grouped. */
+  /** Total spending in the period. */
   readonly whole: bigint;
 }
 
@@ -77,8 +73,8 @@ function Lines({ by, lines, whole }: LinesProps) {
   const total = sumLines(lines).amount;
   if (lines.length === 0) {
     return (
-      <EmptyState title={`Nothing with a ${columnHeaders[by].toLowerCase()} was used in these days.`}>
-        What was spent <Money nano={whole} /> {remainderLabels[by]}.
+      <EmptyState title={`No usage by ${columnHeaders[by].toLowerCase()} in this period`}>
+        Your spending of <Money nano={whole} /> {remainderLabels[by]}.
       </EmptyState>
     );
   }
@@ -98,13 +94,13 @@ function Lines({ by, lines, whole }: LinesProps) {
       cell: ({ requests }) => requests.toLocaleString(),
     },
     {
-      head: 'Tokens in',
+      head: 'Input tokens',
       right: true,
       when: by !== 'product',
       cell: ({ tokensIn }) => tokensIn.toLocaleString(),
     },
     {
-      head: 'Tokens out',
+      head: 'Output tokens',
       right: true,
       when: by !== 'product',
       cell: ({ tokensOut }) => tokensOut.toLocaleString(),
@@ -125,24 +121,24 @@ function Lines({ by, lines, whole }: LinesProps) {
         rowKey={({ group }) => group}
       />
       <p className="border-line border-t px-4 py-2.5 font-medium">
-        {lines.length === 1 ? 'One line' : `${String(lines.length)} lines`}: <Money nano={total} />
+        {lines.length === 1 ? '1 line' : `${String(lines.length)} lines`}: <Money nano={total} />
         {total !== whole && remainderLabels[by] !== '' && (
           <span className="text-soft font-normal">
             {' '}
-            of <Money nano={whole} />; the rest <Money nano={whole - total} /> {remainderLabels[by]}
+            of <Money nano={whole} />; the rest of <Money nano={whole - total} /> {remainderLabels[by]}
           </span>
         )}
       </p>
       {lines.length >= linesMax && (
         <p className="text-soft px-4 pb-3 text-xs">
-          These are the first {linesMax} lines. The file above has all of them.
+          Showing the first {linesMax} lines. The CSV file has all lines.
         </p>
       )}
     </>
   );
 }
 
-/** How much of the whole a line is; the bar is for the eye, the words for everybody. */
+/** Share of the total, as bar and text. */
 function Share({ amount, most, total }: Readonly<{ amount: bigint; most: bigint; total: bigint }>) {
   return (
     <span className="inline-flex items-center gap-2 whitespace-nowrap">
@@ -157,7 +153,7 @@ function Share({ amount, most, total }: Readonly<{ amount: bigint; most: bigint;
   );
 }
 
-/** Keys by their names, where one may read them. */
+/** Key names, if the user may read them. */
 function useKeyNames(wanted: boolean): ReadonlyMap<string, string> | null {
   const session = useSession();
   const { data } = useApiQuery(
@@ -188,9 +184,9 @@ function Name({
     case 'key':
       return (
         <span className="flex flex-col">
-          {names === null ? null : (names.get(group) ?? 'Somebody who was signed in')}
+          {names === null ? null : (names.get(group) ?? 'Signed-in user')}
           <span className="text-soft text-xs font-normal">
-            <Id value={group} what="key id" />
+            <Id value={group} what="key ID" />
           </span>
         </span>
       );

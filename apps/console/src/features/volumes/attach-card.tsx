@@ -13,19 +13,19 @@ import { volumeActionDisabledReason, type VolumeDetail } from './volume.ts';
 import { Form } from '../../ui/form.tsx';
 import { TextLink } from '../../ui/link.tsx';
 
-/** Who may mount it, and who else could. */
+/** Attached rentals, and a form to attach another. */
 export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const session = useSession();
   const denied = session.mayNot('volumes:write');
   const [detaching, setDetaching] = useState<number | null>(null);
   return (
-    <Card title="Rentals" about="Those that may mount it.">
+    <Card title="Rentals" about="Rentals that can mount this volume.">
       {volume.attachedRentals.length === 0 ? (
-        <p className="mb-3">It is attached to no rental.</p>
+        <p className="mb-3">Not attached to any rental.</p>
       ) : (
         <div className="border-line -mx-4 mb-3 border-b">
           <Table
-            caption="Rentals that may mount this volume"
+            caption="Attached rentals"
             rows={volume.attachedRentals}
             rowKey={(id) => String(id)}
             columns={[
@@ -73,13 +73,13 @@ export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
           })
         }
         changes={['volumes', 'rentals']}
-        onDone={(toast) => toast(`${volume.label} is closed to rental ${String(detaching)}`)}
+        onDone={(toast) => toast(`Detached ${volume.label} from rental ${String(detaching)}`)}
       >
         <p>
-          Unmount it there first. Within about a second the storage server refuses that rental, also with
-          files open: what was not written yet is lost.
+          Unmount the volume on the machine first. The storage server rejects the rental within about a
+          second, even with open files: unwritten data is lost.
         </p>
-        <p>The volume and its data stay, and cost on.</p>
+        <p>The volume and its data stay and keep billing.</p>
       </ConfirmDialog>
     </Card>
   );
@@ -110,7 +110,7 @@ function Attach({ volume, denied }: Readonly<{ volume: VolumeDetail; denied: str
         const value = choices.some((choice) => choice.value === chosen) ? chosen : first;
         const none =
           value === '' &&
-          `You have no bare metal that runs in ${volume.region}. Rent some there to use the volume.`;
+          `You have no running bare metal in ${volume.region}. Rent some there to use the volume.`;
         return (
           <Form className="flex flex-col gap-3" onSend={() => attach.mutate(Number(value))}>
             <div className="flex flex-wrap items-end gap-3">
@@ -119,7 +119,9 @@ function Attach({ volume, denied }: Readonly<{ volume: VolumeDetail; denied: str
                   label="Attach to"
                   value={value}
                   onValue={setChosen}
-                  choices={value === '' ? [{ value: '', label: 'No rental fits' }, ...choices] : choices}
+                  choices={
+                    value === '' ? [{ value: '', label: 'No rentals available' }, ...choices] : choices
+                  }
                 />
               </div>
               <Button
@@ -131,7 +133,7 @@ function Attach({ volume, denied }: Readonly<{ volume: VolumeDetail; denied: str
               </Button>
             </div>
             {none !== false && <p className="text-soft text-xs">{none}</p>}
-            {attach.error !== null && <Problem error={attach.error} doing="attach it" />}
+            {attach.error !== null && <Problem error={attach.error} doing="attach the volume" />}
           </Form>
         );
       }}

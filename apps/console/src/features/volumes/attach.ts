@@ -2,7 +2,7 @@ import type { Item } from '@millrace/sdk';
 import type { Choice } from '../../ui/field.tsx';
 import type { Volume } from './volume.ts';
 
-/** Which rentals could have a volume, and why the others could not. */
+/** Decides which rentals a volume can attach to, and why not. */
 
 type Rental = Pick<
   Item<'listRentals'>,
@@ -13,14 +13,14 @@ function attachDisabledReason(
   rental: Rental,
   volume: Pick<Volume, 'region' | 'attachedRentals'>,
 ): string | null {
-  if (volume.attachedRentals.includes(rental.id)) return 'has it already';
+  if (volume.attachedRentals.includes(rental.id)) return 'already attached';
   if (rental.rentalType !== 'bare-metal') return 'virtual machines cannot mount volumes';
   if (!rental.supportsFeature.attachedStorage) return 'runs under a contract';
   if (rental.region !== volume.region) return `is in ${rental.region}`;
   return rental.status === 'Running' ? null : `is ${rental.status.toLowerCase()}`;
 }
 
-/** Those that can first; the others are shown with the reason. */
+/** Possible rentals first; others are listed with the reason. */
 export function attachChoices(
   rentals: readonly Rental[],
   volume: Pick<Volume, 'region' | 'attachedRentals'>,

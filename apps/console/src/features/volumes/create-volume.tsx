@@ -16,7 +16,7 @@ import { Form, FormButtons } from '../../ui/form.tsx';
 
 type CreateVolumeInput = Input<'createStorageVolume'>;
 
-/** Where machines are sold; those with bare metal first, since that is what mounts volumes. */
+/** Regions, those with bare metal first, because only bare metal mounts volumes. */
 function useRegions() {
   return useApiQuery(
     ['catalog', 'metal-regions'],
@@ -32,15 +32,15 @@ export function CreateVolume({ onClose }: Readonly<{ onClose: () => void }>) {
   const regions = useRegions();
   return (
     <Dialog
-      title="Create a volume"
-      about="It costs by its size from when it is active, attached or not, until it is deleted."
+      title="Create volume"
+      about="Billed by size from activation until deletion, attached or not."
       open
       onClose={onClose}
     >
       <QueryView query={regions} what="regions">
         {(names) =>
           names.length === 0 ? (
-            <p>No region has anything to rent at the moment, so nothing could use a volume.</p>
+            <p>No region has machines to rent right now, so you could not use a volume.</p>
           ) : (
             <CreateForm regions={names} onClose={onClose} />
           )
@@ -59,7 +59,7 @@ function CreateForm({ regions, onClose }: Readonly<{ regions: readonly string[];
   const create = useApiMutation((client, request: CreateVolumeInput) => client.volumes.create(request), {
     changes: ['volumes', 'money'],
     onSuccess: ({ storageVolumeId, message }) => {
-      toast('The volume is being made', message);
+      toast('Creating the volume', message);
       onClose();
       void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(storageVolumeId) } });
     },
@@ -75,14 +75,14 @@ function CreateForm({ regions, onClose }: Readonly<{ regions: readonly string[];
     >
       <TextField
         label="Label"
-        hint="Letters, digits, _ and -. No other of your volumes has it."
+        hint="Letters, digits, _ and -. Must be unique among your volumes."
         value={label}
         onValue={setLabel}
         error={wrongLabel ?? fieldIssue(create.error, 'label')}
       />
       <SelectField
         label="Region"
-        hint="Rentals there can mount it. It cannot be moved."
+        hint="Rentals in this region can mount it. You cannot move a volume."
         value={region}
         onValue={setRegion}
         choices={regions}
@@ -90,7 +90,7 @@ function CreateForm({ regions, onClose }: Readonly<{ regions: readonly string[];
       />
       <TextField
         label="Size in GB"
-        hint={`In steps of ${String(SIZE_STEP_GB)}. It can grow later, and never shrinks.`}
+        hint={`In steps of ${String(SIZE_STEP_GB)}. You can grow a volume later, but not shrink it.`}
         type="number"
         min={SIZE_STEP_GB}
         step={SIZE_STEP_GB}
@@ -99,12 +99,12 @@ function CreateForm({ regions, onClose }: Readonly<{ regions: readonly string[];
         error={wrongSize ?? fieldIssue(create.error, 'sizeInGb')}
       />
       {wrongSize === null && <VolumePrice region={region} sizeInGb={Number(size)} />}
-      {create.error !== null && <Problem error={create.error} doing="make the volume" />}
+      {create.error !== null && <Problem error={create.error} doing="create the volume" />}
       <CommandHint command={`millrace volume create ${label} --region ${region} --size-gb ${size}`} />
       <FormButtons
         onClose={onClose}
-        cancel="Not now"
-        busy={create.isPending && 'Making it…'}
+        cancel="Cancel"
+        busy={create.isPending && 'Creating…'}
         off={wrongLabel ?? wrongSize ?? false}
       >
         Create

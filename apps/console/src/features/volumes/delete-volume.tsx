@@ -4,7 +4,7 @@ import { volumePhase, type VolumeDetail } from './volume.ts';
 
 const when = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
-/** Data is destroyed here, so the label has to be typed. */
+/** Destroys data, so the user must type the label. */
 export function DeleteVolume({
   volume,
   open,
@@ -23,21 +23,18 @@ export function DeleteVolume({
       changes={['volumes', 'money']}
       onDone={(toast, { purgeAt, label }) => {
         const until = purgeAt === null ? undefined : when.format(new Date(purgeAt));
-        toast(`${label} is deleted`, until && `Its data is kept, and costs, until ${until}.`);
+        toast(`Deleted ${label}`, until && `Its data is kept and billed until ${until}.`);
         onDeleted();
       }}
     >
-      <p>
-        All that is on it, {volume.sizeInGb} GB, and all of its snapshots are destroyed. Nobody can use it
-        from now on, and you cannot take this back.
-      </p>
-      {volumePhase(volume) === 'being made' ? (
-        <p>It is not active yet, so it has cost nothing.</p>
+      <p>All data ({volume.sizeInGb} GB) and all snapshots are deleted. You cannot undo this.</p>
+      {volumePhase(volume) === 'creating' ? (
+        <p>The volume is not active yet, so it has cost nothing.</p>
       ) : (
         <p>
-          Its data is kept for up to 72 hours in case the operator has to help you, or shorter where the money
-          does not reach, and costs on as it is until then: <PerHour usd={volume.costPerHour} />. After that
-          it costs nothing.
+          The data is kept for up to 72 hours, or less if the money held does not suffice, in case the
+          operator has to help you. Until then it is billed: <PerHour usd={volume.costPerHour} />. You pay
+          nothing afterwards.
         </p>
       )}
     </ConfirmDialog>

@@ -41,7 +41,7 @@ function useRestore({ volume, snapshot, onClose }: SnapshotProps) {
     {
       changes: ['volumes', 'money'],
       onSuccess: ({ id, label }) => {
-        toast(`${label} is being restored`, 'That takes seconds.');
+        toast(`Restoring ${label}`, 'This takes seconds.');
         onClose();
         if (id !== volume.id) void navigate({ to: '/volumes/$volumeId', params: { volumeId: String(id) } });
       },
@@ -49,7 +49,7 @@ function useRestore({ volume, snapshot, onClose }: SnapshotProps) {
   );
 }
 
-/** Into a new volume for the price that is shown, or in place of what the volume holds. */
+/** Restores into a new volume at the shown price, or replaces the volume's data. */
 export function RestoreSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
   const [into, setInto] = useState<RestoreTarget>('new-volume');
   const [label, setLabel] = useState('');
@@ -57,35 +57,30 @@ export function RestoreSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
   const [typed, setTyped] = useState('');
   const restore = useRestore({ volume, snapshot, onClose });
   const isNew = into === 'new-volume';
-  const wrongLabel = label === '' ? 'Give it a label.' : labelIssue(label);
+  const wrongLabel = label === '' ? 'Enter a label.' : labelIssue(label);
   const wrongSize = sizeIssue(size, snapshot.volumeSizeInGb);
   const off = isNew
     ? (wrongLabel ?? wrongSize)
     : volumeActionDisabledReason('restore-into', volume, false) ||
-      (typed !== volume.label && 'Type the label of the volume first.');
+      (typed !== volume.label && 'Type the volume label to confirm.');
   const order = isNew ? { into, label, sizeInGb: Number(size) } : { into };
   const flags = isNew ? `--label ${label || 'LABEL'} --size-gb ${size}` : '--in-place';
   return (
-    <Dialog
-      title={`Restore ${snapshot.label}`}
-      about={`A snapshot of ${volume.label}.`}
-      open
-      onClose={onClose}
-    >
+    <Dialog title={`Restore ${snapshot.label}`} about={`Snapshot of ${volume.label}.`} open onClose={onClose}>
       <Form error={restore.error} className="flex flex-col gap-4" onSend={() => restore.mutate(order)}>
         <SelectField
-          label="Restore it into"
+          label="Restore to"
           value={into}
           onValue={setInto}
           choices={[
-            { value: 'new-volume', label: 'a new volume' },
-            { value: 'same-volume', label: `${volume.label} itself` },
+            { value: 'new-volume', label: 'New volume' },
+            { value: 'same-volume', label: `${volume.label} (replace its data)` },
           ]}
         />
         {isNew ? (
           <>
             <TextField
-              label="Label of the new volume"
+              label="New volume label"
               value={label}
               onValue={setLabel}
               error={label === '' ? undefined : (wrongLabel ?? undefined)}
@@ -93,7 +88,7 @@ export function RestoreSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
             />
             <TextField
               label="Size in GB"
-              hint={`At least ${String(snapshot.volumeSizeInGb)} GB, the size of the volume when the snapshot was taken.`}
+              hint={`At least ${String(snapshot.volumeSizeInGb)} GB, the volume size at the time of the snapshot.`}
               type="number"
               min={snapshot.volumeSizeInGb}
               step={SIZE_STEP_GB}
@@ -103,20 +98,20 @@ export function RestoreSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
               issue="sizeInGb"
             />
             {wrongSize === null && <VolumePrice region={volume.region} sizeInGb={Number(size)} />}
-            <p className="text-soft">It costs that from when it is active, until it is deleted.</p>
+            <p className="text-soft">Billed from activation until deletion.</p>
           </>
         ) : (
           <>
             <InPlaceWarning volume={volume} />
             <TextField
-              label={`Type ${volume.label} to go on`}
+              label={`Type ${volume.label} to confirm`}
               value={typed}
               autoComplete="off"
               onValue={setTyped}
             />
           </>
         )}
-        {restore.error !== null && <Problem error={restore.error} doing="restore it" />}
+        {restore.error !== null && <Problem error={restore.error} doing="restore the snapshot" />}
         <CommandHint command={`millrace volume snapshot restore ${volume.label} ${snapshot.id} ${flags}`} />
         <FormButtons
           onClose={onClose}
@@ -124,7 +119,7 @@ export function RestoreSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
           busy={restore.isPending && 'Restoring…'}
           off={off ?? false}
         >
-          {isNew ? 'Restore into a new volume' : `Replace ${volume.label}`}
+          {isNew ? 'Restore to new volume' : `Replace ${volume.label}`}
         </FormButtons>
       </Form>
     </Dialog>
@@ -135,11 +130,12 @@ function InPlaceWarning({ volume }: Readonly<{ volume: VolumeDetail }>) {
   return (
     <>
       <Note tone="warn">
-        Everything written to {volume.label} since the snapshot is lost. Take another snapshot first to keep
-        it.
+        All data written to {volume.label} since the snapshot is lost. To keep it, take another snapshot
+        first.
       </Note>
       <p>
-        It cannot be used while it is restored, and goes on costing <PerHour usd={volume.costPerHour} />.
+        You cannot use the volume during the restore. Billing continues at{' '}
+        <PerHour usd={volume.costPerHour} />.
       </p>
     </>
   );

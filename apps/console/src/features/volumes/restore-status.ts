@@ -1,11 +1,14 @@
 import type { Millrace } from '@millrace/sdk';
 import type { Volume, VolumeDetail } from './volume.ts';
 
-/** The restores of volumes in a list. The list says only that a volume is inactive; its details say whether a restore is why. */
+/**
+ * Finds restores for a volume list, which only says that a volume is inactive; the details say whether a restore is
+ * the reason.
+ */
 
 export type RestoreStatus = VolumeDetail['restoring'];
 
-/** An organisation without money may have hundreds of frozen volumes; their details are not all read again and again. */
+/** Bounds the detail requests: an organisation without money may have hundreds of frozen volumes. */
 const MAX_DETAIL_READS = 20;
 
 export function volumesToCheck(
@@ -17,7 +20,7 @@ export function volumesToCheck(
     .slice(0, MAX_DETAIL_READS);
 }
 
-/** By volume. A volume whose details cannot be read is left out. */
+/** Restores by volume; volumes whose details cannot be read are omitted. */
 export async function readRestores(
   client: { readonly volumes: Pick<Millrace['volumes'], 'get'> },
   storageVolumeIds: readonly number[],

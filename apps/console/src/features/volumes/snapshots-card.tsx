@@ -17,7 +17,6 @@ import { RestoreSnapshot, type SnapshotProps } from './restore-snapshot.tsx';
 import { volumeActionDisabledReason, type Snapshot, type VolumeDetail } from './volume.ts';
 import { Form } from '../../ui/form.tsx';
 
-/** What the volume held at an instant. */
 export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const { id: storageVolumeId } = volume;
   const denied = useSession().mayNot('volumes:write');
@@ -32,14 +31,14 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
     },
   );
   return (
-    <Card title="Snapshots" about="What it held at an instant. Each costs by what it takes." flush>
+    <Card title="Snapshots" about="Point-in-time copies, billed by the space they use." flush>
       <NewSnapshot volume={volume} off={volumeActionDisabledReason('snapshot', volume, denied)} />
       <PagedTable
         pages={pages}
         what="snapshots"
         caption="Snapshots of this volume, newest first"
-        empty="There are no snapshots of it."
-        hint="Take one before you change much, or to keep a state."
+        empty="No snapshots yet"
+        hint="Take one before large changes, or to keep a state."
         columns={[
           {
             head: 'Label',
@@ -48,12 +47,12 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
               <>
                 {label}
                 <span className="text-soft block text-xs font-normal">
-                  <Id value={id} what="id of the snapshot" />
+                  <Id value={id} what="snapshot ID" />
                 </span>
               </>
             ),
           },
-          { head: 'State', cell: ({ status }) => <StateBadge state={status} /> },
+          { head: 'Status', cell: ({ status }) => <StateBadge state={status} /> },
           { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
           { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
           { head: 'Taken', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
@@ -65,7 +64,7 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
                   size="small"
                   off={
                     volumeActionDisabledReason('restore-from', volume, denied) ||
-                    (snapshot.status !== 'ready' && 'Only a snapshot that is ready can be restored.')
+                    (snapshot.status !== 'ready' && 'You can restore a snapshot when it is ready.')
                   }
                   onClick={() => setRestoring(snapshot)}
                 >
@@ -74,7 +73,7 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
                 <Button
                   size="small"
                   kind="danger"
-                  off={denied || (snapshot.status === 'deleting' && 'It is being deleted.')}
+                  off={denied || (snapshot.status === 'deleting' && 'The snapshot is being deleted.')}
                   onClick={() => setLosing(snapshot)}
                 >
                   Delete
@@ -97,7 +96,7 @@ export function SnapshotsCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
 function DeleteSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
   return (
     <ConfirmDialog
-      title={`Delete the snapshot ${snapshot.label}?`}
+      title={`Delete snapshot ${snapshot.label}?`}
       open
       onClose={onClose}
       action="Delete"
@@ -105,10 +104,10 @@ function DeleteSnapshot({ volume, snapshot, onClose }: SnapshotProps) {
       typed={snapshot.label}
       run={(client) => client.volumes.deleteSnapshot({ storageVolumeId: volume.id, snapshotId: snapshot.id })}
       changes={['volumes', 'money']}
-      onDone={(toast) => toast('The snapshot is deleted')}
+      onDone={(toast) => toast('Snapshot deleted')}
     >
-      <p>What {volume.label} held then is destroyed. The volume itself stays as it is, and costs on.</p>
-      <p>The snapshot costs nothing afterwards.</p>
+      <p>The state of {volume.label} at that time is lost. The volume itself stays and keeps billing.</p>
+      <p>You pay nothing for the snapshot afterwards.</p>
     </ConfirmDialog>
   );
 }
@@ -122,7 +121,7 @@ function NewSnapshot({ volume, off }: Readonly<{ volume: VolumeDetail; off: stri
     {
       changes: ['volumes', 'money'],
       onSuccess: ({ label: made }) => {
-        toast('A snapshot is being taken', made);
+        toast('Taking a snapshot', made);
         setLabel('');
       },
     },
@@ -132,15 +131,15 @@ function NewSnapshot({ volume, off }: Readonly<{ volume: VolumeDetail; off: stri
       <div className="flex flex-wrap items-end gap-3">
         <div className="min-w-52 flex-1">
           <TextField
-            label="Label of a new snapshot"
-            placeholder="one is made up"
+            label="New snapshot label"
+            placeholder="generated"
             value={label}
             onValue={setLabel}
             error={fieldIssue(create.error, 'label')}
           />
         </div>
-        <Button type="submit" busy={create.isPending && 'Taking it…'} off={off}>
-          Take a snapshot
+        <Button type="submit" busy={create.isPending && 'Taking snapshot…'} off={off}>
+          Take snapshot
         </Button>
       </div>
       {create.error !== null && <Problem error={create.error} doing="take a snapshot" />}

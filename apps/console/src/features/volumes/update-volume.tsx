@@ -15,7 +15,7 @@ interface Changes {
   readonly sizeInGb?: number;
 }
 
-/** Larger, or another label. */
+/** Grows or renames a volume. */
 export function UpdateVolume({ volume, onClose }: Readonly<{ volume: VolumeDetail; onClose: () => void }>) {
   const [label, setLabel] = useState(volume.label);
   const [size, setSize] = useState(String(volume.sizeInGb));
@@ -25,7 +25,7 @@ export function UpdateVolume({ volume, onClose }: Readonly<{ volume: VolumeDetai
     {
       changes: ['volumes', 'money'],
       onSuccess: ({ growingToGb }) => {
-        toast('Saved', growingToGb === null ? undefined : `It grows to ${String(growingToGb)} GB.`);
+        toast('Saved', growingToGb === null ? undefined : `Growing to ${String(growingToGb)} GB.`);
         onClose();
       },
     },
@@ -37,13 +37,13 @@ export function UpdateVolume({ volume, onClose }: Readonly<{ volume: VolumeDetai
     ...(label === volume.label ? {} : { label }),
     ...(grows ? { sizeInGb: Number(size) } : {}),
   };
-  const nothing = Object.keys(changes).length === 0 && 'Nothing is changed yet.';
+  const nothing = Object.keys(changes).length === 0 && 'Nothing has changed yet.';
   const flags = [
     ...(grows ? [`--size-gb ${size}`] : []),
     ...(label === volume.label ? [] : [`--label ${label}`]),
   ];
   return (
-    <Dialog title={`Change ${volume.label}`} open onClose={onClose}>
+    <Dialog title={`Edit ${volume.label}`} open onClose={onClose}>
       <Form className="flex flex-col gap-4" onSend={() => update.mutate(changes)}>
         <TextField
           label="Label"
@@ -53,7 +53,7 @@ export function UpdateVolume({ volume, onClose }: Readonly<{ volume: VolumeDetai
         />
         <TextField
           label="Size in GB"
-          hint="It grows while it is in use, and never shrinks. It costs by its new size from when it has it."
+          hint="You can grow a volume in use, but not shrink it. The new size is billed once it is available."
           type="number"
           min={volume.sizeInGb}
           step={SIZE_STEP_GB}
@@ -62,13 +62,13 @@ export function UpdateVolume({ volume, onClose }: Readonly<{ volume: VolumeDetai
           error={wrongSize ?? fieldIssue(update.error, 'sizeInGb')}
         />
         {grows && <VolumePrice region={volume.region} sizeInGb={Number(size)} />}
-        {update.error !== null && <Problem error={update.error} doing="change it" />}
+        {update.error !== null && <Problem error={update.error} doing="update the volume" />}
         {flags.length > 0 && (
           <CommandHint command={`millrace volume update ${volume.label} ${flags.join(' ')}`} />
         )}
         <FormButtons
           onClose={onClose}
-          cancel="Leave it"
+          cancel="Cancel"
           busy={update.isPending && 'Saving…'}
           off={wrongLabel ?? wrongSize ?? nothing}
         >

@@ -35,12 +35,12 @@ export function VolumePage() {
   if (/^\d{1,10}$/.test(volumeId)) return <VolumeById storageVolumeId={Number(volumeId)} />;
   return (
     <>
-      <PageHeader title="There is no such volume" back={back} />
+      <PageHeader title="Volume not found" back={back} />
       <EmptyState
-        title="Volumes have numbers, and this is none."
+        title="The address is not valid: volume IDs are numbers."
         action={
           <LinkButton to="/volumes" kind="primary">
-            See your volumes
+            View volumes
           </LinkButton>
         }
       />
@@ -89,7 +89,7 @@ function VolumeHead({ volume }: Readonly<{ volume: VolumeDetail }>) {
           <span>
             {volume.sizeInGb} GB in {volume.region}
           </span>
-          <Id value={String(volume.id)} what="number of the volume" />
+          <Id value={String(volume.id)} what="volume number" />
         </span>
       }
       actions={
@@ -98,7 +98,7 @@ function VolumeHead({ volume }: Readonly<{ volume: VolumeDetail }>) {
             off={volumeActionDisabledReason('update', volume, denied)}
             onClick={() => setDialog('change')}
           >
-            Grow or rename
+            Edit
           </Button>
           <Button
             kind="danger"
@@ -124,7 +124,7 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const phase = volumePhase(volume);
   return (
     <>
-      <section aria-label="State" className="border-line bg-surface mb-4 rounded-lg border p-4">
+      <section aria-label="Status" className="border-line bg-surface mb-4 rounded-lg border p-4">
         <p>
           <strong>{`${phase.slice(0, 1).toUpperCase()}${phase.slice(1)}:`}</strong> {phaseDescription(volume)}
         </p>
@@ -132,14 +132,13 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
         {volume.purgeAt !== null && (
           <div className="mt-3">
             <Note tone="warn">
-              Its data is destroyed <RelativeTime at={volume.purgeAt} />, at <Timestamp at={volume.purgeAt} />
-              .
+              Its data is deleted <RelativeTime at={volume.purgeAt} />, at <Timestamp at={volume.purgeAt} />.
             </Note>
           </div>
         )}
         {volume.growingToGb !== null && (
           <p role="status" className="mt-2">
-            It grows to {volume.growingToGb} GB, and costs by that once it has it.
+            Growing to {volume.growingToGb} GB. The new size is billed once it is available.
           </p>
         )}
       </section>
@@ -148,21 +147,21 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
           {
             label: 'Price',
             value: <PerHour usd={volume.costPerHour} />,
-            note: 'for its size, attached or not',
+            note: 'by size, attached or not',
           },
           { label: 'Size', value: `${String(volume.sizeInGb)} GB` },
           { label: 'Attached to', value: `${String(volume.attachedRentals.length)} rentals` },
-          { label: 'Made', value: <RelativeTime at={volume.createdAt} /> },
+          { label: 'Created', value: <RelativeTime at={volume.createdAt} /> },
         ]}
       />
       <AttachCard volume={volume} />
       {phase === 'active' && <MountCard volume={volume} />}
       <SnapshotsCard volume={volume} />
-      <Card title="About it">
+      <Card title="Details">
         <DescriptionList
           items={[
-            ['Address', <Id key="vip" value={volume.vip} what="address of the volume" />],
-            ['Made at', <Timestamp key="made" at={volume.createdAt} />],
+            ['Address', <Id key="vip" value={volume.vip} what="volume address" />],
+            ['Created', <Timestamp key="made" at={volume.createdAt} />],
             volume.startedAt === null
               ? null
               : ['Billed since', <Timestamp key="since" at={volume.startedAt} />],
@@ -174,7 +173,7 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
                     .map(([name, value]) => `${name}=${value}`)
                     .join(', '),
                 ],
-            ['Id', <Id key="id" value={volume.externalId} what="id of the volume" />],
+            ['ID', <Id key="id" value={volume.externalId} what="volume ID" />],
           ]}
         />
       </Card>
@@ -184,14 +183,10 @@ function VolumeCards({ volume }: Readonly<{ volume: VolumeDetail }>) {
 
 function MountCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   return (
-    <Card title="Mount it" about="On a rental that it is attached to.">
+    <Card title="Mount" about="Run on a rental that the volume is attached to.">
       <div className="flex flex-col gap-3">
         <CodeBlock code={mountCommands(volume)} what="mount commands" label="Now" />
-        <CodeBlock
-          code={fstabLine(volume)}
-          what="line for /etc/fstab"
-          label="After every reboot: a line in /etc/fstab"
-        />
+        <CodeBlock code={fstabLine(volume)} what="fstab line" label="At boot: add to /etc/fstab" />
       </div>
     </Card>
   );

@@ -4,7 +4,7 @@ import { Money } from '../../ui/money.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { QueryView } from '../../ui/states.tsx';
 
-/** What a volume of a size costs, as the service says, to the nano. */
+/** Exact price of a volume size from the service. */
 export function VolumePrice({ region, sizeInGb }: Readonly<{ region: string; sizeInGb: number }>) {
   const request = { region: useDebounced(region, 250), sizeInGb: useDebounced(sizeInGb, 250) };
   const quote = useApiQuery(
@@ -17,7 +17,7 @@ export function VolumePrice({ region, sizeInGb }: Readonly<{ region: string; siz
       {({ costPerHourNanoUsd, costPer30DaysNanoUsd }) => (
         <dl className="bg-raised grid grid-cols-2 gap-2 rounded-md px-3 py-2">
           <div>
-            <dt className="text-soft text-xs">An hour</dt>
+            <dt className="text-soft text-xs">Per hour</dt>
             <dd className="font-semibold">
               <Money nano={costPerHourNanoUsd} />
             </dd>

@@ -2,8 +2,8 @@ import { Badge, type Tone } from '../../ui/badge.tsx';
 import { volumePhase, type Phase } from './volume.ts';
 
 const tones: Readonly<Record<Phase, Tone>> = {
-  'being made': 'info',
-  'being restored': 'info',
+  creating: 'info',
+  restoring: 'info',
   active: 'good',
   frozen: 'bad',
   deleted: 'plain',

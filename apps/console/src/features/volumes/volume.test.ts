@@ -18,8 +18,8 @@ import {
 const then = '2026-11-16T10:00:00.000Z';
 const active = { status: 'active', startedAt: then, terminatedAt: null, attachedRentals: [] } as const;
 const phases = {
-  'being made': { ...active, status: 'inactive', startedAt: null },
-  'being restored': {
+  creating: { ...active, status: 'inactive', startedAt: null },
+  restoring: {
     ...active,
     status: 'inactive',
     restoring: { snapshotId: 'snp_1', storageVolumeId: 7, deadline: then },
@@ -30,14 +30,14 @@ const phases = {
   unknown: { ...active, status: 'unknown' },
 } as const;
 
-describe('the state of a volume', () => {
-  it.each(Object.keys(phases) as (keyof typeof phases)[])('%s is told apart, with what it means', (phase) => {
+describe('volume status', () => {
+  it.each(Object.keys(phases) as (keyof typeof phases)[])('distinguishes %s and explains it', (phase) => {
     const volume = { ...phases[phase], attachedRentals: [] };
     expect(volumePhase(volume)).toBe(phase);
     expect(phaseDescription(volume)).toMatch(/\.$/);
   });
 
-  it('says of every action that the table refuses why', () => {
+  it('explains every action that the state table rejects', () => {
     for (const [phase, volume] of Object.entries(phases)) {
       for (const action of Object.keys(stateTables.volume.actions) as VolumeAction[]) {
         const decision = stateTables.volume.actions[action][volume.status];
@@ -47,7 +47,7 @@ describe('the state of a volume', () => {
     }
   });
 
-  it('keeps one that is attached from being deleted, and one that is not from being detached', () => {
+  it('blocks deleting an attached volume, and detaching a detached one', () => {
     expect(volumeActionDisabledReason('delete', { ...active, attachedRentals: [7] }, false)).toContain(
       'Detach it first',
     );
@@ -57,7 +57,7 @@ describe('the state of a volume', () => {
     );
     expect(volumeActionDisabledReason('restore-into', { ...active, attachedRentals: [] }, false)).toBe(false);
     expect(volumeActionDisabledReason('detach', { ...active, attachedRentals: [] }, false)).toContain(
-      'no rental',
+      'not attached',
     );
     expect(volumeActionDisabledReason('delete', { ...phases.deleted, attachedRentals: [] }, false)).toContain(
       'already',
@@ -67,18 +67,18 @@ describe('the state of a volume', () => {
     );
   });
 
-  it('is looked at often while it is made or grows', () => {
-    expect(volumeRefetchMs(phases['being made'])).toBe(2_000);
-    expect(volumeRefetchMs(phases['being restored'])).toBe(2_000);
+  it('volumeRefetchMs polls often while a volume is created or grows', () => {
+    expect(volumeRefetchMs(phases.creating)).toBe(2_000);
+    expect(volumeRefetchMs(phases.restoring)).toBe(2_000);
     expect(volumeRefetchMs({ ...active, growingToGb: 512 })).toBe(2_000);
     expect(volumeRefetchMs({ ...active, growingToGb: null })).toBe(15_000);
   });
 });
 
-describe('restores of volumes in a list', () => {
-  const detail = (id: number) => ({ id, restoring: id === 2 ? phases['being restored'].restoring : null });
+describe('restores in a volume list', () => {
+  const detail = (id: number) => ({ id, restoring: id === 2 ? phases.restoring.restoring : null });
 
-  it('are looked up for inactive volumes only, and for at most 20 of them', () => {
+  it('are read for inactive volumes only, and for at most 20', () => {
     const list = Object.values(phases).map((phase, id) => ({ ...phase, id }));
     expect(volumesToCheck(list)).toEqual([0, 1, 3]);
     expect(volumesToCheck(Array.from({ length: 30 }, (_, id) => ({ ...phases.frozen, id })))).toHaveLength(
@@ -86,9 +86,9 @@ describe('restores of volumes in a list', () => {
     );
   });
 
-  it('are read from the details, and a volume that cannot be read is left out', async () => {
+  it('are read from the details, and unreadable volumes are omitted', async () => {
     const get = async ({ storageVolumeId }: { readonly storageVolumeId: number }) => {
-      if (storageVolumeId === 3) throw new Error('It was deleted a moment ago.');
+      if (storageVolumeId === 3) throw new Error('The volume was deleted.');
       return detail(storageVolumeId) as VolumeDetail;
     };
     const client = { volumes: { get } } as Parameters<typeof readRestores>[0];
@@ -100,8 +100,8 @@ describe('restores of volumes in a list', () => {
   });
 });
 
-describe('how to mount it', () => {
-  it('is two commands to copy, and a line for after a reboot', () => {
+describe('mountCommands and fstabLine', () => {
+  it('return commands to mount now and after a reboot', () => {
     const volume = { vip: '10.8.0.10', label: 'datasets' };
     expect(mountCommands(volume)).toBe(
       'sudo mkdir -p /mnt/datasets\nsudo mount -t nfs4 -o vers=4.1,hard,proto=tcp 10.8.0.10:/volume /mnt/datasets',
@@ -110,35 +110,35 @@ describe('how to mount it', () => {
   });
 });
 
-describe('an order', () => {
+describe('volume form', () => {
   it.each([
     ['256', 256, null],
     ['64000', 256, null],
-    ['300', 256, /steps of 256/],
-    ['256', 512, /At least 512/],
-    ['64256', 256, /At most 64000/],
+    ['300', 256, /multiple of 256/],
+    ['256', 512, /at least 512/],
+    ['64256', 256, /at most 64000/],
     ['much', 256, /a number/],
     ['', 256, /a number/],
-  ])('of %s GB where at least %d are needed', (text, smallest, problem) => {
+  ])('checks a size of %s GB with a minimum of %d', (text, smallest, problem) => {
     const issue = sizeIssue(text, smallest);
     if (problem === null) expect(issue).toBeNull();
     else expect(issue).toMatch(problem);
   });
 
-  it('is made where bare metal is first', () => {
+  it('lists regions with bare metal first', () => {
     const offer = (region: string, machineType: string) => ({ region, machineType });
     expect(
       volumeRegions([offer('a', 'virtual-machine'), offer('c', 'bare-metal'), offer('c', 'virtual-machine')]),
     ).toEqual(['c', 'a']);
   });
 
-  it('has a label that a path can have', () => {
+  it('accepts only labels that are safe in a path', () => {
     expect(labelIssue('data-1')).toBeNull();
     for (const wrong of ['abc', 'a b c d', '../etc', 'ünicode']) expect(labelIssue(wrong)).not.toBeNull();
   });
 });
 
-describe('rentals to attach it to', () => {
+describe('attachChoices', () => {
   const metal = {
     id: 1,
     name: 'train',
@@ -148,7 +148,7 @@ describe('rentals to attach it to', () => {
     rentalType: 'bare-metal',
     supportsFeature: { attachedStorage: true },
   } as const;
-  it('are bare metal that runs in its region; the others say why not and stand last', () => {
+  it('lists running bare metal in the region first, and others last with the reason', () => {
     const rentals = [
       { ...metal, id: 2, rentalType: 'virtual-machine' },
       { ...metal, id: 3, region: 'eu-west-3' },
@@ -164,7 +164,7 @@ describe('rentals to attach it to', () => {
       ['train (is in eu-west-3)', true],
       ['train (is pending)', true],
       ['train (runs under a contract)', true],
-      ['train (has it already)', true],
+      ['train (already attached)', true],
     ]);
   });
 });

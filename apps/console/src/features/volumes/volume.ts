@@ -1,7 +1,7 @@
 import { stateTables, actionDecision, type VolumeAction } from '@millrace/contract/states';
 import type { Output, Item } from '@millrace/sdk';
 
-/** Volumes as the pages show them: words, what can be done, how to mount. */
+/** Status, allowed actions, mount commands and input checks of volumes. */
 
 export type Volume = Item<'listStorageVolumes'>;
 export type VolumeDetail = Output<'getStorageVolume'>;
@@ -10,8 +10,8 @@ export type Snapshot = Item<'listStorageVolumeSnapshots'>;
 type VolumeLifecycleFields = Pick<Volume, 'status' | 'terminatedAt' | 'startedAt'> &
   Partial<Pick<VolumeDetail, 'restoring'>>;
 
-/** The phases that the one status `inactive` has, told apart. */
-export type Phase = 'being made' | 'being restored' | 'active' | 'frozen' | 'deleted' | 'unknown';
+/** Distinguishes the phases of the API status `inactive`. */
+export type Phase = 'creating' | 'restoring' | 'active' | 'frozen' | 'deleted' | 'unknown';
 
 export function volumePhase({
   status,
@@ -22,19 +22,19 @@ export function volumePhase({
   if (status === 'active') return 'active';
   if (status === 'unknown') return 'unknown';
   if (terminatedAt !== null) return 'deleted';
-  if (restoring !== null) return 'being restored';
-  return startedAt === null ? 'being made' : 'frozen';
+  if (restoring !== null) return 'restoring';
+  return startedAt === null ? 'creating' : 'frozen';
 }
 
 const meanings: Readonly<Record<Phase, string>> = {
-  'being made': 'The storage server makes it. It is not billed before it can be used.',
-  'being restored':
-    'A snapshot is restored into it, which takes seconds. Nothing can be attached to it until then. A new volume is not billed before.',
-  active: 'It can be mounted. It is billed by its size, attached or not, until it is deleted.',
+  creating: 'The storage server is creating the volume. Not billed until it is ready.',
+  restoring:
+    'A snapshot is being restored, which takes seconds. You cannot attach the volume until then. A new volume is not billed until it is ready.',
+  active: 'Ready to mount. Billed by size, attached or not, until you delete it.',
   frozen:
-    'The money has ended, so nobody can use it. Its data is kept for as long as what was set aside pays; top up, and it thaws.',
-  deleted: 'Nobody can use it any more. Its data is kept, and paid for, until it is purged.',
-  unknown: 'The storage server does not answer. Its data is there, and it costs on.',
+    'Your balance has run out, so the volume is not accessible. Its data is kept while the money held for it lasts. Add money to restore access.',
+  deleted: 'No longer accessible. Its data is kept and billed until it is purged.',
+  unknown: 'The storage server does not respond. The data is kept, and the volume keeps billing.',
 };
 
 export function phaseDescription(volume: VolumeLifecycleFields): string {
@@ -49,11 +49,11 @@ export function volumeRefetchMs(
 ): number | false {
   if (volume === undefined) return changingMs;
   const isChanging =
-    ['being made', 'being restored'].includes(volumePhase(volume)) || (volume.growingToGb ?? null) !== null;
+    ['creating', 'restoring'].includes(volumePhase(volume)) || (volume.growingToGb ?? null) !== null;
   return isChanging ? changingMs : settledMs;
 }
 
-/** False where it can be done; otherwise why not. The role counts first. */
+/** False if the action is possible. A missing permission comes first. */
 export function volumeActionDisabledReason(
   action: VolumeAction,
   volume: VolumeLifecycleFields & Pick<Volume, 'attachedRentals'>,
@@ -61,32 +61,32 @@ export function volumeActionDisabledReason(
 ): string | false {
   if (deniedReason !== false) return deniedReason;
   const phase = volumePhase(volume);
-  if (action === 'delete' && phase === 'deleted') return 'It is deleted already.';
+  if (action === 'delete' && phase === 'deleted') return 'The volume is already deleted.';
   if (action === 'delete' && volume.attachedRentals.length > 0) {
-    return 'It is attached to a rental. Detach it first.';
+    return 'The volume is attached to a rental. Detach it first.';
   }
   if (action === 'restore-into' && volume.attachedRentals.length > 0) {
-    return 'It is attached to a rental. Detach it first.';
+    return 'The volume is attached to a rental. Detach it first.';
   }
-  if (action === 'detach' && volume.attachedRentals.length === 0) return 'It is attached to no rental.';
+  if (action === 'detach' && volume.attachedRentals.length === 0)
+    return 'The volume is not attached to any rental.';
   if (actionDecision(stateTables.volume, action, volume.status) === 'allowed') return false;
   switch (phase) {
-    case 'being made':
-      return 'It is still being made. Wait until it is active.';
-    case 'being restored':
-      return 'A snapshot is being restored into it. Wait until it is active.';
+    case 'creating':
+      return 'The volume is still being created. Wait until it is active.';
+    case 'restoring':
+      return 'A snapshot is being restored. Wait until the volume is active.';
     case 'frozen':
-      return 'It is frozen for want of money. Top up first.';
+      return 'The volume is frozen because your balance has run out. Add money first.';
     case 'deleted':
-      return 'It is deleted.';
+      return 'The volume is deleted.';
     case 'unknown':
-      return 'Its storage server does not answer. Wait until it is back.';
+      return 'The storage server does not respond. Wait until it is reachable again.';
     case 'active':
-      return 'Something else is still being done with it. Wait until that is done.';
+      return 'Another operation is in progress. Wait until it has finished.';
   }
 }
 
-/** How a machine that has it mounts it. */
 export function mountCommands({ vip, label }: Pick<Volume, 'vip' | 'label'>): string {
   return [
     `sudo mkdir -p /mnt/${label}`,
@@ -94,7 +94,7 @@ export function mountCommands({ vip, label }: Pick<Volume, 'vip' | 'label'>): st
   ].join('\n');
 }
 
-/** For `/etc/fstab`, so that it is there again after a reboot. */
+/** Mounts the volume again after a reboot. */
 export function fstabLine({ vip, label }: Pick<Volume, 'vip' | 'label'>): string {
   return `${vip}:/volume /mnt/${label} nfs4 vers=4.1,hard,proto=tcp,_netdev 0 0`;
 }
@@ -102,18 +102,18 @@ export function fstabLine({ vip, label }: Pick<Volume, 'vip' | 'label'>): string
 export const SIZE_STEP_GB = 256;
 export const MAX_SIZE_GB = 64_000 - (64_000 % SIZE_STEP_GB);
 
-/** What is wrong with a size; null when it can be ordered. */
+/** Validation message for a size; null if valid. */
 export function sizeIssue(text: string, smallest: number): string | null {
   const sizeGb = /^\d{1,6}$/.test(text.trim()) ? Number(text) : Number.NaN;
-  if (Number.isNaN(sizeGb)) return 'Write a number of gigabytes.';
-  if (sizeGb % SIZE_STEP_GB !== 0) return `Sizes go in steps of ${String(SIZE_STEP_GB)} GB.`;
-  if (sizeGb < smallest) return `At least ${String(smallest)} GB.`;
-  return sizeGb > MAX_SIZE_GB ? `At most ${String(MAX_SIZE_GB)} GB.` : null;
+  if (Number.isNaN(sizeGb)) return 'Enter a number of gigabytes.';
+  if (sizeGb % SIZE_STEP_GB !== 0) return `Enter a multiple of ${String(SIZE_STEP_GB)} GB.`;
+  if (sizeGb < smallest) return `Enter at least ${String(smallest)} GB.`;
+  return sizeGb > MAX_SIZE_GB ? `Enter at most ${String(MAX_SIZE_GB)} GB.` : null;
 }
 
-/** What is wrong with a label; null when it can be one. */
+/** Validation message for a label; null if valid. */
 export function labelIssue(label: string): string | null {
-  return /^[A-Za-z0-9_-]{4,255}$/.test(label) ? null : 'Letters, digits, _ and -, at least 4 of them.';
+  return /^[A-Za-z0-9_-]{4,255}$/.test(label) ? null : 'Enter at least 4 letters, digits, _ or -.';
 }
 
 interface Offer {
@@ -121,7 +121,7 @@ interface Offer {
   readonly machineType: string;
 }
 
-/** Each region once, those that rent bare metal first. */
+/** Unique regions, those with bare metal first. */
 export function volumeRegions(offers: readonly Offer[]): readonly string[] {
   const metal = new Set(
     offers.filter(({ machineType }) => machineType === 'bare-metal').map(({ region }) => region),

@@ -14,13 +14,12 @@ import { volumePhase, type Volume } from './volume.ts';
 import { VolumeState } from './volume-state.tsx';
 import { TextLink } from '../../ui/link.tsx';
 
-/** Storage that outlives rentals. */
 export function VolumesPage() {
   return (
     <RequireScope
       scope="volumes:read"
       title="Volumes"
-      who="Whoever may see volumes has a role that includes it."
+      who="Ask an owner or admin for a role that can see volumes."
     >
       <Volumes />
     </RequireScope>
@@ -47,21 +46,20 @@ function Volumes() {
     ['volumes', 'list'],
     (client, signal) => client.volumes.list({ limit: 50 }, { signal }),
     {
-      refetchMs: (volumes) =>
-        volumes.some((volume) => volumePhase(volume) === 'being made') ? 2_000 : 15_000,
+      refetchMs: (volumes) => (volumes.some((volume) => volumePhase(volume) === 'creating') ? 2_000 : 15_000),
     },
   );
   const restoring = useRestores((pages.data?.pages ?? []).flatMap(({ items }) => items));
   const create = (
     <Button kind="primary" off={denied} onClick={() => setCreating(true)}>
-      Create a volume
+      Create volume
     </Button>
   );
   return (
     <>
       <PageHeader
         title="Volumes"
-        about="Storage that bare-metal rentals of its region mount over NFS, several at once. It keeps its data when they end."
+        about="Shared NFS storage for bare metal in the same region. Data is kept when rentals end."
         actions={create}
       />
       <Card flush>
@@ -69,9 +67,9 @@ function Volumes() {
           pages={pages}
           what="volumes"
           caption="Volumes"
-          empty="You have no volumes yet."
+          empty="No volumes yet"
           action={create}
-          hint="Make one for data that should outlive the machine it is used on."
+          hint="Create one for data that must outlive a machine."
           columns={[
             {
               head: 'Label',
@@ -87,20 +85,20 @@ function Volumes() {
               ),
             },
             {
-              head: 'State',
+              head: 'Status',
               cell: (volume) => (
                 <VolumeState volume={{ ...volume, restoring: restoring.data?.get(volume.id) ?? null }} />
               ),
             },
             { head: 'Size', right: true, cell: ({ sizeInGb }) => `${String(sizeInGb)} GB` },
-            { head: 'Where', cell: ({ region }) => region },
+            { head: 'Region', cell: ({ region }) => region },
             {
               head: 'Attached to',
               cell: ({ attachedRentals }) =>
                 attachedRentals.length === 0 ? 'nothing' : <Rentals ids={attachedRentals} />,
             },
             { head: 'Price', right: true, cell: ({ costPerHour }) => <PerHour usd={costPerHour} /> },
-            { head: 'Made', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+            { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
           ]}
         />
       </Card>

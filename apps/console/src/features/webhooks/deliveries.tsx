@@ -30,11 +30,11 @@ const columnsOf = (webhook: Webhook, show: (delivery: Delivery) => void): readon
     main: true,
     cell: (delivery) => (
       <>
-        {delivery.eventType} <span className="text-soft font-normal">no. {delivery.seq}</span>
+        {delivery.eventType} <span className="text-soft font-normal"># {delivery.seq}</span>
       </>
     ),
   },
-  { head: 'State', cell: (delivery) => <StateBadge state={delivery.status} /> },
+  { head: 'Status', cell: (delivery) => <StateBadge state={delivery.status} /> },
   {
     head: 'Last attempt',
     cell: ({ attempts }) => {
@@ -43,18 +43,18 @@ const columnsOf = (webhook: Webhook, show: (delivery: Delivery) => void): readon
     },
   },
   { head: 'Attempts', right: true, cell: ({ attempts }) => attempts.length },
-  { head: 'Next try', cell: ({ nextAttemptAt }) => <NextTry at={nextAttemptAt} /> },
-  { head: 'Noted', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
+  { head: 'Next attempt', cell: ({ nextAttemptAt }) => <NextTry at={nextAttemptAt} /> },
+  { head: 'Created', cell: ({ createdAt }) => <Timestamp at={createdAt} /> },
   {
-    head: 'Do',
+    head: 'Actions',
     cell: (delivery) => (
       <span className="inline-flex flex-wrap gap-1">
         <Button
           size="small"
-          aria-label={`Look at the delivery of event ${String(delivery.seq)}`}
+          aria-label={`View delivery of event ${String(delivery.seq)}`}
           onClick={() => show(delivery)}
         >
-          Look
+          View
         </Button>
         <ReplayButton webhook={webhook} delivery={delivery} />
       </span>
@@ -79,10 +79,10 @@ export function Deliveries({ webhook }: Readonly<{ webhook: Webhook }>) {
   return (
     <Card
       title="Deliveries"
-      about="Newest first, kept for 30 days. A failure is tried again after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h."
+      about="Kept for 30 days. Failed deliveries are retried after 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 14 h."
       actions={
         <FilterField
-          label="Show deliveries"
+          label="Status"
           hideLabel
           value={status}
           all="All"
@@ -104,23 +104,19 @@ export function Deliveries({ webhook }: Readonly<{ webhook: Webhook }>) {
         what="deliveries"
         caption="Deliveries, newest first"
         columns={columnsOf(webhook, setShown)}
-        empty={status === undefined ? 'Nothing was sent yet.' : 'No delivery is in this state.'}
-        hint="Send an event again below to see whether your program gets it."
+        empty={status === undefined ? 'No deliveries yet' : 'No deliveries match'}
+        hint="Send a test event below to check your endpoint."
       />
       {shown !== null && <DeliveryDialog delivery={shown} onClose={() => setShown(null)} />}
     </Card>
   );
 }
 
-/** Of what is due, the earlier event about the same thing goes first. */
+/** Due deliveries about one resource are sent in order. */
 function NextTry({ at }: Readonly<{ at: string | null }>) {
   const now = useNow(5_000);
   if (at === null) return '–';
-  return Date.parse(at) <= now ? (
-    <span className="text-soft">when its turn comes</span>
-  ) : (
-    <RelativeTime at={at} />
-  );
+  return Date.parse(at) <= now ? <span className="text-soft">queued</span> : <RelativeTime at={at} />;
 }
 
 function ReplayButton({ webhook, delivery }: Readonly<{ webhook: Webhook; delivery: Delivery }>) {
@@ -128,22 +124,23 @@ function ReplayButton({ webhook, delivery }: Readonly<{ webhook: Webhook; delive
   const toast = useToast();
   const replay = useApiMutation(
     (client, deliveryId: string) => client.webhooks.replayDelivery({ webhookId: webhook.id, deliveryId }),
-    { changes: ['webhooks'], onSuccess: ({ eventType }) => toast('Being sent again', eventType) },
+    { changes: ['webhooks'], onSuccess: ({ eventType }) => toast('Resending', eventType) },
   );
   const off =
-    mayNot('webhooks:write') || (webhook.status === 'disabled' && 'The webhook is off. Switch it on first.');
+    mayNot('webhooks:write') ||
+    (webhook.status === 'disabled' && 'The webhook is disabled. Enable it first.');
   return (
     <>
       <Button
         size="small"
         off={off}
         busy={replay.isPending && 'Sending…'}
-        aria-label={`Send again event ${String(delivery.seq)}`}
+        aria-label={`Resend event ${String(delivery.seq)}`}
         onClick={() => replay.mutate(delivery.id)}
       >
-        Send again
+        Resend
       </Button>
-      {replay.error !== null && <Problem error={replay.error} doing="send it again" />}
+      {replay.error !== null && <Problem error={replay.error} doing="resend the event" />}
     </>
   );
 }
@@ -152,7 +149,7 @@ function DeliveryDialog({ delivery, onClose }: Readonly<{ delivery: Delivery; on
   const { may } = useSession();
   const { seq, attempts } = delivery;
   const mayRead = may('events:read');
-  // The body of a delivery is the event itself, so it is read where events are kept.
+  // The delivery body is the event, so it is read from the events.
   const event = useApiQuery(
     ['webhooks', 'event', seq],
     async (client, signal) => {
@@ -167,7 +164,7 @@ function DeliveryDialog({ delivery, onClose }: Readonly<{ delivery: Delivery; on
         <div>
           <h3>Attempts</h3>
           {attempts.length === 0 ? (
-            <p className="text-soft">None yet.</p>
+            <p className="text-soft">No attempts yet.</p>
           ) : (
             <ol className="list-decimal pl-5">
               {attempts.map((attempt) => (
@@ -179,22 +176,22 @@ function DeliveryDialog({ delivery, onClose }: Readonly<{ delivery: Delivery; on
           )}
         </div>
         <div>
-          <h3 className="mb-1">What is sent</h3>
+          <h3 className="mb-1">Payload</h3>
           {mayRead ? (
             <QueryView query={event} what="event">
               {(data) =>
                 data === null ? (
-                  <Note>This event is no longer kept.</Note>
+                  <Note>This event has expired.</Note>
                 ) : (
-                  <CodeBlock code={JSON.stringify(data, null, 2)} what="body of the delivery" />
+                  <CodeBlock code={JSON.stringify(data, null, 2)} what="delivery payload" />
                 )
               }
             </QueryView>
           ) : (
-            <Note>Your role does not include reading events (events:read).</Note>
+            <Note>Your role cannot read events (events:read).</Note>
           )}
         </div>
-        <Id value={delivery.id} what="id of the delivery" />
+        <Id value={delivery.id} what="delivery ID" />
       </div>
     </Dialog>
   );

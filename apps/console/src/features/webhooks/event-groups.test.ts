@@ -2,7 +2,7 @@ import { eventTypeNames } from '@millrace/contract/event-types';
 import { expect, it } from 'vitest';
 import { eventGroups, typesText } from './event-groups.ts';
 
-it('every type stands in exactly one group that has a name and says what it is', () => {
+it('event groups contain every event type once, with name and description', () => {
   const grouped = eventGroups.flatMap(({ types }) => types.map(({ type }) => type));
   expect(grouped.toSorted()).toEqual([...eventTypeNames].toSorted());
   for (const { label, types } of eventGroups) {
@@ -11,8 +11,8 @@ it('every type stands in exactly one group that has a name and says what it is',
   }
 });
 
-it('types are told in few words', () => {
-  expect(typesText(['*', 'rental.running'])).toBe('every event');
+it('typesText shortens a list of types', () => {
+  expect(typesText(['*', 'rental.running'])).toBe('all events');
   expect(typesText(['rental.running'])).toBe('rental.running');
   expect(typesText(['a', 'b', 'c', 'd'])).toBe('a, b and 2 more');
 });

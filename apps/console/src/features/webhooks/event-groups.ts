@@ -1,6 +1,6 @@
 import { eventDescriptions, eventTypeNames, type EventType } from '@millrace/contract/event-types';
 
-/** Types of events, grouped by what they are about. */
+/** Groups event types by resource. */
 
 const labels: Readonly<Record<string, string>> = {
   rental: 'Rentals',
@@ -31,9 +31,9 @@ export const eventGroups: readonly EventGroup[] = [...new Set(eventTypeNames.map
   }),
 );
 
-/** What a webhook is sent, in few words. */
+/** Short text for the event types of a webhook. */
 export function typesText(types: readonly string[]): string {
-  if (types.includes('*')) return 'every event';
+  if (types.includes('*')) return 'all events';
   return types.length > 3
     ? `${types.slice(0, 2).join(', ')} and ${String(types.length - 2)} more`
     : types.join(', ');

@@ -9,13 +9,14 @@ import { useToast } from '../../ui/toast.tsx';
 import { parseSequence, type Webhook } from './webhook-text.ts';
 import { Form } from '../../ui/form.tsx';
 
-/** Sends the newest event once more, to see whether it arrives, or all since a number. */
+/** Resends the latest event as a test, or all events after a number. */
 export function ReplayCard({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { mayNot } = useSession();
   const off =
-    mayNot('webhooks:write') || (webhook.status === 'disabled' && 'The webhook is off. Switch it on first.');
+    mayNot('webhooks:write') ||
+    (webhook.status === 'disabled' && 'The webhook is disabled. Enable it first.');
   return (
-    <Card title="Send again" about="Your program may get an event that it knows: it has the same id.">
+    <Card title="Resend" about="Your endpoint may get an event twice, with the same ID.">
       <div className="flex flex-col gap-5">
         <SendNewest webhook={webhook} off={off} />
         <SendSince webhook={webhook} off={off} />
@@ -43,10 +44,9 @@ function SendNewest({ webhook, off }: Props) {
     {
       changes: ['webhooks'],
       onSuccess: (response) => {
-        if (response === null)
-          toast('There is no event yet', 'Create an API key, for example, and try again.');
-        else if (response.eventCount > 0) toast('Being sent', 'Its delivery is in the list above.');
-        else toast('Not sent', 'The newest event is of a type that this webhook does not get.');
+        if (response === null) toast('No events yet', 'Create an API key, for example, then try again.');
+        else if (response.eventCount > 0) toast('Sending', 'The delivery appears in the list above.');
+        else toast('Not sent', 'The webhook is not subscribed to the type of the latest event.');
       },
     },
   );
@@ -57,9 +57,9 @@ function SendNewest({ webhook, off }: Props) {
         busy={send.isPending && 'Sending…'}
         onClick={() => send.mutate(webhook.id)}
       >
-        Test it: send the newest event
+        Send test event
       </Button>
-      {send.error !== null && <Problem error={send.error} doing="send the newest event" />}
+      {send.error !== null && <Problem error={send.error} doing="send the test event" />}
     </div>
   );
 }
@@ -73,31 +73,35 @@ function SendSince({ webhook, off }: Props) {
     {
       changes: ['webhooks'],
       onSuccess: ({ eventCount, nextAfter }) => {
-        // A long range goes in parts: the field holds where the next one begins.
+        // Long ranges are sent in parts; the field contains the start of the next part.
         setTyped(nextAfter === null ? '' : String(nextAfter));
-        const rest = nextAfter === null ? '' : ` There is more: go on after ${String(nextAfter)}.`;
-        toast('Being sent again', `${countText(eventCount)}.${rest}`);
+        const rest = nextAfter === null ? '' : ` More events follow. Continue after ${String(nextAfter)}.`;
+        toast('Resending', `${countText(eventCount)}.${rest}`);
       },
     },
   );
   const submit = (): void => {
     const after = parseSequence(typed);
-    setWrong(after === undefined ? 'A whole number, such as 88213; 0 sends all that is kept.' : undefined);
+    setWrong(
+      after === undefined
+        ? 'Enter a whole number, such as 88213. Enter 0 to resend all stored events.'
+        : undefined,
+    );
     if (after !== undefined) send.mutate(after);
   };
   return (
     <Form onSend={submit} className="flex max-w-md flex-col items-start gap-2">
       <TextField
-        label="Send everything after event no."
-        hint="The last one that your program has. Events are sent in order, whether they were sent before or not."
+        label="Resend all events after number"
+        hint="The last event that your endpoint received. Events are sent in order, including those delivered before."
         inputMode="numeric"
         value={typed}
         error={wrong}
         onValue={setTyped}
       />
-      {send.error !== null && <Problem error={send.error} doing="send events again" />}
+      {send.error !== null && <Problem error={send.error} doing="resend events" />}
       <Button type="submit" off={off} busy={send.isPending && 'Sending…'}>
-        Send again
+        Resend
       </Button>
     </Form>
   );

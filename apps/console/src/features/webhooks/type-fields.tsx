@@ -4,7 +4,7 @@ import { eventGroups } from './event-groups.ts';
 
 export type Types = ReadonlySet<'*' | EventType>;
 
-/** Every event, or those of some types. */
+/** All events, or selected types. */
 export function TypeFields({
   chosen,
   error,
@@ -21,8 +21,8 @@ export function TypeFields({
     <fieldset className="flex flex-col gap-2">
       <legend className="font-medium">Events</legend>
       <CheckboxField
-        label="Every event"
-        hint="Also of types that are added later."
+        label="All events"
+        hint="Including types that are added later."
         checked={all}
         onValue={(value) => onChoose(new Set(value ? ['*'] : ['rental.running', 'rental.terminated']))}
       />

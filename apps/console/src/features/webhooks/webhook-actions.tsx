@@ -28,12 +28,12 @@ export function RotateSecret(props: Props & { readonly onMade: (secret: string |
     <Dialog
       open
       onClose={onClose}
-      title="A new signing secret"
-      about="Until the old one ends each delivery is signed by both, so that you can change over without losing one."
+      title="Rotate signing secret"
+      about="Until the old secret expires, deliveries are signed with both, so that you can switch without losing one."
     >
       <Form onSend={submit} className="flex flex-col gap-3">
         <SelectField
-          label="When the old secret ends"
+          label="Old secret expires"
           value={overlap}
           choices={rotationOverlaps}
           onValue={setOverlap}
@@ -52,16 +52,16 @@ export function DisableWebhook({ webhook, onClose }: Props) {
     <ConfirmDialog
       open
       onClose={onClose}
-      title="Switch this webhook off?"
-      action="Switch off"
-      doing="Switching off…"
+      title="Disable this webhook?"
+      action="Disable"
+      doing="Disabling…"
       run={(client) => client.webhooks.update({ webhookId: webhook.id, status: 'disabled' })}
       changes={['webhooks']}
-      onDone={(toast) => toast('Switched off', webhook.url)}
+      onDone={(toast) => toast('Webhook disabled', webhook.url)}
     >
       <p>
-        Nothing is sent to <span className="break-all">{webhook.url}</span> any more, and what waits is given
-        up. The feed keeps events, so you can have them sent again once it is on.
+        No events are sent to <span className="break-all">{webhook.url}</span>, and pending deliveries are
+        cancelled. Events are kept, so you can resend them after enabling the webhook.
       </p>
     </ConfirmDialog>
   );
@@ -84,8 +84,8 @@ export function DeleteWebhook({ webhook, onClose }: Props) {
       }}
     >
       <p>
-        Nothing is sent to <span className="break-all">{webhook.url}</span> any more. Its secret and the
-        record of its deliveries are gone; the events themselves stay in the feed.
+        No events are sent to <span className="break-all">{webhook.url}</span>. Its secret and delivery
+        history are deleted. Events are kept.
       </p>
     </ConfirmDialog>
   );

@@ -17,7 +17,7 @@ interface WebhookInput {
   readonly eventTypes: CreatedWebhook['eventTypes'];
 }
 
-/** Makes a webhook, or changes one. */
+/** Creates or edits a webhook. */
 export function WebhookForm({
   webhook,
   onClose,
@@ -25,7 +25,7 @@ export function WebhookForm({
 }: {
   readonly webhook?: Webhook;
   readonly onClose: () => void;
-  /** With the secret, of a new one; otherwise null. */
+  /** The new webhook with its secret; null after an edit. */
   readonly onMade: (made: CreatedWebhook | null) => void;
 }) {
   const [url, setUrl] = useState(webhook?.url ?? '');
@@ -41,7 +41,10 @@ export function WebhookForm({
     { changes: ['webhooks'], onSuccess: onMade },
   );
   const submit = (): void => {
-    const found = { url: urlIssue(url), types: types.size === 0 ? 'Choose at least one type.' : undefined };
+    const found = {
+      url: urlIssue(url),
+      types: types.size === 0 ? 'Choose at least one event type.' : undefined,
+    };
     setProblems(found);
     if (found.url !== undefined || found.types !== undefined) return;
     save.mutate({ url: url.trim(), description: description.trim(), eventTypes: [...types] });
@@ -51,13 +54,13 @@ export function WebhookForm({
     <Dialog
       open
       onClose={onClose}
-      title={isNew ? 'New webhook' : 'Change the webhook'}
-      about="We call your program whenever something happens, signed so that you can tell it is us."
+      title={isNew ? 'Create webhook' : 'Edit webhook'}
+      about="We send signed HTTP requests to your endpoint when something happens."
     >
       <Form onSend={submit} className="flex flex-col gap-4">
         <TextField
-          label="Address"
-          hint="https, and on the public internet. Redirects are not followed."
+          label="Endpoint URL"
+          hint="HTTPS on the public internet. Redirects are not followed."
           type="url"
           inputMode="url"
           placeholder="https://example.com/hooks/millrace"
@@ -67,8 +70,8 @@ export function WebhookForm({
           onValue={setUrl}
         />
         <TextField
-          label="What it is for"
-          hint="For yourself; may stay empty."
+          label="Description"
+          hint="Optional."
           value={description}
           maxLength={255}
           error={fieldIssue(save.error, 'description')}

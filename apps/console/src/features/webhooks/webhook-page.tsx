@@ -36,7 +36,7 @@ export function WebhookPage() {
 function WebhookDetail({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { mayNot } = useSession();
   const [open, setOpen] = useState<Open>(null);
-  // Undefined: none to show. Null: one was made, and its answer was lost.
+  // Undefined: no secret to show. Null: the response with the secret was lost.
   const [secret, setSecret] = useState<string | null | undefined>();
   const close = (): void => setOpen(null);
   const off = mayNot('webhooks:write');
@@ -49,7 +49,7 @@ function WebhookDetail({ webhook }: Readonly<{ webhook: Webhook }>) {
         actions={
           <>
             <Button off={off} onClick={() => setOpen('edit')}>
-              Change
+              Edit
             </Button>
             <Button off={off} onClick={() => setOpen('rotate')}>
               Rotate secret
@@ -58,7 +58,7 @@ function WebhookDetail({ webhook }: Readonly<{ webhook: Webhook }>) {
               <EnableButton webhook={webhook} />
             ) : (
               <Button off={off} onClick={() => setOpen('disable')}>
-                Switch off
+                Disable
               </Button>
             )}
             <Button kind="danger" off={off} onClick={() => setOpen('delete')}>
@@ -93,23 +93,23 @@ function WebhookFacts({ webhook }: Readonly<{ webhook: Webhook }>) {
   const { tone, label, why } = webhookHealth(webhook);
   const { failingSince, lastSucceededAt, eventTypes } = webhook;
   return (
-    <Card title="State">
+    <Card title="Status">
       <DescriptionList
         items={[
           [
-            'State',
+            'Status',
             <span key="state">
               <Badge tone={tone}>{label}</Badge> {why}
             </span>,
           ],
           failingSince === null ? null : ['Failing since', <Timestamp key="failing" at={failingSince} />],
           [
-            'Last accepted',
+            'Last success',
             lastSucceededAt === null ? 'never' : <Timestamp key="last" at={lastSucceededAt} />,
           ],
-          ['Gets', eventTypes.includes('*') ? 'every event' : eventTypes.join(', ')],
-          ['Made', <Timestamp key="made" at={webhook.createdAt} />],
-          ['Id', <Id key="id" value={webhook.id} what="id of the webhook" />],
+          ['Events', eventTypes.includes('*') ? 'all events' : eventTypes.join(', ')],
+          ['Created', <Timestamp key="made" at={webhook.createdAt} />],
+          ['ID', <Id key="id" value={webhook.id} what="webhook ID" />],
         ]}
       />
     </Card>
@@ -123,7 +123,8 @@ function EnableButton({ webhook }: Readonly<{ webhook: Webhook }>) {
     (client, webhookId: string) => client.webhooks.update({ webhookId, status: 'enabled' }),
     {
       changes: ['webhooks'],
-      onSuccess: () => toast('Switched on', 'Events from now on are sent. Replay sends those from before.'),
+      onSuccess: () =>
+        toast('Webhook enabled', 'New events are sent from now on. Use Resend for earlier ones.'),
     },
   );
   return (
@@ -131,12 +132,12 @@ function EnableButton({ webhook }: Readonly<{ webhook: Webhook }>) {
       <Button
         kind="primary"
         off={mayNot('webhooks:write')}
-        busy={enable.isPending && 'Switching on…'}
+        busy={enable.isPending && 'Enabling…'}
         onClick={() => enable.mutate(webhook.id)}
       >
-        Switch on
+        Enable
       </Button>
-      {enable.error !== null && <Problem error={enable.error} doing="switch the webhook on" />}
+      {enable.error !== null && <Problem error={enable.error} doing="enable the webhook" />}
     </>
   );
 }

@@ -21,49 +21,49 @@ const webhook: Webhook = {
   failingSince: null,
 };
 
-describe('how a webhook does', () => {
-  it('is well, or says why not', () => {
-    expect(webhookHealth(webhook)).toEqual({ tone: 'good', label: 'on', why: null });
+describe('webhookHealth', () => {
+  it('returns healthy, or the reason why not', () => {
+    expect(webhookHealth(webhook)).toEqual({ tone: 'good', label: 'enabled', why: null });
     expect(webhookHealth({ ...webhook, lastSucceededAt: null }).why).toContain('yet');
     expect(webhookHealth({ ...webhook, failingSince: '2026-11-16T02:00:00Z' }).label).toBe('failing');
   });
 
-  it('is off before it is failing, with the reason that the service gives', () => {
+  it('shows disabled before failing, with the reason of the service', () => {
     const off = {
       ...webhook,
       status: 'disabled',
       disabledReason: 'Gone.',
       failingSince: webhook.createdAt,
     } as const;
-    expect(webhookHealth(off)).toEqual({ tone: 'bad', label: 'off', why: 'Gone.' });
+    expect(webhookHealth(off)).toEqual({ tone: 'bad', label: 'disabled', why: 'Gone.' });
   });
 });
 
-it('an attempt is told with its answer, its error and its time', () => {
+it('attemptText shows status, error and duration', () => {
   const at = '2026-11-16T00:00:00Z';
   expect(attemptText({ at, httpStatus: 500, error: 'It did not answer 2xx.', durationMs: 1_234 })).toBe(
-    'answered 500: It did not answer 2xx, after 1.2 s',
+    'status 500: It did not answer 2xx, after 1.2 s',
   );
   expect(attemptText({ at, httpStatus: null, error: null, durationMs: 15_000 })).toBe(
-    'no answer, after 15 s',
+    'no response, after 15 s',
   );
 });
 
-it('a list moves while something is on its way', () => {
+it('hasPendingDeliveries is true while a delivery is pending', () => {
   expect(hasPendingDeliveries([{ status: 'failed' }, { status: 'pending' }])).toBe(true);
   expect(hasPendingDeliveries([{ status: 'succeeded' }])).toBe(false);
 });
 
 it.each([
   ['https://example.com/hooks', undefined],
-  ['http://example.com', 'It must begin with https://.'],
-  ['javascript:alert(1)', 'It must begin with https://.'],
+  ['http://example.com', 'Enter a URL that starts with https://.'],
+  ['javascript:alert(1)', 'Enter a URL that starts with https://.'],
 ])('%s', (typed, problem) => {
   expect(urlIssue(typed)).toBe(problem);
 });
 
-it('what is no address is refused in words', () => {
-  expect(urlIssue('example.com')).toContain('A whole address');
+it('urlIssue explains an invalid URL', () => {
+  expect(urlIssue('example.com')).toContain('Enter a full URL');
 });
 
 it.each([
@@ -73,6 +73,6 @@ it.each([
   ['1.5', undefined],
   ['', undefined],
   ['9999999999999999', undefined],
-])('the number %s', (typed, seq) => {
+])('parseSequence of %s', (typed, seq) => {
   expect(parseSequence(typed)).toBe(seq);
 });

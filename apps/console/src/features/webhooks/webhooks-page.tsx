@@ -17,7 +17,7 @@ import { TextLink } from '../../ui/link.tsx';
 
 const columns: readonly Column<Webhook>[] = [
   {
-    head: 'Address',
+    head: 'Endpoint URL',
     main: true,
     cell: ({ id, url, description }) => (
       <>
@@ -29,7 +29,7 @@ const columns: readonly Column<Webhook>[] = [
     ),
   },
   {
-    head: 'State',
+    head: 'Status',
     cell: (webhook) => {
       const { tone, label, why } = webhookHealth(webhook);
       return (
@@ -41,11 +41,11 @@ const columns: readonly Column<Webhook>[] = [
     },
   },
   {
-    head: 'Gets',
+    head: 'Events',
     cell: ({ eventTypes }) => <span title={eventTypes.join(', ')}>{typesText(eventTypes)}</span>,
   },
   {
-    head: 'Last accepted',
+    head: 'Last success',
     cell: ({ lastSucceededAt }) =>
       lastSucceededAt === null ? (
         <span className="text-soft">never</span>
@@ -69,14 +69,14 @@ export function WebhooksPage() {
       off={mayNot('webhooks:write')}
       onClick={() => setOpen(true)}
     >
-      New webhook
+      Create webhook
     </Button>
   );
   return (
     <>
       <PageHeader
         title="Webhooks"
-        about="Have your own program called when something happens: a rental runs, money runs low, an invoice is there."
+        about="Get HTTP requests when something happens, for example when a rental starts, your balance runs low or an invoice is issued."
         actions={create}
       />
       <Card flush>
@@ -85,22 +85,22 @@ export function WebhooksPage() {
           what="webhooks"
           caption="Webhooks"
           columns={columns}
-          empty="You have no webhooks yet."
+          empty="No webhooks yet"
           action={create}
           hint={
             <>
-              To try it on your own machine first, run <code>millrace webhook listen 3000</code>.
+              To test on your own computer, run <code>millrace webhook listen 3000</code>.
             </>
           }
         />
       </Card>
       <Card
-        title="Verify what arrives"
-        about="Deliveries follow Standard Webhooks, so any library for that will do."
+        title="Verify deliveries"
+        about="Deliveries follow Standard Webhooks, so you can use any library for it."
       >
         <div className="flex flex-col gap-3">
-          <CodeBlock code={verifySnippet} what="program in TypeScript" label="TypeScript" />
-          <CodeBlock code={standardSnippet} what="program in Python" label="Python" />
+          <CodeBlock code={verifySnippet} what="TypeScript code" label="TypeScript" />
+          <CodeBlock code={standardSnippet} what="Python code" label="Python" />
         </div>
       </Card>
       <CommandHint command="millrace webhook create https://example.com/hooks/millrace" />

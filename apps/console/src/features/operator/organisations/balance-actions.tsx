@@ -197,7 +197,7 @@ export function ReverseButton(props: MoneyProps & { readonly transfer: Transfer 
       run={(client, reason) => client.admin.transfers.reverse({ transferId: transfer.id, reason })}
     >
       <p>
-        Books the exact opposite of this entry: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />. Both
+        Adds the exact opposite of this entry: <Money nano={-BigInt(transfer.amountNanoUsd)} signed />. Both
         entries stay in the ledger.
       </p>
       <BalanceChangeNote change={change} whose={organisation.name} />

@@ -11,18 +11,18 @@ import {
 import type { Rental } from '../rental.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
-/** How to get in, and how to know that it is the right machine; or why there is no way in. */
+/** SSH command and host key, or why there is none. */
 export function ConnectCard({ rental }: Readonly<{ rental: Rental }>) {
   const why = sshUnavailableReason(rental);
   const ports = portLines(rental);
   return (
-    <Card title="Connect" about="With the SSH keys that were chosen when it was made.">
+    <Card title="Connect" about="Use an SSH key that you chose when you created the rental.">
       {why !== null ? (
         <>
           <p>{why}</p>
           {rental.status === 'Pending' && (
             <p className="text-soft mt-1">
-              Your keys are under <TextLink to="/ssh-keys">SSH keys</TextLink>.
+              Manage your keys under <TextLink to="/ssh-keys">SSH keys</TextLink>.
             </p>
           )}
         </>
@@ -34,7 +34,7 @@ export function ConnectCard({ rental }: Readonly<{ rental: Rental }>) {
           <CodeBlock
             code={sshCommands(rental)}
             what="millrace ssh command"
-            label="Or let the command line compare the host key by itself"
+            label="Or use the CLI, which checks the host key"
           />
           {ports.length > 0 && (
             <div>
@@ -60,22 +60,21 @@ function SshConnectionDetails({ connection }: Readonly<{ connection: SshConnecti
       <CodeBlock code={command} what="SSH command" />
       {fingerprint === null ? (
         <Note>
-          No host key was seen on this machine, so there is nothing to compare. Your SSH asks you to trust it
-          the first time.
+          The host key of this machine is unknown. Your SSH client asks you to trust it on first use.
         </Note>
       ) : (
         <>
           <p className="flex flex-wrap items-center gap-1">
-            Its host key is <code className="break-all">{fingerprint}</code>
-            <CopyButton text={fingerprint} what="fingerprint of the host key" />
+            Host key: <code className="break-all">{fingerprint}</code>
+            <CopyButton text={fingerprint} what="host key fingerprint" />
           </p>
           <details>
-            <summary className="text-soft">How to check it</summary>
+            <summary className="text-soft">Verify the host key</summary>
             <p className="my-2">
-              We logged in before you did and saw this key. When your SSH asks the first time, the fingerprint
-              that it shows must be this one. This prints what the machine answers with now:
+              We recorded this key when we checked the machine. On first login, your SSH client must show the
+              same fingerprint. This command prints the current one:
             </p>
-            <CodeBlock code={check} what="command that prints the fingerprint" />
+            <CodeBlock code={check} what="command to print the fingerprint" />
           </details>
         </>
       )}

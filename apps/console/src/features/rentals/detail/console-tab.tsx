@@ -6,7 +6,7 @@ import { EmptyState, QueryView } from '../../../ui/states.tsx';
 import { Timestamp } from '../../../ui/time.tsx';
 import { hasEnded, type Rental } from '../rental.ts';
 
-/** The end of the serial console: why it does not boot, and what it says when it does. */
+/** Tail of the serial console, to see why a machine does not boot. */
 export function ConsoleTab({ rental }: Readonly<{ rental: Rental }>) {
   const { id: rentalId } = rental;
   const query = useApiQuery(
@@ -17,7 +17,7 @@ export function ConsoleTab({ rental }: Readonly<{ rental: Rental }>) {
   return (
     <Card
       title="Console log"
-      about="What the machine writes to its serial console. Passwords do not belong there."
+      about="Output of the serial console. Do not print secrets there."
       {...(query.data === undefined
         ? {}
         : { actions: <CopyButton text={query.data.output} what="console log" /> })}
@@ -26,14 +26,16 @@ export function ConsoleTab({ rental }: Readonly<{ rental: Rental }>) {
       <QueryView query={query} what="console log">
         {({ output, truncated, readAt }) =>
           output === '' ? (
-            <EmptyState title="Nothing was written yet.">
-              {hasEnded(rental) ? 'It ended without a word.' : 'A machine usually writes while it boots.'}
+            <EmptyState title="No output yet">
+              {hasEnded(rental)
+                ? 'The machine wrote no output.'
+                : 'Machines usually write output while they boot.'}
             </EmptyState>
           ) : (
             <>
               <Output text={output} />
               <p className="text-soft border-line border-t px-4 py-2 text-xs">
-                {truncated && 'Earlier output is left off. '}Read at <Timestamp at={readAt} />.
+                {truncated && 'Earlier output is omitted. '}Read at <Timestamp at={readAt} />.
               </p>
             </>
           )
@@ -43,7 +45,7 @@ export function ConsoleTab({ rental }: Readonly<{ rental: Rental }>) {
   );
 }
 
-/** Stays at its end while one looks at the end, and where one is when one has scrolled away. */
+/** Follows new output unless the user scrolled up. */
 function Output({ text }: Readonly<{ text: string }>) {
   const box = useRef<HTMLPreElement>(null);
   const isAtEnd = useRef(true);

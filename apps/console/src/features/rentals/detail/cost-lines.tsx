@@ -5,19 +5,19 @@ import { durationText, meterLabel, type CostLine } from '../receipt.ts';
 import type { RentalCost } from '../rental.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
-/** The lines that add up to what a rental cost, each with its entries of the ledger. */
+/** Cost lines of a rental with their ledger entries. */
 export function CostLines({ cost, rentalId }: Readonly<{ cost: RentalCost; rentalId: number }>) {
   return (
     <div className="border-line -mx-4 border-y">
       <Table<CostLine>
-        caption="What it cost, line by line"
+        caption="Cost breakdown"
         rows={cost.lines}
         rowKey={({ meter, from, amountNanoUsd }) => `${meter} ${from} ${amountNanoUsd}`}
         columns={[
-          { head: 'For', main: true, cell: ({ meter }) => meterLabel(meter) },
+          { head: 'Item', main: true, cell: ({ meter }) => meterLabel(meter) },
           { head: 'From', cell: ({ from }) => <Timestamp at={from} /> },
-          { head: 'Until', cell: ({ until }) => (until === null ? 'goes on' : <Timestamp at={until} />) },
-          { head: 'Time', right: true, cell: durationText },
+          { head: 'Until', cell: ({ until }) => (until === null ? 'ongoing' : <Timestamp at={until} />) },
+          { head: 'Duration', right: true, cell: durationText },
           {
             head: 'Per hour',
             right: true,
@@ -35,7 +35,7 @@ function Entries({ line, rentalId }: Readonly<{ line: CostLine; rentalId: number
   const ids = line.transferIds;
   if (ids.length === 0) {
     const isFree = BigInt(line.amountNanoUsd) === 0n;
-    return <span className="text-soft">{isFree ? 'nothing to post' : 'not posted yet'}</span>;
+    return <span className="text-soft">{isFree ? '–' : 'not posted yet'}</span>;
   }
   return (
     <TextLink

@@ -7,7 +7,7 @@ import { unpostedAmount } from '../receipt.ts';
 import type { Rental } from '../rental.ts';
 import { useRentalCost } from '../use-rental.ts';
 
-/** What it has cost by now, to the last nano-USD, and what that is made of. */
+/** Exact cost so far and its breakdown. */
 export function CostTab({ rental }: Readonly<{ rental: Rental }>) {
   const query = useRentalCost(rental);
   const billing = rentalBilling(rental);
@@ -17,16 +17,20 @@ export function CostTab({ rental }: Readonly<{ rental: Rental }>) {
         <>
           <KeyFigures
             items={[
-              { label: 'So far', value: <Money nano={cost.totalNanoUsd} />, note: 'the lines add up to it' },
-              { label: 'In the ledger', value: <Money nano={cost.postedNanoUsd} /> },
+              {
+                label: 'Cost so far',
+                value: <Money nano={cost.totalNanoUsd} />,
+                note: 'sum of the lines below',
+              },
+              { label: 'Posted to ledger', value: <Money nano={cost.postedNanoUsd} /> },
               { label: 'Not posted yet', value: <Money nano={unpostedAmount(cost)} /> },
-              { label: 'Set aside for it', value: <Money nano={cost.heldNanoUsd} /> },
-              { label: 'An hour now', value: <Money nano={billing.perHour} />, note: billing.words },
+              { label: 'Held', value: <Money nano={cost.heldNanoUsd} /> },
+              { label: 'Current rate', value: <Money nano={billing.perHour} />, note: billing.words },
             ]}
           />
-          <Card title="Line by line">
+          <Card title="Breakdown">
             {cost.lines.length === 0 ? (
-              <EmptyState title="Nothing was billed so far.">{billing.words}</EmptyState>
+              <EmptyState title="No charges yet">{billing.words}</EmptyState>
             ) : (
               <CostLines cost={cost} rentalId={rental.id} />
             )}

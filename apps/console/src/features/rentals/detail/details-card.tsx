@@ -10,11 +10,11 @@ export function DetailsCard({ rental }: Readonly<{ rental: Rental }>) {
   const [node] = rental.nodes;
   const tags = Object.entries(rental.tags);
   return (
-    <Card title="About it">
+    <Card title="Details">
       <DescriptionList
         items={[
-          ['What', rentalHardwareText(rental)],
-          ['Where', `${rental.region}, ${rental.connectionType}`],
+          ['Hardware', rentalHardwareText(rental)],
+          ['Location', `${rental.region}, ${rental.connectionType}`],
           node === undefined
             ? null
             : [
@@ -23,10 +23,10 @@ export function DetailsCard({ rental }: Readonly<{ rental: Rental }>) {
               ],
           rental.image === null ? null : ['Image', rental.image],
           ['Term', <Term key="term" rental={rental} />],
-          rental.expiresAt === null ? null : ['Time to live', <Timestamp key="ttl" at={rental.expiresAt} />],
+          rental.expiresAt === null ? null : ['Terminates at', <Timestamp key="ttl" at={rental.expiresAt} />],
           rental.maxUsd === null
             ? null
-            : ['Limit', `It ends before it costs more than ${usdNumberText(rental.maxUsd)}.`],
+            : ['Spending limit', `Terminated before it costs more than ${usdNumberText(rental.maxUsd)}.`],
           tags.length === 0
             ? null
             : [
@@ -37,15 +37,11 @@ export function DetailsCard({ rental }: Readonly<{ rental: Rental }>) {
                   ))}
                 </span>,
               ],
-          ['Made by', rental.createdBy.name ?? rental.createdBy.email],
-          ['Made at', <Timestamp key="made" at={rental.createdAt} />],
-          rental.terminatedAt === null
-            ? null
-            : ['Ended at', <Timestamp key="ended" at={rental.terminatedAt} />],
-          rental.meta?.termination_reason === undefined
-            ? null
-            : ['Why it ended', rental.meta.termination_reason],
-          ['Id', <Id key="id" value={rental.externalId} what="id of the rental" />],
+          ['Created by', rental.createdBy.name ?? rental.createdBy.email],
+          ['Created', <Timestamp key="made" at={rental.createdAt} />],
+          rental.terminatedAt === null ? null : ['Ended', <Timestamp key="ended" at={rental.terminatedAt} />],
+          rental.meta?.termination_reason === undefined ? null : ['Reason', rental.meta.termination_reason],
+          ['ID', <Id key="id" value={rental.externalId} what="rental ID" />],
         ]}
       />
     </Card>
@@ -73,8 +69,8 @@ function Term({ rental }: Readonly<{ rental: Rental }>) {
       )}
       .{' '}
       {rental.convertToOnDemandOnExpiry === true
-        ? 'Then it goes on, on demand.'
-        : 'Then it ends with its disk.'}
+        ? 'Then continues on demand.'
+        : 'Then the machine and its disk are deleted.'}
     </>
   );
 }

@@ -8,7 +8,7 @@ import { hasEnded, type Rental } from '../rental.ts';
 
 const MAX_EVENTS = 500;
 
-/** What happened to it, the newest first. */
+/** Events, newest first. */
 export function EventsTab({ rental }: Readonly<{ rental: Rental }>) {
   const { id: rentalId } = rental;
   const query = useApiQuery(
@@ -22,14 +22,14 @@ export function EventsTab({ rental }: Readonly<{ rental: Rental }>) {
       <QueryView query={query} what="events">
         {(events) =>
           events.length === 0 ? (
-            <EmptyState title="Nothing has happened yet.">Events appear here as they happen.</EmptyState>
+            <EmptyState title="No events yet">Events appear here as they happen.</EmptyState>
           ) : (
             <Table
               caption="Events of this rental, newest first"
               rows={events.toReversed()}
               columns={[
                 {
-                  head: 'What',
+                  head: 'Event',
                   main: true,
                   cell: ({ type }) => (
                     <>
@@ -40,8 +40,8 @@ export function EventsTab({ rental }: Readonly<{ rental: Rental }>) {
                     </>
                   ),
                 },
-                { head: 'When', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
-                { head: 'By', cell: ({ actor }) => actor.kind },
+                { head: 'Time', cell: ({ occurredAt }) => <Timestamp at={occurredAt} /> },
+                { head: 'Actor', cell: ({ actor }) => actor.kind },
                 { head: 'Details', cell: ({ data }) => <Details data={data} /> },
               ]}
             />

@@ -9,7 +9,7 @@ import { metricsQuery, scaleBase, buildCharts, formatFor, noMetricsReason, type 
 import { periodNames, periods, type MetricsPeriod } from '../search.ts';
 import { hasEnded, type Rental } from '../rental.ts';
 
-/** What its GPUs, CPUs and memory do. */
+/** Charts of GPUs, CPUs, memory, disk and network. */
 export function MetricsTab({
   rental,
   period,
@@ -36,7 +36,7 @@ export function MetricsTab({
           choices={periodNames.map((value) => ({ value, label: periods[value].label }))}
         />
       </div>
-      <QueryView query={query} what="measurements">
+      <QueryView query={query} what="metrics">
         {(metrics) => <Charts metrics={metrics} rental={rental} />}
       </QueryView>
     </>

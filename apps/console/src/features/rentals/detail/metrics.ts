@@ -3,7 +3,7 @@ import type { ScaleBase } from '../../../ui/chart-scale.ts';
 import { metricText, splitBy, stepSecondsOf, type MetricUnit } from '@millrace/sdk/text';
 import { periods, type MetricsPeriod } from '../search.ts';
 
-/** What a rental does, as charts: one for each thing that is measured, with a line for each device. */
+/** Charts of a rental: one per measurement, with a line per device. */
 
 export type Metrics = Output<'getRentalMetrics'>;
 
@@ -15,15 +15,15 @@ export interface MetricChart {
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[];
 }
 
-/** Machines of a rental share what the API gives at once. */
+/** Limit of the API, shared by the machines of a rental. */
 const MAX_POINTS = 1_900;
-/** How often a machine is asked; closer points would be invented. */
+/** Sample interval; closer points would be interpolated. */
 const SAMPLE_INTERVAL_SECONDS = 30;
 
-/** Shorter would be a picture of a few points. */
+/** A shorter period would have too few points. */
 const MIN_PERIOD_SECONDS = 600;
 
-/** The period up to now, and no further back than there was a machine to measure. */
+/** Period until now, starting no earlier than the machine. */
 export function metricsQuery(
   period: MetricsPeriod,
   { machineCount, startedAt }: { readonly machineCount: number; readonly startedAt: string | null },
@@ -49,10 +49,10 @@ const titles: Readonly<Record<string, string>> = {
   'network.received': 'Network, received',
   'network.sent': 'Network, sent',
 };
-/** What one looks for first stands first. */
+/** Display order. */
 const order = Object.keys(titles);
 
-/** Only what was measured at all; of several machines each has its line. */
+/** Omits empty series; each machine has its own line. */
 export function buildCharts(metrics: Metrics): readonly MetricChart[] {
   const byName = new Map<string, Metrics['series'][number][]>();
   for (const series of metrics.series) {
@@ -71,7 +71,7 @@ function chartOrder(name: string): number {
   return index < 0 ? order.length : index;
 }
 
-/** GPUs are numbered in the order of their addresses, on each machine by itself; other devices keep their name. */
+/** Numbers GPUs by address on each machine; other devices keep their name. */
 function deviceLabels({ series }: Metrics): (device: string) => string {
   const gpus = new Set(
     series.flatMap(({ name, device }) => (name.startsWith('gpu.') && device !== null ? [device] : [])),
@@ -89,13 +89,13 @@ function deviceLabels({ series }: Metrics): (device: string) => string {
   };
 }
 
-/** `node-1/0000:01:00.0` of a rental with several machines; the address alone otherwise. */
+/** Splits `node-1/0000:01:00.0`; rentals with one machine have the address only. */
 function splitDevice(device: string): readonly [machine: string, address: string] {
   const at = device.indexOf('/');
   return at < 0 ? ['', device] : [device.slice(0, at), device.slice(at + 1)];
 }
 
-/** The points of all series of an answer stand on one grid. */
+/** All series of a response share one time grid. */
 function chartOf(
   name: string,
   group: readonly Metrics['series'][number][],
@@ -124,7 +124,6 @@ export function scaleBase(unit: MetricUnit): ScaleBase {
   return unit === 'bytes' || unit === 'bytes_per_second' ? 'binary' : 'decimal';
 }
 
-/** Why there is nothing to show. */
 export function noMetricsReason(rental: { readonly isMonitored: boolean; readonly isOver: boolean }): {
   readonly title: string;
   readonly text: string;
@@ -132,13 +131,13 @@ export function noMetricsReason(rental: { readonly isMonitored: boolean; readonl
   if (!rental.isMonitored) {
     return {
       title: 'Monitoring is off for this rental',
-      text: 'It was created without monitoring, which cannot be enabled later.',
+      text: 'The rental was created without monitoring. You cannot enable it later.',
     };
   }
   return {
-    title: 'No measurements in this period',
+    title: 'No data in this period',
     text: rental.isOver
-      ? 'Measurements are kept for seven days.'
-      : 'A machine is measured every 30 seconds while it runs. Look again in a minute.',
+      ? 'Metrics are kept for 7 days.'
+      : 'Machines are sampled every 30 seconds while they run. Check again in a minute.',
   };
 }

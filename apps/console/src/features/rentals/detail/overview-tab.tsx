@@ -17,8 +17,8 @@ export function OverviewTab({ rental }: Readonly<{ rental: Rental }>) {
       <DetailsCard rental={rental} />
       {!hasEnded(rental) && <VolumesCard rental={rental} />}
       {hasHistory && (
-        <Card title="How it was brought up">
-          <StepList steps={pastSteps(rental, now)} label="Steps so far" />
+        <Card title="Provisioning">
+          <StepList steps={pastSteps(rental, now)} label="Completed steps" />
         </Card>
       )}
     </>

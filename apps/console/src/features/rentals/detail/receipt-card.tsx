@@ -9,7 +9,7 @@ import { rentalTitle, type Rental } from '../rental.ts';
 import { useRentalCost } from '../use-rental.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
-/** What it came to, once it has ended. */
+/** Final cost of an ended rental. */
 export function ReceiptCard({ rental }: Readonly<{ rental: Rental }>) {
   const query = useRentalCost(rental);
   return (
@@ -32,10 +32,7 @@ export function ReceiptCard({ rental }: Readonly<{ rental: Rental }>) {
               </p>
               <DescriptionList
                 items={[
-                  [
-                    'Billed from',
-                    span === null ? 'It was never billed.' : <Timestamp key="from" at={span.from} />,
-                  ],
+                  ['Billed from', span === null ? 'Never billed' : <Timestamp key="from" at={span.from} />],
                   span?.until == null ? null : ['Billed until', <Timestamp key="until" at={span.until} />],
                   [
                     'In the ledger',
@@ -46,11 +43,11 @@ export function ReceiptCard({ rental }: Readonly<{ rental: Rental }>) {
                   ],
                   BigInt(cost.heldNanoUsd) === 0n
                     ? null
-                    : ['Still set aside', <Money key="held" nano={cost.heldNanoUsd} />],
+                    : ['Still held', <Money key="held" nano={cost.heldNanoUsd} />],
                 ]}
               />
               {unpostedAmount(cost) !== 0n && (
-                <Note>The last part is posted to the ledger within minutes.</Note>
+                <Note>The last charges are posted to the ledger within minutes.</Note>
               )}
               {cost.lines.length > 0 && <CostLines cost={cost} rentalId={rental.id} />}
             </div>

@@ -25,7 +25,6 @@ const back = (
   </TextLink>
 );
 
-/** Everything about one rental. */
 export function RentalPage() {
   const { rentalId } = useParams({ from: '/shell/inside/rentals/$rentalId' });
   const search = useSearch({ from: '/shell/inside/rentals/$rentalId' });
@@ -33,12 +32,12 @@ export function RentalPage() {
     <RentalDetail rentalId={Number(rentalId)} search={search} />
   ) : (
     <>
-      <PageHeader title="There is no such rental" back={back} />
+      <PageHeader title="Rental not found" back={back} />
       <EmptyState
-        title="Rentals have numbers, and this is none."
+        title="The address is not valid: rental IDs are numbers."
         action={
           <LinkButton to="/rentals" kind="primary">
-            See your rentals
+            View rentals
           </LinkButton>
         }
       />
@@ -84,7 +83,7 @@ function RentalHead({ rental }: Readonly<{ rental: Rental }>) {
           <span>
             {rentalHardwareText(rental)} in {rental.region}
           </span>
-          <Id value={String(rental.id)} what="number of the rental" />
+          <Id value={String(rental.id)} what="rental number" />
         </span>
       }
       actions={<RentalActions rental={rental} />}
@@ -128,7 +127,7 @@ function RentalTabs({ rental, search }: Readonly<{ rental: Rental; search: Renta
   return (
     <>
       <Tabs
-        label="Sides of this rental"
+        label="Rental"
         open={open}
         onOpen={(id) => {
           const tab = tabs.find((each) => each.id === id)?.id;

@@ -30,7 +30,7 @@ function useUpdate(rental: Rental) {
   );
 }
 
-/** What may be changed about a rental while it lives. */
+/** Settings that can change while the rental exists. */
 export function SettingsTab({ rental }: Readonly<{ rental: Rental }>) {
   const off = rentalActionDisabledReason('update', rental, useSession().mayNot('rentals:write'));
   return (
@@ -71,13 +71,13 @@ function NameCard({ rental, off }: CardProps) {
         />
         <TextArea
           label="Tags"
-          hint="name=value, one a line. They are yours to sort costs and machines by."
+          hint="One name=value per line. Use them to group costs and machines."
           rows={3}
           value={tags}
           onValue={setTags}
           error={problem ?? fieldIssue(update.error, 'tags')}
         />
-        {update.error !== null && <Problem error={update.error} doing="save it" />}
+        {update.error !== null && <Problem error={update.error} doing="save the settings" />}
         <div>
           <Button
             type="submit"
@@ -102,7 +102,10 @@ function EndCard({ rental, off }: CardProps) {
   const most = maxUsd.trim() === '' ? null : Number(maxUsd);
   const isMostWrong = most !== null && !(most > 0);
   return (
-    <Card title="When it ends by itself" about="Nothing is billed after that, however late it is noticed.">
+    <Card
+      title="Automatic termination"
+      about="Billing ends at that time, even if the termination is delayed."
+    >
       <Form
         className="flex max-w-lg flex-col gap-3"
         onSend={() => {
@@ -112,42 +115,40 @@ function EndCard({ rental, off }: CardProps) {
       >
         <p>
           {rental.expiresAt === null ? (
-            'It has no time to live.'
+            'No time to live is set.'
           ) : (
             <>
-              Its time to live ends at <Timestamp at={rental.expiresAt} />.
+              Terminates at <Timestamp at={rental.expiresAt} />.
             </>
           )}
         </p>
         <TextField
-          label="End it after"
-          hint="From now on, such as 90m, 8h or 3d. Leave it empty to change nothing."
+          label="Terminate after"
+          hint="From now, for example 90m, 8h or 3d. Leave empty to keep the current value."
           value={ttl}
           onValue={setTtl}
           error={
-            isTtlWrong
-              ? 'This is no span of time. Write 90m, 8h or 3d.'
-              : fieldIssue(update.error, 'ttlSeconds')
+            isTtlWrong ? 'Enter a duration such as 90m, 8h or 3d.' : fieldIssue(update.error, 'ttlSeconds')
           }
         />
         <TextField
-          label="End it before it costs more than (USD)"
-          hint="Empty: no limit."
+          label="Spending limit (USD)"
+          hint="Leave empty for no limit."
           inputMode="decimal"
           value={maxUsd}
           onValue={setMaxUsd}
-          error={isMostWrong ? 'Write an amount such as 50 or 12.50.' : fieldIssue(update.error, 'maxUsd')}
+          error={isMostWrong ? 'Enter an amount such as 50 or 12.50.' : fieldIssue(update.error, 'maxUsd')}
         />
-        {update.error !== null && <Problem error={update.error} doing="save it" />}
+        {update.error !== null && <Problem error={update.error} doing="save the settings" />}
         <div className="flex flex-wrap gap-2">
           <Button type="submit" kind="primary" busy={update.isPending && 'Saving…'} off={off}>
             Save
           </Button>
           <Button
-            off={off || (rental.expiresAt === null && 'It has no time to live.')}
+            off={off || (rental.expiresAt === null && 'No time to live is set.')}
             onClick={() => update.mutate({ ttlSeconds: null })}
           >
-            Lift the time to live
+            Remove time to live
           </Button>
         </div>
       </Form>
@@ -158,16 +159,16 @@ function EndCard({ rental, off }: CardProps) {
 function TermCard({ rental, off }: CardProps) {
   const update = useUpdate(rental);
   return (
-    <Card title="After its term">
+    <Card title="After the term">
       <CheckboxField
-        label="Go on, on demand"
-        hint="Otherwise it ends with its term, and its disk with it."
+        label="Continue on demand"
+        hint="Otherwise the machine and its disk are deleted at the end of the term."
         checked={rental.convertToOnDemandOnExpiry === true}
         disabled={off !== false || update.isPending}
         onValue={(convertToOnDemandOnExpiry) => update.mutate({ convertToOnDemandOnExpiry })}
       />
       {off !== false && <p className="text-soft mt-1 text-xs">{off}</p>}
-      {update.error !== null && <Problem error={update.error} doing="save it" />}
+      {update.error !== null && <Problem error={update.error} doing="save the settings" />}
     </Card>
   );
 }

@@ -10,13 +10,13 @@ import { isTerminationStuck, rentalProgress } from '../steps.ts';
 import { StepList } from './step-list.tsx';
 import { LinkButton } from '../../../ui/link.tsx';
 
-/** What its state means, what it bills right now, and how far it is on its way to another. */
+/** Status, its meaning, current billing and progress. */
 export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
   const billing = rentalBilling(rental);
   const end = rental.currentTerm.reservationEndsAt ?? rental.currentTerm.reservedUntil ?? rental.expiresAt;
   return (
     <>
-      <section aria-label="State" className="border-line bg-surface mb-4 rounded-lg border p-4">
+      <section aria-label="Status" className="border-line bg-surface mb-4 rounded-lg border p-4">
         <p>
           <strong>{rental.status}:</strong> {stateDescription(rental)}
         </p>
@@ -29,10 +29,10 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
           {
             label: 'Price',
             value: <PerHour usd={rental.currentTerm.costPerHour} />,
-            note: 'agreed when it was made',
+            note: 'fixed at creation',
           },
           {
-            label: 'Billed right now',
+            label: 'Current rate',
             value: (
               <>
                 <Money nano={billing.perHour} />
@@ -42,7 +42,7 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
           },
           { label: 'Spent so far', value: <Money nano={rental.costSoFarNanoUsd} /> },
           {
-            label: rental.startedAt === null ? 'Made' : hasEnded(rental) ? 'Ran from' : 'Runs since',
+            label: rental.startedAt === null ? 'Created' : hasEnded(rental) ? 'Ran from' : 'Running since',
             value: (
               <span className="text-base">
                 <RelativeTime at={rental.startedAt ?? rental.createdAt} />
@@ -59,7 +59,7 @@ export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
 
 function endedFigure({ terminatedAt }: Rental) {
   return terminatedAt === null
-    ? { label: 'Ended', value: <span className="text-base">is being ended</span> }
+    ? { label: 'Ended', value: <span className="text-base">terminating</span> }
     : {
         label: 'Ended',
         value: (
@@ -73,7 +73,7 @@ function endedFigure({ terminatedAt }: Rental) {
 
 function endsFigure(end: string | null) {
   return end === null
-    ? { label: 'Ends', value: <span className="text-base">when you end it</span> }
+    ? { label: 'Ends', value: <span className="text-base">when you terminate it</span> }
     : {
         label: 'Ends',
         value: (
@@ -85,7 +85,7 @@ function endsFigure(end: string | null) {
       };
 }
 
-/** What went wrong, why, what it cost, and what to do. */
+/** Explains a failure: cause, cost and what to do. */
 function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
   const now = useNow(1_000);
   const { status, statusReason, billingPausedAt } = rental;
@@ -93,16 +93,16 @@ function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
     return (
       <div className="mt-3 flex flex-col gap-2">
         <Note tone="bad">
-          <p className="font-medium">{statusReason ?? 'It could not be delivered.'}</p>
+          <p className="font-medium">{statusReason ?? 'Provisioning failed.'}</p>
           <p>
             {rental.startedAt === null ? (
-              'It cost nothing, and what was set aside for it is yours again.'
+              'You were not charged, and the held money was released.'
             ) : (
               <>
-                It was billed to the last good sign of its host: <Money nano={rental.costSoFarNanoUsd} />.
+                Billed until the host last responded: <Money nano={rental.costSoFarNanoUsd} />.
               </>
             )}{' '}
-            Rent another, in another region if there is one; what happened is under Events.
+            Rent another machine, or choose another region. See Events for details.
           </p>
         </Note>
         <div>
@@ -118,15 +118,15 @@ function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
       <div className="mt-3">
         <Note tone="warn">
           <p>
-            Nothing was heard of its host since <Timestamp at={billingPausedAt ?? rental.statusSince} />. Your
-            machine may well be running; we just cannot see it. You need not do anything: it is shown as
-            running again with the first answer.
+            The host has not responded since <Timestamp at={billingPausedAt ?? rental.statusSince} />. Your
+            machine may still be running. You need not do anything: the status changes to Running when the
+            host responds.
           </p>
           {billingPausedAt === null ? (
-            <p>Billing pauses 5 minutes after the last good sign.</p>
+            <p>Billing pauses 5 minutes after the last response.</p>
           ) : (
             <p>
-              It is not billed since <Timestamp at={billingPausedAt} />.
+              Not billed since <Timestamp at={billingPausedAt} />.
             </p>
           )}
           {statusReason !== null && <p>{statusReason}</p>}
@@ -139,13 +139,13 @@ function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
     return (
       <div className="mt-3">
         <Note tone="warn">
-          The machine has not been released yet, after {lasted}. It costs you nothing, and nobody can get in
-          any more. We go on trying, and the operator is told.
+          The machine has not been deleted yet, after {lasted}. You are not billed, and logins are blocked. We
+          keep retrying and have notified the operator.
         </Note>
       </div>
     );
   }
-  // Why it was ended is told among the facts.
+  // The details card shows the termination reason.
   return statusReason === null || hasEnded(rental) ? null : <p className="mt-2">{statusReason}</p>;
 }
 
@@ -156,7 +156,7 @@ function Progress({ rental }: Readonly<{ rental: Rental }>) {
   const running = steps.find(({ status }) => status === 'running');
   return (
     <div className="mt-3">
-      <StepList steps={steps} label="Steps" />
+      <StepList steps={steps} label="Provisioning" />
       <p role="status" className="sr-only">
         {running === undefined ? 'Waiting for the next step' : `Step ${running.name}: ${running.does ?? ''}`}
       </p>

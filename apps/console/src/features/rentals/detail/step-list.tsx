@@ -3,14 +3,14 @@ import { Check, Circle, LoaderCircle, Undo2, X, type LucideIcon } from 'lucide-r
 import type { StepView } from '../steps.ts';
 
 const stepStyles: Readonly<Record<StepView['status'], { icon: LucideIcon; color: string; word: string }>> = {
-  waiting: { icon: Circle, color: 'text-soft', word: 'to come' },
+  waiting: { icon: Circle, color: 'text-soft', word: 'pending' },
   running: { icon: LoaderCircle, color: 'text-info animate-spin', word: 'now' },
   done: { icon: Check, color: 'text-good', word: 'done' },
   failed: { icon: X, color: 'text-bad', word: 'failed' },
   undone: { icon: Undo2, color: 'text-warn', word: 'undone' },
 };
 
-/** Named steps, with what happens in each, how long it has lasted, and how long it usually does. */
+/** Steps with description, duration and usual duration. */
 export function StepList({ steps, label }: Readonly<{ steps: readonly StepView[]; label: string }>) {
   return (
     <ol aria-label={label} className="flex flex-col gap-1.5">

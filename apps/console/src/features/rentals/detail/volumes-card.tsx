@@ -4,7 +4,7 @@ import { Table } from '../../../ui/table.tsx';
 import type { Rental } from '../rental.ts';
 import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
-/** Storage that outlives the rental. */
+/** Attached volumes. */
 export function VolumesCard({ rental }: Readonly<{ rental: Rental }>) {
   const volumes = rental.attachedStorage ?? [];
   const all = (
@@ -16,15 +16,15 @@ export function VolumesCard({ rental }: Readonly<{ rental: Rental }>) {
     return (
       <Card title="Volumes" actions={all}>
         {rental.supportsFeature.attachedStorage
-          ? 'None is attached. A volume keeps its data when this rental ends; attach one from its own page.'
-          : 'Volumes are for bare metal: this rental has its own disk, which ends with it.'}
+          ? 'No volumes attached. A volume keeps its data after the rental ends; attach one on its page.'
+          : 'Volumes are available for bare metal only. The disk of this rental is deleted with it.'}
       </Card>
     );
   }
   return (
     <Card title="Volumes" actions={all} flush>
       <Table
-        caption="Volumes that this rental can mount"
+        caption="Attached volumes"
         rows={volumes}
         columns={[
           {

@@ -16,7 +16,7 @@ import { Form } from '../../../ui/form.tsx';
 
 const hourSeconds = 3_600;
 
-/** A reserved term goes on from its old end; a time to live ends later. */
+/** Extends a reserved term from its end, or the time to live. */
 export function ExtendDialog({ rental, onClose }: Readonly<{ rental: Rental; onClose: () => void }>) {
   const isReserved = rental.currentTerm.termType === 'reserved';
   const [text, setText] = useState(isReserved ? String(rental.currentTerm.termPeriodDays ?? 30) : '4');
@@ -30,7 +30,7 @@ export function ExtendDialog({ rental, onClose }: Readonly<{ rental: Rental; onC
     {
       changes: ['rentals', 'money'],
       onSuccess: () => {
-        toast(`${rentalTitle(rental)} lasts longer now`);
+        toast(`Extended ${rentalTitle(rental)}`);
         onClose();
       },
     },
@@ -43,7 +43,7 @@ export function ExtendDialog({ rental, onClose }: Readonly<{ rental: Rental; onC
       about={
         end === null ? undefined : (
           <>
-            It ends at <Timestamp at={end} />.
+            Currently ends at <Timestamp at={end} />.
           </>
         )
       }
@@ -52,23 +52,23 @@ export function ExtendDialog({ rental, onClose }: Readonly<{ rental: Rental; onC
     >
       <Form className="flex flex-col gap-4" onSend={() => extend.mutate(count)}>
         <TextField
-          label={isReserved ? 'Days more' : 'Hours more'}
-          hint={isReserved ? 'From the end of its term, at the price of today.' : 'Added to its present end.'}
+          label={isReserved ? 'Additional days' : 'Additional hours'}
+          hint={isReserved ? "From the end of the term, at today's price." : 'Added to the current end.'}
           inputMode="numeric"
           value={text}
           onValue={setText}
           error={fieldIssue(extend.error, isReserved ? 'termPeriodDays' : 'ttlSeconds')}
         />
         {isReserved && count > 0 && <TermPrice rental={rental} days={count} />}
-        {extend.error !== null && <Problem error={extend.error} doing="extend it" />}
+        {extend.error !== null && <Problem error={extend.error} doing="extend the rental" />}
         <CommandHint command={`millrace rental extend ${rentalHandle(rental)} ${how}`} />
         <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Leave it</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button
             type="submit"
             kind="primary"
             busy={extend.isPending && 'Extending…'}
-            off={count < 1 && 'Say how much longer, as a whole number.'}
+            off={count < 1 && 'Enter a whole number of 1 or more.'}
           >
             Extend
           </Button>
@@ -78,7 +78,7 @@ export function ExtendDialog({ rental, onClose }: Readonly<{ rental: Rental; onC
   );
 }
 
-/** What the service asks for another term today. */
+/** Current price of another term. */
 function TermPrice({ rental, days }: Readonly<{ rental: Rental; days: number }>) {
   const termPeriodDays = useDebounced(days, 300);
   const { rentalType, gpuCount, gpuType, region, connectionType: networkType } = rental;
@@ -94,7 +94,7 @@ function TermPrice({ rental, days }: Readonly<{ rental: Rental; days: number }>)
           <span className="text-soft">/h</span>
           {term !== null && (
             <>
-              , <Money nano={term.committedNanoUsd} /> in all, which is set aside now
+              , <Money nano={term.committedNanoUsd} /> in total, held now
             </>
           )}
           .

@@ -16,7 +16,7 @@ interface PowerDialogProps {
   readonly onClose: () => void;
 }
 
-/** Off, with the GPUs kept or given back: what each costs on, and that given back may be gone. */
+/** Stops a rental and explains the cost of keeping or releasing its GPUs. */
 export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
   const canRelease = rental.releasedCostPerHourNanoUsd !== null;
   const isOff = rental.power === 'off';
@@ -28,7 +28,7 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
     {
       changes: ['rentals', 'money'],
       onSuccess: () => {
-        toast(`${rentalTitle(rental)} is being switched off`);
+        toast(`Stopping ${rentalTitle(rental)}`);
         onClose();
       },
     },
@@ -37,22 +37,23 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
   return (
     <Dialog
       title={`Stop ${rentalTitle(rental)}?`}
-      about="Its disk is kept. What runs on it is shut down."
+      about="The disk is kept. Running programs end."
       open={open}
       onClose={onClose}
     >
       <Form className="flex flex-col gap-4" onSend={() => stop.mutate(choice === 'release')}>
         <fieldset className="flex flex-col gap-3">
-          <legend className="mb-2 font-medium">What about its GPUs?</legend>
+          <legend className="mb-2 font-medium">GPUs</legend>
           {!isOff && (
             <Option
               name="gpus"
               isChosen={choice === 'keep'}
               onChoose={() => setRequest('keep')}
-              label="Keep them"
+              label="Keep"
               about={
                 <>
-                  It starts again at any time. It costs on: <PerHour usd={rental.currentTerm.costPerHour} />
+                  You can start again at any time. Billing continues at{' '}
+                  <PerHour usd={rental.currentTerm.costPerHour} />
                 </>
               }
             />
@@ -61,29 +62,29 @@ export function StopDialog({ rental, open, onClose }: PowerDialogProps) {
             name="gpus"
             isChosen={choice === 'release'}
             onChoose={() => setRequest('release')}
-            label="Give them back"
+            label="Release"
             off={
               !canRelease &&
               (rental.currentTerm.termType === 'reserved'
-                ? 'A reserved term is paid for to its end, so this would save nothing.'
-                : 'This rental cannot give its GPUs back: they come with its disk.')
+                ? 'The reserved term is prepaid, so releasing the GPUs saves nothing.'
+                : 'This rental cannot release its GPUs, because they are bound to its disk.')
             }
             about={
               <>
-                Only its disk costs on: <Money nano={rental.releasedCostPerHourNanoUsd ?? '0'} />
-                <span className="text-soft">/h</span>. Others may rent them meanwhile; without free ones it
-                stays off when you start it.
+                Only the disk keeps billing: <Money nano={rental.releasedCostPerHourNanoUsd ?? '0'} />
+                <span className="text-soft">/h</span>. Others may rent the GPUs; if none are available, the
+                machine cannot start.
               </>
             }
           />
         </fieldset>
         {choice === 'release' && (
-          <Note tone="warn">To start it again its host needs free GPUs. There may be none.</Note>
+          <Note tone="warn">Starting again needs available GPUs on the host. There may be none.</Note>
         )}
-        {stop.error !== null && <Problem error={stop.error} doing="stop it" />}
+        {stop.error !== null && <Problem error={stop.error} doing="stop the rental" />}
         <CommandHint command={`millrace rental stop ${rentalHandle(rental)}${flag}`} />
-        <FormButtons onClose={onClose} cancel="Leave it on" busy={stop.isPending && 'Stopping…'}>
-          {choice === 'release' ? 'Stop and give the GPUs back' : 'Stop'}
+        <FormButtons onClose={onClose} cancel="Cancel" busy={stop.isPending && 'Stopping…'}>
+          {choice === 'release' ? 'Stop and release GPUs' : 'Stop'}
         </FormButtons>
       </Form>
     </Dialog>
@@ -139,13 +140,13 @@ export function RebootDialog({ rental, open, onClose }: PowerDialogProps) {
       doing="Rebooting…"
       run={(client) => client.rentals.reboot({ rentalId: rental.id, force })}
       changes={['rentals']}
-      onDone={(toast) => toast(`${rentalTitle(rental)} is being rebooted`)}
+      onDone={(toast) => toast(`Rebooting ${rentalTitle(rental)}`)}
     >
-      <p>What runs on it ends, and what was not written to disk is lost. Its disk and its GPUs stay.</p>
-      <p>It costs on while it reboots, as it does when it runs.</p>
+      <p>Running programs end, and unsaved data is lost. Disk and GPUs stay.</p>
+      <p>Billing continues during the reboot.</p>
       <CheckboxField
-        label="It hangs: switch it off hard"
-        hint="Without this it is asked to shut down first."
+        label="Force power off"
+        hint="For a machine that hangs. Otherwise the machine shuts down first."
         checked={force}
         onValue={setForce}
       />

@@ -12,14 +12,14 @@ import { TerminateDialog } from './terminate-dialog.tsx';
 
 type OpenDialog = 'stop' | 'reboot' | 'extend' | 'terminate';
 
-/** What can be done with a rental. What cannot be done now stays in its place and says why. */
+/** Action buttons; unavailable ones are disabled with the reason. */
 export function RentalActions({ rental, isSmall }: Readonly<{ rental: Rental; isSmall?: boolean }>) {
   const [dialog, setDialog] = useState<OpenDialog | null>(null);
   const toast = useToast();
   const denied = useSession().mayNot('rentals:write');
   const start = useApiMutation((client, rentalId: number) => client.rentals.start({ rentalId }), {
     changes: ['rentals', 'money'],
-    onSuccess: () => toast(`${rentalTitle(rental)} is being switched on`),
+    onSuccess: () => toast(`Starting ${rentalTitle(rental)}`),
   });
   const size = isSmall === true ? 'small' : 'medium';
   const close = (): void => setDialog(null);

@@ -7,7 +7,7 @@ import { rentalTitle, rentalHardwareText, type Rental } from '../rental.ts';
 
 type Receipt = Output<'terminateVirtualMachineRental'>;
 
-/** The end: what is lost, what it came to, and what goes on costing. */
+/** Confirms termination: what is lost, the cost and what keeps billing. */
 export function TerminateDialog(props: Readonly<{ rental: Rental; open: boolean; onClose: () => void }>) {
   const { rental, open, onClose } = props;
   const { id: rentalId, currentTerm } = rental;
@@ -27,33 +27,33 @@ export function TerminateDialog(props: Readonly<{ rental: Rental; open: boolean;
       changes={['rentals', 'volumes', 'money', 'catalog']}
       onDone={(toast, { finalCost }) => {
         const cost = usdText(finalCost.nanoUsd);
-        toast(`${rentalTitle(rental)} is being ended`, `Billing has stopped. It cost ${cost}.`);
+        toast(`Terminating ${rentalTitle(rental)}`, `Billing has stopped. It cost ${cost}.`);
       }}
     >
       <p>
-        {rentalHardwareText(rental)} in {rental.region} is ended at once. This cannot be undone.
+        {rentalHardwareText(rental)} in {rental.region} is terminated at once. You cannot undo this.
       </p>
       <p>
         {rental.startedAt === null
-          ? 'It has not run yet, so nothing is lost and nothing is billed.'
-          : 'Everything on its disk is lost.'}
+          ? 'The machine has not started yet, so no data is lost and nothing is billed.'
+          : 'All data on its disk is deleted.'}
       </p>
       {rental.startedAt !== null && (
         <p>
-          Billing stops with your confirmation. So far it has cost <Money nano={rental.costSoFarNanoUsd} />.
+          Billing stops when you confirm. Cost so far: <Money nano={rental.costSoFarNanoUsd} />.
         </p>
       )}
       {currentTerm.termType === 'reserved' && currentTerm.reservedUntil !== null && (
         <p>
-          It is reserved until <Timestamp at={currentTerm.reservedUntil} />. What is left of the term stays
-          owed, less what its terms give back; the receipt says both to the last digit.
+          Reserved until <Timestamp at={currentTerm.reservedUntil} />. You still owe the rest of the term,
+          less its refund. The receipt shows both.
         </p>
       )}
       {volumes.length === 0 ? (
-        <p>Nothing of it costs anything afterwards.</p>
+        <p>You pay nothing afterwards.</p>
       ) : (
         <div>
-          <p>These volumes stay, with their data, and cost on until you delete them:</p>
+          <p>These volumes keep their data and keep billing until you delete them:</p>
           <ul className="list-disc pl-5">
             {volumes.map(({ id, label, cost_per_hour: perHour }) => (
               <li key={id}>

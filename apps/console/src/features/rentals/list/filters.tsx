@@ -5,7 +5,7 @@ import { liveStatuses, rentalTypes, type RentalsSearch } from '../search.ts';
 
 const typeLabels = { 'virtual-machine': 'Virtual machines', 'bare-metal': 'Bare metal' } as const;
 
-/** What narrows the list. It is in the URL at once, so a reload and a shared link show the same. */
+/** Filters, stored in the URL. */
 export function RentalFilters({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const set = (changes: { readonly [Name in keyof RentalsSearch]?: RentalsSearch[Name] | undefined }): void =>
@@ -16,7 +16,7 @@ export function RentalFilters({ search }: Readonly<{ search: RentalsSearch }>) {
         <FilterField
           label="Type"
           value={search.type}
-          all="Both types"
+          all="All types"
           choices={rentalTypes.map((value) => ({ value, label: typeLabels[value] }))}
           onValue={(type) => set({ type })}
         />
@@ -39,9 +39,9 @@ export function RentalFilters({ search }: Readonly<{ search: RentalsSearch }>) {
       ) : (
         <div className="min-w-40 flex-1 sm:flex-none">
           <FilterField
-            label="State"
+            label="Status"
             value={search.status}
-            all="Every state"
+            all="All statuses"
             choices={liveStatuses}
             onValue={(status) => set({ status })}
           />

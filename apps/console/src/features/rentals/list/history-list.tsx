@@ -9,7 +9,7 @@ import { rentalTitle, rentalHardwareText, type EndedRental } from '../rental.ts'
 import { rentalsPeriod, type RentalsSearch } from '../search.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
-/** Those that have ended, the last first, with what each came to. */
+/** Ended rentals with their cost, newest first. */
 export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const { type, from, until } = search;
@@ -27,29 +27,29 @@ export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
         <PagedTable
           pages={pages}
           what="rentals"
-          caption="Rentals that have ended"
+          caption="Ended rentals"
           rowKey={({ rentalId }) => String(rentalId)}
-          empty={isFiltered ? 'No rental ended in this time.' : 'No rental has ended yet.'}
+          empty={isFiltered ? 'No rentals ended in this period' : 'No ended rentals'}
           action={
             isFiltered && (
               <Button onClick={() => void navigate({ to: '/rentals', search: { view: 'history' } })}>
-                Show all that ended
+                Clear filters
               </Button>
             )
           }
-          hint={isFiltered ? undefined : 'Once you end one, what it cost stays here.'}
+          hint={isFiltered ? undefined : 'Terminated rentals and their cost appear here.'}
           columns={[
             { head: 'Name', main: true, cell: (ended) => <Name ended={ended} /> },
-            { head: 'Where', cell: ({ region }) => region ?? 'nowhere yet' },
+            { head: 'Region', cell: ({ region }) => region ?? '–' },
             {
-              head: 'Ran from',
+              head: 'Started',
               cell: ({ startedAt }) => (startedAt === null ? 'never ran' : <Timestamp at={startedAt} />),
             },
             {
               head: 'Ended',
               cell: ({ terminatedAt }) => (terminatedAt === null ? '' : <Timestamp at={terminatedAt} />),
             },
-            { head: 'Why', cell: ({ terminationReason }) => terminationReason ?? '' },
+            { head: 'Reason', cell: ({ terminationReason }) => terminationReason ?? '' },
             { head: 'Cost', right: true, cell: ({ finalCost }) => <Money nano={finalCost.nanoUsd} /> },
           ]}
         />

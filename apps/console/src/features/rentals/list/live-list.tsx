@@ -15,16 +15,16 @@ const CHANGING_REFETCH_MS = 2_000;
 const IDLE_REFETCH_MS = 15_000;
 
 const noneYet = {
-  empty: 'You have no rentals yet.',
-  hint: 'A machine is ready in a minute or so, and is billed by the second from then on.',
+  empty: 'No rentals yet',
+  hint: 'A machine is ready in about a minute and is billed by the second.',
   action: (
     <LinkButton to="/" kind="primary">
-      Pick a machine from the catalog
+      Browse the catalog
     </LinkButton>
   ),
 };
 
-/** Those that have not ended, both types in one list. */
+/** Active virtual machines and bare metal. */
 export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const { status, type } = search;
@@ -42,8 +42,8 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
     { refetchMs: (rentals) => (rentals.some(isChanging) ? CHANGING_REFETCH_MS : IDLE_REFETCH_MS) },
   );
   const noneFits = {
-    empty: 'No rental fits these filters.',
-    action: <Button onClick={() => void navigate({ to: '/rentals' })}>Show all that run</Button>,
+    empty: 'No rentals match',
+    action: <Button onClick={() => void navigate({ to: '/rentals' })}>Clear filters</Button>,
   };
   return (
     <>
@@ -52,12 +52,12 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
         <PagedTable
           pages={pages}
           what="rentals"
-          caption="Rentals that have not ended"
+          caption="Active rentals"
           {...(status === undefined && type === undefined ? noneYet : noneFits)}
           columns={[
             { head: 'Name', main: true, cell: (rental) => <Name rental={rental} /> },
-            { head: 'State', cell: (rental) => <RentalState rental={rental} /> },
-            { head: 'Where', cell: ({ region }) => region },
+            { head: 'Status', cell: (rental) => <RentalState rental={rental} /> },
+            { head: 'Region', cell: ({ region }) => region },
             {
               head: 'Price',
               right: true,
@@ -68,7 +68,7 @@ export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
               right: true,
               cell: ({ costSoFarNanoUsd }) => <Money nano={costSoFarNanoUsd} />,
             },
-            { head: 'Made', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+            { head: 'Created', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
             { head: 'Actions', cell: (rental) => <RentalActions rental={rental} isSmall /> },
           ]}
         />

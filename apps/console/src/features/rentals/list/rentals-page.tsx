@@ -7,13 +7,12 @@ import { HistoryList } from './history-list.tsx';
 import { LiveList } from './live-list.tsx';
 import { LinkButton } from '../../../ui/link.tsx';
 
-/** All rentals of the organisation: those that live, and those that have ended. */
 export function RentalsPage() {
   return (
     <RequireScope
       scope="rentals:read"
       title="Rentals"
-      who="Whoever may see rentals has a role that includes it."
+      who="Ask an owner or admin for a role that can see rentals."
     >
       <Rentals />
     </RequireScope>
@@ -28,7 +27,7 @@ function Rentals() {
     <>
       <PageHeader
         title="Rentals"
-        about="Your virtual machines and bare metal: what runs, what it costs, and what ran before."
+        about="Your virtual machines and bare metal: status, cost and history."
         actions={
           <LinkButton to="/" kind="primary">
             Rent a machine
@@ -36,7 +35,7 @@ function Rentals() {
         }
       />
       <Tabs
-        label="Which rentals"
+        label="View"
         open={isHistory ? 'history' : 'live'}
         onOpen={(id) =>
           void navigate({
@@ -48,7 +47,7 @@ function Rentals() {
           })
         }
         tabs={[
-          { id: 'live', label: 'Now', content: () => <LiveList search={search} /> },
+          { id: 'live', label: 'Active', content: () => <LiveList search={search} /> },
           { id: 'history', label: 'History', content: () => <HistoryList search={search} /> },
         ]}
       />
