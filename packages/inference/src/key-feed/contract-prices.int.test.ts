@@ -25,7 +25,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { openKeyFeed, type KeyFeed } from './key-feed.ts';
 import { priceOf } from './model-catalog.ts';
 
-/** A model with more contracts than one message of the broker holds, from the price list to the gateway. */
+/** Contract prices that exceed one NATS message, from the price list to the gateway. */
 
 const contracts = 5_000;
 const listPrice = '200000000';
@@ -37,7 +37,7 @@ const sealer = createSealer({ keys: [{ id: 'test', key: new Uint8Array(32).fill(
 let database: TestDatabase;
 let nats: NatsClient;
 let contractors: readonly OrgId[];
-/** Prices are never deleted, so each test has a model of its own. */
+/** Prices are never deleted, so each test has its own model. */
 let model: string;
 let prefix: string;
 let bucket: Bucket;
@@ -64,7 +64,7 @@ async function endContracts(orgIds: readonly OrgId[]): Promise<void> {
   ]);
 }
 
-/** The notes of 5 000 organisations and prices say the same as one. */
+/** Replaces the notes of 5 000 organisations and prices by one note for the model. */
 async function keepOneNote(): Promise<void> {
   await statement('delete from book_changes');
   await statement(`insert into book_changes (kind, ref, changed_at) values ('model', $1, now())`, [model]);
@@ -138,8 +138,8 @@ async function listEntries(): Promise<readonly BucketEntry[]> {
 const modelText = async () =>
   (await bucket.read(keyFeedKeys.model(model)))?.value ?? expect.fail('not written');
 
-describe('a model with 5 000 contracts', () => {
-  it('is written to the gateway book, and a gateway prices each organisation by its contract', async () => {
+describe('key feed with a model that has 5 000 contracts', () => {
+  it('gives each organisation its contract price', async () => {
     const follows = await open();
     await createKeyFeedSync(options()).flush();
     expect(JSON.parse(await modelText())).toMatchObject({ contractPrices: {} });
@@ -151,7 +151,7 @@ describe('a model with 5 000 contracts', () => {
     }
   });
 
-  it('follows a removed contract, and returns to one entry without parts when few contracts are left', async () => {
+  it('follows a removed contract and returns to one entry when few contracts remain', async () => {
     const [removed = expect.fail(), retained = expect.fail(), ...others] = contractors;
     const sync = createKeyFeedSync(options());
     await sync.flush();
@@ -166,14 +166,17 @@ describe('a model with 5 000 contracts', () => {
     await keepOneNote();
     await sync.flush();
     expect(await listEntries()).toEqual([]);
-    await eventually({ what: 'the end of the others' }, () => charged(feed, others[0] ?? '') === listPrice);
+    await eventually(
+      { what: 'the list price of the others' },
+      () => charged(feed, others[0] ?? '') === listPrice,
+    );
     expect([charged(feed, retained), charged(await open(), retained)]).toEqual([
       contractPrice,
       contractPrice,
     ]);
   });
 
-  it('is refused while a part is missing; the comparison restores the part and removes leftovers', async () => {
+  it('refuses the model while a part is missing; the comparison restores the part and removes leftovers', async () => {
     await createKeyFeedSync(options()).flush();
     const feed = await open();
     const before = await listEntries();
@@ -191,17 +194,20 @@ describe('a model with 5 000 contracts', () => {
     expect(charged(await open(), 'org_other')).toBe('SERVICE_UNAVAILABLE');
     const loop = maintainKeyFeed(options());
     onTestFinished(() => loop.stop());
-    await eventually({ what: 'the end of the refusal' }, () => charged(feed, 'org_other') === listPrice);
+    await eventually(
+      { what: 'the list price after the repair' },
+      () => charged(feed, 'org_other') === listPrice,
+    );
     expect(new Set(contractors.map((orgId) => charged(feed, orgId)))).toEqual(new Set([contractPrice]));
     await eventually(
-      { what: 'the end of the leftovers' },
+      { what: 'the removal of the leftovers' },
       async () => (await bucket.read(ofNoModel))?.value === null,
     );
     const keysOf = (entries: readonly BucketEntry[]) => entries.map(({ key }) => key).toSorted();
     expect(keysOf(await listEntries())).toEqual(keysOf(before));
   });
 
-  it('has all its parts after several writers have switched it off and on at the same time', async () => {
+  it('has all parts after several writers disabled and enabled the model concurrently', async () => {
     const writers = Array.from({ length: 3 }, () => createKeyFeedSync(options()));
     const flushes: Promise<void>[] = [];
     for (const enabled of [true, false, true, false, true]) {
@@ -212,7 +218,7 @@ describe('a model with 5 000 contracts', () => {
     await Promise.all(flushes);
     const feed = await open();
     await eventually({ what: 'the contract prices' }, async () => {
-      // A writer that was overtaken too often has postponed the note.
+      // A writer that lost too many races has postponed the note.
       await writers[0]?.flush();
       return contractors.every((orgId) => charged(feed, orgId) === contractPrice);
     });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { keyOf } from './key-feed.fixture.ts';
 import { EntryCache } from './entry-cache.ts';
 
-/** A bucket whose answers come when the test says so. */
+/** A bucket that responds when the test says so. */
 function slowBucket() {
   const reads: { readonly key: string; readonly resolve: (entry: BucketEntry | null) => void }[] = [];
   const read = (key: string) =>
@@ -37,10 +37,10 @@ function setUp(options: { readonly maxEntries?: number; readonly isWhole?: () =>
   return { keys, clock, reads: bucket.reads };
 }
 
-const first = <T>(list: readonly T[]): T => list[0] ?? expect.fail('nothing was asked');
+const first = <T>(list: readonly T[]): T => list[0] ?? expect.fail('no look-up was sent');
 
-describe('a look-up', () => {
-  it('asks once for many at the same time, and never again', async () => {
+describe('EntryCache', () => {
+  it('reads an entry once for concurrent and later look-ups', async () => {
     const { keys, reads } = setUp();
     const both = Promise.all([keys.find('A'), keys.find('A')]);
     first(reads).resolve(entry('A', 1));
@@ -49,7 +49,7 @@ describe('a look-up', () => {
     expect(reads).toHaveLength(1);
   });
 
-  it('answered before a change and arriving after it does not win', async () => {
+  it('ignores a read that started before a change and arrives after it', async () => {
     const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A'));
     keys.take(entry('A', 7, { refusedFor: 'API_KEY_REVOKED' }));
@@ -58,7 +58,7 @@ describe('a look-up', () => {
     expect(keys.find('A')).toMatchObject({ refusedFor: 'API_KEY_REVOKED' });
   });
 
-  it('that found nothing is remembered until the key appears', async () => {
+  it('caches a missing key until it is added', async () => {
     const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A'));
     first(reads).resolve(null);
@@ -69,7 +69,7 @@ describe('a look-up', () => {
     expect(reads).toHaveLength(1);
   });
 
-  it('that found nothing loses to a key that appeared meanwhile', async () => {
+  it('prefers a key that was added while a look-up found none', async () => {
     const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A'));
     keys.take(entry('A', 1));
@@ -77,7 +77,7 @@ describe('a look-up', () => {
     expect(await found).toMatchObject({ version: 1 });
   });
 
-  it('in a bucket that is not filled yet does not call a key absent', async () => {
+  it('reports no key as missing while the bucket is not filled', async () => {
     let isWhole = false;
     const { keys, reads } = setUp({ isWhole: () => isWhole });
     const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
@@ -89,7 +89,7 @@ describe('a look-up', () => {
     expect(await again).toBeNull();
   });
 
-  it('answered by a bucket that was replaced meanwhile is not believed', async () => {
+  it('rejects a response of a bucket that was replaced meanwhile', async () => {
     const { keys, reads } = setUp();
     const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
     keys.clear();
@@ -98,7 +98,7 @@ describe('a look-up', () => {
     expect(keys.size).toBe(0);
   });
 
-  it('that is not answered is refused in time, and tried again', async () => {
+  it('rejects a look-up without a response in time and retries it later', async () => {
     const { keys, clock, reads } = setUp();
     const found = Promise.resolve(keys.find('A')).catch((error: unknown) => error);
     await clock.advance(2_000);
@@ -107,13 +107,13 @@ describe('a look-up', () => {
     expect(reads).toHaveLength(2);
   });
 
-  it('of what this version cannot read is unavailable, not absent', () => {
+  it('reports an entry that this version cannot parse as unavailable, not as missing', () => {
     const { keys } = setUp();
     keys.take({ key: keyFeedKeys.key('A'), revision: 1, value: '{"version":2}' });
     expect(() => keys.find('A')).toThrow(expect.objectContaining({ reason: 'SERVICE_UNAVAILABLE' }));
   });
 
-  it('keeps a bounded number, and made-up names push out no real ones', async () => {
+  it('keeps a bounded number of entries; invented names evict no real ones', async () => {
     const { keys, reads } = setUp({ maxEntries: 3 });
     for (const name of ['A', 'B', 'C']) keys.take(entry(name, 1));
     for (let n = 0; n < 10; n += 1) {

@@ -6,9 +6,9 @@ export interface EntryCacheOptions<Value> {
   readonly clock: Clock;
   readonly bucket: Pick<Bucket, 'read'>;
   readonly withinMs: number;
-  /** Kept in memory. Names that exist nowhere are remembered apart, so that made-up ones push out no real ones. */
+  /** Limit for found names and, separately, for missing ones, so that invented names evict no real ones. */
   readonly maxEntries: number;
-  /** Whether what is not in the bucket does not exist. */
+  /** Whether a name that is not in the bucket does not exist. */
   readonly isWhole: () => boolean;
   readonly keyOf: (name: string) => string;
   readonly parse: (text: string) => Value;
@@ -16,14 +16,13 @@ export interface EntryCacheOptions<Value> {
 
 interface CachedEntry<Value> {
   readonly revision: number;
-  /** Null: taken out. `unreadable`: written by someone who knows more than we do. */
+  /** Null: deleted. `unreadable`: written by a newer version. */
   readonly value: Value | null | 'unreadable';
 }
 
 /**
- * Entries that are looked up when they are first needed and from then on kept by the changes that the follower of the
- * bucket tells, so memory goes with what is in use. A change of something nobody asked for is kept too: a look-up that
- * was answered before the change and arrives after it must not win.
+ * Entries read on first use and then updated by the bucket's follower. Changes of unused entries are kept too, so that a read
+ * that started before a change cannot overwrite it.
  */
 export class EntryCache<Value extends object> {
   readonly #options: EntryCacheOptions<Value>;
@@ -43,13 +42,13 @@ export class EntryCache<Value extends object> {
     return this.#pending.get(key) ?? this.#load(key);
   }
 
-  /** Whether `find` answers without asking the bucket. */
+  /** Whether `find` needs no further read of the bucket. */
   knows(name: string): boolean {
     const key = this.#options.keyOf(name);
     return this.#known.has(key) || this.#absent.has(key) || this.#pending.has(key);
   }
 
-  /** A change, or what was looked up. An older one than what is known says nothing. */
+  /** Stores a change or a read entry unless the cached revision is newer. */
   take(entry: BucketEntry): void {
     const { key, revision } = entry;
     const known = this.#known.get(key);
@@ -93,14 +92,14 @@ export class EntryCache<Value extends object> {
     try {
       entry = await withDeadline(clock, `Looking up ${key}`, withinMs, () => bucket.read(key));
     } catch (error) {
-      throw unavailableFault('the gateway book could not be asked', error);
+      throw unavailableFault('the key feed bucket could not be read', error);
     }
-    // Cleared meanwhile: the bucket is another one, and this is an answer of the one before.
-    if (!this.#pending.has(key)) throw unavailableFault('the gateway book was replaced during a look-up');
+    // `clear` ran meanwhile: this response is from the previous bucket.
+    if (!this.#pending.has(key)) throw unavailableFault('the key feed bucket was replaced during a look-up');
     if (entry !== null) this.take(entry);
     const known = this.#known.get(key);
     if (known !== undefined) return requireReadable(known.value);
-    if (!isWhole()) throw unavailableFault('the gateway book is not filled yet');
+    if (!isWhole()) throw unavailableFault('the key feed bucket is not filled yet');
     this.#absent.add(key);
     trim(this.#absent, maxEntries);
     return null;
@@ -108,18 +107,17 @@ export class EntryCache<Value extends object> {
 }
 
 function requireReadable<Value>(value: Value | null | 'unreadable'): Value | null {
-  if (value === 'unreadable')
-    throw unavailableFault('an entry of the gateway book cannot be read by this version');
+  if (value === 'unreadable') throw unavailableFault('this version cannot parse an entry of the key feed');
   return value;
 }
 
-/** Not knowing is no reason to refuse for good: the caller may try again. */
+/** Retryable, because an unknown key might exist. */
 function unavailableFault(internal: string, cause?: unknown): Fault {
   const why = cause === undefined ? { internal } : { internal, cause };
   return new Fault('SERVICE_UNAVAILABLE', { ...why, retryAfterSeconds: 1 });
 }
 
-/** Maps and sets remember the order of insertion, so the first is the one known longest. */
+/** Removes the entry that was inserted first. */
 function trim(entries: Map<string, unknown> | Set<string>, max: number): void {
   if (entries.size <= max) return;
   const oldest = entries.keys().next();

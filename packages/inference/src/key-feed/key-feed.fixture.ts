@@ -1,7 +1,7 @@
 import type { KeyEntry, ModelEntry } from '@millrace/core/inference';
 import type { FrozenModelPrice } from '@millrace/core/prices';
 
-/** Entries for tests, whole and valid; what a test is about it says itself. */
+/** Complete, valid entries for tests; each test overrides the fields it is about. */
 
 export function frozenPrice(fields: Partial<FrozenModelPrice> = {}): FrozenModelPrice {
   return {

@@ -20,7 +20,7 @@ import type { z } from 'zod';
 import { createModelCatalog } from './model-catalog.ts';
 import { EntryCache } from './entry-cache.ts';
 
-/** A gateway that knows no more than this may be wrong about a revoked key, so it admits nothing. */
+/** Beyond this age a revoked key could still be accepted, so no new request is admitted. */
 const defaultStaleAfterMs = 5_000;
 const defaultOpenTimeoutMs = 5_000;
 const lookUpTimeoutMs = 2_000;
@@ -31,29 +31,29 @@ export interface KeyFeedOptions {
   readonly nats: Pick<NatsClient, 'bucket'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
-  /** Of the installation's names in the broker. */
+  /** Prefix of this installation's NATS names. */
   readonly prefix?: string;
   readonly staleAfterMs?: number;
-  /** How long to wait for the first copy. Without it the book opens stale, and fills itself when it can. */
+  /** Maximum wait for the first copy. After it the feed opens stale and fills later. */
   readonly openWithinMs?: number;
-  /** Keys and organisations kept in memory, each; those longest known go first, and are looked up again when needed. */
+  /** Limit for keys and for organisations in memory; the oldest are evicted and read again when needed. */
   readonly maxEntries?: number;
 }
 
-/** What a gateway knows of keys, organisations and models. Answers without a promise whatever is in memory. */
+/** The keys, organisations and models that a gateway knows. Returns values in memory without a promise. */
 export interface KeyFeed {
-  /** Null: there is no such key. Rejects with `SERVICE_UNAVAILABLE` when it cannot be looked up. */
+  /** Null: no such key. Rejects with `SERVICE_UNAVAILABLE` if the look-up fails. */
   findKey(publicId: string): KeyEntry | null | Promise<KeyEntry | null>;
-  /** Whether `findKey` answers without a read of NATS of its own. */
+  /** Whether `findKey` needs no further read of NATS. */
   knowsKey(publicId: string): boolean;
   organisation(orgId: string): OrganisationEntry | null | Promise<OrganisationEntry | null>;
-  /** By name or alias, as this organisation sees it: what it may not see does not exist. In test mode the mock serves it. */
+  /** By name or alias; null if the organisation must not see the model. In test mode the mock serves it. */
   model(name: string, orgId: string, mode: Mode): ModelEntry | null;
-  /** All that this organisation sees, by name. */
+  /** All models that the organisation can see, sorted by name. */
   models(orgId: string, mode: Mode): readonly ModelEntry[];
-  /** Too long without word from the broker, or a bucket without its catalog: admit nothing, answer `KEY_FEED_STALE`. */
+  /** No message from NATS for too long, or a bucket without catalog: admit nothing and return `KEY_FEED_STALE`. */
   isStale(): boolean;
-  /** Calls back after models have changed; answers how to stop that. */
+  /** Calls the listener after models changed; returns a function that unsubscribes. */
   onChange(listener: () => void): () => void;
   close(): Promise<void>;
 }
@@ -73,24 +73,24 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
     parse: jsonParser(organisationEntry),
   });
 
-  /** What cannot be read is as if it were not there: a gateway does not sell what it does not understand. */
+  /** A model that cannot be parsed is not sold. */
   function applyModel(entry: BucketEntry): void {
     let model: ModelEntry | null = null;
     try {
       model = entry.value === null ? null : jsonParser(modelEntry)(entry.value);
     } catch (error) {
-      log.error({ err: error, key: entry.key }, 'a model of the gateway book cannot be read');
+      log.error({ err: error, key: entry.key }, 'cannot parse a model of the key feed');
     }
     catalog.put(entry.key, model);
   }
 
-  /** A part that cannot be read is missing: the model is then refused, not sold at the list price. */
+  /** A part that cannot be parsed counts as missing: the model is refused, not sold at the list price. */
   function applyContractPart(entry: BucketEntry): void {
     let part: ContractPartEntry | null = null;
     try {
       part = entry.value === null ? null : jsonParser(contractPartEntry)(entry.value);
     } catch (error) {
-      log.error({ err: error, key: entry.key }, 'contract prices of the gateway book cannot be read');
+      log.error({ err: error, key: entry.key }, 'cannot parse contract prices of the key feed');
     }
     catalog.putPart(entry.key, part);
   }
@@ -109,7 +109,7 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
   }
 
   const follower = bucket.follow({
-    // Parts after the models that name them: a part that was written meanwhile is newer, never older, than its model.
+    // Parts after the models that name them: a part written meanwhile is then newer than its model, never older.
     present: [keyFeedKeys.allModels, keyFeedKeys.allContractParts, KEY_FEED_FILL_STATE],
     onBegin: (present) => {
       filled = null;
@@ -117,7 +117,7 @@ export async function openKeyFeed(options: KeyFeedOptions): Promise<KeyFeed> {
       organisations.clear();
       catalog.clear();
       present.forEach(applyEntry);
-      log.info({ models: catalog.size() }, 'the gateway book was read');
+      log.info({ models: catalog.size() }, 'key feed loaded');
       notifyListeners();
     },
     onChange: (entry) => {

@@ -12,8 +12,8 @@ function catalogOf(...models: readonly ModelEntry[]) {
   return catalog;
 }
 
-describe('a model', () => {
-  it('is found by its name and by each alias', () => {
+describe('model catalog', () => {
+  it('finds a model by its name and by each alias', () => {
     const model = modelOf({ name: 'maker/large', aliases: ['large', 'maker/large-latest'] });
     const catalog = catalogOf(model);
     for (const name of ['maker/large', 'large', 'maker/large-latest']) {
@@ -22,14 +22,14 @@ describe('a model', () => {
     expect(catalog.find('maker/lar', 'org_a', 'live')).toBeNull();
   });
 
-  it('is never shadowed by an alias of another, in whatever order they came', () => {
+  it('prefers a name over an alias of another model, in any order of arrival', () => {
     const own = modelOf({ name: 'large' });
     const other = modelOf({ name: 'other', aliases: ['large'] });
     expect(catalogOf(own, other).find('large', 'org_a', 'live')).toBe(own);
     expect(catalogOf(other, own).find('large', 'org_a', 'live')).toBe(own);
   });
 
-  it('loses its names with itself, and its old aliases with a change', () => {
+  it('removes all names with a model, and old aliases with a change', () => {
     const catalog = catalogOf(modelOf({ name: 'm', aliases: ['old'] }));
     const changed = modelOf({ name: 'm', aliases: ['new'] });
     catalog.put(keyOf(changed), changed);
@@ -41,7 +41,7 @@ describe('a model', () => {
     expect([catalog.find('new', 'org_a', 'live'), catalog.size()]).toEqual([null, 0]);
   });
 
-  it('does not exist for an organisation that may not see it, in either mode', () => {
+  it('hides a model from organisations without access, in both modes', () => {
     const catalog = catalogOf(modelOf({ name: 'secret', visibleTo: ['org_a'] }), modelOf({ name: 'open' }));
     for (const mode of ['live', 'test'] as const) {
       expect(catalog.find('secret', 'org_b', mode)).toBeNull();
@@ -50,7 +50,7 @@ describe('a model', () => {
     }
   });
 
-  it('is served to test keys by the mock alone, free, and as the same object each time', () => {
+  it('serves test keys only by the mock, for free, and with a stable object', () => {
     const catalog = catalogOf(modelOf({ name: 'm', fallbacks: ['n'] }));
     const testModel = catalog.find('m', 'org_a', 'test') ?? expect.fail('not found');
     expect(testModel.deployments.map(({ engine }) => engine)).toEqual(['mock']);
@@ -59,14 +59,14 @@ describe('a model', () => {
     expect(catalog.find('m', 'org_a', 'test')).toBe(testModel);
   });
 
-  it('of test mode is invisible to live keys', () => {
+  it('hides test models from live keys', () => {
     const catalog = catalogOf(modelOf({ name: 'toy', mode: 'test' }));
     expect([catalog.find('toy', 'org_a', 'live'), catalog.list('org_a', 'live')]).toEqual([null, []]);
     expect(catalog.find('toy', 'org_a', 'test')).not.toBeNull();
   });
 });
 
-describe('a price', () => {
+describe('priceOf', () => {
   const cheap = frozenPrice({ promptNanoUsdPerMillion: '1' });
   const expensive = frozenPrice({ promptNanoUsdPerMillion: '2' });
   const model = modelOf({
@@ -83,11 +83,11 @@ describe('a price', () => {
     [1_000, cheap],
     [1_999, cheap],
     [2_000, null],
-  ])('counts from its beginning up to its end: at %d', (atMs, expected) => {
+  ])('applies a price from its start until before its end: at %d', (atMs, expected) => {
     expect(priceOf(model, 'org_b', atMs)).toBe(expected);
   });
 
-  it('of a contract beats the list, for its organisation alone', () => {
+  it('prefers a contract price over the list price, only for its organisation', () => {
     expect(priceOf(model, 'org_a', 5_000)?.imageNanoUsd).toBe('7');
   });
 });
@@ -111,7 +111,7 @@ describe('contract prices in parts', () => {
   it.each([
     ['before the model', true],
     ['after the model', false],
-  ])('count once all parts have arrived, %s', (_, isBefore) => {
+  ])('apply once all parts have arrived, %s', (_, isBefore) => {
     const catalog = createModelCatalog();
     const putModel = () => catalog.put(keyFeedKeys.model(model.name), model);
     if (isBefore) catalog.putPart(first, partOf('org_a'));
@@ -123,7 +123,7 @@ describe('contract prices in parts', () => {
     expect(['org_a', 'org_b', 'org_c'].map((orgId) => priced(catalog, orgId))).toEqual(['7', '7', list]);
   });
 
-  it('refuse again when a part is removed, but not for test keys, which pay nothing', () => {
+  it('refuse the model again when a part is removed, except for test keys, which are free', () => {
     const catalog = createModelCatalog();
     catalog.putPart(first, partOf('org_a'));
     catalog.putPart(second, partOf('org_b'));
@@ -133,7 +133,7 @@ describe('contract prices in parts', () => {
     expect(priced(catalog, 'org_a', 'test')).toBe('0');
   });
 
-  it('of another division of the model are not used', () => {
+  it('ignore parts of another division of the model', () => {
     const catalog = createModelCatalog();
     for (let part = 0; part < 4; part += 1)
       catalog.putPart(keyFeedKeys.contractPart(model.name, 4, part), partOf('org_a'));
@@ -142,7 +142,7 @@ describe('contract prices in parts', () => {
   });
 });
 
-describe('the models of a key', () => {
+describe('mayUseModel', () => {
   it.each([
     [null, true],
     [['maker/*'], true],

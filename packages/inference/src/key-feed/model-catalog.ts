@@ -3,24 +3,23 @@ import type { ContractPartEntry, DeploymentEntry, KeyEntry, ModelEntry } from '@
 import type { FrozenModelPrice } from '@millrace/core/prices';
 import { Fault } from '@millrace/platform/fault';
 
-/** The models in memory, and what an organisation sees of them. Pure. */
+/** The models in memory and their visibility for each organisation. Pure. */
 
 type Mode = KeyEntry['mode'];
 
 interface CatalogModel {
-  /** As it stands in the bucket. */
   readonly stored: ModelEntry;
-  /** With its contract prices, if all parts of them are known. */
+  /** With contract prices, if all parts are known. */
   readonly entry: ModelEntry;
   readonly visibleTo: ReadonlySet<string> | null;
-  /** The same model for test keys. Made once, so that it stays the same object. */
+  /** The model for test keys. Created once, so that the object is stable. */
   readonly testModel: ModelEntry;
 }
 
 export interface ModelCatalog {
-  /** Null takes it out. */
+  /** Null removes the model. */
   put(key: string, model: ModelEntry | null): void;
-  /** The same for a part of a model's contract prices. */
+  /** Null removes the part. */
   putPart(key: string, part: ContractPartEntry | null): void;
   clear(): void;
   size(): number;
@@ -33,7 +32,7 @@ export function createModelCatalog(): ModelCatalog {
   const entries = new Map<string, ContractPartEntry>();
   let byName = new Map<string, CatalogModel>();
 
-  /** A name is never shadowed by another model's alias, whatever order they came in. */
+  /** A name always wins over an alias of another model. */
   function index(): void {
     byName = new Map();
     for (const model of held.values()) for (const alias of model.entry.aliases) byName.set(alias, model);
@@ -78,7 +77,7 @@ function toCatalogModel(stored: ModelEntry, entries: ReadonlyMap<string, Contrac
   };
 }
 
-/** While a part is missing, the entry keeps `contractParts`, and `priceOf` refuses. */
+/** While a part is missing, the entry keeps `contractParts`, and `priceOf` throws. */
 function withContractPrices(stored: ModelEntry, entries: ReadonlyMap<string, ContractPartEntry>): ModelEntry {
   const { contractParts: count, ...rest } = stored;
   if (count === undefined) return stored;
@@ -107,7 +106,7 @@ const mockDeployment: DeploymentEntry = {
   maxConcurrency: null,
 };
 
-/** What a test key gets under the model's name: free, deterministic, and never an engine that costs anyone anything. */
+/** Test keys get the mock: free, deterministic, and without cost for anybody. */
 function toTestModel(entry: ModelEntry): ModelEntry {
   const free: FrozenModelPrice = {
     version: 1,
@@ -130,14 +129,11 @@ function toTestModel(entry: ModelEntry): ModelEntry {
   };
 }
 
-/**
- * What this organisation pays at that instant, or null when the model is not priced. Throws while parts of the contract
- * prices are missing: the organisation may have a contract, so the list price could be wrong.
- */
+/** Null: the model has no price. Throws while parts are missing, because the organisation might have a contract. */
 export function priceOf(model: ModelEntry, orgId: string, atMs: number): FrozenModelPrice | null {
   if (model.contractParts !== undefined) {
     throw new Fault('SERVICE_UNAVAILABLE', {
-      internal: `parts of the contract prices of ${model.name} are missing in the gateway book`,
+      internal: `parts of the contract prices of ${model.name} are missing in the key feed`,
       retryAfterSeconds: 1,
     });
   }
@@ -148,7 +144,7 @@ export function priceOf(model: ModelEntry, orgId: string, atMs: number): FrozenM
   return counting?.price ?? null;
 }
 
-/** Whether the limits of a key allow a model, by its own name whatever alias was asked for. */
+/** Limits of a key apply to the model's name, also if the request used an alias. */
 export function mayUseModel(key: Pick<KeyEntry, 'models'>, model: Pick<ModelEntry, 'name'>): boolean {
   return (
     key.models === null ||
@@ -158,7 +154,7 @@ export function mayUseModel(key: Pick<KeyEntry, 'models'>, model: Pick<ModelEntr
   );
 }
 
-/** Whether a deployment that takes requests was added to the model, whether or not its engine is up now. */
+/** Whether the model has a deployment with weight, up or not. */
 export function hasActiveDeployment({ deployments }: Pick<ModelEntry, 'deployments'>): boolean {
   return deployments.some(({ weight }) => weight > 0);
 }

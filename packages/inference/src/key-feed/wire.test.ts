@@ -5,8 +5,8 @@ import { toWireModelList, toWireModelPrice } from './wire.ts';
 
 const { listModels, getModelPrice } = contract.operations;
 
-describe('the list of models', () => {
-  it('is what the contract says, without those that the key may not use', () => {
+describe('toWireModelList', () => {
+  it('matches the contract and leaves out models that the key must not use', () => {
     const models = [modelOf({ name: 'maker/a' }), modelOf({ name: 'other/b', modality: 'image' })];
     const list = toWireModelList(models, { models: ['maker/*'] });
     expect(listModels.response.schema.parse(list)).toEqual(list);
@@ -15,13 +15,13 @@ describe('the list of models', () => {
   });
 });
 
-describe('the price of a model', () => {
+describe('toWireModelPrice', () => {
   it.each([
     ['chat', [200_000_000, 100_000_000, 600_000_000, null, null]],
     ['completion', [200_000_000, 100_000_000, 600_000_000, null, null]],
     ['image', [null, null, null, 10_000_000, null]],
     ['audio', [null, null, null, null, 5_000]],
-  ] as const)('of %s is by what it is sold by', (modality, expected) => {
+  ] as const)('gives %s models the prices of their unit', (modality, expected) => {
     const price = toWireModelPrice(modelOf({ modality }), frozenPrice());
     expect(getModelPrice.response.schema.parse(price)).toEqual(price);
     expect([
@@ -33,7 +33,7 @@ describe('the price of a model', () => {
     ]).toEqual(expected);
   });
 
-  it('is exact up to the highest price of the book', () => {
+  it('is exact up to the highest price of the price list', () => {
     const price = toWireModelPrice(modelOf(), frozenPrice({ promptNanoUsdPerMillion: '1000000000000000' }));
     expect(price.prompt_nano_usd_per_million_tokens).toBe(1e15);
   });

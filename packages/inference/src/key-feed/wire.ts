@@ -4,12 +4,11 @@ import type { FrozenModelPrice } from '@millrace/core/prices';
 import { msToSecondsRoundDown } from '@millrace/platform/money';
 import { mayUseModel } from './model-catalog.ts';
 
-/** Models as clients read them. */
+/** Converts models to their API representation. */
 
 type ModelList = ResponseBody<Contract['operations']['listModels']>;
 type ModelPrice = ResponseBody<Contract['operations']['getModelPrice']>;
 
-/** Those of the models that this key may use. */
 export function toWireModelList(models: readonly ModelEntry[], key: Pick<KeyEntry, 'models'>): ModelList {
   return { object: 'list', data: models.filter((model) => mayUseModel(key, model)).map(toWireModel) };
 }
@@ -27,7 +26,7 @@ function toWireModel(model: ModelEntry): ModelList['data'][number] {
   };
 }
 
-/** Only what the model is sold by: an image model has no price for tokens. */
+/** Only prices of the model's unit: an image model has no token price. */
 export function toWireModelPrice(model: ModelEntry, price: FrozenModelPrice): ModelPrice {
   const { modality } = model;
   const isByToken = modality === 'chat' || modality === 'completion';

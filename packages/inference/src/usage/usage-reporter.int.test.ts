@@ -16,7 +16,7 @@ import { afterAll, expect, it, onTestFinished } from 'vitest';
 import { createUsageReporter } from './usage-reporter.ts';
 import { usageEventOf } from './usage.fixture.ts';
 
-/** Reporter, stream and sink together, on the real engines. Test usage: what is charged is told elsewhere. */
+/** Reporter, stream and sink together on real engines, with test usage: charging has its own tests. */
 
 const log = createLogger({ name: 'test', level: 'silent' });
 const database = await createTestDatabase();
@@ -29,7 +29,7 @@ afterAll(async () => {
 const freeEvent = () =>
   usageEventOf({ mode: 'test', leaseId: null, reservedNanoUsd: '0', amountNanoUsd: '0', pricedNanoUsd: '0' });
 
-/** How often each of these is on record. */
+/** How many of these events are recorded. */
 async function recorded(events: readonly UsageEvent[]): Promise<number> {
   const ids = events.map(({ requestId }) => toUuid(requestId as RequestId));
   const text = 'select count(*)::int as count from inference_requests where id = any($1::uuid[])';
@@ -54,7 +54,7 @@ async function makeStream(maxBytes: number) {
   return { prefix, stream, startSink };
 }
 
-it('keeps what a full stream refuses, admits nothing meanwhile, and loses nothing when the sink makes room', async () => {
+it('usage reporter keeps events that a full stream rejects, reports full, and loses none when the sink catches up', async () => {
   const { prefix, startSink } = await makeStream(100_000);
   const reporter = createUsageReporter({
     nats,
@@ -85,7 +85,7 @@ it('keeps what a full stream refuses, admits nothing meanwhile, and loses nothin
   await eventually({ what: 'all rows' }, async () => (await recorded(events)) === 1_000);
 });
 
-it('stores everything once over a connection that is cut again and again', async () => {
+it('usage reporter stores every event once over a connection that is cut repeatedly', async () => {
   const [server = expect.fail('no server')] = testEndpoints().natsUrls;
   const proxy = await startTcpProxy(server);
   onTestFinished(() => proxy.close());
@@ -112,7 +112,7 @@ it('stores everything once over a connection that is cut again and again', async
   await eventually({ what: 'all rows' }, async () => (await recorded(events)) === events.length);
 });
 
-it('gives up what cannot be stored in time, and says so to nobody', async () => {
+it('usage reporter discards events that cannot be stored in time, without calling back', async () => {
   const [server = expect.fail('no server')] = testEndpoints().natsUrls;
   const proxy = await startTcpProxy(server);
   onTestFinished(() => proxy.close());

@@ -7,7 +7,7 @@ import { usageEventOf } from './usage.fixture.ts';
 
 const log = createLogger({ name: 'reporter', level: 'silent' });
 
-/** A stream in memory: stores once by id, and can be away, or lose its answer after it has stored. */
+/** In-memory stream that deduplicates by message id and can be unreachable or lose its acknowledgements. */
 function createStream() {
   const stored = new Map<string, readonly UsageEvent[]>();
   let state: 'up' | 'away' | 'answers get lost' = 'up';
@@ -48,8 +48,8 @@ function setUp(options: { maxUnacknowledged?: number; closeMs?: number } = {}) {
 
 const ids = (events: readonly UsageEvent[]): string[] => events.map(({ requestId }) => requestId);
 
-describe('the usage reporter', () => {
-  it('packs what comes within a few milliseconds into one message and tells each once it is stored', async () => {
+describe('usage reporter', () => {
+  it('batches events of a few milliseconds into one message and calls back after each is stored', async () => {
     const { stream, clock, confirmed, report } = setUp();
     const reported = report(3);
     await clock.advance(4);
@@ -59,7 +59,7 @@ describe('the usage reporter', () => {
     expect(confirmed).toEqual(ids(reported));
   });
 
-  it('does not wait with a full message', async () => {
+  it('sends a full message at once', async () => {
     const { stream, clock, confirmed, report } = setUp();
     const reported = report(120);
     await clock.advance(0);
@@ -69,7 +69,7 @@ describe('the usage reporter', () => {
     expect(confirmed.toSorted()).toEqual(ids(reported).toSorted());
   });
 
-  it('tells nobody while the stream is away, and stores everything once when it is back', async () => {
+  it('calls back only after the unreachable stream has returned, and stores every event once', async () => {
     const { stream, clock, confirmed, report } = setUp();
     stream.set('away');
     const reported = report(2_000);
@@ -81,7 +81,7 @@ describe('the usage reporter', () => {
     expect(confirmed.toSorted()).toEqual(ids(reported).toSorted());
   });
 
-  it('sends a message whose answer was lost under the same id', async () => {
+  it('retries a message with a lost acknowledgement under the same id', async () => {
     const { stream, clock, confirmed, report } = setUp();
     stream.set('answers get lost');
     const reported = report(10);
@@ -93,7 +93,7 @@ describe('the usage reporter', () => {
     expect(confirmed).toEqual(ids(reported));
   });
 
-  it('is full at its bound, takes what was admitted before, and is not full once the stream has taken it', async () => {
+  it('is full at its limit, still accepts events of admitted requests, and recovers when they are stored', async () => {
     const { stream, clock, reporter, confirmed, report } = setUp({ maxUnacknowledged: 100 });
     stream.set('away');
     report(99);
@@ -109,7 +109,7 @@ describe('the usage reporter', () => {
     expect(confirmed.length).toBe(105);
   });
 
-  it('sends only the newest checkpoint of a request, and none behind its final event', async () => {
+  it('sends only the newest checkpoint of a request and none after its final event', async () => {
     const { stream, clock, reporter } = setUp();
     const [running, ending] = [usageEventOf({ kind: 'checkpoint' }), usageEventOf({ kind: 'checkpoint' })];
     reporter.checkpoint(running);
@@ -125,7 +125,7 @@ describe('the usage reporter', () => {
     ]);
   });
 
-  it('keeps one checkpoint for each request while the stream is away', async () => {
+  it('keeps one checkpoint per request while the stream is unreachable', async () => {
     const { stream, clock, reporter } = setUp();
     stream.set('away');
     const running = usageEventOf({ kind: 'checkpoint' });
@@ -140,7 +140,7 @@ describe('the usage reporter', () => {
     expect(reporter.isFull()).toBe(false);
   });
 
-  it('goes on when what follows a stored event fails', async () => {
+  it('continues when the callback of a stored event throws', async () => {
     const { stream, clock, reporter, confirmed, report } = setUp();
     reporter.report(usageEventOf({}), () => {
       throw new Error('not my day');
@@ -151,7 +151,7 @@ describe('the usage reporter', () => {
     expect(confirmed).toEqual([last?.requestId]);
   });
 
-  it('closes when all is stored', async () => {
+  it('closes when all events are stored', async () => {
     const { stream, confirmed, reporter, report } = setUp();
     const reported = report(130);
     await reporter.close();
@@ -159,7 +159,7 @@ describe('the usage reporter', () => {
     expect(confirmed.length).toBe(130);
   });
 
-  it('gives up at its bound when it is closed while the stream is away, and tells nobody', async () => {
+  it('discards events at its time limit when closed while the stream is unreachable, without calling back', async () => {
     const { stream, clock, confirmed, reporter, report } = setUp({ closeMs: 10_000 });
     stream.set('away');
     report(2_000);

@@ -7,18 +7,17 @@ import type { NatsClient } from '@millrace/platform/nats';
 import { counter, gauge } from '@millrace/platform/telemetry';
 
 /**
- * Brings usage into the stream: many events in one message, because a publish costs by the message; each message again and
- * again under the same id until the stream has it. What waits is bounded by those who ask `isFull` before they admit a
- * request; an event of a request that was admitted is always taken.
+ * Publishes usage events in batches and retries each message under the same id until the stream has stored it. Callers check
+ * `isFull` before they admit a request; events of admitted requests are always accepted.
  */
 export interface UsageReporter {
-  /** So much is waiting for the stream that no new request may be admitted. */
+  /** Too many events wait for the stream: admit no new request. */
   isFull(): boolean;
-  /** The one `final` event of a request. `stored` is called once, when the stream has it: then it may be settled. */
+  /** The one `final` event of a request. `stored` is called once, after which the reservation may be settled. */
   report(event: UsageEvent, stored: () => void): void;
-  /** How far a long request has come. Only the newest of a request is worth sending; it may be lost. */
+  /** Progress of a long request. Only the newest checkpoint per request is kept, and it may be lost. */
   checkpoint(event: UsageEvent): void;
-  /** Sends what is left and waits until it is stored, or for as long as was allowed. */
+  /** Sends the remaining events and waits until they are stored or `closeMs` has passed. */
   close(): Promise<void>;
 }
 
@@ -26,14 +25,13 @@ export interface UsageReporterOptions {
   readonly nats: Pick<NatsClient, 'publish'>;
   readonly clock: Clock;
   readonly log: Pick<Logger, 'warn' | 'error'>;
-  /** The prefix of this installation's subjects. */
   readonly prefix: string;
   readonly cell: number;
-  /** At this many events that the stream has not acknowledged, `isFull`. */
+  /** `isFull` is true from this number of unacknowledged events. */
   readonly maxUnacknowledged?: number;
-  /** How long an event may wait for others to share its message. */
+  /** Maximum time that an event waits for others to share its message. */
   readonly gatherMs?: number;
-  /** How long `close` tries to have everything stored, besides the attempt that is under way then. */
+  /** How long `close` retries, besides the attempt in flight. */
   readonly closeMs?: number;
 }
 
@@ -41,14 +39,17 @@ const defaultMaxUnacknowledged = 10_000;
 const defaultLingerMs = 5;
 const defaultCloseTimeoutMs = 10_000;
 const eventsPerMessage = 50;
-/** Messages under way at once. More would only queue up in the connection. */
+/** More would only queue in the connection. */
 const maxMessagesInFlight = 16;
 const publishTimeoutMs = 5_000;
 const firstRetryMs = 100;
 const maxRetryMs = 1_000;
 
-const events = counter('millrace_usage_events_total', 'Usage events by what became of them.');
-const failures = counter('millrace_usage_publish_failures_total', 'Messages of usage to be published again.');
+const events = counter('millrace_usage_events_total', 'Usage events by outcome.');
+const failures = counter(
+  'millrace_usage_publish_failures_total',
+  'Failed attempts to publish a usage message.',
+);
 const waiting = gauge('millrace_usage_unacknowledged', 'Usage events that the stream has not stored yet.');
 
 interface Queued {
@@ -64,12 +65,12 @@ class BatchingUsageReporter implements UsageReporter {
   readonly #options: UsageReporterOptions;
   readonly #subject: string;
   readonly #envelope: Envelope;
-  /** Never the same in another run: the stream takes a second message under one id for a repetition. */
+  /** Unique per run, because the stream discards a second message with the same id. */
   readonly #run = randomBytes(9).toString('base64url');
   readonly #givenUp = new AbortController();
   readonly #idle: (() => void)[] = [];
   readonly #queued: Queued[] = [];
-  /** By request: a newer one takes the place of an older one, and the final event makes it needless. */
+  /** By request: a newer checkpoint replaces an older one, and the final event removes it. */
   readonly #checkpoints = new Map<string, UsageEvent>();
   #unacknowledged = 0;
   #messages = 0;
@@ -98,7 +99,6 @@ class BatchingUsageReporter implements UsageReporter {
   }
 
   checkpoint(event: UsageEvent): void {
-    // While the stream is away the newest of each request waits, and nothing else.
     this.#checkpoints.set(event.requestId, event);
     this.#gather();
   }
@@ -123,7 +123,7 @@ class BatchingUsageReporter implements UsageReporter {
     return this.#queued.length > 0 || this.#checkpoints.size > 0;
   }
 
-  /** As much as may be under way. The rest goes as soon as something of that has arrived. */
+  /** Sends up to the in-flight limit; the rest follows as messages are acknowledged. */
   #sendAll(): void {
     this.#gathering?.();
     this.#gathering = null;
@@ -148,7 +148,7 @@ class BatchingUsageReporter implements UsageReporter {
     } catch {
       events.add(finals.length, { outcome: 'given up' });
       const requestIds = finals.map(({ event }) => event.requestId);
-      this.#options.log.error({ requestIds }, 'usage was given up: these requests are not charged');
+      this.#options.log.error({ requestIds }, 'usage events were discarded: these requests are not charged');
     } finally {
       this.#underWay -= 1;
       this.#unacknowledged -= finals.length;
@@ -158,7 +158,7 @@ class BatchingUsageReporter implements UsageReporter {
     }
   }
 
-  /** Resolves when the stream has it; rejects only when everything is given up. */
+  /** Resolves when the stream has stored the message; rejects only after `close` timed out. */
   async #store(payload: unknown, messageId: string): Promise<void> {
     const { nats, clock, log } = this.#options;
     for (let retryMs = firstRetryMs; ; retryMs = Math.min(2 * retryMs, maxRetryMs)) {
@@ -171,8 +171,8 @@ class BatchingUsageReporter implements UsageReporter {
       } catch (error) {
         failures.add(1);
         const details = { err: error, unacknowledged: this.#unacknowledged };
-        // Once for an outage, not for each message and try of it.
-        if (!this.#isFailing) log.warn(details, 'usage will be published again and again');
+        // Log once per outage, not per message and attempt.
+        if (!this.#isFailing) log.warn(details, 'publishing usage failed; retrying until it succeeds');
         this.#isFailing = true;
       }
       await clock.sleep(retryMs, this.#givenUp.signal);
@@ -183,7 +183,7 @@ class BatchingUsageReporter implements UsageReporter {
     try {
       stored();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'what was to follow a stored usage event failed');
+      this.#options.log.error({ err: error }, 'the callback of a stored usage event failed');
     }
   }
 }

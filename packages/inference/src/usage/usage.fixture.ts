@@ -1,7 +1,6 @@
 import type { UsageEvent } from '@millrace/core/inference';
 import { testIds } from '@millrace/testing';
 
-/** A usage event of a request that was never made. */
 export function usageEventOf(over: Partial<UsageEvent>): UsageEvent {
   return {
     kind: 'final',

@@ -3,10 +3,10 @@ import { droppedFields } from '@millrace/platform/http/ignored-fields';
 import type { z } from 'zod';
 import { findUnreadable } from './unreadable-text.ts';
 
-/** A body that was read once: what it asks for, and the fields in it, also of its messages, that the contract does not know. */
+/** A parsed request body and the fields in it that the contract does not define. */
 export interface ParsedBody<Request> {
   readonly request: Request;
-  /** For `X-Ignored-Fields`. They never reach an engine. */
+  /** For `X-Ignored-Fields`. These fields never reach an engine. */
   readonly ignored: readonly string[];
 }
 
@@ -15,10 +15,7 @@ export type BodyReader<Request> = (body: unknown) => ParsedBody<Request>;
 const noFields: readonly string[] = [];
 const maxIgnored = 20;
 
-/**
- * Makes the reader of an operation's body. `check` finds what the schema cannot say. A field that is null counts as left
- * out, as clients of such services expect. Throws `VALIDATION_FAILED` with all that is wrong.
- */
+/** `check` adds rules beyond the schema. Null fields count as absent, as OpenAI clients expect. */
 export function createBodyReader<Schema extends z.ZodType<object>>(
   schema: Schema,
   names: ReadonlySet<string>,
@@ -47,7 +44,7 @@ function validationFault(
   return new Fault('VALIDATION_FAILED', {
     issues,
     ...(suggestion === undefined ? {} : { suggestion }),
-    // Often the field that is missing is there under a misspelt name.
+    // A missing field is often present under a misspelt name.
     ...(ignored.length === 0 ? {} : { extra: { ignoredFields: ignored } }),
   });
 }
@@ -69,7 +66,6 @@ function unknownFields(body: unknown, known: ReadonlySet<string>): readonly stri
   return unknown ?? noFields;
 }
 
-/** The names that a schema of an object knows. */
 export function fieldNamesOf(schema: { readonly shape: object }): ReadonlySet<string> {
   return new Set(Object.keys(schema.shape));
 }

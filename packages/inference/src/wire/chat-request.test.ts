@@ -16,7 +16,7 @@ const widened = createChatReader(
   createContract({ providers: contract.providers, widePenalties: true }).schemas.chatRequest,
 );
 
-/** What is wrong with a body, as the client reads it; null when nothing is. */
+/** The error that the client gets for a body, or null. */
 function errorOf(body: unknown, reader = read) {
   try {
     reader(body);
@@ -34,7 +34,7 @@ const tools = (count: number) =>
 const biases = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, at) => [at, 1]));
 const message = (fields: object) => [{ role: 'user', content: 'Hi', ...fields }];
 
-/** Every parameter of the interface and of what is accepted beside it: in range and at the edge, then out of range. */
+/** Every parameter of the contract: values in range and at the limit, then out of range. */
 const table: Record<string, { takes: readonly unknown[]; refuses: readonly unknown[] }> = {
   messages: {
     takes: [
@@ -105,13 +105,13 @@ const table: Record<string, { takes: readonly unknown[]; refuses: readonly unkno
   stream_options: { takes: [{}, { include_usage: true }], refuses: [{ include_usage: 'yes' }, true] },
 };
 
-describe('each parameter of a chat request', () => {
-  it.each(Object.entries(table))('%s: is taken in range and at the edge', (name, { takes }) => {
+describe('chat request parameter', () => {
+  it.each(Object.entries(table))('%s is accepted in range and at the limit', (name, { takes }) => {
     for (const value of takes) expect(errorOf({ ...least, [name]: value }), JSON.stringify(value)).toBeNull();
   });
 
   it.each(Object.entries(table))(
-    '%s: is refused out of range, and the answer names it',
+    '%s is refused out of range with an error that names it',
     (name, { refuses }) => {
       for (const value of refuses) {
         const found = errorOf({ ...least, [name]: value });
@@ -121,7 +121,7 @@ describe('each parameter of a chat request', () => {
     },
   );
 
-  it('top_logprobs goes from 0 to 20, and only with logprobs', () => {
+  it('top_logprobs is accepted from 0 to 20 and only with logprobs', () => {
     for (const top of [0, 5, 20]) {
       expect(errorOf({ ...least, logprobs: true, top_logprobs: top })).toBeNull();
       expect(errorOf({ ...least, top_logprobs: top })?.status).toBe(422);
@@ -132,7 +132,7 @@ describe('each parameter of a chat request', () => {
     }
   });
 
-  it('tool_choice names one of the tools', () => {
+  it('tool_choice must name one of the tools', () => {
     const choice = (name: string) => ({ type: 'function', function: { name } });
     const named = (name: string) => ({ ...least, tools: tools(2), tool_choice: choice(name) });
     const [first] = tools(1);
@@ -140,12 +140,12 @@ describe('each parameter of a chat request', () => {
     expect(errorOf(named('nobody'))?.detail[0]?.loc).toEqual(['body', 'tool_choice', 'function', 'name']);
   });
 
-  it('covers every parameter that the contract knows', () => {
+  it('table covers every parameter of the contract', () => {
     const known = Object.keys(contract.schemas.chatRequest.shape);
     expect([...Object.keys(table), 'top_logprobs'].toSorted()).toEqual(known.toSorted());
   });
 
-  it('an operator setting widens the penalties to -2..2', () => {
+  it('penalties are accepted from -2 to 2 with the operator setting', () => {
     for (const name of ['frequency_penalty', 'presence_penalty']) {
       for (const value of [-2, 2]) expect(errorOf({ ...least, [name]: value }, widened)).toBeNull();
       for (const value of [-2.1, 2.1])
@@ -154,19 +154,19 @@ describe('each parameter of a chat request', () => {
   });
 });
 
-describe('a chat request', () => {
-  it('is refused with what is missing when it is empty, and when it is no object', () => {
+describe('chat request', () => {
+  it('is refused with the missing fields if it is empty or not an object', () => {
     expect(errorOf({})?.detail.map(({ loc }) => loc[1])).toEqual(['messages', 'model']);
     for (const body of [null, [], 7, 'text']) expect(errorOf(body)?.status).toBe(422);
   });
 
-  it('may send null for what it does not want to set', () => {
+  it('treats null as an absent field', () => {
     const { request, ignored } = read({ ...least, temperature: null, stop: null, tools: null });
     expect(request).toEqual(read(least).request);
     expect(ignored).toEqual([]);
   });
 
-  it('names what nobody knows, and keeps none of it', () => {
+  it('lists unknown fields and drops them', () => {
     const { request, ignored } = read({ ...least, ignore_eos: true, cache_salt: 'another tenant' });
     expect(ignored).toEqual(['ignore_eos', 'cache_salt']);
     const nested = read({
@@ -186,14 +186,14 @@ describe('a chat request', () => {
     expect(Object.keys(request)).toEqual(Object.keys(read(least).request));
   });
 
-  it('that no engine could read is the fault of the client', () => {
+  it('that no engine could read is refused as a client error', () => {
     expect(errorOf({ ...least, messages: message({ content: 'half \ud800' }) })?.status).toBe(422);
     const deep = JSON.parse(`${'{"a":'.repeat(80)}1${'}'.repeat(80)}`) as object;
     const tool = { type: 'function', function: { name: 'f', parameters: deep } };
     expect(errorOf({ ...least, tools: [tool] })?.status).toBe(422);
   });
 
-  it('asks for the smaller of its two limits', () => {
+  it('uses the smaller of max_tokens and max_completion_tokens', () => {
     const limitOf = (body: object) => requestedMaxTokens(read({ ...least, ...body }).request);
     expect(limitOf({})).toBeNull();
     expect(limitOf({ max_tokens: 5 })).toBe(5);
@@ -201,7 +201,7 @@ describe('a chat request', () => {
     expect(limitOf({ max_tokens: 5, max_completion_tokens: 6 })).toBe(5);
   });
 
-  it('has a prompt bound that no tokenizer exceeds: at least a token for each byte and for each message', () => {
+  it('has a prompt bound of at least one token per byte and per message', () => {
     const texts = fc.array(fc.string({ unit: 'grapheme', maxLength: 40 }), { minLength: 1, maxLength: 5 });
     fc.assert(
       fc.property(texts, (contents) => {
@@ -213,7 +213,7 @@ describe('a chat request', () => {
     );
   });
 
-  it('counts an image, tools and called tools into its bound', () => {
+  it('counts images, tools and tool calls in the prompt bound', () => {
     const bound = (body: object) => maxChatPromptTokens(read({ ...least, ...body }).request);
     const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } };
     expect(bound({ messages: message({ content: [image] }) }) - bound(least)).toBe(16_384 + 1 - 2);
@@ -222,7 +222,7 @@ describe('a chat request', () => {
     expect(hasImages(read(least).request)).toBe(false);
   });
 
-  it('keeps its prefix from turn to turn, and shares it with no other conversation', () => {
+  it('keeps its prefix from turn to turn and shares it with no other conversation', () => {
     const system = { role: 'system', content: 'You are a miller.' };
     const first = { role: 'user', content: 'Is the river high?' };
     const turns = [

@@ -5,14 +5,14 @@ import { createBodyReader, fieldNamesOf, type BodyReader } from './body-reader.t
 import { checkSampling } from './sampling-checks.ts';
 import { byteLength } from './unreadable-text.ts';
 
-/** The chat request as it comes in: what the contract's schema cannot say of it, and what money and routing ask of it. */
+/** Chat requests: checks beyond the contract's schema, and the bounds and prefix for pricing and routing. */
 
 type ChatSchema = ContractSchemas['chatRequest'];
 export type ChatRequest = z.output<ChatSchema>;
 type Message = ChatRequest['messages'][number];
 type Content = NonNullable<Message['content']>;
 
-/** The schema is the installation's: an operator setting widens the penalties. */
+/** The schema depends on the installation: an operator setting widens the penalties. */
 export function createChatReader(schema: ChatSchema): BodyReader<ChatRequest> {
   return createBodyReader(schema, fieldNamesOf(schema), checkChat);
 }
@@ -40,9 +40,9 @@ function checkChat(request: ChatRequest): readonly FaultIssue[] {
   return issues;
 }
 
-/** What must be called has to be there: engines differ in what they make of such a wish, and it is paid for. */
+/** A forced tool must exist: engines treat an unknown one differently, and the tenant pays for the result. */
 function findUnknownTool({ tools, tool_choice: choice }: ChatRequest): FaultIssue | null {
-  // Without tools no engine hears of the choice.
+  // Without tools the choice is not sent to the engine.
   if (tools === undefined || typeof choice !== 'object') return null;
   const { name } = choice.function;
   if (tools.some((tool) => tool.function.name === name)) return null;
@@ -50,18 +50,17 @@ function findUnknownTool({ tools, tool_choice: choice }: ChatRequest): FaultIssu
   return { path: ['tool_choice', 'function', 'name'], message, code: 'custom' };
 }
 
-/** An engine fetches an address from inside the operator's network, where a tenant's address must never lead it. */
+/** Engines would fetch the URL from inside the operator's network, which a tenant must not reach. */
 const notInline = {
   message: 'must be a data: URL with the image itself, such as data:image/png;base64,…',
   code: 'invalid_format',
 } as const;
 
-/** How many answers are asked for. */
 export function chatChoices(request: ChatRequest): number {
   return request.n ?? 1;
 }
 
-/** How long each answer may be by the client's own wish; null: it did not say. */
+/** Maximum tokens of each choice as the client set it; null if unset. */
 export function requestedMaxTokens(request: ChatRequest): number | null {
   const { max_tokens: old, max_completion_tokens: completion } = request;
   if (old === undefined) return completion ?? null;
@@ -74,16 +73,16 @@ export function hasImages(request: ChatRequest): boolean {
   );
 }
 
-/** What a template adds around the whole: a default system prompt, the date, the opening of the answer. */
+/** Tokens that a chat template adds once: default system prompt, date, start of the answer. */
 const templateTokens = 256;
-/** What a template adds around one message: its role, its marks, and names. */
+/** Tokens that a chat template adds per message: role, markers, name. */
 const messageTokens = 32;
-/** What a template says about how tools are called. */
+/** Tokens of a template's instructions for tool calls. */
 const toolsTokens = 512;
-/** The largest number of tokens that an engine makes of one image. */
+/** Maximum tokens that an engine makes of one image. */
 const imageTokens = 16_384;
 
-/** No engine makes more tokens of the prompt than this. Far above what it takes as a rule: what is left comes back. */
+/** Upper bound of the prompt tokens of any engine. Unused reserved tokens are released afterwards. */
 export function maxChatPromptTokens(request: ChatRequest): number {
   let bound = templateTokens;
   for (const message of request.messages) bound += messageTokens + maxMessageTokens(message);
@@ -92,10 +91,7 @@ export function maxChatPromptTokens(request: ChatRequest): number {
   return bound;
 }
 
-/**
- * The roles of a plain conversation, one letter each, and the bytes of its text; null for one with tools, images or a format, of
- * which templates make more.
- */
+/** The first letter of each role and the text bytes; null with tools, images or a response format, which add template tokens. */
 export function textConversationOf(
   request: ChatRequest,
 ): { readonly roles: string; readonly bytes: number } | null {
@@ -111,7 +107,7 @@ export function textConversationOf(
   return { roles, bytes };
 }
 
-/** Longer conversations reserve for their text anyway. */
+/** Longer conversations reserve enough for their text. */
 const maxTextMessages = 16;
 
 function maxMessageTokens(message: Message): number {
@@ -135,10 +131,7 @@ function maxContentTokens(content: Exclude<Content, string>): number {
 
 const prefixLength = 2_048;
 
-/**
- * The beginning that the turns of one conversation share: all up to and with the first message of the user. It grows no
- * further with the conversation, so every turn of it goes to the same place, where the prompt is still cached.
- */
+/** Ends with the first user message, so every turn of a conversation goes to the deployment that cached the prompt. */
 export function chatPrefix(request: ChatRequest): string {
   let prefix = '';
   for (const message of request.messages) {

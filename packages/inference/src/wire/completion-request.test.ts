@@ -9,7 +9,7 @@ import {
 
 const least = { model: 'm', prompt: 'Once' };
 
-/** The fields that a body is refused for; null when it is taken. */
+/** The fields that a body is refused for; null if it is accepted. */
 function refusedFor(body: unknown): readonly unknown[] | null {
   try {
     readCompletion(body);
@@ -46,30 +46,33 @@ const table: Record<string, { takes: readonly unknown[]; refuses: readonly unkno
   user: { takes: ['u'], refuses: [7] },
 };
 
-describe('each parameter of a completion request', () => {
-  it.each(Object.entries(table))('%s: in range, at the edge, out of range', (name, { takes, refuses }) => {
-    for (const value of takes)
-      expect(refusedFor({ ...least, [name]: value }), JSON.stringify(value)).toBeNull();
-    for (const value of refuses) {
-      expect(refusedFor({ ...least, [name]: value }), JSON.stringify(value)).toContain(name);
-    }
-  });
+describe('completion request parameter', () => {
+  it.each(Object.entries(table))(
+    '%s is accepted in range and at the limit, and refused out of range',
+    (name, { takes, refuses }) => {
+      for (const value of takes)
+        expect(refusedFor({ ...least, [name]: value }), JSON.stringify(value)).toBeNull();
+      for (const value of refuses) {
+        expect(refusedFor({ ...least, [name]: value }), JSON.stringify(value)).toContain(name);
+      }
+    },
+  );
 });
 
-describe('a completion request', () => {
-  it('has as many choices as prompts times n, and not more than 128', () => {
+describe('completion request', () => {
+  it('has prompts times n choices, at most 128', () => {
     expect(completionChoices(readCompletion({ ...least, prompt: prompts(3), n: 4 }).request)).toBe(12);
     expect(refusedFor({ ...least, prompt: prompts(64), n: 2 })).toBeNull();
     expect(refusedFor({ ...least, prompt: prompts(65), n: 2 })).toEqual(['n']);
   });
 
-  it('is bounded by the bytes of all its prompts, each with the suffix', () => {
+  it('has a prompt bound of the bytes of all prompts, each with the suffix', () => {
     const bound = (body: object) => maxCompletionPromptTokens(readCompletion({ ...least, ...body }).request);
     expect(bound({ prompt: 'é' })).toBe(10);
     expect(bound({ prompt: ['é', 'ab'], suffix: 'xyz' })).toBe(26);
   });
 
-  it('goes where its first prompt begins', () => {
+  it('is routed by the start of its first prompt', () => {
     expect(completionPrefix(readCompletion({ ...least, prompt: ['a', 'b'] }).request)).toBe('a');
     expect(completionPrefix(readCompletion({ ...least, prompt: 'a'.repeat(5_000) }).request)).toHaveLength(
       2_048,

@@ -3,8 +3,6 @@ import { createBodyReader, fieldNamesOf, type BodyReader } from './body-reader.t
 import { checkSampling } from './sampling-checks.ts';
 import { byteLength } from './unreadable-text.ts';
 
-/** The completion request as it comes in. */
-
 const operation = contract.operations.createCompletion;
 export type CompletionRequest = Body<typeof operation>;
 
@@ -27,15 +25,15 @@ export function promptsOf(request: CompletionRequest): readonly string[] {
   return typeof request.prompt === 'string' ? [request.prompt] : request.prompt;
 }
 
-/** Every prompt has as many answers as are asked for. */
+/** Each prompt gets `n` completions. */
 export function completionChoices(request: CompletionRequest): number {
   return promptsOf(request).length * (request.n ?? 1);
 }
 
-/** What stands before and after a bare prompt: the marks of its beginning and its end. */
+/** Tokens that mark the start and the end of a prompt. */
 const markTokens = 8;
 
-/** No engine makes more tokens of all prompts together than this. */
+/** Upper bound of the tokens of all prompts together for any engine. */
 export function maxCompletionPromptTokens(request: CompletionRequest): number {
   const around = markTokens + byteLength(request.suffix ?? '');
   return promptsOf(request).reduce((bound, prompt) => bound + around + byteLength(prompt), 0);
@@ -43,7 +41,7 @@ export function maxCompletionPromptTokens(request: CompletionRequest): number {
 
 const prefixLength = 2_048;
 
-/** The beginning of the first prompt: those that share it go to the same place. */
+/** Requests with an equal first prompt prefix go to the same deployment. */
 export function completionPrefix(request: CompletionRequest): string {
   return (promptsOf(request)[0] ?? '').slice(0, prefixLength);
 }

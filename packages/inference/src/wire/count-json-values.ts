@@ -1,11 +1,8 @@
-/**
- * How much there is in a JSON text, told before it is parsed. A few megabytes of `1,1,1,…` become gigabytes of values and
- * of complaints about each of them, and one such request would stop the process for everyone.
- */
+/** Counts JSON values before parsing: a few megabytes of `1,1,1,…` become gigabytes of values and block the process. */
 
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{');
 
-/** Whether the text holds more than so many values. Texts within it are stepped over, however long they are. */
+/** Whether the JSON text has more than `most` values. The content of strings is skipped. */
 export function hasMoreValuesThan(most: number, bytes: Buffer): boolean {
   let values = 1;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -19,7 +16,7 @@ export function hasMoreValuesThan(most: number, bytes: Buffer): boolean {
   return false;
 }
 
-/** Where the quote stands that closes a text; the end of all when none does. */
+/** Index of the closing quote, or the length if there is none. */
 function endOfText(bytes: Buffer, from: number): number {
   let searchFrom = from;
   for (;;) {

@@ -1,6 +1,6 @@
 import type { FaultIssue } from '@millrace/platform/fault';
 
-/** What chat and completions have in common beyond their schemas. Bounds that the interface leaves open are set here. */
+/** Sampling checks that chat and completion requests share, with limits that the API reference leaves open. */
 
 interface Sampling {
   readonly n?: number | undefined;
@@ -8,7 +8,7 @@ interface Sampling {
   readonly logit_bias?: Readonly<Record<string, number>> | null | undefined;
 }
 
-/** The widely used bound: an answer of more choices would be larger than anybody reads. */
+/** The limit that other providers use too. */
 const maxChoices = 128;
 const maxStops = 16;
 const maxBiases = 1_024;
@@ -20,7 +20,7 @@ export function checkSampling({ n, stop, logit_bias: bias }: Sampling): readonly
     issues.push({ path: ['n'], message: `must be ${maxChoices} or less`, code: 'too_big' });
   }
   if (stop === '' || (Array.isArray(stop) && stop.includes(''))) {
-    issues.push({ path: ['stop'], message: 'must not hold an empty text', code: 'too_small' });
+    issues.push({ path: ['stop'], message: 'must not contain an empty string', code: 'too_small' });
   }
   if (Array.isArray(stop) && stop.length > maxStops) {
     issues.push({ path: ['stop'], message: `must have at most ${maxStops} entries`, code: 'too_big' });

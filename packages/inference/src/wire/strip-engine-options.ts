@@ -1,22 +1,18 @@
-/**
- * stable-diffusion.cpp reads its own options out of a prompt, between these tags, and obeys them: sizes and steps that
- * were not paid for, files of its machine. A client's text therefore never holds one.
- */
+/** stable-diffusion.cpp obeys options between these tags: unpaid sizes and steps, files of its host. So prompts lose them. */
 const anyTag = /<\/?sd_cpp_extra_args>/i;
 const openTag = '<sd_cpp_extra_args>';
 const closeTag = '</sd_cpp_extra_args>';
 const closingBracket = '>'.charCodeAt(0);
 
 /**
- * Removes each pair of tags with the text between them, and tags without a partner. Removing a piece may join the text around
- * it to another tag. Therefore the kept text is built character by character and its end is compared with the tags after
- * each `>`: one pass, in time proportional to the length, whatever the text holds.
+ * Removes tag pairs with the text between them, and unpaired tags. A removal can join the surrounding text to another tag, so the
+ * end of the kept text is compared after each `>`: one pass, in linear time.
  */
 export function stripEngineOptions(text: string): string {
   if (!anyTag.test(text)) return text;
   const output = new Uint16Array(text.length);
   let length = 0;
-  /** Where the first open tag without a partner stood. */
+  /** Position of the first open tag without a closing one. */
   let openedAt: number | null = null;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -35,7 +31,7 @@ export function stripEngineOptions(text: string): string {
   return Buffer.from(output.buffer, 0, length * Uint16Array.BYTES_PER_ELEMENT).toString('utf16le');
 }
 
-/** Compares without regard to the case of ASCII letters, as the engine does. */
+/** Ignores the case of ASCII letters, as the engine does. */
 function endsWithTag(codes: Uint16Array, length: number, tag: string): boolean {
   const start = length - tag.length;
   if (start < 0) return false;

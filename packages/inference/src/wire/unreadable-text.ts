@@ -1,18 +1,15 @@
 import type { FaultIssue } from '@millrace/platform/fault';
 
-/** Deeper than any body that people write, and shallow enough for every engine that walks one by recursion. */
+/** Deeper than any hand-written body, and shallow enough for engines that recurse. */
 const maxDepth = 64;
 
 const halfCharacter = {
-  message: 'holds half a surrogate pair, which is no text',
+  message: 'contains an unpaired surrogate, which is not valid text',
   code: 'invalid_text',
 } as const;
 const tooDeep = { message: `is nested more than ${maxDepth} levels deep`, code: 'too_deep' } as const;
 
-/**
- * The first thing in a body that no engine could read, whatever its schema says. It would come back as a failure of the
- * engine, and whoever sent it on purpose could make healthy engines look broken to everyone.
- */
+/** Engines would report such content as their own failure, so a client could make healthy engines look broken. */
 export function findUnreadable(value: unknown, depth = 0): FaultIssue | null {
   if (typeof value === 'string') return value.isWellFormed() ? null : { ...halfCharacter, path: [] };
   if (typeof value !== 'object' || value === null) return null;
@@ -32,7 +29,7 @@ export function findUnreadable(value: unknown, depth = 0): FaultIssue | null {
   return null;
 }
 
-/** The length of a text in UTF-8: no tokenizer makes more tokens than that of it. */
+/** Length in UTF-8, an upper bound for the tokens of any tokenizer. */
 export function byteLength(text: string): number {
   return Buffer.byteLength(text, 'utf8');
 }
