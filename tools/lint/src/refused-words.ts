@@ -198,6 +198,7 @@ export const phrasesRefusedInProse: readonly (readonly [RegExp, string])[] = [
 
 /** Texts that are stored or compared, and keep their words. Each is the whole text of a string literal. */
 export const storedTexts: ReadonlySet<string> = new Set([
+  '  - x machines without rows stay. Their nodes are quarantined. Remove the machines with millrace-admin strays allow.',
   'Its storage node is lost and does not return. Its data is gone.',
   'Nothing was heard of it.',
   'Rented GPUs are gone: x',

@@ -52,7 +52,7 @@ async function setUp(role: 'owner' | 'admin' = 'owner') {
 }
 
 describe('an invitation', () => {
-  test('makes no member of a person who is deleted at the same time', async () => {
+  test('creates no member for a user who is deleted at the same time', async () => {
     const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     const [deleted, isWaiting] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -75,7 +75,7 @@ describe('an invitation', () => {
     expect(await rolesOf(orgId, guest)).toEqual([]);
   });
 
-  test('makes its mailbox a member with the role that was offered, once, and leaves its lines in the audit log', async () => {
+  test('creates a member with the offered role once, and writes audit entries', async () => {
     const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     const open = await listOpenInvitations(harness.db, guest.email, harness.clock.now(), {
@@ -89,7 +89,7 @@ describe('an invitation', () => {
     expect(await listUnansweredInvitations(harness.db, orgId, { limit: 10, after: null })).toEqual([]);
   });
 
-  test('accepted from many windows at once makes one member, and each window hears the same', async () => {
+  test('accepted concurrently creates one member, and each request gets the same response', async () => {
     const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     const responses = await Promise.all(Array.from({ length: 6 }, () => accept(guest, id)));
@@ -98,7 +98,7 @@ describe('an invitation', () => {
     expect(await actions(id)).toEqual(['invitation.created', 'invitation.accepted']);
   });
 
-  test('accepted and declined at once is one of the two', async () => {
+  test('accepted and declined at once has one of the two outcomes', async () => {
     const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     const [yes, no] = await Promise.allSettled([accept(guest, id), decline(guest, id)]);
@@ -106,7 +106,7 @@ describe('an invitation', () => {
     expect(await rolesOf(orgId, guest)).toHaveLength(yes.status === 'fulfilled' ? 1 : 0);
   });
 
-  test('to a mailbox that is invited already is the same one, with the newer role, also at once', async () => {
+  test('to an invited address renews the same invitation with the newer role, also concurrently', async () => {
     const { orgId, host, guest } = await setUp();
     const made = await Promise.all(Array.from({ length: 5 }, () => invite(host, guest.email, 'viewer')));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);
@@ -121,7 +121,7 @@ describe('an invitation', () => {
     expect(await accept(guest, again.id)).toMatchObject({ role: 'admin' });
   });
 
-  test('is over after seven days by the clock, and can be renewed', async () => {
+  test('expires after seven days by the clock, and can be renewed', async () => {
     const { host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     await harness.clock.advance(INVITATION_TTL_MS);
@@ -131,7 +131,7 @@ describe('an invitation', () => {
     expect(await accept(guest, id)).toMatchObject({ role: 'member' });
   });
 
-  test('that was taken back, declined, or is for another mailbox is not there', async () => {
+  test('that was withdrawn, declined or is for another address is not found', async () => {
     const { orgId, host, guest } = await setUp();
     const first = await invite(host, guest.email);
     const absent = refused('INVITATION_NOT_FOUND');
@@ -151,7 +151,7 @@ describe('an invitation', () => {
     expect(await actions(second.id)).toEqual(['invitation.created', 'invitation.declined']);
   });
 
-  test('counts for nobody who has not shown that the mailbox is theirs', async () => {
+  test('cannot be accepted by a user without a verified email address', async () => {
     const { host } = await setUp();
     const guest = await harness.person({ isVerified: false });
     const { id } = await invite(host, guest.email);
@@ -159,8 +159,8 @@ describe('an invitation', () => {
   });
 });
 
-describe('nobody hands out more than they hold', () => {
-  test('when they invite', async () => {
+describe("granting a role beyond the inviter's rights", () => {
+  test('is rejected when inviting', async () => {
     const { host, guest } = await setUp('admin');
     await expect(invite(host, guest.email, 'owner')).rejects.toEqual(refused('SCOPE_ESCALATION'));
     const orgId = await harness.organisation();
@@ -168,7 +168,7 @@ describe('nobody hands out more than they hold', () => {
     await expect(invite(viewer, guest.email)).rejects.toEqual(refused('INSUFFICIENT_SCOPE'));
   });
 
-  test('nor when it is accepted: not after they were demoted, nor after they left', async () => {
+  test('is rejected when accepting, after the inviter was demoted or left', async () => {
     const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email, 'owner');
     const where = `where org_id = '${toUuid(orgId)}' and user_id = '${toUuid(host.userId)}'`;
@@ -181,7 +181,7 @@ describe('nobody hands out more than they hold', () => {
 });
 
 describe('an organisation', () => {
-  test('that is suspended takes nobody in, and is not shown', async () => {
+  test('that is suspended accepts no members and shows no invitations', async () => {
     const { orgId, host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     await harness.rows(
@@ -196,15 +196,15 @@ describe('an organisation', () => {
     expect(shown).toEqual([]);
   });
 
-  test('does not invite who belongs to it', async () => {
+  test('cannot invite its own members', async () => {
     const { orgId, host } = await setUp();
     const other = await harness.member(orgId, 'viewer');
     await expect(invite(host, other.email)).rejects.toEqual(refused('MEMBER_EXISTS'));
   });
 
-  test('has so many open and makes so many a day, also asked for at once', async () => {
+  test('has limits for open invitations and invitations per day, also for concurrent requests', async () => {
     const { orgId, host } = await setUp();
-    // So many at once may wait too long for a lock on a slow machine; a client repeats such a refusal.
+    // So many concurrent requests may wait too long for a lock on a slow machine; a client retries them.
     const retryInvite = async (email: string): Promise<unknown> =>
       invite(host, email).catch((error: unknown) =>
         isUnavailable(error) ? retryInvite(email) : Promise.reject(error as Error),
@@ -227,14 +227,14 @@ describe('an organisation', () => {
   });
 });
 
-test('renewing expired invitations counts against the invitations of the day', async () => {
+test('renewing expired invitations counts against the daily limit', async () => {
   const { orgId, host, guest } = await setUp();
   await invite(host, guest.email);
   await harness.clock.advance(INVITATION_TTL_MS);
   const inviterId = toUuid(host.userId);
   const at = harness.clock.now();
   const ends = new Date(at.getTime() + INVITATION_TTL_MS).toISOString();
-  // As many as a day allows, each of which was made before and renewed just now, and answered.
+  // The daily maximum, each created before, renewed just now and answered.
   await harness.rows(
     `insert into invitations (id, org_id, email, role, inviter_id, status, created_at, expires_at, answered_at)
      select gen_random_uuid(), '${toUuid(orgId)}', 'x-' || n || '@example.com', 'member', '${inviterId}',
@@ -244,8 +244,8 @@ test('renewing expired invitations counts against the invitations of the day', a
   await expect(invite(host, guest.email)).rejects.toEqual(refused('INVITATION_LIMIT_REACHED'));
 });
 
-describe('the letter', () => {
-  test('is a row of the same transaction: none without the invitation, and none when that is undone', async () => {
+describe('the invitation email', () => {
+  test('is a row of the same transaction: it exists only with the invitation', async () => {
     const { host, guest } = await setUp();
     await expect(
       harness.inTx(async (tx) => {
@@ -263,7 +263,7 @@ describe('the letter', () => {
     expect(await emailsOf(guest.email)).toEqual([{ state: 'waiting' }]);
   });
 
-  test('that waits is called off with the invitation, and by a newer one', async () => {
+  test('is cancelled with the invitation, and by a newer one', async () => {
     const { host, guest } = await setUp();
     const { id } = await invite(host, guest.email);
     await harness.clock.advance(1_000);
@@ -273,12 +273,12 @@ describe('the letter', () => {
     expect(await emailsOf(guest.email)).toEqual([{ state: 'skipped' }, { state: 'skipped' }]);
   });
 
-  test('comes only so often to one mailbox, whoever invites; the invitation stands all the same', async () => {
+  test('is limited per address and day over all organisations; the invitation itself is still created', async () => {
     const guest = await harness.person();
     const hosts = await Promise.all(
       Array.from({ length: INVITATION_EMAILS_PER_DAY + 2 }, async () => (await setUp()).host),
     );
-    // All at once: each has a lock on an organisation of its own.
+    // Concurrently: each invitation locks another organisation.
     await Promise.all(hosts.map((host) => invite(host, guest.email)));
     expect(await emailsOf(guest.email)).toHaveLength(INVITATION_EMAILS_PER_DAY);
     const open = await listOpenInvitations(harness.db, guest.email, harness.clock.now(), {

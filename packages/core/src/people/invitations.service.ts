@@ -37,9 +37,9 @@ import {
   setInvitationNotice,
 } from './people.store.ts';
 
-/** Inviting, and answering. Everything about the invitations of one organisation takes turns on its row. */
+/** Creates and answers invitations. All changes of invitations lock the row of their organisation. */
 
-/** Where the email of an invitation leads; null: the installation has not said where it is. */
+/** Links in the invitation email; null if the installation has no console URL. */
 interface InvitationLinks {
   readonly link: string | null;
   readonly refuseLink: string | null;
@@ -54,8 +54,8 @@ export async function inviteMember(
   const caller = await authorizeCaller(tx, call, 'members:write');
   if (!mayChangeRole(caller, null, request.role)) {
     throw new Fault('SCOPE_ESCALATION', {
-      message: 'The role that is offered holds more than you may hand out.',
-      suggestion: 'Ask an owner, or use a key that holds every scope of that role.',
+      message: 'You cannot offer a role with more rights than you have.',
+      suggestion: 'Ask an owner, or use a key that has all scopes of that role.',
     });
   }
   if (await isMemberByEmail(tx, orgId, request.email)) throw new Fault('MEMBER_EXISTS');
@@ -87,12 +87,12 @@ export async function cancelInvitation(tx: Tx, call: CallContext, id: Invitation
   await closeInvitation(tx, cause, invitation, 'canceled');
 }
 
-/** How a person shows that an invitation is theirs: by a mailbox that a letter proved, or by the secret of the invitation's link. */
+/** How a user proves that an invitation is for them: by a verified email address, or by the secret of the invitation's link. */
 export type EmailProof = 'mail' | ((invitation: Invitation) => boolean);
 
 /**
- * Accepting twice, or from two windows at once, answers the same membership. Whoever invited must still be somebody who may
- * give that role: an invitation outlives neither their membership nor their own role.
+ * Idempotent, also for concurrent requests. The inviter must still have the right to grant the role: an invitation ends with the
+ * inviter's membership or role.
  */
 export async function acceptInvitation(
   tx: Tx,
@@ -116,7 +116,7 @@ export async function acceptInvitation(
   const user = { id: userId, name: invitee.name, email: invitee.email, image: null };
   const member = await insertMember(tx, orgId, { user, role });
   await closeInvitation(tx, cause, invitation, 'accepted');
-  // Somebody whom an operator has added meanwhile keeps the role that they have.
+  // A member whom an operator has added meanwhile keeps the existing role.
   if (member !== null) {
     await appendAuditEntry(tx, orgId, cause, {
       action: 'member.added',
@@ -141,7 +141,7 @@ export async function declineInvitation(
   await closeInvitation(tx, cause, invitation, 'rejected');
 }
 
-/** Locks the person: one who is deleted at the same time does not become a member. */
+/** Locks the user, so that a user who is being deleted does not become a member. */
 async function lockInvitee(tx: Tx, userId: UserId, proof: EmailProof): Promise<PersonRecord> {
   const person = await lockPerson(tx, userId);
   return proof === 'mail' ? requireVerifiedEmail(person) : requirePersonRecord(person);
@@ -151,7 +151,7 @@ function requireProof(proof: EmailProof, invitation: Invitation): void {
   if (proof !== 'mail' && !proof(invitation)) throw new Fault('INVITATION_LINK_REQUIRED');
 }
 
-/** Finds whose it is, takes its turn there, and reads it again: what was seen before may be answered by now. */
+/** Finds the organisation, locks it and reads the invitation again, which may be answered by now. */
 async function lockInvitationForInvitee(
   tx: Tx,
   { email }: PersonRecord,
@@ -196,7 +196,7 @@ async function closeInvitation(
 ): Promise<void> {
   if (!(await setInvitationStatus(tx, orgId, id, status))) throw new Fault('INVITATION_NOT_FOUND');
   const noticeId = await setInvitationNotice(tx, orgId, id, null);
-  if (noticeId !== null) await cancelEmails(tx, orgId, noticeId, 'It was answered or taken back before.');
+  if (noticeId !== null) await cancelEmails(tx, orgId, noticeId, 'The invitation was answered or withdrawn.');
   await appendAuditEntry(tx, orgId, cause, {
     action: auditActions[status],
     resource: { kind: 'invitation', id },
@@ -204,7 +204,7 @@ async function closeInvitation(
   });
 }
 
-/** The letter is a row of this transaction, which workers send: it survives whatever dies, and none is sent of what was undone. */
+/** The email is a row of this transaction, which workers send: it survives crashes, and none is sent after a rollback. */
 async function queueInvitationEmail(
   tx: Tx,
   invitation: Invitation,
@@ -227,5 +227,5 @@ async function queueInvitationEmail(
     },
   });
   const before = await setInvitationNotice(tx, orgId, id, noticeId);
-  if (before !== null) await cancelEmails(tx, orgId, before, 'A newer letter says the same.');
+  if (before !== null) await cancelEmails(tx, orgId, before, 'A newer email replaces it.');
 }

@@ -15,8 +15,8 @@ const create = ({ cause, userId }: TestPerson, name: string) =>
 const mine = ({ userId }: TestPerson, limit = 50) =>
   listMemberships(harness.db, userId, { limit, after: null });
 
-describe('an organisation that a person creates', () => {
-  test('is theirs, with a short name of its own and a line in the audit log', async () => {
+describe('an organisation created by a user', () => {
+  test('is owned by the user, with a unique slug and an audit entry', async () => {
     const [ada, bob] = [await harness.person(), await harness.person()];
     const first = await create(ada, 'Ünique Lab');
     const second = await create(bob, 'Ünique Lab');
@@ -40,7 +40,7 @@ describe('an organisation that a person creates', () => {
     expect(statements).toBe(2);
   });
 
-  test('asked for again because an answer was lost is the same one; later it is another', async () => {
+  test('is the same one if the request is repeated soon, and another one later', async () => {
     const ada = await harness.person();
     const made = await Promise.all(Array.from({ length: 5 }, () => create(ada, 'Lab')));
     expect(new Set(made.map(({ organisation }) => organisation.id)).size).toBe(1);
@@ -50,7 +50,7 @@ describe('an organisation that a person creates', () => {
     expect(await mine(ada)).toHaveLength(2);
   });
 
-  test('is one of so many at most, also asked for at once; those of others do not count', async () => {
+  test('counts against the maximum per owner, also for concurrent requests; those of other owners do not count', async () => {
     const ada = await harness.person();
     const requests = Array.from({ length: OWNED_ORGANISATIONS_MAX + 3 }, (_, index) =>
       create(ada, `Lab ${index}`),
@@ -69,7 +69,7 @@ describe('an organisation that a person creates', () => {
     expect(await create(ada, 'One more')).toMatchObject({ role: 'owner' });
   });
 
-  test('is for people whose mailbox is known to be theirs', async () => {
+  test('needs a verified email address', async () => {
     const eve = await harness.person({ isVerified: false });
     await expect(create(eve, 'Lab')).rejects.toMatchObject({ reason: 'EMAIL_NOT_VERIFIED' });
     expect(await mine(eve)).toEqual([]);

@@ -15,12 +15,11 @@ import {
 } from '../identity/index.ts';
 import { OWNED_ORGANISATIONS_MAX, DUPLICATE_ORGANISATION_MS, type Membership } from './people.ts';
 
-/** The organisations of a person. */
+/** Organisations that users create for themselves. */
 
 /**
- * Makes an organisation that the person owns. People carry no key by which a repeat could be told, so one of the same name
- * that they made a moment ago is taken for the answer that was lost. Their own requests take turns: neither ten at once nor
- * two of one name get past the counts.
+ * Creates an organisation that the user owns. Sessions have no idempotency key, so the same name within a few minutes returns the
+ * existing organisation. The user's row is locked, so that concurrent requests cannot exceed the limits.
  */
 export async function createOwnOrganisation(
   tx: Tx,
@@ -48,14 +47,14 @@ export function requirePersonRecord(person: PersonRecord | null): PersonRecord {
   return person;
 }
 
-/** In an installation with mail, creating an organisation and answering an invitation need a mailbox that a letter has proven. */
+/** In an installation with email, creating an organisation and answering an invitation need a verified address. */
 export function requireVerifiedEmail(found: PersonRecord | null): PersonRecord {
   const person = requirePersonRecord(found);
   if (!person.emailVerified) throw new Fault('EMAIL_NOT_VERIFIED');
   return person;
 }
 
-/** One more than the limit, if there is one. */
+/** One more than the limit, if it exists. */
 export async function listMemberships(
   db: Db,
   userId: UserId,

@@ -20,14 +20,14 @@ import {
   type CallContext,
 } from '../identity/index.ts';
 
-/** Real tables and a clock that a test moves by hand. */
+/** Test harness with a real database and a clock that the test advances. */
 export interface PeopleHarness {
   readonly db: Db;
   readonly clock: SimulatedClock;
-  /** Somebody who has shown that the mailbox is theirs, unless said. */
+  /** A user, by default with a verified email address. */
   person(options?: { readonly isVerified?: boolean }): Promise<TestPerson>;
   organisation(): Promise<OrgId>;
-  /** A member with a key that may do all that the role may. */
+  /** A member with a key that has all scopes of the role. */
   member(orgId: OrgId, role: Role): Promise<TestPerson & { readonly call: CallContext }>;
   inTx<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   rows<Row>(text: string): Promise<Row[]>;

@@ -29,19 +29,19 @@ export interface PeopleRoutes {
   readonly operations: Contract['operations'];
   readonly db: Db;
   readonly clock: Timer;
-  /** The cell new organisations are at home in. */
+  /** The home cell of new organisations. */
   readonly homeCell: number;
-  /** Where people answer invitations; null: letters do not say. */
+  /** The page for invitations; null: emails have no link. */
   readonly invitationsUrl: string | null;
-  /** Where a mailbox refuses further mail about invitations; null: letters do not say. */
+  /** The page to opt out of invitation emails; null: emails have no link. */
   readonly refuseLinkOf: ((email: string) => string) | null;
-  /** The link by which the invited person signs up, in an installation without mail; null: mail proves mailboxes. */
+  /** The sign-up link of an invitation, for installations without email; null if emails verify addresses. */
   readonly signUpLinkOf: ((invitation: Invitation) => string) | null;
-  /** Whether the text is the secret of the invitation's link, in an installation without mail; null: mail proves mailboxes. */
+  /** Whether the text is the secret of the invitation's link, for installations without email; null if emails verify addresses. */
   readonly isSecretOf: ((invitation: Invitation, secret: string) => boolean) | null;
 }
 
-/** The organisations of people, and invitations to them. */
+/** Organisations of users, and invitations to them. */
 export function servePeople(routes: PeopleRoutes): void {
   serveOwnOrganisations(routes);
   serveInvitations(routes);

@@ -6,8 +6,6 @@ import { sql } from 'kysely';
 import { organisationName, organisationStatus, userEmail, userName } from '../identity/index.ts';
 import type { Invitation, InvitationStatus } from './people.ts';
 
-/** All SQL about invitations. */
-
 interface PageRequest<Position> {
   readonly limit: number;
   readonly after: Position | null;
@@ -59,7 +57,7 @@ function invitationsQuery(reader: Reader) {
     ]);
 }
 
-/** What an organisation waits for an answer to, expired ones included; newest first. */
+/** Unanswered invitations of an organisation, including expired ones; newest first. */
 export async function listUnansweredInvitations(
   reader: Reader,
   orgId: OrgId,
@@ -74,7 +72,7 @@ export async function listUnansweredInvitations(
   return (await query.execute()).map(toInvitation);
 }
 
-/** What can be accepted now with this mailbox; newest first. Of suspended organisations nothing can. */
+/** Invitations that this address can accept now; newest first. Suspended organisations are left out. */
 export async function listOpenInvitations(
   reader: Reader,
   email: string,
@@ -92,7 +90,7 @@ export async function listOpenInvitations(
   return (await query.execute()).map(toInvitation);
 }
 
-/** Whose organisation it is and whom it is for are asked for with it: any other is as absent as one that never was. */
+/** Requires the organisation or the address: any other invitation is not found. */
 export async function findInvitation(
   reader: Reader,
   id: InvitationId,
@@ -117,8 +115,8 @@ export async function findPendingInvitation(tx: Tx, orgId: OrgId, email: string)
 }
 
 /**
- * How many are open, and how many were made or renewed since then: a renewal sends mail as well, and moves the end. True while
- * the caller holds the lock on the organisation.
+ * How many are open, and how many were created or renewed since then: a renewal also sends an email. Reliable while the caller holds
+ * the lock on the organisation.
  */
 export async function countInvitations(
   tx: Tx,
@@ -179,7 +177,7 @@ export async function renewInvitation(
     .execute();
 }
 
-/** Which letter tells of it. Answers the one that did before. */
+/** Sets the notice of the invitation and returns the previous one. */
 export async function setInvitationNotice(
   tx: Tx,
   orgId: OrgId,
@@ -197,7 +195,7 @@ export async function setInvitationNotice(
   return before === null ? null : fromUuid('ntc', before);
 }
 
-/** Writes the answer down, unless there is one already: then false. */
+/** False if the invitation is already answered. */
 export async function setInvitationStatus(
   tx: Tx,
   orgId: OrgId,

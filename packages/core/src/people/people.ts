@@ -2,9 +2,8 @@ import type { PlatformRole, Role } from '@millrace/contract';
 import type { InvitationId, OrgId, UserId } from '@millrace/platform/ids';
 import type { Organisation } from '../identity/index.ts';
 
-/** The words of this feature as values. */
+/** Values and limits of this feature. */
 
-/** An organisation, and as what somebody belongs to it. */
 export interface Membership {
   readonly organisation: Organisation;
   readonly role: Role;
@@ -29,21 +28,21 @@ const DAY_MS = 86_400_000;
 
 /** How long an invitation can be accepted. */
 export const INVITATION_TTL_MS = 7 * DAY_MS;
-/** Open at once in one organisation. Those that have expired are not open. */
+/** Open at once in one organisation, without expired ones. */
 export const PENDING_INVITATIONS_MAX = 100;
-/** Made in one organisation in a day, whatever became of them: each is a letter to somebody who did not ask for it. */
+/** Created in one organisation per day, whatever their outcome: each sends an email that the recipient did not request. */
 export const INVITATIONS_PER_DAY = 200;
-/** To one mailbox in a day, from whichever organisations. Beyond that invitations stand, and no letter says so. */
+/** To one address per day, from all organisations. Further invitations are created without an email. */
 export const INVITATION_EMAILS_PER_DAY = 5;
 export const OWNED_ORGANISATIONS_MAX = 10;
-/** Whoever asks twice for an organisation of one name within this time means the same one. */
+/** The same user and name within this time mean the same organisation. */
 export const DUPLICATE_ORGANISATION_MS = 10 * 60_000;
 
 export function daysBefore(now: Date, days: number): Date {
   return new Date(now.getTime() - days * DAY_MS);
 }
 
-/** Expiry is by the clock alone: nobody has to note it. */
+/** Expiry needs no stored change: it follows from the clock. */
 export function isInvitationOpen(
   { status, expiresAt }: Pick<Invitation, 'status' | 'expiresAt'>,
   now: Date,

@@ -2,7 +2,7 @@ import type { ResponseBody, Contract } from '@millrace/contract';
 import { toWireOrganisation } from '../identity/index.ts';
 import { isInvitationOpen, type Invitation, type Membership } from './people.ts';
 
-/** Values of this feature as answers of the API. */
+/** Converts values of this feature to API responses. */
 
 type Operations = Contract['operations'];
 type WireMembership = ResponseBody<Operations['createOrganisation']>;
@@ -26,7 +26,7 @@ export function toWireInvitation(invitation: Invitation, now: Date): WireInvitat
   };
 }
 
-/** To whoever is invited: of the organisation no more than its name. */
+/** For the invited user: only id and name of the organisation. */
 export function toWireOwnInvitation(invitation: Invitation): WireOwnInvitation {
   return {
     id: invitation.id,

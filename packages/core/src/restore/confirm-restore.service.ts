@@ -3,14 +3,14 @@ import { skipInvoiceNumbers } from '../invoices/index.ts';
 import { minEpochOf } from './restore-mark.ts';
 import { endConfirming, lockRestoreState, readRestoreState, type RestoreState } from './restore.store.ts';
 
-/** The effects of a confirmation. Each may be repeated: a worker that dies leaves the state, and another begins again. */
+/** The steps of a confirmation. Each is idempotent: if a worker dies, the state stays and another worker starts again. */
 export interface ConfirmSteps {
   readonly storeEvents: () => Promise<number>;
   readonly endLeases: (epochFloor: bigint) => Promise<number>;
   readonly quarantine: (state: RestoreState) => Promise<void>;
 }
 
-/** False when there is nothing to carry out, or another worker was first. */
+/** False if no restore is being confirmed, or another worker was first. */
 export async function confirmRestore(db: Db, steps: ConfirmSteps): Promise<boolean> {
   const state = await readRestoreState(db);
   if (state.status !== 'confirming') return false;

@@ -2,15 +2,15 @@ import type { Tx } from '@millrace/platform/db';
 import { lockRestoreState, lowerMarkedAt, recordRestored, readCounters } from './restore.store.ts';
 
 export interface DeclaredRestore {
-  /** Null: no worker has run since the restore, so the mark itself says it. */
+  /** Null: no worker has run since the restore, so the time of the mark is the restore point. */
   readonly restoredTo: Date | null;
-  /** The highest invoice number that was sent; null: not known. */
+  /** The highest invoice number that was sent; null if unknown. */
   readonly lastInvoice: number | null;
 }
 
 /**
- * Records a restore that no copy of the mark can prove, because NATS and Valkey were lost or restored too. Numbers that were given
- * after the point are not known: wire ids continue above a margin. False: a restore is known already.
+ * Records a restore that no mark copy proves, because NATS and Valkey were lost or restored too. Numbers that were used after the
+ * restore point are unknown, so wire ids continue above a margin. False if a restore is already recorded.
  */
 export async function declareRestored(tx: Tx, declared: DeclaredRestore): Promise<boolean> {
   const { status, generation, mark, markedAt } = await lockRestoreState(tx);

@@ -1,12 +1,12 @@
-/** The time whose rows restores have taken. Pure. */
+/** The period whose rows may be missing after restores. Pure. */
 export interface LostPeriod {
-  /** The earliest point that the database was restored to; null: not known. */
+  /** The earliest restore point; null if unknown. */
   readonly from: Date | null;
   /** When the last restore was confirmed. */
   readonly until: Date;
 }
 
-/** Null: no restore was confirmed. */
+/** Null if no restore was confirmed. */
 export function lostPeriodOf(state: {
   readonly lostFrom: Date | null;
   readonly confirmedAt: Date | null;
@@ -15,20 +15,16 @@ export function lostPeriodOf(state: {
   return until === null ? null : { from, until };
 }
 
-/** A machine without a row. */
 export interface UnknownMachine {
   readonly firstSeenAt: Date;
-  /** As its engine says. */
+  /** As the engine reports it. */
   readonly createdAt: Date | null;
 }
 
-/** Engines date machines by clocks of their own. */
+/** Engines have their own clocks. */
 const ENGINE_CLOCK_TOLERANCE_MS = 10 * 60_000;
 
-/**
- * A machine that was seen before the confirmation, or created in the lost time, may belong to a tenant whose rental was lost. So may
- * one without a creation time.
- */
+/** True if it was observed before the confirmation, created in the lost period, or has no creation time: its rental may be lost. */
 export function mayHaveLostRow(lost: LostPeriod | null, { firstSeenAt, createdAt }: UnknownMachine): boolean {
   if (lost === null) return false;
   if (firstSeenAt <= lost.until || createdAt === null) return true;

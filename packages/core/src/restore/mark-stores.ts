@@ -3,10 +3,10 @@ import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 import { parseMarkCopy, type MarkCopy } from './restore-mark.ts';
 
-/** Where copies of the mark are kept. Each may be empty or away at any time, which proves nothing. */
+/** Stores copies of the mark outside the database. Each can be empty or unreachable at any time, which proves nothing. */
 export interface MarkStore {
   readonly name: 'nats' | 'valkey';
-  /** Null: it answers and has none. Throws when it does not answer. */
+  /** Null if the store responds and has no copy. Throws if it does not respond. */
   read(installation: string): Promise<MarkCopy | null>;
   write(installation: string, mark: MarkCopy): Promise<void>;
 }
@@ -14,7 +14,7 @@ export interface MarkStore {
 const TIMEOUT_MS = 2_000;
 const BUCKET_BYTES = 1_048_576;
 
-/** NATS keeps its copy on disk. */
+/** NATS stores its copy on disk. */
 export function createNatsMarkStore(options: {
   readonly nats: Pick<BackgroundNatsClient, 'bucket' | 'ensureBucket'>;
   readonly clock: Timer;
@@ -25,13 +25,13 @@ export function createNatsMarkStore(options: {
   const name = `${prefix}${prefix === '' ? '' : '-'}restore-mark`;
   let isThere = false;
   const inTime = <T>(work: () => Promise<T>): Promise<T> =>
-    withDeadline(clock, 'The restore mark in NATS', TIMEOUT_MS, async () => {
+    withDeadline(clock, 'Access to the restore mark in NATS', TIMEOUT_MS, async () => {
       try {
         if (!isThere) await nats.ensureBucket({ name, replicas, maxBytes: BUCKET_BYTES });
         isThere = true;
         return await work();
       } catch (error) {
-        // NATS may have lost its disk: the bucket is made again with the next use.
+        // NATS may have lost its disk: the next use creates the bucket again.
         isThere = false;
         throw error;
       }
@@ -47,13 +47,13 @@ export function createNatsMarkStore(options: {
       inTime(async () => {
         const bucket = nats.bucket(name);
         const entry = await bucket.read(installation);
-        // A copy that another worker wrote meanwhile is as good.
+        // A copy that another worker wrote meanwhile is equally good.
         await bucket.write(installation, JSON.stringify(mark), entry?.revision ?? 0);
       }),
   };
 }
 
-/** Valkey begins empty whenever it restarts. */
+/** Valkey is empty after each restart. */
 export function createValkeyMarkStore(valkey: Pick<ValkeyClient, 'command'>, prefix: string): MarkStore {
   const keyOf = (installation: string): string => `restore-mark:${prefix}:${installation}`;
   return {

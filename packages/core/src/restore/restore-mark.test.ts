@@ -27,7 +27,7 @@ describe('newestCopy', () => {
 });
 
 describe('parseMarkCopy', () => {
-  it('reads what a worker wrote and ignores every other text', () => {
+  it('reads the copy of a worker and ignores every other text', () => {
     expect(parseMarkCopy(JSON.stringify(markOf(3, 4)))).toEqual(markOf(3, 4));
     for (const text of ['', 'null', '{}', '{"generation":-1}', '[1]']) expect(parseMarkCopy(text)).toBeNull();
   });

@@ -1,19 +1,18 @@
 import { z } from 'zod';
 
-/** How far a database has come. The generation counts first: a confirmed restore raises it. Pure. */
+/** The position of a database. The generation, which a confirmed restore raises, compares first. Pure. */
 export interface RestoreMark {
   readonly generation: number;
   readonly mark: number;
 }
 
-/** Numbers that were given to clients, so a restored database must not give them again. */
+/** Numbers that clients have received, so a restored database must not use them again. */
 export interface Counters {
   readonly invoices: number;
   /** The next wire id of each block, by kind and block: `rental/0`. */
   readonly wireIds: Readonly<Record<string, number>>;
 }
 
-/** A mark as it is copied to NATS and Valkey, with the counters of the database at that time. */
 export interface MarkCopy extends RestoreMark {
   readonly at: string;
   readonly counters: Counters;
@@ -31,7 +30,7 @@ export function isMarkAhead(one: RestoreMark, other: RestoreMark): boolean {
   return one.generation === other.generation ? one.mark > other.mark : one.generation > other.generation;
 }
 
-/** Null for a text that no worker of this release wrote: it proves nothing. */
+/** Null for a text that no worker of this release wrote, which proves nothing. */
 export function parseMarkCopy(text: string): MarkCopy | null {
   try {
     return markCopySchema.safeParse(JSON.parse(text)).data ?? null;
@@ -40,7 +39,7 @@ export function parseMarkCopy(text: string): MarkCopy | null {
   }
 }
 
-/** The newest of all that were found, with the highest of each counter. */
+/** The newest copy, with the highest value of each counter. */
 export function newestCopy(marks: readonly MarkCopy[]): MarkCopy | null {
   return marks.reduce<MarkCopy | null>((newest, each) => {
     if (newest === null) return each;
@@ -54,7 +53,7 @@ export function newestCopy(marks: readonly MarkCopy[]): MarkCopy | null {
   }, null);
 }
 
-/** Epochs of leases begin above this after the restore of that generation: no lease before it can have reached them. */
+/** After the restore of that generation, lease epochs start above this: no earlier lease can have reached it. */
 export function minEpochOf(generation: number): bigint {
   return BigInt(generation - 1) * 2n ** 32n;
 }

@@ -3,7 +3,7 @@ import type { UncreditedPayment } from '../payments/index.ts';
 import type { UnrecordedLease } from '../credit-leases/index.ts';
 import type { RestoreState } from './restore.store.ts';
 
-/** A machine on an engine that has no row, though it carries our labels. */
+/** A machine with Millrace's labels on an engine, without a row. */
 export interface LostMachine {
   readonly cluster: string;
   readonly clusterId: string;
@@ -12,25 +12,25 @@ export interface LostMachine {
   readonly orgId: string;
 }
 
-/** What is newer outside than in the restored database. */
+/** Everything that is newer in other systems than in the restored database. */
 export interface RestoreReport {
-  /** About the point that the database was restored to. */
+  /** The approximate restore point. */
   readonly restoredTo: string;
-  /** When the newest copy of the mark was written. */
+  /** When the newest mark copy was written. */
   readonly newestMark: string;
   readonly leases: readonly UnrecordedLease[];
   readonly machines: readonly LostMachine[];
   readonly payments: readonly UncreditedPayment[];
-  /** Numbers of invoices that were sent after the point; null: none. */
+  /** Invoice numbers that were used after the restore point; null if none. */
   readonly invoices: { readonly first: number; readonly last: number } | null;
   readonly events: readonly LostEvents[];
-  /** Usage that the sink has not passed: it is charged to leases that are known, and recorded for the others. */
+  /** Usage beyond the watermark: charged to known leases, recorded for others. */
   readonly usageMessages: number;
-  /** Sources that did not answer. The report is complete only if there is none. */
+  /** Sources that did not respond. The report is complete only if this is empty. */
   readonly problems: readonly string[];
 }
 
-/** Where the report comes from. Each may fail by itself. */
+/** The sources of the report. Each can fail independently. */
 export interface ReportSources {
   readonly leases: () => Promise<readonly UnrecordedLease[]>;
   readonly machines: () => Promise<{
@@ -58,7 +58,7 @@ export async function buildRestoreReport(
   };
   const leases = await tryRead('Leases in Valkey', sources.leases, []);
   const found = await tryRead('Machines on engines', sources.machines, { machines: [], problems: [] });
-  // A page may have been made before the point and paid after it: Stripe keeps one open for a day.
+  // A checkout page can be created before the restore point and paid after it: Stripe keeps it open for a day.
   const since = new Date(state.markedAt.getTime() - 24 * 3_600_000);
   const payments = await tryRead('Payments at Stripe', () => sources.payments(since), []);
   const events = await tryRead('Events in NATS', sources.events, []);
@@ -86,15 +86,15 @@ function formatList<T>(title: string, items: readonly T[], line: (item: T) => st
   return [`  ${title}: ${items.length}`, ...lines];
 }
 
-/** The report for people. */
+/** The report as text for operators. */
 export function formatRestoreReport(report: RestoreReport): string {
   const { invoices } = report;
   return [
-    `The database was restored to about ${report.restoredTo}. The newest state that is known outside is of ${report.newestMark}.`,
-    'Newer than the database:',
+    `The database was restored to about ${report.restoredTo}. The newest known state was ${report.newestMark}.`,
+    'Newer in other systems than in the database:',
     ...formatList('Credit leases in Valkey', report.leases, (lease) => {
       const { ledgerGrantedNanoUsd: granted } = lease;
-      const known = granted === null ? 'unknown to the ledger' : `the ledger has ${granted}`;
+      const known = granted === null ? 'missing in the ledger' : `the ledger has ${granted}`;
       return `${lease.orgId} ${lease.mode} epoch ${lease.epoch}: ${lease.grantedNanoUsd} nano-USD granted, ${known}`;
     }),
     ...formatList(
@@ -103,7 +103,7 @@ export function formatRestoreReport(report: RestoreReport): string {
       (machine) => `${machine.cluster} ${machine.nodeName} ${machine.externalId} of ${machine.orgId}`,
     ),
     ...formatList(
-      'Payments that Stripe has and the ledger has not',
+      'Payments at Stripe that are missing in the ledger',
       report.payments,
       (payment) =>
         `${payment.sessionRef} (${payment.paymentId ?? 'no id'}): ${payment.amountCents} cents ${payment.currency}`,
@@ -117,29 +117,29 @@ export function formatRestoreReport(report: RestoreReport): string {
     `  Usage messages not yet charged: ${report.usageMessages}`,
     ...(report.problems.length === 0
       ? []
-      : ['This report is not complete:', ...report.problems.map((one) => `  ${one}`)]),
+      : ['This report is incomplete:', ...report.problems.map((one) => `  ${one}`)]),
     '',
   ].join('\n');
 }
 
-/** What a confirmation does, for people, before it is done. */
+/** The effects of a confirmation as text for operators, shown before it. */
 export function formatConfirmEffects(report: RestoreReport): string {
   const { invoices } = report;
   return [
-    'Confirming does this:',
-    '  - Every open credit lease ends. New leases get epochs above all that were used. Holds stay until their usage is charged.',
-    `  - ${report.events.reduce((sum, { count }) => sum + count, 0)} events are stored again under the numbers that readers have seen.`,
+    'If you confirm:',
+    '  - Every open credit lease ends. New leases get unused epochs. Holds stay until their usage is charged.',
+    `  - ${report.events.reduce((sum, { count }) => sum + count, 0)} events are stored again under their numbers.`,
     invoices === null
-      ? '  - Invoice numbers continue: none was handed out since.'
-      : `  - Invoice numbers ${invoices.first} to ${invoices.last} are recorded as handed out and are not given again.`,
-    '  - Ids of rentals and volumes continue above those that were handed out.',
+      ? '  - Invoice numbers continue: none was used since.'
+      : `  - Invoice numbers ${invoices.first} to ${invoices.last} are recorded as used and are not assigned again.`,
+    '  - Ids of rentals and volumes continue above those that were used.',
     report.machines.length === 0
-      ? '  - No machine is without a row.'
+      ? '  - No machines without rows were found.'
       : `  - ${report.machines.length} machines without rows stay. Their nodes are quarantined. Remove the machines with millrace-admin strays allow.`,
     report.payments.length === 0
-      ? '  - No payment is missing.'
-      : `  - ${report.payments.length} payments are not credited by this command. Credit them by hand (see docs/runbooks/restore.md).`,
-    '  - Then lending, new machines, removals, charges and invoices continue.',
+      ? '  - No payments are missing.'
+      : `  - ${report.payments.length} payments must be credited by hand (see docs/runbooks/restore.md).`,
+    '  - Then credit leases, new machines, removals, charges and invoices continue.',
     '',
   ].join('\n');
 }

@@ -17,11 +17,11 @@ import {
 
 const blockedGauge = gauge(
   'millrace_restore_blocked',
-  '1 while the database is known to be restored to an earlier point and no operator has confirmed it',
+  '1 while the database is restored to an earlier point and not confirmed by an operator.',
 );
 const unverifiedGauge = gauge(
   'millrace_restore_unverified',
-  '1 while this worker has not yet compared the database with a mark outside',
+  '1 until this worker has compared the database with a mark copy.',
 );
 
 export interface RestoreGuardOptions {
@@ -29,7 +29,7 @@ export interface RestoreGuardOptions {
   readonly clock: Timer;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly stores: readonly MarkStore[];
-  /** Called with each check while the database is known to be restored: stops spending, and reports. */
+  /** Called with each check while the database is restored: stops spending and updates the report. */
   readonly whileRestored?: (state: RestoreState) => Promise<void>;
 }
 
@@ -37,12 +37,12 @@ const CHECK_EVERY_MS = 1_000;
 const isolation = 'read committed';
 
 const restoredText =
-  'The database was restored to an earlier point. Nothing is lent, created or removed until an operator runs ' +
+  'The database was restored to an earlier point. No credit is granted, and no machine is created or removed, until an operator runs ' +
   'millrace-admin restore confirm (see docs/runbooks/restore.md).';
 const unverifiedText =
-  'This worker has not yet been able to compare the database with the mark in NATS or Valkey. Until then it lends, creates, removes, numbers and sends nothing.';
+  'This worker has not compared the database with the mark in NATS or Valkey yet. Until then it grants no credit, and its loops wait.';
 
-/** What the stores have. NATS keeps its copy on disk, so its answer counts also when it has none; an empty Valkey says nothing. */
+/** Reads the stores. NATS stores its copy on disk, so its response counts even without a copy; an empty Valkey proves nothing. */
 async function readCopies(stores: readonly MarkStore[], installation: string) {
   const reads = await Promise.allSettled(stores.map((store) => store.read(installation)));
   const marks = reads.flatMap((read) => (read.status === 'fulfilled' ? (read.value ?? []) : []));
@@ -50,29 +50,26 @@ async function readCopies(stores: readonly MarkStore[], installation: string) {
   return { marks, isCertain: marks.length > 0 || hasNats };
 }
 
-/** Knows whether the database is the newest state of the installation. One for each worker. */
+/** Tracks whether the database is the newest state of the installation. One per worker. */
 export class RestoreGuard {
   readonly #options: RestoreGuardOptions;
   #isVerified = false;
   #state: RestoreState | null = null;
   #openedAt: Date | null = null;
   #wasOpen = false;
-  /** The furthest that this process has seen of the database itself. */
+  /** The highest mark that this process has read from the database. */
   #seen: RestoreMark = { generation: 0, mark: 0 };
 
   constructor(options: RestoreGuardOptions) {
     this.#options = options;
   }
 
-  /**
-   * The database is the newest state as far as this process knows: it was compared at least once, and no restore waits for a
-   * confirmation. Lending, acting outwards and giving numbers are allowed only then.
-   */
+  /** True if this process has compared the database and no restore waits for a confirmation. Required for every outside effect. */
   isOpen(): boolean {
     return this.#isVerified && this.#state?.status === 'normal';
   }
 
-  /** Whether it is open, decided by the row that the caller's transaction sees. */
+  /** The same, decided by the row in the caller's transaction. */
   async mayGrant(reader: Reader): Promise<boolean> {
     if (!this.isOpen()) return false;
     // This process may advance the mark while the row is read.
@@ -81,20 +78,19 @@ export class RestoreGuard {
     return present.status === 'normal' && !isMarkAhead(before, present);
   }
 
-  /** Why not, for people. */
+  /** Why the guard is closed, for operators. */
   reason(): string | null {
     if (this.isOpen()) return null;
     return this.#state !== null && this.#state.status !== 'normal' ? restoredText : unverifiedText;
   }
 
-  /** When this process could last act again after it had to wait; null: it never had to. */
+  /** When this process could last continue after it had to wait; null if it never waited. */
   heldUntil(): Date | null {
     const confirmedAt = this.#state?.confirmedAt ?? null;
     const openedAt = this.#openedAt;
     return openedAt === null || (confirmedAt !== null && confirmedAt > openedAt) ? confirmedAt : openedAt;
   }
 
-  /** Whether a machine without a row may belong to a rental whose row was lost by a confirmed restore. */
   mayHaveLostRow(machine: UnknownMachine): boolean {
     return mayHaveLostRow(this.#state === null ? null : lostPeriodOf(this.#state), machine);
   }
@@ -109,8 +105,8 @@ export class RestoreGuard {
   }
 
   /**
-   * Compares and, unless the database was restored, advances the mark. The stores are read before the row: each copy was
-   * committed here before, so a row that is behind was put back.
+   * Compares and, unless the database was restored, advances the mark. The stores are read before the row: each copy was committed
+   * here before, so a row behind its copy was restored.
    */
   async check(): Promise<RestoreState> {
     const { db, stores, whileRestored } = this.#options;
@@ -156,7 +152,7 @@ export class RestoreGuard {
     await Promise.all(
       stores.map((store) =>
         store.write(next.installation, copy).catch((error: unknown) => {
-          log.warn({ err: error, store: store.name }, 'the restore mark could not be copied');
+          log.warn({ err: error, store: store.name }, 'could not copy the restore mark');
         }),
       ),
     );
@@ -168,7 +164,7 @@ export class RestoreGuard {
     const { generation, mark, status } = next;
     if (isMarkAhead(next, this.#seen)) this.#seen = { generation, mark };
     if (this.#state !== null && this.#state.status !== 'normal' && status === 'normal') {
-      log.info({ generation }, 'the restore was confirmed: lending and removing continue');
+      log.info({ generation }, 'the restore was confirmed: loops continue');
     }
     const wasHeld = this.#state !== null && !this.#wasOpen;
     this.#state = next;

@@ -8,7 +8,7 @@ import type { MarkStore } from './mark-stores.ts';
 import { createRestoreGuard, type RestoreGuard } from './restore.guard.ts';
 import { beginConfirming, readRestoreState, saveRestoreReport } from './restore.store.ts';
 
-/** Marks outside are kept in memory; a restore is the row as it was before. The drill uses a real backup. */
+/** The mark stores are in memory, and a restore is the earlier row. The drill uses a real backup. */
 
 let database: TestDatabase;
 beforeEach(async () => {
@@ -66,7 +66,7 @@ async function confirm(): Promise<void> {
 }
 
 describe('the restore mark', () => {
-  it('is advanced in the database and then copied outside', async () => {
+  it('is advanced in the database and then copied to the stores', async () => {
     const nats = memoryStore('nats');
     const guard = guardOf(nats);
     expect(guard.isOpen()).toBe(false);
@@ -76,7 +76,7 @@ describe('the restore mark', () => {
     expect(await nats.read(installation)).toMatchObject({ generation: 1, mark: 2 });
   });
 
-  it('proves a restore to a worker that starts afterwards when a copy is ahead of the row', async () => {
+  it('proves a restore to a worker that starts afterwards if a copy is ahead of the row', async () => {
     const nats = memoryStore('nats');
     const before = guardOf(nats);
     for (let nth = 0; nth < 3; nth += 1) await before.check();
@@ -85,12 +85,12 @@ describe('the restore mark', () => {
     expect((await guard.check()).status).toBe('restored');
     expect(guard.isOpen()).toBe(false);
     expect(guard.reason()).toContain('millrace-admin restore confirm');
-    // Nothing moves the mark, so nothing hides the proof.
+    // The mark does not advance, so the proof remains.
     await guard.check();
     expect(await readRestoreState(database.db)).toMatchObject({ mark: 1, outside: { mark: 3 } });
   });
 
-  it('proves it by Valkey alone where NATS has lost its disk', async () => {
+  it('proves a restore by Valkey alone if NATS has lost its disk', async () => {
     const [nats, valkey] = [memoryStore('nats'), memoryStore('valkey')];
     const before = guardOf(nats, valkey);
     for (let nth = 0; nth < 3; nth += 1) await before.check();
@@ -99,7 +99,7 @@ describe('the restore mark', () => {
     expect((await guardOf(nats, valkey).check()).status).toBe('restored');
   });
 
-  it('proves it to a worker that ran on, in the transaction of the next lease', async () => {
+  it('proves a restore to a running worker, in the transaction of the next lease', async () => {
     const nats = memoryStore('nats');
     const guard = guardOf(nats);
     for (let nth = 0; nth < 3; nth += 1) await guard.check();
@@ -109,7 +109,7 @@ describe('the restore mark', () => {
     expect((await guard.check()).status).toBe('restored');
   });
 
-  it('proves nothing by its absence: empty stores and a failover without loss change nothing', async () => {
+  it('proves nothing if it is absent: empty stores and a failover without loss change nothing', async () => {
     const [nats, valkey] = [memoryStore('nats'), memoryStore('valkey')];
     const guard = guardOf(nats, valkey);
     await guard.check();
@@ -120,7 +120,7 @@ describe('the restore mark', () => {
     expect(guard.isOpen()).toBe(true);
   });
 
-  it('does not advance while no store answers, so that a copy ahead of it stays ahead', async () => {
+  it('does not advance while no store responds, so that a copy ahead of it stays ahead', async () => {
     const nats = memoryStore('nats');
     for (let nth = 0; nth < 3; nth += 1) await guardOf(nats).check();
     await restoreTo(1);
@@ -141,8 +141,8 @@ describe('the restore mark', () => {
   });
 });
 
-describe('confirming a restore', () => {
-  it('raises the generation above what is outside, once, and opens the guard', async () => {
+describe('confirmRestore', () => {
+  it('raises the generation above all copies, once, and opens the guard', async () => {
     const nats = memoryStore('nats');
     const before = guardOf(nats);
     for (let nth = 0; nth < 5; nth += 1) await before.check();
@@ -162,14 +162,14 @@ describe('confirming a restore', () => {
     expect([one, two].filter(Boolean)).toHaveLength(1);
     expect(floors[0]).toBe(4_294_967_296n);
     expect(await readRestoreState(database.db)).toMatchObject({ status: 'normal', generation: 2 });
-    // The earlier worker, whose own mark is older now, goes on as well.
+    // The earlier worker, whose own mark is older now, also continues.
     expect((await before.check()).status).toBe('normal');
     expect((await guard.check()).status).toBe('normal');
     expect(guard.isOpen()).toBe(true);
     expect((await readRestoreState(database.db)).confirmedAt).not.toBeNull();
   });
 
-  it('remembers the earliest restore point, so that machines of any lost time are known by their creation time', async () => {
+  it('stores the earliest restore point, so that machines of any lost period are recognised by their creation time', async () => {
     const nats = memoryStore('nats');
     const guard = guardOf(nats);
     for (let nth = 0; nth < 3; nth += 1) await guard.check();
@@ -192,7 +192,7 @@ describe('confirming a restore', () => {
     expect(guard.mayHaveLostRow({ firstSeenAt: later, createdAt: later })).toBe(false);
   });
 
-  it('applies to a restore that an operator declared because the copies of the mark were lost too', async () => {
+  it('applies to a restore that an operator declared because the mark copies were lost too', async () => {
     const nats = memoryStore('nats');
     const guard = guardOf(nats);
     await guard.check();
@@ -212,7 +212,7 @@ describe('confirming a restore', () => {
     await query(`do $$ begin assert (select last_number from invoice_counter) = 4711; end $$`);
   });
 
-  it('is refused before a report was made', async () => {
+  it('is rejected before a report exists', async () => {
     const nats = memoryStore('nats');
     for (let nth = 0; nth < 3; nth += 1) await guardOf(nats).check();
     await restoreTo(1);
@@ -237,7 +237,7 @@ describe('confirming a restore', () => {
     expect(await readRestoreState(database.db)).toMatchObject({ generation: 3 });
   });
 
-  it('never gives a wire id or an invoice number twice', async () => {
+  it('never uses a wire id or an invoice number twice', async () => {
     const nats = memoryStore('nats');
     const guard = guardOf(nats);
     const { installation } = await guard.check();
@@ -245,7 +245,7 @@ describe('confirming a restore', () => {
     await nats.write(installation, { generation: 1, mark: 50, at: '2026-01-01T00:00:00.000Z', counters });
     await guard.check();
     const client = await database.connect();
-    // Before the confirmation, since apis give wire ids meanwhile.
+    // Before the confirmation, because apis assign wire ids meanwhile.
     const ids = await client.query(
       "select next_id::int as next from id_blocks where kind = 'rental' and block = 1",
     );

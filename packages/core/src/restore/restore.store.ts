@@ -9,7 +9,7 @@ export type RestoreStatus = 'normal' | 'restored' | 'confirming';
 
 export interface RestoreState extends RestoreMark {
   readonly installation: string;
-  /** In a restored database: about the point that it was restored to. */
+  /** In a restored database: the approximate restore point. */
   readonly markedAt: Date;
   readonly status: RestoreStatus;
   readonly foundAt: Date | null;
@@ -17,7 +17,7 @@ export interface RestoreState extends RestoreMark {
   readonly report: RestoreReport | null;
   readonly reportedAt: Date | null;
   readonly confirmedAt: Date | null;
-  /** The earliest point that the database was restored to. */
+  /** The earliest restore point. */
   readonly lostFrom: Date | null;
 }
 
@@ -31,7 +31,7 @@ function toRestoreState(row: StateRow): RestoreState {
     markedAt: row.marked_at,
     status: row.state,
     foundAt: row.found_at,
-    // Written below and nowhere else.
+    // Only the functions below write these columns.
     outside: row.outside as MarkCopy | null,
     report: row.report as RestoreReport | null,
     reportedAt: row.reported_at,
@@ -42,7 +42,7 @@ function toRestoreState(row: StateRow): RestoreState {
 
 function requireStateRow(rows: readonly StateRow[]): RestoreState {
   const [row] = rows;
-  if (row === undefined) throw new Error('The table restore_state has lost its row.');
+  if (row === undefined) throw new Error('The table restore_state has no row.');
   return toRestoreState(row);
 }
 
@@ -51,12 +51,12 @@ export async function readRestoreState(reader: Reader): Promise<RestoreState> {
   return requireStateRow(rows);
 }
 
-/** The part that every lease asks for. */
+/** The columns that every lease request reads. */
 export async function readRestoreMark(reader: Reader): Promise<RestoreMark & Pick<RestoreState, 'status'>> {
   const { generation, mark, state } = await reader.kysely
     .selectFrom('restore_state')
     .select(['generation', 'mark', 'state'])
-    .executeTakeFirstOrThrow(() => new Error('The table restore_state has lost its row.'));
+    .executeTakeFirstOrThrow(() => new Error('The table restore_state has no row.'));
   return { generation: Number(generation), mark: Number(mark), status: state };
 }
 
@@ -65,7 +65,7 @@ export async function lockRestoreState(tx: Tx): Promise<RestoreState> {
   return requireStateRow(rows);
 }
 
-/** Null if the database was put back since `present` was read, or is blocked. */
+/** Null if the database was restored since `present` was read, or its state is not normal. */
 export async function advanceMark(tx: Tx, present: RestoreMark): Promise<RestoreState | null> {
   const { rows } = await sql<StateRow>`
     update restore_state set mark = mark + 1, marked_at = clock_timestamp()
@@ -82,10 +82,7 @@ export async function readCounters(reader: Reader): Promise<Counters> {
   return { invoices: Number(rows[0]?.invoices ?? 0n), wireIds: rows[0]?.wire_ids ?? {} };
 }
 
-/**
- * False when another worker was first. Apis serve requests also before the confirmation, so wire ids of the lost time are
- * passed at once.
- */
+/** False if another worker was first. Apis serve requests before the confirmation, so lost wire ids are skipped at once. */
 export async function recordRestored(tx: Tx, outside: MarkCopy): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update restore_state set state = 'restored', found_at = clock_timestamp(), outside = ${JSON.stringify(outside)}::jsonb,
@@ -97,7 +94,7 @@ export async function recordRestored(tx: Tx, outside: MarkCopy): Promise<boolean
   return true;
 }
 
-/** The point of a restore where workers have advanced the mark since. A later time changes nothing. */
+/** Sets the restore point if workers have advanced the mark since. A later time changes nothing. */
 export async function lowerMarkedAt(tx: Tx, at: Date): Promise<void> {
   await sql`update restore_state set marked_at = least(marked_at, ${at})`.execute(tx.kysely);
 }
@@ -109,7 +106,7 @@ export async function saveRestoreReport(tx: Tx, report: RestoreReport): Promise<
   `.execute(tx.kysely);
 }
 
-/** False when it was confirmed before, or when there is nothing to confirm. */
+/** False if it was confirmed before, or if there is no reported restore. */
 export async function beginConfirming(tx: Tx): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update restore_state set state = 'confirming' where state = 'restored' and report is not null
@@ -117,7 +114,7 @@ export async function beginConfirming(tx: Tx): Promise<boolean> {
   return numAffectedRows === 1n;
 }
 
-/** The database counts as the newest state again, above everything that was found outside. */
+/** Makes the database the newest state again, above all mark copies. */
 export async function endConfirming(tx: Tx, next: RestoreMark): Promise<boolean> {
   const { numAffectedRows } = await sql`
     update restore_state
