@@ -5,7 +5,6 @@ import { defineConfig } from 'vite';
 /** API that the development server proxies to; `npm run dev` starts it. */
 const api = process.env['MILLRACE_API_URL'] ?? 'http://127.0.0.1:8080';
 
-// Vite requires a default export.
 export default defineConfig({
   root: import.meta.dirname,
   base: '/console/',

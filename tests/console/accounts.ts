@@ -56,7 +56,6 @@ export async function createPerson(place: AccountDeps, name = 'Ada Miller'): Pro
   return { name, email, password, session: toStorageState(place.apiUrl, signedIn.headers.getSetCookie()) };
 }
 
-/** Creates a user with an organisation. */
 export async function createOwner(
   place: AccountDeps,
   options: {

@@ -4,10 +4,7 @@ import path from 'node:path';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { expect } from 'vitest';
 
-/**
- * Chromium for browser tests. Any unexpected console error, exception, policy violation or failed request fails the
- * test.
- */
+/** Chromium for tests. Any unexpected console error, exception, policy violation or failed request fails the test. */
 
 export type ColorScheme = 'light' | 'dark';
 
@@ -16,7 +13,6 @@ export const desktopViewport = { width: 1280, height: 800 } as const;
 export const mobileViewport = { width: 360, height: 740 } as const;
 
 export interface TabOptions {
-  /** Address of the api. */
   readonly url: string;
   readonly colorScheme?: ColorScheme;
   readonly viewport?: { readonly width: number; readonly height: number };
@@ -31,7 +27,6 @@ export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 export interface TabSession {
   readonly page: Page;
   readonly context: BrowserContext;
-  /** Allows further errors. */
   expect(fault: RegExp): void;
   /** Opens a console page by its path below /console. */
   goto(path: string): Promise<void>;
@@ -92,8 +87,7 @@ async function withTab<T>(
     ...(options.session === undefined ? {} : { storageState: options.session }),
   });
   context.setDefaultTimeout(ACTION_TIMEOUT_MS);
-  // Sign-in attempts are counted per address. The header is sent only to /auth, because gateways do not allow it in
-  // CORS.
+  // Sign-in attempts are counted per address. Gateways reject this header in CORS, so only /auth gets it.
   const address = randomClientIp();
   await context.route(`${options.url}/auth/**`, (route) =>
     route.continue({ headers: { ...route.request().headers(), 'x-forwarded-for': address } }),
@@ -122,7 +116,6 @@ async function withTab<T>(
   }
 }
 
-/** Collects errors of all tabs. */
 function watch(context: BrowserContext): string[] {
   const errors: string[] = [];
   context.on('console', (message) => {
@@ -134,8 +127,7 @@ function watch(context: BrowserContext): string[] {
   context.on('weberror', (error) => errors.push(`thrown: ${error.error().stack ?? error.error().message}`));
   context.on('requestfailed', (request) => {
     const why = request.failure()?.errorText ?? '';
-    // Leaving a page aborts its requests, and other tests add network interfaces, which resets connections; the
-    // console retries.
+    // Leaving a page aborts requests, and new network interfaces reset connections; the console retries.
     if (why === 'net::ERR_ABORTED' || why === 'net::ERR_NETWORK_CHANGED') return;
     errors.push(`request failed: ${request.method()} ${request.url()} ${why}`);
   });

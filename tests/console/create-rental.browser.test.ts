@@ -8,8 +8,6 @@ import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { waitUntilLoaded, signedOutError } from './open-page.ts';
 import { withMode, createOwner, type Owner } from './accounts.ts';
 
-// The catalog and the rent form.
-
 const GPU_HOUR = '2490000001';
 const rentals = '/v2/on-demand/virtual-machine-rentals';
 

@@ -33,7 +33,6 @@ async function call(method: string, path: string, body: object): Promise<Respons
   return response;
 }
 
-/** Opens a tab of the owner in test mode. */
 function withTab<T>(work: (tab: TabSession) => Promise<T>, expected: readonly RegExp[] = []): Promise<T> {
   const session = withMode(owner.session, stack.apiUrl, owner.orgId, 'test');
   return browser.withTab({ url: stack.apiUrl, session, expected }, work);

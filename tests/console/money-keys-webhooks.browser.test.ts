@@ -9,7 +9,7 @@ import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { waitUntilLoaded } from './open-page.ts';
 import { withMode, createOwner, type Owner } from './accounts.ts';
 
-// What people do with money, keys and webhooks, by the names that they see, in a real browser against the real service.
+// Money, keys and webhooks in a real browser against the real service.
 
 let stack: ConsoleStack;
 let browser: TestBrowser;
@@ -39,7 +39,6 @@ const inside = (path: string, work: (tab: TabSession) => Promise<void>, expected
     },
   );
 
-/** Reads a one-time secret. */
 const secretOf = async (page: Page, what: string): Promise<string> =>
   (await page.getByRole('region', { name: what, exact: true }).innerText()).trim();
 

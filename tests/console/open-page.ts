@@ -31,7 +31,6 @@ export function openTab<T>(
   return browser.withTab({ url: stack.apiUrl, ...look, ...who }, work);
 }
 
-/** Opens a page and waits until it is loaded. */
 export function openPage<T>(
   browser: TestBrowser,
   where: PageTarget,

@@ -7,7 +7,6 @@ export interface ConsolePage {
   readonly route: string;
   /** Path with parameters; default: `route`. */
   readonly at?: (seeded: Seeded) => string;
-  /** Default: owner. */
   readonly who?: 'anyone' | 'newcomer' | 'owner';
   /** Rentals are in test mode, money in live mode. */
   readonly mode?: 'live' | 'test';

@@ -8,7 +8,7 @@ import { openBrowser, type TestBrowser, type TabSession } from './browser.ts';
 import { openConsoleStack, type ConsoleStack } from './console-stack.ts';
 import { withMode, createOwner, type Owner } from './accounts.ts';
 
-// Rentals and volumes as people use them, and the feed that keeps pages live, through a proxy that can cut it.
+// Rentals, volumes and the event feed, through a proxy that can interrupt it.
 
 let stack: ConsoleStack;
 let browser: TestBrowser;

@@ -7,10 +7,7 @@ import { openPage, pageName } from './open-page.ts';
 import { pages } from './pages.ts';
 import { seedConsole } from './seed.ts';
 
-/**
- * `npm run console:shots [-- PART…]`: screenshots of all pages, or of routes that contain a PART, in light and dark
- * mode, wide and narrow.
- */
+/** `npm run console:shots [-- PART…]`: screenshots of all pages, or of those whose route contains a PART. */
 
 const folder = path.join(import.meta.dirname, '..', '..', '.millrace', 'console-shots');
 const filters = process.argv.slice(2);

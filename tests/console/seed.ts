@@ -18,7 +18,6 @@ import { addColleague, createOwner, createPerson, type Owner, type Person } from
 export interface Seeded extends AsyncDisposable {
   /** Owner, supplier and operator, who sees every page. */
   readonly owner: Owner;
-  /** Signed in without an organisation. */
   readonly newcomer: Person;
   readonly rentals: Readonly<Record<'train' | 'paused' | 'broken' | 'old' | 'warming', number>>;
   readonly volumeId: number;

@@ -18,8 +18,7 @@ import { accountsEnv } from './console-stack.ts';
 import { signedOutError } from './open-page.ts';
 import { emailLink } from './accounts.ts';
 
-// A new user, from the catalog to the receipt, on machines of a real Incus cluster. Elements are found by role and
-// name.
+// A new user, from catalog to receipt, on a real Incus cluster. Elements are found by role and name.
 
 let stack: RentalStack;
 let smtp: TestSmtp;
@@ -81,7 +80,6 @@ async function organisation(): Promise<OrgId> {
   return fromUuid('org', row?.id ?? expect.fail('No organisation found.'));
 }
 
-/** SSH target of the shown command. */
 async function sshTargetIn(page: Page): Promise<Omit<SshTarget, 'privateKey'>> {
   const command = await page.getByRole('region', { name: 'SSH command', exact: true }).innerText();
   const user = /(\S+)@(\S+)/.exec(command);

@@ -8,7 +8,6 @@ export function monotonicMs(): number {
   return performance.now();
 }
 
-/** Resolves after `ms` milliseconds; rejects with the signal's reason if it aborts. */
 export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted();
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,3 @@
-/** Returns a random integer from 0 to `below` - 1. */
 export function randomBelow(below: number): number {
   return (globalThis.crypto.getRandomValues(new Uint32Array(1))[0] ?? 0) % below;
 }

@@ -94,7 +94,6 @@ function storeOrgContext(place: OrgContext): void {
   localStorage.setItem(storageKey, text);
 }
 
-/** The organisation and mode of this tab. */
 export function useOrgContext(
   memberships: readonly Membership[],
 ): readonly [OrgContext | null, (next: Partial<OrgContext>) => void] {

@@ -21,10 +21,7 @@ export function changedResources(eventType: string): readonly ResourceName[] {
 }
 
 export interface FollowOptions {
-  /**
-   * Opens the feed and resolves once the service has accepted it. The feed reconnects after short breaks and throws
-   * when it stops retrying.
-   */
+  /** Resolves once the service accepted the feed, which reconnects and throws when it stops retrying. */
   readonly open: () => PromiseLike<AsyncIterable<{ readonly type: string }>>;
   readonly onNouns: (nouns: readonly ResourceName[]) => void;
   /** Events may have been missed: reload everything. */

@@ -29,10 +29,7 @@ async function withTabLock(
   if (!isFree && !signal.aborted) await locks.request(name, { signal }, () => work(true));
 }
 
-/**
- * Follows the organisation's event feed and invalidates what changed, so that a change is visible within two seconds.
- * Pages that must not miss a change also poll.
- */
+/** Invalidates what events change, so that it is visible within two seconds. Critical pages also poll. */
 export function LiveUpdates() {
   const session = useSessionIfAny();
   const cache = useQueryClient();

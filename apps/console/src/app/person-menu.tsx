@@ -10,7 +10,6 @@ import { LinkButton } from '../ui/link.tsx';
 const item =
   'data-[highlighted]:bg-raised flex w-full items-center justify-between gap-3 rounded px-2.5 py-1.5 outline-none select-none';
 
-/** Shows user, organisation and mode, or the sign-in buttons. */
 export function PersonMenu() {
   const { person } = usePerson();
   const session = useSessionIfAny();

@@ -9,7 +9,6 @@ import { useSession } from '../api/session.tsx';
 interface RequireScopeProps {
   readonly scope: Scope;
   readonly title: string;
-  /** Names the users of the page and how to become one. */
   readonly who: string;
   readonly children: ReactNode;
 }

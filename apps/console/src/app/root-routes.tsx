@@ -6,7 +6,6 @@ import { RequireSignIn } from './signed-in.tsx';
 /** Pages without navigation, such as sign-in. */
 export const rootRoute = createRootRoute({ component: Outlet, notFoundComponent: NotFound });
 
-/** Public pages with navigation. */
 export const shellRoute = createRoute({ getParentRoute: () => rootRoute, id: 'shell', component: Shell });
 
 /** Pages that need a signed-in member of an organisation; others are redirected to sign-in and back. */

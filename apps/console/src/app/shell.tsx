@@ -46,8 +46,7 @@ export function Shell() {
     </Frame>
   );
   if (place === null || me.data === undefined) return frame;
-  // The key remounts the page, so that no data, secret or dialog of one organisation or mode stays visible in
-  // another.
+  // Remounts the page, so that it never shows data or secrets of another organisation or mode.
   const where = `${place.organisationId} ${place.mode}`;
   return (
     <SessionProvider key={where} place={place} me={me.data} memberships={memberships} go={go}>

@@ -9,10 +9,7 @@ export function storedTheme(): Theme {
 
 const dark = globalThis.matchMedia('(prefers-color-scheme: dark)');
 
-/**
- * Sets the theme on the page even when the system decides: browsers do not repaint inherited colours when only the
- * system preference changes.
- */
+/** Always set: browsers do not repaint inherited colours when only the system preference changes. */
 function applyColorScheme(theme: Theme): void {
   const shown = theme === 'system' ? (dark.matches ? 'dark' : 'light') : theme;
   document.documentElement.dataset['theme'] = shown;

@@ -19,7 +19,6 @@ interface Labelled {
   readonly label: string;
   /** Help text below the label. */
   readonly hint?: ReactNode;
-  /** Validation message. */
   readonly error?: string | undefined;
   /** Input name in the API; errors about it are shown at this field. */
   readonly issue?: string | undefined;

@@ -32,7 +32,6 @@ interface FormButtonsProps extends Pick<ButtonProps, 'kind' | 'busy' | 'off'> {
   readonly children: ReactNode;
 }
 
-/** Buttons at the end of a dialog form. */
 export function FormButtons({ onClose, cancel = 'Cancel', kind = 'primary', ...rest }: FormButtonsProps) {
   return (
     <div className="flex justify-end gap-2">

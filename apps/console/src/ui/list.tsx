@@ -49,7 +49,6 @@ interface PagedTableProps<Item> {
   readonly what: string;
   readonly caption: string;
   readonly columns: readonly Column<Item>[];
-  /** Title of the empty state. */
   readonly empty: string;
   readonly hint?: ReactNode;
   readonly action?: ReactNode;

@@ -1,4 +1,3 @@
-/** Millrace logo. */
 export function Logo() {
   return (
     <svg viewBox="0 0 32 32" className="size-6" aria-hidden>

@@ -1,6 +1,6 @@
 import { usdToNano, usdText } from '@millrace/sdk/text';
 
-/** An exact amount, to the nano-USD as in the ledger. `data-nano` has it for programs. */
+/** Exact amount as in the ledger; the value of the `<data>` element has it in nano-USD. */
 export function Money({ nano, signed }: Readonly<{ nano: string | bigint; signed?: boolean }>) {
   const amount = BigInt(nano);
   return (

@@ -53,7 +53,6 @@ export function Card({ title, about, actions, children, flush }: CardProps) {
   );
 }
 
-/** Headline figures side by side. */
 export function KeyFigures({
   items,
 }: Readonly<{

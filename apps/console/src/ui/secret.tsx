@@ -9,10 +9,9 @@ interface OneTimeSecretProps {
   /** Noun for texts, such as `API key`. */
   readonly what: string;
   readonly secret: string | null;
-  /** What to do if the secret was lost. */
+  /** Advice if the secret was lost. */
   readonly lost: string;
   readonly onClose: () => void;
-  /** Usage instructions. */
   readonly children?: ReactNode;
 }
 

@@ -14,7 +14,6 @@ import { Passkeys } from './passkey-card.tsx';
 import { PasswordCard } from './password-card.tsx';
 import { TwoFactorCard } from './two-factor-card.tsx';
 
-/** Settings of the user, independent of the organisation. */
 export function AccountPage() {
   const { me } = useSession();
   return (

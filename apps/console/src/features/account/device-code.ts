@@ -5,7 +5,6 @@ export function normaliseCode(typed: string): string {
   return typed.replaceAll(/[\s-]/g, '').toUpperCase();
 }
 
-/** Where a device sign-in request came from. */
 export interface DeviceOrigin {
   readonly ip: string | null;
   readonly userAgent: string | null;
@@ -25,7 +24,6 @@ export async function findCode(
   return { code, requestedFrom: found?.requestedFrom ?? null };
 }
 
-/** Approves or denies a code that was looked up before. */
 export async function approveOrDenyCode(
   call: typeof authCall,
   code: string,

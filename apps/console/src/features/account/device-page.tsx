@@ -14,10 +14,7 @@ import { useForm } from './use-form.ts';
 type Found = Awaited<ReturnType<typeof findCode>>;
 type Outcome = 'approved' | 'denied';
 
-/**
- * Signs in a terminal by the code that `millrace login` shows. The code is never read from the URL, so that a link
- * from an attacker needs more than one click.
- */
+/** Never reads the code from the URL, so that a link from an attacker needs more than one click. */
 export function DevicePage() {
   const { person } = usePerson();
   const [found, setFound] = useState<Found | null>(null);

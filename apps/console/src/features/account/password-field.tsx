@@ -9,7 +9,6 @@ interface PasswordFieldProps {
   readonly autoFocus?: boolean;
 }
 
-/** For an existing password. */
 export function PasswordField({ name = 'password', ...rest }: PasswordFieldProps) {
   return (
     <TextField

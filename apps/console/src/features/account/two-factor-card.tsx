@@ -18,7 +18,6 @@ interface Account {
 
 const accountKey = ['person', 'account'] as const;
 
-/** Two-factor sign-in with an authenticator app. */
 export function TwoFactorCard() {
   const cache = useQueryClient();
   const account = useQuery({ queryKey: accountKey, queryFn: () => authCall<Account>('GET', '/get-session') });

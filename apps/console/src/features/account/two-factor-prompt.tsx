@@ -6,7 +6,6 @@ import { Problem } from '../../ui/states.tsx';
 import { SingleFormPage } from './single-form-page.tsx';
 import { useForm } from './use-form.ts';
 
-/** Second factor at sign-in. */
 export function TwoFactorPrompt({ onDone }: Readonly<{ onDone: () => Promise<void> }>) {
   const [backup, setBackup] = useState(false);
   const { busy, error, onSubmit } = useForm(async ({ code = '' }) => {

@@ -17,7 +17,6 @@ const filters = [
   ['resource', 'Resource ID', 'key_…'],
 ] as const;
 
-/** Lists the append-only audit log. */
 export function AuditPage() {
   const search = useSearch({ from: '/shell/inside/audit' });
   const navigate = useNavigate();

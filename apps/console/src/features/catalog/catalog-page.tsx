@@ -42,10 +42,7 @@ function MemberCatalog() {
   );
 }
 
-/**
- * Loaded in parallel with the session check, so that visitors do not wait; shown once the user is known to be signed
- * out.
- */
+/** Loads in parallel with the session check; shown once the user is known to be signed out. */
 function PublicCatalog({ isKnown }: Readonly<{ isKnown: boolean }>) {
   const offers = usePublicOffers(true);
   if (!isKnown) return <Loading what="the catalog" />;

@@ -9,7 +9,6 @@ export interface Filters {
   readonly type?: MachineType;
   /** Exact number of GPUs. */
   readonly count?: number;
-  /** Available offers only. */
   readonly available?: true;
   /** Default: price per GPU. */
   readonly sort?: Exclude<Sort, 'price'>;

@@ -4,7 +4,6 @@ import { KeyFigures, PageHeader } from '../../ui/page.tsx';
 import type { CatalogSummary } from './offers.ts';
 import { LinkButton } from '../../ui/link.tsx';
 
-/** Introduction for visitors who are not signed in. */
 export function Hero({ facts }: Readonly<{ facts: CatalogSummary | null }>) {
   const { data: installation } = useInstallation();
   const isOpen = installation?.signUp !== 'closed';

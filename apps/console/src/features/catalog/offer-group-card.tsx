@@ -23,7 +23,6 @@ export function OfferGroupCard({
   onSoldOut,
 }: Readonly<{
   family: OfferGroup;
-  /** Called when the user selects a sold-out offer. */
   onSoldOut: (offer: Offer) => void;
 }>) {
   const { gpuType, machineType, formFactors, lowestPerGpuNano, gpusFree, regionCount, spots } = family;

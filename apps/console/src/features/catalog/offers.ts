@@ -14,10 +14,7 @@ export function isFree({ enabled, totalAvailable }: Pick<Offer, 'enabled' | 'tot
   return enabled && totalAvailable > 0;
 }
 
-/**
- * Hourly price per GPU. The offer price is a multiple of the GPU price, so the division is exact; amounts are far
- * below 2^53.
- */
+/** Hourly price per GPU. The offer price is a multiple of it, so the division is exact. */
 export function perGpuNano({
   pricePerHourNanoUsd,
   gpuCount,

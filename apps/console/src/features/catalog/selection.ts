@@ -150,7 +150,6 @@ export function sizesFor(spec: RentalSpec, offers: readonly Offer[]): readonly O
     .toSorted((one, other) => one.gpuCount - other.gpuCount);
 }
 
-/** Validation message for the GPU count, or null. */
 export function countIssue({ type, count }: Pick<RentalSpec, 'type' | 'count'>): string | null {
   if (!Number.isInteger(count) || count < 1) return 'Enter a whole number of GPUs, 1 or more.';
   if (type === 'bare-metal' && count % GPUS_PER_NODE !== 0) {
@@ -161,7 +160,6 @@ export function countIssue({ type, count }: Pick<RentalSpec, 'type' | 'count'>):
 
 export type QuoteRequest = Input<'quoteRental'>;
 
-/** The API request for a quote or an explanation. */
 export function toQuoteRequest(spec: RentalSpec): QuoteRequest {
   return {
     rentalType: spec.type,

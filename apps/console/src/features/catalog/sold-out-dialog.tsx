@@ -8,7 +8,6 @@ import { machineTypeText, type Offer } from './offers.ts';
 import { ReservationForm } from './reservation-form.tsx';
 import { LinkButton } from '../../ui/link.tsx';
 
-/** Options for a sold-out offer. */
 export function SoldOutDialog({ offer, onClose }: Readonly<{ offer: Offer; onClose: () => void }>) {
   const session = useSessionIfAny();
   const { gpuCount, gpuType, region, machineType } = offer;

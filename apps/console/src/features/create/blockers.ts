@@ -24,7 +24,6 @@ export type QuoteState =
 export interface BlockerContext {
   readonly mayNot: string | false;
   readonly isSuspended: boolean;
-  /** The organisation's balance is frozen. */
   readonly isFrozen: boolean;
   readonly spec: RentalSpec;
   readonly issues: Issues;
@@ -40,7 +39,6 @@ export interface BlockerContext {
 
 const blocker = (why: string, step: BlockerFix | null = null): Blocker => ({ why, step });
 
-/** Field labels on the page. */
 const fieldNames: Partial<Readonly<Record<Field, string>>> = {
   name: 'Name',
   ttl: 'Time to live',

@@ -7,7 +7,6 @@ export function ChoiceTile({
   onChoose,
   children,
 }: {
-  /** Radio group name. */
   readonly name: string;
   readonly checked: boolean;
   readonly onChoose: () => void;

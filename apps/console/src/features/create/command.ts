@@ -4,7 +4,6 @@ import type { RentalSpec } from '../catalog/selection.ts';
 
 /** Builds the CLI command for the same order. */
 
-/** Quotes any text as one shell word. */
 export function quoteShellWord(text: string): string {
   return /^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,6 +1,4 @@
-/**
- * Idempotency key of one order: retries of the same order reuse the key, also after failures with an unknown outcome.
- */
+/** Retries of the same order reuse its idempotency key, also after failures with an unknown outcome. */
 export interface IdempotentAttempt {
   readonly text: string;
   readonly key: string;

@@ -68,7 +68,6 @@ export function KeysCard({ keys, chosen, onChoose }: KeysCardProps) {
           <AddKey
             onAdded={(id) => {
               setAdding(false);
-              // Select a key that was just added.
               if (chosen !== null) onChoose([...chosen, id]);
             }}
           />

@@ -5,7 +5,6 @@ import type { Quote } from './blockers.ts';
 
 export interface Line {
   readonly label: string;
-  /** An exact amount, or text. */
   readonly value: { readonly nano: bigint; readonly unit: '' | '/h' } | string;
   readonly note?: string;
 }
@@ -68,7 +67,6 @@ export interface SpendingLimits {
   readonly availableNanoUsd: string | null;
   readonly ttlSeconds: number | null;
   readonly maxNanoUsd: bigint | null;
-  /** Continue on demand after a reserved term. */
   readonly convert: boolean;
 }
 

@@ -13,7 +13,6 @@ interface TermCardProps {
   readonly onConvert: (convert: boolean) => void;
 }
 
-/** On demand or reserved. */
 export function TermCard({ spec, terms, convert, onDays, onConvert }: TermCardProps) {
   const isListed = spec.days === null || terms.some(({ days }) => days === spec.days);
   return (

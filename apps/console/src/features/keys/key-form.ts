@@ -85,7 +85,6 @@ const listOrNull = (typed: string): string[] | null => {
   return words.length === 0 ? null : words;
 };
 
-/** Parses the form into the API request, or returns validation issues. */
 export function parseKeyForm(
   fields: KeyFields,
   nowMs: number,

@@ -78,7 +78,6 @@ export function sameScopes(one: ReadonlySet<string>, other: readonly string[]): 
   return one.size === other.length && other.every((scope) => one.has(scope));
 }
 
-/** Short text for a table cell. */
 export function scopesText(scopes: readonly string[], may: (scope: Scope) => boolean): string {
   const chosen = new Set(scopes);
   const preset = presetsFor(may).find((each) => each.scopes.length > 0 && sameScopes(chosen, each.scopes));

@@ -4,7 +4,6 @@ export interface PastedKey {
   readonly kind: 'empty' | 'public' | 'private' | 'other';
   readonly algorithm: string | null;
   readonly comment: string | null;
-  /** Validation message. */
   readonly problem: string | null;
 }
 

@@ -42,7 +42,6 @@ export function networkTexts({ network }: Pick<Machine, 'network'>): readonly st
   ];
 }
 
-/** Exact hourly price of `gpus` GPUs. */
 export function perHour({ pricing }: Pick<Machine, 'pricing'>, gpus: number): bigint {
   return usdToNano(pricing.price.amount) * BigInt(gpus);
 }

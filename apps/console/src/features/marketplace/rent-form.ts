@@ -100,7 +100,6 @@ export interface RentBlockerContext {
   readonly mode: 'live' | 'test';
 }
 
-/** Most important first. */
 export function findRentBlockers(
   machine: Machine,
   read: ParsedRentForm,
@@ -131,7 +130,6 @@ export function runwayWith(availableNanoUsd: string, burnNanoUsd: bigint, hourNa
   return approximateDuration(ratio(Number(availableNanoUsd), Number(burn)) * 3_600);
 }
 
-/** CLI command for the same order. */
 export function rentCommand({ order }: ParsedRentForm, draft: InstanceDraft): string {
   const ports = order.image?.ports ?? [];
   return [

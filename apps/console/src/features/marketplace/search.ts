@@ -99,7 +99,6 @@ export function toListInput(
   };
 }
 
-/** CLI command for the same list. */
 export function machinesCommand(search: MachineSearch): string {
   const { gpu, gpus, max, region, all } = search;
   const issues = searchIssues(search);

@@ -9,7 +9,6 @@ export const topUpMaxCents = 1_000_000;
 /** In dollars. */
 export const suggestedAmounts = ['25', '50', '100', '500'] as const;
 
-/** Amount in cents, or a validation message. */
 export function topUpAmount(typed: string): { readonly cents: number } | { readonly wrong: string } {
   const cents = parseCents(typed);
   if (cents === null) return { wrong: 'Enter dollars with at most two decimals, such as 25 or 25.50.' };

@@ -84,7 +84,6 @@ export function makeNode({
 
 const states = ['node_ready', 'node_ready', 'node_ready', 'node_draining', 'node_offline'] as const;
 
-/** Nodes in several regions and states. */
 export function makeFleet(count: number): readonly FleetNode[] {
   const clusters = ['eu-north-2', 'us-east-1', 'ca-west-1'].map((region) =>
     makeCluster({ name: region, region }),

@@ -125,7 +125,6 @@ export interface ChatNumbers {
   readonly max_tokens?: number;
 }
 
-/** The parsed settings, or issues by field. */
 export function parseSettings(
   settings: ChatSettings,
   mostTokens: number | null,

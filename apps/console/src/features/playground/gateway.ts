@@ -9,7 +9,6 @@ export interface GatewayDeps<Client> {
   /** Unexpired key from an earlier load of this tab. */
   storedKey(): TabKey | null;
   makeKey(): Promise<TabKey>;
-  /** Removes a rejected key. */
   discardKey(): void;
   clientOf(secret: string): Client;
   nowMs(): number;
@@ -115,7 +114,6 @@ export function expiredPlaygroundKeys(
     .map(({ id }) => id);
 }
 
-/** Whether the playground created the key. */
 export function isPlaygroundKey(key: {
   readonly name: string;
   readonly createdAt: string;

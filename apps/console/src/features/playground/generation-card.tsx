@@ -13,13 +13,11 @@ interface GenerationCardProps {
   readonly cost: ReactNode;
   readonly button: string;
   readonly icon: ReactNode;
-  /** Disabled reason of the button. */
   readonly off: string | false;
   readonly doing: string;
   readonly onMake: () => void;
   /** Noun, such as `image`. */
   readonly what: string;
-  /** Text of the empty state. */
   readonly empty: string;
   readonly show: (file: OutputFile, about: string) => ReactNode;
 }

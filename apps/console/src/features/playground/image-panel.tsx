@@ -131,7 +131,6 @@ function Settings({
   );
 }
 
-/** Shows the price before the request. */
 function Cost({ model, request }: Readonly<{ model: string; request: ImageRequest | null }>) {
   const { mode } = useSession().place;
   const { data: price } = useModelPrice(model);

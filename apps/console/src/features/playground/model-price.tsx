@@ -4,7 +4,6 @@ import { Problem } from '../../ui/states.tsx';
 import type { CallableModel } from './playground-page.tsx';
 import { useModelPrice } from './use-gateway.ts';
 
-/** Prices of the model for this organisation. */
 export function ModelPrice({ model }: Readonly<{ model: CallableModel }>) {
   const { mode } = useSession().place;
   const { data: price, error, refetch } = useModelPrice(model.id);

@@ -11,12 +11,10 @@ interface OutputFilesProps {
   readonly state: ReturnType<typeof useGeneration>['state'];
   /** Noun, such as `image`. */
   readonly what: string;
-  /** Text of the empty state. */
   readonly empty: string;
   readonly show: (file: OutputFile, about: string) => ReactNode;
 }
 
-/** Shows the generated files, or the error. */
 export function OutputFiles({ state, what, empty, show }: OutputFilesProps) {
   const { mode } = useSession().place;
   switch (state.kind) {

@@ -16,14 +16,11 @@ import { TextLink } from '../../ui/link.tsx';
 export interface PanelProps {
   readonly gateway: Gateway<Millrace>;
   readonly model: CallableModel;
-  /** Model select field. */
   readonly select: ReactNode;
 }
 
 interface PanelLayoutProps extends Omit<PanelProps, 'gateway'> {
-  /** Settings fields. */
   readonly settings: ReactNode;
-  /** Request for the code snippets. */
   readonly request: SnippetRequest;
   readonly children: ReactNode;
 }
@@ -43,7 +40,6 @@ export function PanelLayout({ model, select, settings, request, children }: Pane
   );
 }
 
-/** Code for the current request. */
 export function ViewCode(props: Readonly<{ request: SnippetRequest; size?: 'small' | 'medium' }>) {
   const { request, size = 'medium' } = props;
   const [isOpen, setOpen] = useState(false);

@@ -30,7 +30,6 @@ export function kindForModality(modality: Modality): PlaygroundKind | null {
   }
 }
 
-/** Models of a panel and the selected one. */
 export function chooseModel<Model extends { readonly id: string; readonly modality: Modality }>(
   models: readonly Model[],
   kind: PlaygroundKind,

@@ -45,7 +45,6 @@ export function useInferenceUrl(): string | null {
     : (installation.data.inferenceUrl ?? globalThis.location.origin);
 }
 
-/** Null while the gateway URL is loading. */
 export function useGateway(): Gateway<Millrace> | null {
   const session = useSession();
   const inferenceUrl = useInferenceUrl();
@@ -88,7 +87,6 @@ export function useCallableModels() {
   );
 }
 
-/** Current price of a model for this organisation. */
 export function useModelPrice(name: string | undefined) {
   const gateway = useGateway();
   return useApiQuery(

@@ -1,7 +1,6 @@
 import { usdToNano } from '@millrace/sdk/text';
 import type { Rental } from './rental.ts';
 
-/** Current billing of a rental and the reason. */
 export interface Billing {
   /** Nano-USD per hour; zero if not billed. */
   readonly perHour: bigint;

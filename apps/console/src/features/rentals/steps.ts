@@ -103,7 +103,6 @@ export function rentalProgress(rental: Fields, nowMs: number): readonly StepView
   return [...steps.map((step, index) => toStepView(step, index, plan, nowMs)), ...toCome];
 }
 
-/** Completed steps, for later reference. */
 export function pastSteps(rental: Pick<Rental, 'steps' | 'rentalType'>, nowMs: number): readonly StepView[] {
   const plan = [...createRentalSteps[rental.rentalType], ...startRentalSteps, ...releaseRentalSteps];
   return rental.steps.map((step, index) => toStepView(step, index, plan, nowMs));

@@ -8,7 +8,6 @@ export function tagLines(tags: Tags): string {
     .join('\n');
 }
 
-/** The tags, or what is wrong with the first invalid line. */
 export function parseTags(text: string): { readonly tags: Tags } | { readonly problem: string } {
   const tags: Record<string, string> = {};
   for (const line of text.split('\n')) {

@@ -92,7 +92,6 @@ const columns: readonly Column<Enrolment>[] = [
   { head: 'Joined', cell: ({ joinedAt }) => <RelativeTime at={joinedAt} /> },
 ];
 
-/** Enrolments and their steps. */
 export function Enrolments() {
   const pages = usePages(
     ['supplier', 'enrolments'],

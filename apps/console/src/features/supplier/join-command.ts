@@ -2,7 +2,6 @@
 
 export interface JoinParams {
   readonly token: string;
-  /** API URL. */
   readonly url: string;
   /** Public address of the host; a placeholder until entered. */
   readonly address: string;

@@ -21,7 +21,6 @@ const columns: readonly Column<Item<'supplierListStatements'>>[] = [
   { head: 'Earned', right: true, cell: ({ netNanoUsd }) => <Money nano={netNanoUsd} /> },
 ];
 
-/** Monthly statements, once a month is closed. */
 export function Statements() {
   const pages = usePages(['supplier', 'statements'], (client, signal) =>
     client.supplier.statements.list({ limit: 24 }, { signal }),

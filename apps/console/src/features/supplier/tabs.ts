@@ -1,3 +1,2 @@
-/** Tab names in the URL. */
 export const supplierTabs = ['machines', 'join'] as const;
 export const moneyTabs = ['earnings', 'statements', 'payouts'] as const;

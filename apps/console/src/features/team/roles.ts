@@ -1,6 +1,5 @@
 import { roles, type Role, type Scope } from '@millrace/contract/scopes';
 
-/** Role descriptions. */
 export const roleMeanings: Readonly<Record<Role, string>> = {
   owner: 'Full access, including the organisation itself.',
   admin: 'Full access except to the organisation itself.',

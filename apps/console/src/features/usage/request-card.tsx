@@ -19,7 +19,6 @@ import { Form } from '../../ui/form.tsx';
 
 type RequestUsage = Output<'getRequestUsage'>;
 
-/** Looks up one inference request by its id. */
 export function RequestCard({ requestId }: Readonly<{ requestId: string | undefined }>) {
   const session = useSession();
   const navigate = useNavigate();

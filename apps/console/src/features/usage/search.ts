@@ -13,7 +13,6 @@ export interface UsageSearch {
   readonly from?: string;
   readonly to?: string;
   readonly request?: string;
-  /** Batch whose requests are listed. */
   readonly batch?: string;
 }
 

@@ -35,7 +35,6 @@ export function toUsageLine(row: UsageRow): UsageLine {
   };
 }
 
-/** One line per product with spending. */
 export function productLines(days: readonly UsageRow[]): readonly UsageLine[] {
   return products
     .map(([product, label]): UsageLine => {

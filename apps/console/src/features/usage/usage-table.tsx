@@ -31,7 +31,6 @@ const remainderLabels: Readonly<Record<Grouping, string>> = {
   volume: 'is not for volumes',
 };
 
-/** Limit of loaded lines. */
 const linesMax = 1_000;
 
 export function UsageTable(props: Readonly<{ by: Grouping; period: Period; days: readonly UsageRow[] }>) {
@@ -64,7 +63,6 @@ export function UsageTable(props: Readonly<{ by: Grouping; period: Period; days:
 interface LinesProps {
   readonly by: Grouping;
   readonly lines: readonly UsageLine[];
-  /** Total spending in the period. */
   readonly whole: bigint;
 }
 

@@ -13,7 +13,6 @@ import { volumeActionDisabledReason, type VolumeDetail } from './volume.ts';
 import { Form } from '../../ui/form.tsx';
 import { TextLink } from '../../ui/link.tsx';
 
-/** Attached rentals, and a form to attach another. */
 export function AttachCard({ volume }: Readonly<{ volume: VolumeDetail }>) {
   const session = useSession();
   const denied = session.mayNot('volumes:write');

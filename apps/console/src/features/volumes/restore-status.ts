@@ -1,10 +1,7 @@
 import type { Millrace } from '@millrace/sdk';
 import type { Volume, VolumeDetail } from './volume.ts';
 
-/**
- * Finds restores for a volume list, which only says that a volume is inactive; the details say whether a restore is
- * the reason.
- */
+/** Finds restores for a volume list, which shows such volumes only as inactive. */
 
 export type RestoreStatus = VolumeDetail['restoring'];
 

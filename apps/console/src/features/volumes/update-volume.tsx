@@ -15,7 +15,6 @@ interface Changes {
   readonly sizeInGb?: number;
 }
 
-/** Grows or renames a volume. */
 export function UpdateVolume({ volume, onClose }: Readonly<{ volume: VolumeDetail; onClose: () => void }>) {
   const [label, setLabel] = useState(volume.label);
   const [size, setSize] = useState(String(volume.sizeInGb));

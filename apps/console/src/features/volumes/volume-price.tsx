@@ -4,7 +4,6 @@ import { Money } from '../../ui/money.tsx';
 import { useDebounced } from '../../ui/use-debounced.ts';
 import { QueryView } from '../../ui/states.tsx';
 
-/** Exact price of a volume size from the service. */
 export function VolumePrice({ region, sizeInGb }: Readonly<{ region: string; sizeInGb: number }>) {
   const request = { region: useDebounced(region, 250), sizeInGb: useDebounced(sizeInGb, 250) };
   const quote = useApiQuery(

@@ -31,7 +31,6 @@ export const eventGroups: readonly EventGroup[] = [...new Set(eventTypeNames.map
   }),
 );
 
-/** Short text for the event types of a webhook. */
 export function typesText(types: readonly string[]): string {
   if (types.includes('*')) return 'all events';
   return types.length > 3

@@ -2,7 +2,6 @@ import { CodeBlock } from '../../ui/copy.tsx';
 import { OneTimeSecret } from '../../ui/secret.tsx';
 import { verifySnippet } from './webhook-text.ts';
 
-/** Shows the signing secret once, with verification code. */
 export function SigningSecret({ secret, onClose }: Readonly<{ secret: string | null; onClose: () => void }>) {
   return (
     <OneTimeSecret

@@ -4,7 +4,6 @@ import { eventGroups } from './event-groups.ts';
 
 export type Types = ReadonlySet<'*' | EventType>;
 
-/** All events, or selected types. */
 export function TypeFields({
   chosen,
   error,

@@ -17,7 +17,6 @@ interface WebhookInput {
   readonly eventTypes: CreatedWebhook['eventTypes'];
 }
 
-/** Creates or edits a webhook. */
 export function WebhookForm({
   webhook,
   onClose,

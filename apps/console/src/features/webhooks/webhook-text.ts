@@ -19,7 +19,6 @@ export const statusLabels: Readonly<Record<DeliveryStatus, string>> = {
   abandoned: 'Cancelled',
 };
 
-/** Health of a webhook. */
 export function webhookHealth({ status, disabledReason, failingSince, lastSucceededAt }: Webhook): {
   readonly tone: 'good' | 'warn' | 'bad' | 'plain';
   readonly label: string;
@@ -40,7 +39,6 @@ export function webhookHealth({ status, disabledReason, failingSince, lastSuccee
     : { tone: 'good', label: 'enabled', why: null };
 }
 
-/** Result of one attempt. */
 export function attemptText({ httpStatus, error, durationMs }: Delivery['attempts'][number]): string {
   const response = httpStatus === null ? null : `status ${String(httpStatus)}`;
   const outcome = [response, error?.replace(/\.$/, '')].filter((part) => typeof part === 'string').join(': ');

@@ -11,7 +11,6 @@ export interface CheckResult {
   readonly notices: number;
 }
 
-/** All checks with their findings, failed checks first. */
 export function checkResults(report: Pick<Report, 'checks' | 'findings'>): readonly CheckResult[] {
   const found = Map.groupBy(report.findings, ({ check }) => check);
   return report.checks

@@ -22,7 +22,6 @@ export interface ActionProps<Output> {
   readonly needs?: 'admin:write' | 'admin:money';
   readonly kind?: ButtonKind;
   readonly size?: 'small' | 'medium';
-  /** Why the action is not possible. */
   readonly off?: string | false | undefined;
   /** Which input is missing. */
   readonly wait?: string | false | undefined;
@@ -33,7 +32,6 @@ export interface ActionProps<Output> {
   readonly onOpen?: () => void;
   /** False if another field is the reason. */
   readonly needsReason?: boolean;
-  /** Consequences, and further fields. */
   readonly children?: ReactNode;
 }
 

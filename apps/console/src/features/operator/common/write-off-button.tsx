@@ -4,7 +4,6 @@ import { CheckboxField } from '../../../ui/field.tsx';
 import { ActionButton } from './action-button.tsx';
 
 export interface WriteOffProps {
-  /** Node, rental or volume. */
   readonly name: string;
   readonly off: string | false;
   readonly run: (

@@ -79,7 +79,6 @@ export interface ClusterGroup {
   readonly id: string;
   readonly name: string;
   readonly providerId: string;
-  /** Null if the cluster is unknown. */
   readonly cluster: FleetCluster | null;
   readonly nodes: readonly FleetNode[];
   readonly counts: Counts;
@@ -126,7 +125,6 @@ export function groupFleet(
     .toSorted((a, b) => compare(a.region, b.region));
 }
 
-/** Filter values. */
 export function fleetChoices(nodes: readonly FleetNode[]): {
   readonly regions: readonly string[];
   readonly providers: readonly string[];

@@ -75,10 +75,7 @@ const Tile = memo(function Tile({ node, href }: Readonly<{ node: FleetNode; href
   );
 });
 
-/**
- * Fleet map. Nodes are plain links with one shared click handler, because a thousand router links would each
- * subscribe to URL changes.
- */
+/** Plain links with one click handler: a thousand router links would each subscribe to URL changes. */
 export function FleetMap({ regions }: Readonly<{ regions: readonly RegionGroup[] }>) {
   const router = useRouter();
   const base = router.buildLocation({ to: '/operator/nodes/$nodeId', params: { nodeId: 'NODE' } }).href;

@@ -8,7 +8,6 @@ export const nodeStatuses = [
   'node_registering',
 ] as const;
 
-/** URL parameters of the fleet page. */
 export function parseFleetSearch(search: Record<string, unknown>) {
   return withoutUndefined({
     view: enumParam(search['view'], ['map', 'table']),

@@ -54,7 +54,6 @@ function Maintenance() {
 
 const shownMax = 50;
 
-/** Selects the nodes of a new window. */
 function NodeChoice() {
   const [find, setFind] = useState('');
   const [picked, setPicked] = useState<ReadonlyMap<string, FleetNode>>(new Map());

@@ -100,7 +100,6 @@ const columnsOf = (deployments: readonly Deployment[]): readonly Column<Deployme
   },
 ];
 
-/** Deployments with health and traffic share. */
 export function Deployments({
   models,
   deployments,

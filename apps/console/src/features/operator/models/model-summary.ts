@@ -3,7 +3,6 @@ import type { Price } from '../prices/price-form.ts';
 
 type Deployment = Item<'adminListDeployments'>;
 
-/** Summarises the health of a model's deployments. */
 export function modelHealth(deployments: readonly Pick<Deployment, 'enabled' | 'health' | 'weight'>[]): {
   readonly tone: 'good' | 'warn' | 'bad' | 'plain';
   readonly words: string;

@@ -136,7 +136,6 @@ export function OverdraftButton({ organisation, balance }: MoneyProps) {
   );
 }
 
-/** Refunds a charge fully or partly. */
 export function RefundButton(props: MoneyProps & { readonly transfer: Transfer }) {
   const { organisation, balance, transfer } = props;
   const [amount, setAmount] = useState('');

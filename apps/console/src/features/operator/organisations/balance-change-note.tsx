@@ -2,7 +2,6 @@ import { Money } from '../../../ui/money.tsx';
 import { Note } from '../../../ui/states.tsx';
 import type { BalanceChange } from './balance-changes.ts';
 
-/** Shows the exact balance before and after an action. */
 export function BalanceChangeNote({ change, whose }: Readonly<{ change: BalanceChange; whose: string }>) {
   const rows = [
     ['Balance', change.balance],

@@ -21,7 +21,6 @@ type Organisation = Output<'adminGetOrganisation'>;
 type Balance = Output<'adminGetBalance'>;
 type Transfer = Item<'adminListTransfers'>;
 
-/** Balance, ledger and money actions of an organisation. */
 export function OrganisationMoney({ organisation }: Readonly<{ organisation: Organisation }>) {
   const { id: organisationId } = organisation;
   const balance = useApiQuery(

@@ -124,7 +124,6 @@ const columns: readonly Column<AnyRental>[] = [
   },
 ];
 
-/** Rentals and instances of any organisation. */
 export function RentalTable(props: Readonly<{ filter: Filter; empty: string; hint?: string }>) {
   const { filter, ...none } = props;
   const pages = usePages(

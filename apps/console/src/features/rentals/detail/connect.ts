@@ -47,7 +47,6 @@ export function sshUnavailableReason(rental: Pick<Rental, 'ssh' | 'status' | 'po
   }
 }
 
-/** Published ports and their addresses. */
 export function portLines(rental: Pick<Rental, 'ports'>): readonly string[] {
   return rental.ports.map(
     ({ host, externalPort, internalPort }) =>

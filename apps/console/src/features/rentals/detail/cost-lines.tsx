@@ -5,7 +5,6 @@ import { durationText, meterLabel, type CostLine } from '../receipt.ts';
 import type { RentalCost } from '../rental.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
-/** Cost lines of a rental with their ledger entries. */
 export function CostLines({ cost, rentalId }: Readonly<{ cost: RentalCost; rentalId: number }>) {
   return (
     <div className="border-line -mx-4 border-y">

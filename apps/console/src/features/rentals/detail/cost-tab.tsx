@@ -7,7 +7,6 @@ import { unpostedAmount } from '../receipt.ts';
 import type { Rental } from '../rental.ts';
 import { useRentalCost } from '../use-rental.ts';
 
-/** Exact cost so far and its breakdown. */
 export function CostTab({ rental }: Readonly<{ rental: Rental }>) {
   const query = useRentalCost(rental);
   const billing = rentalBilling(rental);

@@ -8,7 +8,6 @@ import { hasEnded, type Rental } from '../rental.ts';
 
 const MAX_EVENTS = 500;
 
-/** Events, newest first. */
 export function EventsTab({ rental }: Readonly<{ rental: Rental }>) {
   const { id: rentalId } = rental;
   const query = useApiQuery(

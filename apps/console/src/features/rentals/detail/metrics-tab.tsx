@@ -9,7 +9,6 @@ import { metricsQuery, scaleBase, buildCharts, formatFor, noMetricsReason, type 
 import { periodNames, periods, type MetricsPeriod } from '../search.ts';
 import { hasEnded, type Rental } from '../rental.ts';
 
-/** Charts of GPUs, CPUs, memory, disk and network. */
 export function MetricsTab({
   rental,
   period,

@@ -49,7 +49,6 @@ const titles: Readonly<Record<string, string>> = {
   'network.received': 'Network, received',
   'network.sent': 'Network, sent',
 };
-/** Display order. */
 const order = Object.keys(titles);
 
 /** Omits empty series; each machine has its own line. */

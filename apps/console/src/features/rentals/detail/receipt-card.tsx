@@ -9,7 +9,6 @@ import { rentalTitle, type Rental } from '../rental.ts';
 import { useRentalCost } from '../use-rental.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
-/** Final cost of an ended rental. */
 export function ReceiptCard({ rental }: Readonly<{ rental: Rental }>) {
   const query = useRentalCost(rental);
   return (

@@ -30,7 +30,6 @@ function useUpdate(rental: Rental) {
   );
 }
 
-/** Settings that can change while the rental exists. */
 export function SettingsTab({ rental }: Readonly<{ rental: Rental }>) {
   const off = rentalActionDisabledReason('update', rental, useSession().mayNot('rentals:write'));
   return (

@@ -10,7 +10,6 @@ import { isTerminationStuck, rentalProgress } from '../steps.ts';
 import { StepList } from './step-list.tsx';
 import { LinkButton } from '../../../ui/link.tsx';
 
-/** Status, its meaning, current billing and progress. */
 export function StateCard({ rental }: Readonly<{ rental: Rental }>) {
   const billing = rentalBilling(rental);
   const end = rental.currentTerm.reservationEndsAt ?? rental.currentTerm.reservedUntil ?? rental.expiresAt;
@@ -85,7 +84,6 @@ function endsFigure(end: string | null) {
       };
 }
 
-/** Explains a failure: cause, cost and what to do. */
 function FailureNote({ rental }: Readonly<{ rental: Rental }>) {
   const now = useNow(1_000);
   const { status, statusReason, billingPausedAt } = rental;

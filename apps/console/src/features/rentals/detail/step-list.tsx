@@ -10,7 +10,6 @@ const stepStyles: Readonly<Record<StepView['status'], { icon: LucideIcon; color:
   undone: { icon: Undo2, color: 'text-warn', word: 'undone' },
 };
 
-/** Steps with description, duration and usual duration. */
 export function StepList({ steps, label }: Readonly<{ steps: readonly StepView[]; label: string }>) {
   return (
     <ol aria-label={label} className="flex flex-col gap-1.5">

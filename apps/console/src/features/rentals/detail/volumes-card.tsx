@@ -4,7 +4,6 @@ import { Table } from '../../../ui/table.tsx';
 import type { Rental } from '../rental.ts';
 import { LinkButton, TextLink } from '../../../ui/link.tsx';
 
-/** Attached volumes. */
 export function VolumesCard({ rental }: Readonly<{ rental: Rental }>) {
   const volumes = rental.attachedStorage ?? [];
   const all = (

@@ -78,7 +78,6 @@ export function ExtendDialog({ rental, onClose }: Readonly<{ rental: Rental; onC
   );
 }
 
-/** Current price of another term. */
 function TermPrice({ rental, days }: Readonly<{ rental: Rental; days: number }>) {
   const termPeriodDays = useDebounced(days, 300);
   const { rentalType, gpuCount, gpuType, region, connectionType: networkType } = rental;

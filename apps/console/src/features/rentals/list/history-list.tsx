@@ -9,7 +9,6 @@ import { rentalTitle, rentalHardwareText, type EndedRental } from '../rental.ts'
 import { rentalsPeriod, type RentalsSearch } from '../search.ts';
 import { TextLink } from '../../../ui/link.tsx';
 
-/** Ended rentals with their cost, newest first. */
 export function HistoryList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const { type, from, until } = search;

@@ -24,7 +24,6 @@ const noneYet = {
   ),
 };
 
-/** Active virtual machines and bare metal. */
 export function LiveList({ search }: Readonly<{ search: RentalsSearch }>) {
   const navigate = useNavigate();
   const { status, type } = search;
