@@ -6,7 +6,6 @@ import { serveSshKeys } from './ssh/ssh-keys.routes.ts';
 
 export type IdentityRoutes = KeyRoutes & OrganisationRoutes & AdminRoutes;
 
-/** Serves every operation of this feature. */
 export function serveIdentity(routes: IdentityRoutes): void {
   serveOrganisations(routes);
   serveApiKeys(routes);

@@ -69,7 +69,6 @@ export async function releaseDigest(db: Db, mail: ClaimedEmail): Promise<void> {
   await claimedSiblings(db, mail).execute();
 }
 
-/** Releases the claim on the waiting notices of a digest. */
 function claimedSiblings(db: Db, { claim, notice, userId, category }: ClaimedEmail) {
   return db.kysely
     .updateTable('notice_mails')

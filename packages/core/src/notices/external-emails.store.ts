@@ -55,7 +55,6 @@ export async function countExternalEmails(tx: Tx, email: string, since: Date): P
   return Number(count);
 }
 
-/** Held until the transaction ends. */
 async function lockEmailAddress(tx: Tx, email: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`mailbox ${email}`}, 0))`.execute(tx.kysely);
 }

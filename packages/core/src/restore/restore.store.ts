@@ -51,7 +51,6 @@ export async function readRestoreState(reader: Reader): Promise<RestoreState> {
   return requireStateRow(rows);
 }
 
-/** The columns that every lease request reads. */
 export async function readRestoreMark(reader: Reader): Promise<RestoreMark & Pick<RestoreState, 'status'>> {
   const { generation, mark, state } = await reader.kysely
     .selectFrom('restore_state')

@@ -57,7 +57,6 @@ export function serveApiKeys({ server, operations, db, keys }: KeyRoutes): void 
   );
 }
 
-/** Results of earlier requests. */
 export function serveOperations({ server, operations, db }: RouteDeps): void {
   server.serve(operations.getOperation, async ({ params, context }) => {
     const { orgId, mode } = requirePrincipal(context);

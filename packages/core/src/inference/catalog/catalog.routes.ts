@@ -25,7 +25,6 @@ export interface CatalogRoutes {
   readonly flushKeyFeed: () => Promise<void>;
 }
 
-/** Operator routes for models and deployments. */
 export function serveCatalog(routes: CatalogRoutes): void {
   serveModels(routes);
   serveDeployments(routes);

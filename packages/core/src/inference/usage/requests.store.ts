@@ -160,7 +160,6 @@ export async function findRequest(
   return row === undefined ? null : toRequestRecord(row);
 }
 
-/** The requests that one transfer charged. */
 export interface RequestBatch {
   readonly transferId: TransferId;
   readonly first: RequestId;

@@ -9,7 +9,6 @@ export type RequestOutcome = Exclude<UsagePostOutcome, 'duplicate'> | 'free';
 /** `checkpoint`: the gateway died, and its last checkpoint was charged as the whole. */
 export type RequestSource = 'final' | 'checkpoint';
 
-/** A request as it is written, once. */
 export interface NewRequestRecord {
   readonly used: ParsedUsage;
   readonly source: RequestSource;
@@ -25,7 +24,6 @@ export interface RequestAttempt {
   readonly error: string | null;
 }
 
-/** A request as its organisation sees it. */
 export interface RequestRecord {
   readonly id: RequestId;
   readonly orgId: OrgId;
