@@ -5,9 +5,7 @@ import { clearStorageNodes } from './processes/storage-node.ts';
 import { dropAbandonedStreams } from './messaging/streams.ts';
 import { stopSupplierHosts } from './incus/supplier-hosts.ts';
 
-/**
- * Runs once before the vitest project `int`: starts the engines, removes leftovers of killed runs, builds the template.
- */
+/** Runs once before the project `int`: starts engines, removes leftovers of killed runs, builds the template. */
 export async function setup(): Promise<void> {
   await ensureUp(['postgres', 'valkey', 'nats', 'restate']);
   await dropAbandonedDatabases();

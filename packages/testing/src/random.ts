@@ -14,10 +14,7 @@ export interface Random {
   shuffle<T>(items: readonly T[]): T[];
   /** One of the entries, with a probability proportional to its weight. */
   weighted<T>(entries: readonly (readonly [weight: number, item: T])[]): T;
-  /**
-   * A separate stream for the n-th item. Removing or reordering other items does not change its choices, so that a
-   * failing run can be shrunk.
-   */
+  /** A separate stream for the n-th item, independent of other items, so that a failing run can be shrunk. */
   fork(n: number): Random;
 }
 

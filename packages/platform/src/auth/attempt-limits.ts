@@ -29,10 +29,7 @@ export function hashEmail(email: string): string {
   return createHash('sha256').update(email.trim().toLowerCase(), 'utf8').digest('base64url');
 }
 
-/**
- * The rate limits that an attempt consumes. Each is a separate request because all keys of a request share one Valkey
- * slot.
- */
+/** The rate limits of an attempt. Each is a separate request, because the keys of a request share one Valkey slot. */
 function requestsOf(path: AuthPath, who: AttemptSource): readonly RateRequest[] {
   const { clientIp, emailHash, browser, addressTries } = who;
   const block = addressBlock(clientIp);

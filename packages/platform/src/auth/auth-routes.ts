@@ -48,10 +48,7 @@ function pathOf(request: FastifyRequest): AuthPath | null {
   return findAuthPath(request.method, path.slice(prefix.length));
 }
 
-/**
- * Refuses requests from pages of other sites, with or without the cookie: a form there could sign the visitor in to
- * another account. Programs send neither cookie nor origin and pass.
- */
+/** Refuses requests from pages of other sites: a form there could sign the visitor in to another account. */
 function requireConsoleOrigin(origin: string, request: FastifyRequest, path: AuthPath): void {
   if (path.isLanding === true) return;
   const { cookie, origin: sentBy } = request.headers;
@@ -84,10 +81,7 @@ async function handleAuthRequest(
   await reply.code(response.status).send(body);
 }
 
-/**
- * Removes the session token from a response body, so that no script of a page can read it: browsers have it in the
- * cookie. Only a program that waits for its session gets the token in the body.
- */
+/** Removes the session token, so that no script of a page can read it. Browsers have it in the cookie. */
 function withoutSessionToken(text: string, response: Response, path: AuthPath): string {
   const isJson = response.headers.get('content-type')?.startsWith('application/json') === true;
   if (path.answersToken === true || !isJson || text === '') return text;

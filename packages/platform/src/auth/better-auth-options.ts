@@ -89,8 +89,7 @@ export function authOptions(settings: SignInSettings, deps: AuthOptionDeps) {
         ...(['accessTokenExpiresAt', 'refreshTokenExpiresAt', 'createdAt', 'updatedAt'] as const),
       ]),
       encryptOAuthTokens: true,
-      // Without email, older versions and `millrace-admin user password` marked addresses as verified that received no
-      // email.
+      // Older versions and `millrace-admin user password` marked addresses as verified that received no email.
       accountLinking: {
         enabled: true,
         requireLocalEmailVerified: true,
@@ -137,8 +136,7 @@ function passwordOptions({ post, takeOver, offerPassword }: AuthOptionDeps, name
         }),
     onPasswordReset: ({ user }) => takeOver(user.id),
     onExistingUserSignUp: async ({ user }) => {
-      // The earlier sign-up may have been another person's. A link that only confirms the address would leave their
-      // password valid.
+      // The earlier sign-up may be another person's; a link that only confirms would keep their password valid.
       if (!user.emailVerified) await offerPassword(user.email);
       else post?.send(recipientOf(user), accountExistsEmail(name, `${console}/sign-in`));
     },

@@ -1,9 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/**
- * Reads the cookie that the library sets: the token, a dot and its HMAC-SHA256 in base64. A forged cookie is rejected
- * without a database query.
- */
+/** Reads the library's cookie: token, dot, HMAC-SHA256 in base64. A forged cookie costs no database query. */
 export function createCookieReader(options: { readonly name: string; readonly secret: string }) {
   const { name, secret } = options;
   return (cookies: string | undefined): string | null => {

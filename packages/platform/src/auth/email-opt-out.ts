@@ -1,10 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { isEqualConstantTime } from './constant-time-equal.ts';
 
-/**
- * Signs the links with which a recipient opts out of invitation emails. They do not expire, and notices store them in
- * their data.
- */
+/** Signs the links to opt out of invitation emails. They do not expire; notices store them in their data. */
 export interface EmailOptOuts {
   /** `email` must be lower case. */
   proofOf(email: string): string;

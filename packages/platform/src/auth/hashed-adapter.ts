@@ -53,10 +53,7 @@ function withSecret<T>(model: string, row: T, secret: unknown): T {
   return { ...row, [field]: secret };
 }
 
-/**
- * PostgreSQL codes for a value that does not fit its column: malformed UUID, NUL, too long, failed check, unknown
- * reference.
- */
+/** PostgreSQL codes of unfit values: malformed UUID, NUL, too long, failed check, unknown reference. */
 const badValue: ReadonlySet<unknown> = new Set([
   ...['22P02', '22021', '22001', '22003', '22P05'],
   ...['23514', '23503'],

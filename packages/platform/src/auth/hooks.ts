@@ -26,8 +26,7 @@ export function authHooks(options: HookOptions): Pick<BetterAuthOptions, 'hooks'
       session: {
         create: {
           before: async (session, context) => {
-            // The library starts a session when a link that changes the email address is opened. Create that session
-            // already expired.
+            // The library starts a session when a link that changes the address is opened. Expire it at once.
             if (context?.path === '/verify-email') return { data: { ...session, expiresAt: new Date(0) } };
             if (context?.path !== '/device/token') return undefined;
             const expiresAt = new Date(session.expiresAt.getTime() - SESSION_MS + DEVICE_SESSION_MS);

@@ -2,10 +2,7 @@ import { createHmac } from 'node:crypto';
 import { parseId, type InvitationId } from '../ids/index.ts';
 import { isEqualConstantTime } from './constant-time-equal.ts';
 
-/**
- * The claims that the secret of an invitation link signs. Inviting again changes the expiry, which invalidates the
- * earlier link.
- */
+/** The signed claims of an invitation link. Inviting again changes the expiry, which invalidates the earlier link. */
 export interface InvitationLinkClaims {
   readonly id: InvitationId;
   /** Lower case. */
@@ -13,15 +10,10 @@ export interface InvitationLinkClaims {
   readonly expiresAt: Date;
 }
 
-/**
- * Signs and reads the secrets of invitation links. They are not stored, so a copy of the database contains no usable
- * link.
- */
+/** Signs and reads secrets of invitation links. None is stored, so a copy of the database has no usable link. */
 export interface InvitationLinks {
   secretOf(invitation: InvitationLinkClaims): string;
-  /**
-   * The invitation that a secret names, which the caller must still look up and check; null if the secret is malformed.
-   */
+  /** The invitation that a secret names, for the caller to look up and check; null if it is malformed. */
   idIn(secret: string): InvitationId | null;
   isSecretOf(invitation: InvitationLinkClaims, secret: string): boolean;
 }

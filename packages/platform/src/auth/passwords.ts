@@ -1,10 +1,7 @@
 import { APIError } from 'better-auth/api';
 import { hashPassword, verifyPassword } from 'better-auth/crypto';
 
-/**
- * Limits concurrent password hashing. One hash takes 0.1 s of CPU and anyone can request it from many addresses, so
- * under a flood only sign-in becomes slow.
- */
+/** Limits concurrent hashing, which takes 0.1 s of CPU each, so that a flood slows down only sign-in. */
 const MAX_CONCURRENT = 2;
 const MAX_WAITING = 40;
 

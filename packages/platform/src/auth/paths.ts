@@ -1,7 +1,4 @@
-/**
- * The paths of the library that are served below `/auth`. All others are 404: organisations, members and sessions have
- * their own operations, and unused paths would only widen the attack surface.
- */
+/** The paths served below `/auth`. All others are 404, because unused ones only widen the attack surface. */
 
 export interface AuthPath {
   /**

@@ -65,9 +65,7 @@ export function authPlugins(settings: SignInSettings) {
   ];
 }
 
-/**
- * A passkey replaces password and second factor, so it must verify its user: otherwise possession alone would sign in.
- */
+/** A passkey replaces password and second factor, so it must verify its user: possession is not enough. */
 function userVerificationMissing(status: 'BAD_REQUEST' | 'UNAUTHORIZED'): APIError {
   return new APIError(status, {
     code: 'PASSKEY_ASKS_NOBODY',

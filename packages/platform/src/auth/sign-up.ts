@@ -1,9 +1,6 @@
 import { APIError } from 'better-auth/api';
 
-/**
- * Validates a sign-up before the library does. The library checks some fields only if the email address has no account,
- * so that an invalid name would reveal whether an account exists.
- */
+/** Validates before the library, which checks some fields only for unused addresses and so reveals accounts. */
 
 const NAME_MAX = 200;
 

@@ -55,10 +55,7 @@ export async function secureAccountAfterReset(tx: Tx, userUuid: string): Promise
   await markVerified(tx, userUuid);
 }
 
-/**
- * Deletes the password of an account whose address was never verified, before another email is sent: the owner who
- * opens the older of two links must not activate an attacker's password.
- */
+/** Deletes the password of a never verified account before another email: an older link must not activate it. */
 export async function deleteUnconfirmedPassword(reader: Reader, email: string): Promise<void> {
   await reader.kysely
     .deleteFrom('accounts')
@@ -107,10 +104,7 @@ export async function setPassword(tx: Tx, userId: UserId, hash: string): Promise
   await markVerified(tx, id);
 }
 
-/**
- * Sets a password for an operator, ends all sessions of the user and removes the second factor. Returns null if no user
- * has the email address.
- */
+/** Sets a password for an operator, ends all sessions and removes the second factor. Null without such a user. */
 export async function resetPassword(tx: Tx, email: string, hash: string): Promise<string | null> {
   const user = await tx.kysely
     .selectFrom('users')
@@ -160,10 +154,7 @@ export async function findDeviceOrigin(
 
 const expiringTables = ['sessions', 'verifications', 'device_codes'] as const;
 
-/**
- * Deletes expired rows, at most `limit` per table; the library deletes only those that are requested again. Returns
- * whether more may exist. Skips rows that another process is deleting.
- */
+/** Deletes expired rows, at most `limit` per table, and skips locked ones. Returns whether more may exist. */
 export async function deleteExpiredAuthRows(tx: Tx, limit: number): Promise<'more' | 'done'> {
   const at = tx.clock.now();
   let more = false;

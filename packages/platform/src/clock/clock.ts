@@ -2,10 +2,7 @@
 export interface Timer {
   /** Milliseconds since an arbitrary origin. Never steps backwards. */
   monotonicMs(): number;
-  /**
-   * Resolves after `ms` milliseconds, at once if `ms` is zero or negative, or rejects with the signal's reason if it
-   * aborts.
-   */
+  /** Resolves after `ms` milliseconds, at once if not positive, or rejects with the signal's reason. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /**
    * Runs `action` after `ms` milliseconds unless the returned function is called first. Cheaper than `sleep` for
@@ -14,10 +11,7 @@ export interface Timer {
   after(ms: number, action: () => void): () => void;
 }
 
-/**
- * The only source of time. Code with a deadline, a lease or a retry takes a `Clock`, so that tests can stop and advance
- * time.
- */
+/** The only source of time, so that tests can stop and advance it. */
 export interface Clock extends Timer {
   /** Milliseconds since the Unix epoch. May step backwards when the machine's clock is corrected. */
   nowMs(): number;

@@ -7,10 +7,7 @@ export class DeadlineError extends Error {
   }
 }
 
-/**
- * Rejects with a `DeadlineError` after `timeoutMs` and aborts the signal. Work that ignores the signal continues
- * unobserved, so use this only for calls that may be repeated.
- */
+/** Rejects after `timeoutMs` and aborts the signal. The work may continue, so it must be safe to repeat. */
 export function withDeadline<T>(
   clock: Timer,
   what: string,

@@ -6,18 +6,14 @@ interface Sleeper {
   readonly wake: () => void;
 }
 
-// Turns of the event loop between two wake-ups, so that promise chains and I/O callbacks that a sleeper starts can
-// reach their next sleep before time advances.
+// Turns of the event loop between two wake-ups, so that a resumed sleeper can reach its next sleep.
 const loopTicksBetweenWakeUps = 3;
 
 function nextLoopTick(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/**
- * A clock that only tests advance. Sleepers resume in the order of their wake-up time, then of their start; each sees
- * exactly its own wake-up time.
- */
+/** A clock that tests advance. Sleepers resume in the order of wake-up time, then of start, each at its exact time. */
 export class SimulatedClock implements Clock {
   #wallMs: number;
   #elapsedMs = 0;

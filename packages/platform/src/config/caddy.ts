@@ -7,10 +7,7 @@ import { values } from './values.ts';
 
 const domain = /^(?=.{1,189}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+$/;
 
-/**
- * The domain of the hostnames of marketplace ports. Separate from Caddy's settings because processes that only show
- * hostnames need it too.
- */
+/** The domain of hostnames. Separate from Caddy's settings, because processes that show hostnames need it too. */
 export const namesConfig = fragment('names', {
   domain: {
     env: 'MILLRACE_MARKETPLACE_DOMAIN',

@@ -3,9 +3,7 @@ import type { z } from 'zod';
 /** One environment variable: how to parse it, and the texts of the error report. */
 export interface Variable<Schema extends z.ZodType = z.ZodType> {
   readonly env: `MILLRACE_${string}`;
-  /**
-   * Parses the text of the variable. Missing and empty variables arrive as undefined, so a default makes them optional.
-   */
+  /** Parses the variable. Missing and empty ones arrive as undefined, so a default makes them optional. */
   readonly schema: Schema;
   /** Completes the sentence "expected …". */
   readonly expected: string;

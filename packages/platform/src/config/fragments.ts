@@ -64,9 +64,7 @@ interface HttpValues {
   readonly tlsTerminatedByProxy: boolean;
 }
 
-/**
- * Keys and responses must never cross a network unencrypted, so a non-loopback address needs TLS here or in a proxy.
- */
+/** Keys must never cross a network unencrypted, so a non-loopback address needs TLS here or in a proxy. */
 function checkHttp(http: HttpValues): readonly ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   if ((http.tlsCert === null) !== (http.tlsKey === null)) {

@@ -22,10 +22,7 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads all settings of the process; no other code reads the environment. If any are wrong, throws one `ConfigError`
- * that lists all of them, so that an operator can fix them at once.
- */
+/** Reads all settings; no other code reads the environment. Throws one `ConfigError` that lists all problems. */
 export function loadConfig<const Fragments extends readonly AnyFragment[]>(
   fragments: Fragments,
   env: Environment = process.env,

@@ -128,10 +128,7 @@ function toSetting(provider: ProviderInput): ProviderSetting {
 /** Variants that have exactly one id in the interface. */
 const fixedIds: ReadonlySet<string> = new Set(['private-cloud', 'mock']);
 
-/**
- * The regions that live keys can request, and private-cloud, which the operator rents out manually. Machines elsewhere
- * could never be rented.
- */
+/** The regions of live keys, and private-cloud, which operators rent out manually. Others could not be rented. */
 const regionsOf: Readonly<Record<'virtual-machine' | 'bare-metal', readonly string[]>> = {
   'virtual-machine': [...virtualMachineRegions.filter((region) => region !== 'mock-region'), 'private-cloud'],
   'bare-metal': [...bareMetalRegions, 'private-cloud'],

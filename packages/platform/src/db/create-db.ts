@@ -89,8 +89,8 @@ function createPool(options: DbOptions): Pool {
     types: columnTypes,
     ...(role === null ? {} : { options: `-c role=${role}` }),
   });
-  // The pool replaces a broken connection, and its transaction fails at the next statement. Only this listener receives
-  // PostgreSQL's reason. Without both listeners the error would end the process.
+  // The pool replaces a broken connection. Only the second listener gets PostgreSQL's reason, and without both the
+  // error would end the process.
   pool.on('error', () => undefined);
   pool.on('connect', (client) =>
     client.on('error', (error) => options.log.warn({ err: error }, 'database connection lost')),

@@ -15,15 +15,9 @@ export interface TransactionOptions {
   readonly isolation: Isolation;
   /** The maximum of runs of `work` after serialization failures and deadlocks. */
   readonly maxAttempts?: number;
-  /**
-   * How long to retry while other sessions hold a required lock or all connections. By default the first such timeout
-   * fails the transaction. For work that must not fail because the machine is busy.
-   */
+  /** How long to retry while other sessions hold a lock or all connections. By default not at all. */
   readonly retryForMs?: number;
-  /**
-   * Allows the transaction while the clock of the process is wrong. Only for work that does not charge, end or delete;
-   * other transactions fail with a `ClockSkewError`.
-   */
+  /** Allows the transaction with a wrong process clock. Only for work that does not charge, end or delete. */
   readonly withAnyClock?: true;
 }
 
@@ -32,10 +26,7 @@ export interface Db {
   readonly [dbBrand]: true;
   /** Queries on any free connection. Throws inside an open transaction: use its `Tx`. */
   readonly kysely: Kysely<Tables>;
-  /**
-   * Runs `work` in one transaction: commits if it resolves, rolls back if it rejects. After a serialization failure
-   * `work` runs again, so it must have no effects outside the transaction.
-   */
+  /** Commits if `work` resolves, rolls back if it rejects. `work` may run again: no effects outside. */
   transaction<T>(options: TransactionOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
    * The time of the database without a query: from the last reading of its clock and the monotonic time since. Each
@@ -58,10 +49,7 @@ export interface Tx {
   readonly ids: IdSource;
   /** The time of the database, read at the start of the transaction. It advances while the transaction waits. */
   readonly clock: Clock;
-  /**
-   * Runs after this attempt has committed, never after a rollback. A failed hook is only logged. Do not rely on hooks:
-   * the process may die before they run.
-   */
+  /** Runs after the commit. A failed hook is only logged. The process may die before: do not rely on hooks. */
   afterCommit(hook: () => void | Promise<void>): void;
 }
 

@@ -8,10 +8,7 @@ const header = `-- The schema after all migrations, for reading and for review. 
 -- Regenerate with: npm run schema
 `;
 
-/**
- * Removes everything from a dump that depends on the date or the machine: versions, session settings, owner names, and
- * the restrict tokens of newer pg_dump versions.
- */
+/** Removes everything that depends on the date or the machine: versions, session settings, owners, restrict tokens. */
 export function normaliseDump(dump: string): string {
   const lines = dump
     .replaceAll('\r\n', '\n')

@@ -43,10 +43,7 @@ export function isStatementTimeout(error: unknown): boolean {
 const noConnection =
   /^(?:timeout exceeded when trying to connect|Connection terminated due to connection timeout)/;
 
-/**
- * Whether a transaction failed before it changed anything: other sessions held a lock, or no connection was available
- * in time.
- */
+/** Whether a transaction failed before any change: others held a lock, or no connection was available in time. */
 export function isContended(error: unknown): boolean {
   if (databaseError(error)?.code === '55P03') return true;
   return error instanceof Error && noConnection.test(error.message);
@@ -73,10 +70,7 @@ const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT'
 const lostConnection =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/;
 
-/**
- * Whether the database is unreachable or temporarily unable to work, or the clock of this process is too wrong to
- * write.
- */
+/** Whether the database is temporarily unable to work, or the process clock is too wrong to write. */
 export function isUnavailable(error: unknown): boolean {
   const code = databaseError(error)?.code;
   if (code !== undefined) return transientCodes.has(code) || code.startsWith('08');

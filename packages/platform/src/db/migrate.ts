@@ -29,10 +29,7 @@ const defaultWaitMs = 120_000;
 // Traffic queues behind a migration that waits for its lock, so the wait is short.
 const defaultLockTimeoutMs = 10_000;
 
-/**
- * Applies the pending migrations, each in its own transaction that also records it. Safe for several processes at once,
- * and after a crash at any point. The login of the URL must own the schema.
- */
+/** Applies pending migrations, each in a transaction that records it. Safe concurrently and after a crash. */
 export async function migrate(
   url: string,
   options: MigrateOptions = {},
@@ -43,8 +40,7 @@ export async function migrate(
     application_name: 'millrace-migrate',
     lock_timeout: options.lockTimeoutMs ?? defaultLockTimeoutMs,
   });
-  // If the session is terminated while it waits, the error arrives here and the next query fails. Without a listener
-  // the error would end the process.
+  // If the session is terminated while waiting, the next query fails. Without a listener the process would end.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -74,8 +70,8 @@ const createMigrationsTable = `
 `;
 
 /**
- * Polls instead of waiting inside PostgreSQL: a session that waits for a lock holds a snapshot, and `create index
- * concurrently` in the lock's owner would wait for that snapshot forever.
+ * Polls, because a session that waits for a lock holds a snapshot, for which `create index concurrently` in the lock's
+ * owner would wait forever.
  */
 async function lock(client: Client, clock: Clock, waitMs: number): Promise<void> {
   const deadlineMs = clock.monotonicMs() + waitMs;

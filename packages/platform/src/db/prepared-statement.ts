@@ -44,10 +44,7 @@ export const readClockText =
 
 type Query = (config: string | QueryConfig, values?: unknown[]) => Promise<QueryResult>;
 
-/**
- * The driver's client, with two changes: a defined text is sent by name, and a text that ends with `readClockText`
- * returns only the time.
- */
+/** Sends a defined text by name, and returns only the time of a text that ends with `readClockText`. */
 export class PreparedStatementClient extends Client {
   override query: Client['query'] = ((config: string | QueryConfig, ...rest: unknown[]) => {
     const query = super.query.bind(this) as Query & ((...all: unknown[]) => unknown);

@@ -45,8 +45,7 @@ describe('the migrated database', () => {
         and not exists (select from pg_attribute where attrelid = pg_class.oid and attname = 'mode' and attnotnull)
       order by relname
     `);
-    // Memberships and the position of an organisation's feed are the same in both modes; suppliers exist only in live
-    // mode. Deferred usage is a queue of events that name their mode.
+    // Both modes share members and feed positions; suppliers are only live; deferred usage names its mode.
     const suppliers = ['join_tokens', 'machines', 'payouts', 'statements'].map((name) => `supplier_${name}`);
     expect(rows.map(({ name }) => name)).toEqual([
       'event_heads',

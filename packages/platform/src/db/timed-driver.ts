@@ -54,8 +54,7 @@ class TimedDriver extends PostgresDriver {
       const reading = await readClock(connection, () => this.#clock.monotonicMs(), begin);
       this.#started.set(connection, this.#clock.take(reading));
     } catch (error) {
-      // The transaction may have begun although the reading failed; the pool must not reuse the connection in that
-      // state.
+      // The transaction may have begun although the reading failed; do not reuse the connection like that.
       await this.rollbackTransaction(connection);
       throw error;
     }

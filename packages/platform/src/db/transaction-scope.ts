@@ -18,10 +18,7 @@ export async function runInTransactionScope<T>(name: string, work: () => Promise
   }
 }
 
-/**
- * Throws inside a transaction. A query on a second connection would not see the transaction's writes and can exhaust
- * the pool; a network call would hold row locks for as long as the peer takes.
- */
+/** Throws inside a transaction: a second connection misses its writes, and a network call prolongs its row locks. */
 export function assertOutsideTransaction(what: string): void {
   const scope = scopes.getStore();
   if (scope?.open) {

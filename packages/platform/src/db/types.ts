@@ -7,10 +7,7 @@ const textArray = 1009 as typeof int8;
 
 const parseAnyTextArray = types.getTypeParser(textArray, 'text') as (value: string) => string[];
 
-/**
- * Splits plain lists, which are the usual case, because the driver's parser reads every character. Lists with quotes,
- * nesting or a possible NULL use the driver's parser.
- */
+/** Splits plain lists, because the driver's parser reads every character. Other lists use the driver's parser. */
 export function parseTextArray(value: string): string[] {
   if (value === '{}') return [];
   return /^\{[^"\\{}]+\}$/.test(value) && !/null/i.test(value)
@@ -18,10 +15,7 @@ export function parseTextArray(value: string): string[] {
     : parseAnyTextArray(value);
 }
 
-/**
- * Column types of our pools only, because the driver's own table is shared by the whole process. bigint stays exact; a
- * date stays text, because a `Date` would shift it by the local time zone.
- */
+/** Column types of our pools only. bigint stays exact; a date stays text, as a `Date` shifts by time zone. */
 export const columnTypes: CustomTypesConfig = {
   getTypeParser: ((id: typeof int8, format?: 'text' | 'binary') => {
     if (format !== 'binary') {

@@ -24,10 +24,7 @@ export interface FaultOptions {
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
-/**
- * The only error type that callers may see. The contract's registry derives status, code and default texts from
- * `reason`. Other thrown values are bugs and respond as `INTERNAL`.
- */
+/** The only error type for callers. The registry derives status, code and texts from `reason`. */
 export class Fault extends Error {
   readonly reason: Reason;
   readonly suggestion: string;

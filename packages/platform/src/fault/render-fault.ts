@@ -12,10 +12,7 @@ export interface RenderedFault {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Renders any thrown value as a response of the operation's error family. Values other than a Fault become `INTERNAL`
- * without their message, which may contain secrets.
- */
+/** Renders any thrown value. Values other than a Fault become `INTERNAL` without their message. */
 export function renderFault(error: unknown, target: FaultTarget, requestId: string): RenderedFault {
   const fault = isFault(error) ? error : new Fault('INTERNAL', { cause: error });
   const status = statusFor(fault.reason, target);

@@ -10,10 +10,7 @@ const maxIssues = 20;
 const maxListed = 40;
 const maxRepeated = 8;
 
-/**
- * Converts zod's issues to messages that follow the field name ("gpuCount must be a multiple of 8"). `input` is the
- * parsed value; it distinguishes a missing field from one of the wrong type.
- */
+/** Converts zod's issues to messages that follow the field name. `input` shows whether a field is missing. */
 export function issuesFromZod(
   error: { readonly issues: readonly ZodIssue[] },
   input: unknown,

@@ -14,9 +14,7 @@ import type { SessionUser, Principal } from './types.ts';
 const minuteMs = 60_000;
 const unauthenticated: CallerIdentity = { principal: null, person: null };
 
-/**
- * Authenticates, rate-limits and authorizes a request before its body is read. Every response carries the rate limits.
- */
+/** Authenticates, rate-limits and authorizes a request before its body is read. Sets the rate headers. */
 export async function admit(
   context: ServerContext,
   operation: Operation,
@@ -107,10 +105,7 @@ function limitsOf(context: ServerContext, operation: Operation, state: RequestSt
   return unauthenticatedLimits(context, operation, state.clientIp);
 }
 
-/**
- * Limits users separately over all tabs and organisations: the console sends more requests than an unfunded
- * organisation may, and must not use up the limit of the organisation's programs.
- */
+/** Limits users separately, so that the console does not use up the limit of the organisation's programs. */
 function userLimits(context: ServerContext, { userId }: Pick<SessionUser, 'userId'>): RateRequest {
   const policy: RatePolicy = {
     name: 'person',
@@ -142,9 +137,7 @@ function principalLimits(principal: Principal): RateRequest {
   return { tag: orgId, policies: [organisation, key] };
 }
 
-/**
- * Services that sign their requests send bursts from few addresses, and more attempts do not help to forge a signature.
- */
+/** Services with signed requests send bursts from few addresses, and more attempts do not help to forge one. */
 function unauthenticatedLimits(context: ServerContext, operation: Operation, clientIp: string): RateRequest {
   if (operation.signedBody !== true) return anonymousLimits(context, clientIp);
   return addressLimits('signed', clientIp, context.limits.signedRpm);

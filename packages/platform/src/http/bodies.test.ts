@@ -58,10 +58,7 @@ const headersOf = (from: From): Record<string, string> =>
   'key' in from ? { authorization: `Bearer ${from.key}` } : { 'x-forwarded-for': from.address };
 const pathOf = (from: From): string => ('key' in from ? '/v1/chat' : '/v1/marketplace');
 
-/**
- * Announces a body of the maximum size and sends most of it, never the rest. Resolves when the server has stored or
- * refused these bytes, so that a later request cannot take their memory.
- */
+/** Sends most of a body of the maximum size, never the rest. Resolves when the server has read or refused it. */
 async function uploadSlowly({ port, arrivals }: Listening, from: From): Promise<Socket> {
   const socket = connect(port, '127.0.0.1').on('error', () => undefined);
   const headers = { host: 'x', 'content-type': 'application/json', 'content-length': bodyBytes };

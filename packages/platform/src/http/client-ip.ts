@@ -57,10 +57,7 @@ function normalise(text: string): string | null {
   return parseAddress(bare)?.toString() ?? null;
 }
 
-/**
- * The subject of limits per address. An IPv6 customer has at least a /64 and could change address with each request, so
- * the block counts; an IPv4 address counts alone.
- */
+/** The subject of limits per address: the /64 of an IPv6 address, because a customer can use all of it. */
 export function addressBlock(address: string): string {
   const parsed = parseAddress(address);
   if (parsed === null) return 'unknown';

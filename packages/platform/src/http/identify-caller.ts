@@ -16,10 +16,7 @@ export interface CallerIdentity {
 /** The format of the library's tokens. API keys differ because they contain underscores. */
 const sessionToken = /^[A-Za-z0-9]{32}$/;
 
-/**
- * Authenticates a request or throws a Fault. A key or token in `Authorization` takes precedence over the cookie, which
- * browsers send automatically.
- */
+/** Authenticates a request or throws a Fault. `Authorization` takes precedence over the cookie. */
 export async function identifyCaller(
   context: ServerContext,
   operation: Operation,
@@ -66,10 +63,7 @@ function tokenOf(sessions: Sessions, operation: Operation, request: FastifyReque
   return null;
 }
 
-/**
- * The console sends this header with every call. Pages of other sites could send it only after a CORS preflight, which
- * this api never approves.
- */
+/** Sent by the console with every call. Other sites would need a CORS preflight, which this api never approves. */
 const CONSOLE_HEADER = 'millrace-console';
 
 /**

@@ -5,10 +5,7 @@ import { findUnstorableValue } from './input/validate.ts';
 /** A position in a list, as an opaque string for clients. */
 export type Cursor = string;
 
-/**
- * Packs a list position. It is encoded but neither secret nor signed (docs/decisions/173-unsigned-cursors.md), so it
- * must not contain anything that decides access.
- */
+/** Packs a list position. It is not signed (docs/decisions/173-unsigned-cursors.md), so it must not decide access. */
 export function encodeCursor(position: Readonly<Record<string, string | number>>): Cursor {
   return Buffer.from(JSON.stringify(position), 'utf8').toString('base64url');
 }
@@ -36,10 +33,7 @@ export interface Page<Item> {
   readonly nextCursor: Cursor | null;
 }
 
-/**
- * Builds a page from `limit + 1` rows in list order. The extra row shows that a next page exists; the cursor is the
- * position of the last returned row.
- */
+/** Builds a page from `limit + 1` rows. The extra row shows that a next page exists. */
 export function toPage<Row, Item>(options: {
   readonly rows: readonly Row[];
   readonly limit: number;
@@ -55,10 +49,7 @@ export function toPage<Row, Item>(options: {
   };
 }
 
-/**
- * The `Link` header of a list without an envelope: the same request for the next page. `url` is the path with its
- * query.
- */
+/** The `Link` header of a list without an envelope. `url` is the path with its query. */
 export function linkNext(url: string, cursor: Cursor): string {
   const [path = '', query = ''] = url.split('?', 2);
   const search = new URLSearchParams(query);

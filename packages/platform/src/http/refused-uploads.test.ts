@@ -20,10 +20,7 @@ interface Upload {
   readonly bytes?: number;
 }
 
-/**
- * A client that writes the whole request before it reads, as many HTTP libraries do. Rejects if the connection is
- * reset.
- */
+/** A client that writes the whole request before it reads, as many libraries do. Rejects on a reset. */
 function upload(
   port: number,
   { path = '/v2/things', headers = {}, bytes = 8 * mebibyte }: Upload,

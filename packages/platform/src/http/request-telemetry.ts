@@ -48,10 +48,7 @@ export function beginRequest(server: ServerContext, request: FastifyRequest, rep
   });
 }
 
-/**
- * A trusted proxy continues its trace. Other traces are only linked, because as a parent they could force the recording
- * of every request or attach to a foreign trace.
- */
+/** Continues the trace of a trusted proxy. Others are only linked: as a parent they could force recording. */
 function startSpan(request: FastifyRequest, fromTrustedProxy: boolean) {
   const claimed = contextFromTraceparent(headerText(request.headers['traceparent']));
   const claimedSpan = trace.getSpanContext(claimed);
@@ -91,10 +88,7 @@ export function endRequest(server: ServerContext, request: FastifyRequest, reply
   );
 }
 
-/**
- * The path without the query, which must not be logged: links in emails and redirects of OIDC providers contain tokens
- * there.
- */
+/** The path without the query, which contains tokens in links of emails and redirects of OIDC providers. */
 export function pathOf(request: Pick<FastifyRequest, 'url'>): string {
   return request.url.split('?', 1)[0] ?? '';
 }

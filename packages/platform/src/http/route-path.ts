@@ -13,10 +13,7 @@ export function createMethodFinder(operations: readonly Operation[]): (path: str
   return (path) => methods.filter((method) => find(method, path) !== undefined);
 }
 
-/**
- * Returns a function that finds the error family of a path that does not support the request's method: that of its
- * operations with other methods, or of `/v1`.
- */
+/** Finds the error family of a path without the request's method: that of its other methods, or of `/v1`. */
 export function createTargetFinder(operations: readonly Operation[]): (path: string) => FaultTarget {
   const find = createOperationFinder(operations);
   const methods = [...new Set(operations.map(({ method }) => method))];

@@ -81,10 +81,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   };
 }
 
-/**
- * Clients open connections in advance. Node treats one without a request as busy, so a drain would wait until it times
- * out. The returned function closes those connections.
- */
+/** Node treats a connection without a request as busy, so a drain would wait. The result closes such ones. */
 function trackUnusedConnections(server: Server): () => void {
   const connections = new Set<Socket>();
   server.on('connection', (socket: Socket) => {

@@ -40,10 +40,7 @@ export interface Principal {
   readonly orgFunded: boolean;
 }
 
-/**
- * Authenticates a key or throws a Fault. Implementations reject a wrong checksum before any query, and check expiry,
- * revocation, allowed addresses and the status of the organisation.
- */
+/** Authenticates a key or throws a Fault: checksum, expiry, revocation, addresses, status of the organisation. */
 export type Authenticate = (attempt: {
   readonly key: string;
   readonly clientIp: string;

@@ -1,13 +1,11 @@
-// Crockford's alphabet omits I, L, O and U, so that an id cannot be misread as another. It is in ASCII order, so text
-// sorts like the bits.
+// Crockford's alphabet omits I, L, O and U against misreading. In ASCII order, text sorts like the bits.
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 
 /** 128 bits are 25 symbols and 3 bits, so the first of 26 symbols is at most `7`. */
 export const base32Length = 26;
 const hexLength = 32;
 
-// Every request converts ids, so both directions use a table of symbol pairs with 10 bits each. The first pair is 2
-// hexadecimal digits, every two pairs after it are 5.
+// A table of symbol pairs, for speed: the first pair is 2 hexadecimal digits, every two pairs after it are 5.
 const pairs = Array.from(alphabet, (first) => Array.from(alphabet, (second) => first + second)).flat();
 const valueOfPair = new Map(pairs.map((pair, value) => [pair, value] as const));
 

@@ -135,10 +135,7 @@ function hexOf(id: AnyId): string {
   return hex;
 }
 
-/**
- * Parses an external id. Other spellings (lower case, look-alike letters, other UUID versions) are refused instead of
- * corrected, because ids are compared, cached and hashed as text.
- */
+/** Parses an external id. Other spellings are refused, because ids are compared, cached and hashed as text. */
 export function parseId<K extends IdKind>(kind: K, text: string): IdOf<K> | null {
   if (text.length !== kind.length + 1 + base32Length || !text.startsWith(`${kind}_`)) return null;
   const hex = base32ToHex(text.slice(kind.length + 1));

@@ -16,8 +16,7 @@ export type CellId = number;
 export const maxCell = 1023;
 const maxUnixMs = 2 ** 48 - 1;
 const maxCounter = 4095;
-// The counter starts low in each millisecond (RFC 9562, 6.2), so that at least 2048 ids fit before the generator has to
-// use the next millisecond.
+// The counter starts low in each millisecond (RFC 9562, 6.2), so that at least 2048 ids fit.
 const counterSeedMask = 0x7ff;
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -81,10 +80,7 @@ function createRandomReader(fillRandom: FillRandom): () => { readonly high: numb
   };
 }
 
-/**
- * Creates increasing ids. If the wall clock stops, steps back, or the counter of a millisecond overflows, the generator
- * runs ahead of the clock instead of repeating ids.
- */
+/** Creates increasing ids. It runs ahead of a clock that stops or steps back, instead of repeating ids. */
 export function createHexSource(options: { clock: Clock; cell: CellId; random?: FillRandom }): () => string {
   const { clock, cell, random: fillRandom = randomFillSync } = options;
   assertCell(cell);

@@ -5,10 +5,7 @@ import type { HealthReport, ReadinessCheck } from './health.ts';
 
 export type LifecycleState = 'starting' | 'running' | 'draining' | 'stopped';
 
-/**
- * The phases of a drain, in order: refuse new connections, let requests and streams end, stop consumers and loops,
- * close the pools that all of them use.
- */
+/** Phases of a drain: refuse connections, end requests, stop consumers and loops, close the pools. */
 export const drainPhases = ['accept', 'requests', 'consumers', 'pools'] as const;
 export type DrainPhase = (typeof drainPhases)[number];
 

@@ -24,10 +24,7 @@ const DEFAULT_MAX_BACKOFF_MS = 1_000;
 /** `startLoop`, or a function around it that decides when steps may run. */
 export type StartLoop = typeof startLoop;
 
-/**
- * Runs `step` repeatedly: at once after `busy`, after a wait when `idle`, and with backoff after a failure. Logs a
- * failure only when the wait increases, not each time.
- */
+/** Repeats `step`: at once after `busy`, after a wait when `idle`, with backoff after a failure. */
 export function startLoop(
   options: LoopOptions,
   step: (signal: AbortSignal) => Promise<'busy' | 'idle'>,

@@ -8,10 +8,7 @@ export interface SignalSource {
   exit(code: number): void;
 }
 
-/**
- * The first SIGTERM or SIGINT drains and exits: 0 if everything ended in time, otherwise 1. A second one exits at once.
- * Returns a function that removes the handlers.
- */
+/** Drains on the first signal and exits with 0 if clean, else 1. A second signal exits at once. */
 export function installSignalHandlers(
   lifecycle: Lifecycle,
   log: Logger,

@@ -14,9 +14,7 @@ export function isExactlyRepresentable({ limit, windowMs }: RatePolicy, cost: nu
   return Number.isSafeInteger(cost) && cost >= 0 && Number.isSafeInteger((limit + cost) * windowMs);
 }
 
-/**
- * Returns the cost of a policy. Throws if the policy is invalid, because policies come from our code, not from callers.
- */
+/** Throws if the policy is invalid, because policies come from our code, not from callers. */
 function costOf(policy: RatePolicy): number {
   const { limit, windowMs, cost = 1 } = policy;
   const whole = Number.isSafeInteger(limit) && Number.isSafeInteger(windowMs);

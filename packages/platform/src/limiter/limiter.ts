@@ -32,10 +32,7 @@ function parseScriptResult(response: unknown): readonly number[] {
   throw new TypeError('The limiter script returned a value that is not a list of numbers.');
 }
 
-/**
- * Counts in Valkey. If Valkey is unavailable, calls pass uncounted, so that its outage does not stop the API. Callers
- * that must fail closed check `degraded`.
- */
+/** Counts in Valkey. Without it calls pass uncounted; callers that must fail closed check `degraded`. */
 export function createLimiter(options: LimiterOptions): RefundingLimiter {
   const { valkey, log, clock = systemClock } = options;
   let silentUntilMs = Number.NEGATIVE_INFINITY;

@@ -7,10 +7,7 @@ interface Bucket {
   readonly atMs: number;
 }
 
-/**
- * The limiter as plain code in memory. It is the model of the script in a property test, and the limiter of other
- * tests.
- */
+/** The limiter in memory: the model of the script in a property test, and the limiter of other tests. */
 export function createReferenceLimiter(options: { readonly nowMs: () => number }): RefundingLimiter {
   const buckets = new Map<string, Bucket>();
 

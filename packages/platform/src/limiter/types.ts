@@ -1,10 +1,7 @@
 /** The kind of subject that a limit counts, shown in the 429 body. */
 export type LimitScope = 'organisation' | 'key' | 'person' | 'ip' | 'model';
 
-/**
- * A budget of `limit` units that refills evenly over `windowMs`. A subject that was idle for a whole window may spend
- * the full `limit` at once.
- */
+/** A budget of `limit` units that refills evenly over `windowMs`; an idle subject may spend all of it at once. */
 export interface RatePolicy {
   /** Stable and public, because `RateLimit-Policy` and the 429 body show it. Lowercase letters, digits, `-`. */
   readonly name: string;
@@ -40,10 +37,7 @@ export interface RateDecision {
 }
 
 export interface RateRequest {
-  /**
-   * The hash tag of all keys of the call, so that one script call uses one cluster slot: the organisation id, or the
-   * address block of an anonymous caller.
-   */
+  /** The hash tag of all keys, so that one call uses one slot: organisation id or address block. */
   readonly tag: string;
   readonly policies: readonly RatePolicy[];
 }

@@ -15,10 +15,7 @@ export interface LoggerOptions {
   readonly destination?: DestinationStream;
 }
 
-/**
- * Writes one JSON object per line. Objects are redacted by property name before serialisation, and the finished line by
- * pattern, so that a secret cannot pass by an unexpected route.
- */
+/** Writes JSON lines. Redacts objects by property name, and the finished line by pattern as a second defence. */
 export function createLogger(options: LoggerOptions): Logger {
   const settings = {
     name: options.name,
@@ -38,10 +35,7 @@ function redactObject(object: object): Record<string, unknown> {
   return typeof redacted === 'object' && redacted !== null ? { ...redacted } : { value: redacted };
 }
 
-/**
- * Logs an error at its level: `info` for client errors, `warn` for temporary errors (busy, degraded), `error` for bugs.
- * Alerts should use only `error`.
- */
+/** Uses `info` for client errors, `warn` for temporary errors, `error` for bugs, which alone should alert. */
 export function logFailure(log: Logger, error: unknown, message: string, fields: object = {}): void {
   if (!isFault(error)) {
     log.error({ ...fields, err: error }, message);

@@ -1,9 +1,6 @@
 const begin = /-----BEGIN ([A-Z0-9 ]{0,64}PRIVATE KEY)-----(?! \[redacted\])/g;
 
-/**
- * Replaces the content of every PEM private key, up to its END line or the end of key characters. Reads each character
- * once, because the search continues after the replaced key.
- */
+/** Replaces the content of every PEM private key, up to its END line. Linear: reads each character once. */
 export function redactPrivateKeys(text: string, replacement: string): string {
   let result = '';
   let copiedTo = 0;
@@ -18,10 +15,7 @@ export function redactPrivateKeys(text: string, replacement: string): string {
   return copiedTo === 0 ? text : result + text.slice(copiedTo);
 }
 
-/**
- * The position after the END line, or else of the first character that no key contains. Line breaks may be escaped
- * repeatedly.
- */
+/** The end of the END line, or else of the key characters. Line breaks may be escaped repeatedly. */
 function endOfKey(text: string, from: number, endLine: string): number {
   let at = from;
   while (at < text.length) {

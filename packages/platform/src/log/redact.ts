@@ -1,9 +1,6 @@
 import { redactPrivateKeys } from './redact-private-keys.ts';
 
-/**
- * Hides secrets in log output by name (a property called `password` is hidden whatever its value) and by pattern (an
- * API key is hidden in any string, also inside a URL or an error message).
- */
+/** Hides secrets in the log by property name, such as `password`, and by pattern, such as an API key. */
 
 const hidden = '[redacted]';
 
@@ -55,8 +52,7 @@ const shapes: readonly Shape[] = [
   },
   // A sealed secret is encrypted but still must not be logged.
   { pattern: /\bv1\.([A-Za-z0-9_-]{1,32})\.[A-Za-z0-9_-]{36,}/g, replacement: `v1.$1.${hidden}` },
-  // scheme://user:password@host. The pattern starts at the colon, because matching a scheme of any length would be
-  // quadratic.
+  // scheme://user:password@host from the colon on, because a scheme of any length would be quadratic.
   { pattern: /(:\/\/[^\s:/@"]*):[^\s@/"]+@/g, replacement: `$1:${hidden}@` },
   {
     pattern: /([?&](?:password|passwd|secret|token|access_token|api_key|apikey|key|signature)=)[^&\s"#]+/gi,

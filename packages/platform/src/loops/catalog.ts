@@ -84,7 +84,5 @@ export const loopCatalog: Readonly<Record<string, LoopEntry>> = {
   audit: 'Only reads: each check runs statements over all tenants with its own timeout.',
 };
 
-/**
- * Text: the reason why nothing is shared. List: item loops. `byItself`: how the loop isolates items without a runner.
- */
+/** Text: why nothing is shared. List: item loops. `byItself`: how the loop isolates items without a runner. */
 type LoopEntry = string | readonly string[] | { readonly byItself: string };

@@ -28,10 +28,7 @@ export const loopDefaults = { timeoutMs: 60_000, atOnce: 8, firstRetryMs: 5_000,
 
 type SharedLoopOptions = Pick<SharedLoop, 'name' | 'over'> & Partial<SharedLoop>;
 
-/**
- * Declares a loop with a literal name. A test finds these calls in the sources and requires a test with a failing item
- * for each shared loop.
- */
+/** Declares a loop. A test finds the literal names and requires a test with a failing item for each shared loop. */
 export function defineLoop(options: SharedLoopOptions): SharedLoop;
 export function defineLoop(options: PrivateLoop): PrivateLoop;
 export function defineLoop(options: SharedLoopOptions | PrivateLoop): LoopDefinition {

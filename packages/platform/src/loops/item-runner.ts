@@ -43,19 +43,13 @@ export interface ItemWork<T> {
   work(item: T, signal: AbortSignal): Promise<void>;
   /** After this aborts, no further item starts and the signals of items in progress abort. */
   readonly signal?: AbortSignal;
-  /**
-   * How long `run` waits for items in progress. After that they continue in their slots, and the next call runs beside
-   * them. By default `run` waits until each item has ended or timed out.
-   */
+  /** How long `run` waits; later, items continue in their slots. By default until each item has ended. */
   readonly maxWaitMs?: number;
 }
 
 export interface BatchWork<T> {
   key(item: T): string;
-  /**
-   * One transaction over the items: if it fails, it has changed nothing. It locks or guards its rows itself, because
-   * parts of a batch run one after the other. Database timeouts limit it.
-   */
+  /** One transaction over the items, so that a failure changes nothing. It locks or guards its rows itself. */
   together(items: readonly T[]): Promise<void>;
 }
 
@@ -185,8 +179,7 @@ class Runner implements ItemRunner {
     }
     await this.#withRetries(Promise.all(started), work.maxWaitMs);
     counts.hasAnswered = true;
-    // Only a failure that could not be recorded leads here. The state of the item is then unknown, so the loop must
-    // back off.
+    // The failure could not be recorded, so the state of the item is unknown and the loop must back off.
     if (counts.problems.length > 0) throw counts.problems[0];
     return { done: counts.done, failed: counts.failed, skipped: byKey.size - started.length };
   }
@@ -199,9 +192,7 @@ class Runner implements ItemRunner {
     this.#options.log.warn(about, 'failure of a loop item could not be recorded');
   }
 
-  /**
-   * Renews a claim that nearly expired while its item waited for a slot. False if another worker took the item over.
-   */
+  /** Renews a claim that ran down while its item waited for a slot; false if another worker took it. */
   async #isStillOwned(key: string, takenMs: number): Promise<boolean> {
     const { db } = this.#options;
     const waitedMs = this.#clock.monotonicMs() - takenMs;

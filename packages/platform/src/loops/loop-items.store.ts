@@ -19,10 +19,7 @@ export interface ItemState {
   readonly freeAt: Date;
 }
 
-/**
- * The condition that excludes claimed and postponed items from a query for work. `item` is the column with the runner's
- * `key`, qualified by its table and cast to text.
- */
+/** Excludes claimed and postponed items from a query. `item` is the qualified column with the runner's `key`. */
 export function isItemAvailable(
   loop: { readonly name: string },
   item: Expression<string>,
@@ -108,10 +105,7 @@ export interface ItemFailure {
   readonly failures: number;
   readonly retryInMs: number;
   readonly problem: string;
-  /**
-   * The holder of the claim; null if the runner does not claim items. Rows that another runner claimed since are not
-   * changed.
-   */
+  /** Null if the runner does not claim items. Rows that another runner claimed since are not changed. */
   readonly holder: string | null;
 }
 

@@ -33,10 +33,7 @@ export interface Mailer {
   send(email: Email): Promise<SendOutcome>;
 }
 
-/**
- * A single plain address. Stricter than the standard, so that no address can be read as two addresses, a comment or a
- * command.
- */
+/** A single address. Stricter than the standard: it cannot be read as two addresses, a comment or a command. */
 const plainAddress =
   /^[^\s@<>()[\]",;:\\\u0000-\u001f\u007f]{1,64}@[^\s@<>()[\]",;:\\\u0000-\u001f\u007f]{1,190}$/;
 

@@ -5,10 +5,7 @@ const msPerHour = 3_600_000n;
 const tokensPerMillion = 1_000_000n;
 const nanoPerCent = 10_000_000n;
 
-/**
- * A fraction of nano-USD before rounding. Charges are summed in this form and rounded once, so that they do not depend
- * on how their time was divided.
- */
+/** A fraction of nano-USD. Charges are summed exactly and rounded once, however their time was divided. */
 export interface ExactUsd {
   readonly numerator: bigint;
   readonly denominator: bigint;

@@ -20,10 +20,7 @@ export function ppm(value: number): Ppm {
   return (value === 0 ? 0 : value) as Ppm;
 }
 
-/**
- * Converts a JSON percentage exactly; null if it has more than four decimals or is not between 0 and 100. Exact,
- * because each such decimal has its own nearest double.
- */
+/** Converts a JSON percentage exactly; null if it has more than four decimals or is not between 0 and 100. */
 export function fromPercentage(percentage: number): Ppm | null {
   const value = Math.round(percentage * ppmPerPercent);
   if (!(value >= 0 && value <= ppmPerWhole) || value / ppmPerPercent !== percentage) return null;

@@ -1,5 +1,4 @@
-// Divisions of plain numbers that are not money: durations, sizes, shares. They are all here so that a `/` elsewhere in
-// the product is visibly a mistake.
+// All divisions of numbers that are not money are here, so that a `/` elsewhere is visibly a mistake.
 
 const msPerSecond = 1_000;
 

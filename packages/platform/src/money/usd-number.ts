@@ -1,7 +1,6 @@
 import { formatUsd, nanoUsd, parseUsd, type NanoUsd } from './nano-usd.ts';
 
-// JSON has some prices as numbers. Below 2^23 dollars neighbouring doubles are closer than one nano-USD, so the
-// conversion is exact in both directions. Above it is not.
+// Below 2^23 dollars neighbouring doubles are closer than one nano-USD, so the conversion is exact.
 const exactLimitNano = 2n ** 23n * 1_000_000_000n;
 
 function isExact(amount: bigint): boolean {

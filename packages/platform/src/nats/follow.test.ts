@@ -3,9 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { SimulatedClock } from '../clock/index.ts';
 import { bufferMessages } from './follow.ts';
 
-/**
- * A client that has more messages than the buffer accepts, as after a reconnection; its end comes after all of them.
- */
+/** A client with more messages than the buffer accepts, as after a reconnection, and its end after them. */
 function holding(count: number): Pick<ConsumerMessages, 'close' | typeof Symbol.asyncIterator> {
   async function* handOut(): AsyncGenerator<JsMsg> {
     for (let sequence = 1; sequence <= count; sequence += 1) {

@@ -58,10 +58,7 @@ class Follower {
   #target: { readonly revision: number; readonly requestedAtMs: number } | null = null;
   /** Revisions ahead of `position` at the start, read while other keys were being written. */
   #ahead = new Map<string, number>();
-  /**
-   * The position at which a consumer stopped. If the next consumer stops there too, the follower reads everything
-   * again.
-   */
+  /** Where a consumer stopped. If the next one stops there too, the follower reads everything again. */
   #stuckAt: number | null = null;
 
   constructor(deps: BucketDeps, bucket: string, list: List, options: FollowOptions) {

@@ -31,9 +31,7 @@ async function newBucket(): Promise<BucketSpec> {
   return spec;
 }
 
-/**
- * Accepts a conflict if the value is stored: the client repeats a write whose response is late, which then conflicts.
- */
+/** Accepts a conflict if the value is stored: the client repeats a write whose response is late. */
 async function write(bucket: Bucket, key: string, value: string | null, revision: number): Promise<number> {
   const written = await bucket.write(key, value, revision);
   if (written !== null) return written;

@@ -103,10 +103,7 @@ export interface NatsClient {
   ensureBucket(spec: BucketSpec): Promise<void>;
   /** A bucket by name, whether it exists or not. */
   bucket(name: string): Bucket;
-  /**
-   * Publishes to a stream and resolves when the stream has stored the message. Retries if no response arrives, which
-   * the message id makes safe.
-   */
+  /** Resolves when the stream has stored the message. Retries, which the message id makes safe. */
   publish(
     subject: string,
     payload: unknown,
@@ -125,19 +122,13 @@ export interface NatsClient {
     payload: unknown,
     options: { readonly envelope: Envelope; readonly timeoutMs: number },
   ): Promise<IncomingMessage>;
-  /**
-   * Handles messages that are not stored. The handler's result is the response to a request. With a queue name only one
-   * subscriber of that queue gets each message.
-   */
+  /** Handles messages that are not stored; the result is the response. One subscriber per queue gets each. */
   subscribe(
     subject: string,
     options: { readonly queue?: string },
     handler: (message: IncomingMessage) => Promise<unknown>,
   ): NatsSubscription;
-  /**
-   * Handles the messages of a stream one at a time, at least once each. A message is acknowledged if its handler
-   * resolves, and delivered again later if it rejects.
-   */
+  /** Handles messages one at a time, at least once. A rejecting handler gets the message again later. */
   consume(
     spec: ConsumerSpec,
     handler: (message: IncomingMessage) => Promise<void>,
@@ -148,10 +139,7 @@ export interface NatsClient {
   streamState(stream: string): Promise<StreamState | null>;
   /** Deletes the messages up to and including this sequence. */
   purgeMessages(stream: string, throughSequence: number): Promise<void>;
-  /**
-   * Whether the connection is up, as far as known. Use it only to skip work early, never to decide that a message is
-   * lost.
-   */
+  /** Whether the connection is up, as far as known. Never decide from it that a message is lost. */
   connected(): boolean;
   ping(): Promise<void>;
   /** Completes pending work, then disconnects. */

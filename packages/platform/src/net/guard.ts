@@ -3,10 +3,7 @@ import { connect, isIP, type LookupFunction, type Socket } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { createCidrSet } from '../http/client-ip.ts';
 
-/**
- * Decides where a connection may go whose target someone else chose: a supplier its daemon, a tenant its webhook.
- * Without it they could reach internal hosts through us.
- */
+/** Decides where a connection may go whose target someone else chose, to protect internal hosts. */
 export interface NetGuard {
   /** Why connections to this address are refused; null if it is allowed. Text that is not an address is refused too. */
   problemWith(address: string): string | null;

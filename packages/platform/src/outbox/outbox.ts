@@ -38,9 +38,7 @@ export interface CommandEntry extends EventOrigin {
 
 export type OutboxEntry = EventEntry | CommandEntry;
 
-/**
- * Writes an event or command in this transaction; the relay delivers it at least once after the commit. Returns its id.
- */
+/** Writes an event or command, which the relay delivers at least once after the commit. Returns its id. */
 export async function appendOutbox(tx: Tx, entry: OutboxEntry): Promise<EventId> {
   const id = tx.ids.next('evt');
   await tx.kysely

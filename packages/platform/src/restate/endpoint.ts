@@ -43,8 +43,7 @@ function logTo(log: RestateEndpointOptions['log'], isClosing: () => boolean): Lo
     const level = chatter || meta.level === 'trace' ? 'debug' : meta.level;
     const text = message.map(String).join(' ');
     const fields = { invocationId: meta.context?.invocationId };
-    // The library logs an error only if it cannot write a result to Restate. During shutdown that is expected: Restate
-    // retries.
+    // The library logs an error only if it cannot write a result. During shutdown Restate retries it.
     if (level === 'error' && isClosing())
       log.info(fields, 'handler interrupted by shutdown; Restate retries it');
     else log[level](fields, text);

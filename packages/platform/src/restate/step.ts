@@ -12,10 +12,7 @@ export interface StepLimits {
   readonly longestRetryMs?: number;
 }
 
-/**
- * Performs an external effect and stores its result. If the process dies, the effect may run twice, so `work` must be
- * idempotent. Throws a TerminalError after the last attempt.
- */
+/** Stores the result of an external effect, which may run twice, so `work` must be idempotent. */
 export function step<T>(
   ctx: Pick<Context, 'run'>,
   name: string,

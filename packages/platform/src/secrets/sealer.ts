@@ -23,10 +23,7 @@ export interface Sealer {
   reseal(sealed: string, context: SealContext): string;
 }
 
-/**
- * One message for every failure, because an attacker must not learn whether the text was malformed, changed, moved from
- * another row or sealed with an unknown key.
- */
+/** One message for every failure, because an attacker must not learn its cause. */
 export class SealedSecretError extends Error {
   override readonly name = 'SealedSecretError';
   constructor() {
@@ -37,8 +34,7 @@ export class SealedSecretError extends Error {
 const algorithm = 'aes-256-gcm';
 const version = 'v1';
 const keyBytes = 32;
-// With random nonces of 96 bits, one key may seal about four billion secrets before the chance that two share a nonce
-// reaches one in four billion. Rotate keys long before that.
+// Of four billion secrets, two share a random 96-bit nonce with a chance of one in four billion. Rotate earlier.
 const nonceBytes = 12;
 const tagBytes = 16;
 const keyIdPattern = /^[A-Za-z0-9_-]{1,32}$/;

@@ -30,10 +30,7 @@ export async function inSpan<T>(
   }
 }
 
-/**
- * The metrics API has no proxy: an instrument created before telemetry starts never reports. These are created on first
- * use under each provider, so that modules can declare them as constants.
- */
+/** Creates an instrument on first use, because one created before telemetry starts would never report. */
 function lazily<Instrument>(make: (meter: Meter) => Instrument): () => Instrument {
   let madeBy: MeterProvider | undefined;
   let made: Instrument | undefined;
@@ -51,9 +48,7 @@ export interface CounterMetric {
   add(value: number, attributes?: Attributes): void;
 }
 
-/**
- * A monotonic counter. Attributes must have few values: operation ids and outcomes, never ids of resources or users.
- */
+/** A monotonic counter. Attributes must have few values: never ids of resources or users. */
 export function counter(name: string, description: string): CounterMetric {
   const instrument = lazily((meter) => meter.createCounter(name, { description }));
   return { add: (value, attributes) => instrument().add(value, attributes) };

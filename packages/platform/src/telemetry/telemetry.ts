@@ -20,10 +20,7 @@ export interface TelemetryOptions {
   readonly service: string;
   readonly version: string;
   readonly cell: number;
-  /**
-   * The port of the Prometheus endpoint; null serves none. Metrics reveal tenants' usage, so it listens only on
-   * loopback.
-   */
+  /** The port of the Prometheus endpoint on loopback, because metrics reveal usage; null serves none. */
   readonly prometheusPort: number | null;
   /** The OTLP URL, for example `http://127.0.0.1:4318/v1/traces`; without it spans are not exported. */
   readonly otlpUrl?: string | undefined;

@@ -13,10 +13,7 @@ export interface ValkeyOptions {
   readonly clock?: Timer;
   /** PEM of the CA of the server's certificate, if it is not a public one. */
   readonly tlsCa?: string;
-  /**
-   * The default timeout of a command. The client drops a connection whose server does not respond for this long, but at
-   * least three seconds.
-   */
+  /** The default timeout of a command, and of an unresponsive connection (at least three seconds). */
   readonly commandTimeoutMs?: number;
   /** How long to wait for the first connection before continuing without one. */
   readonly firstConnectionMs?: number;
@@ -30,10 +27,7 @@ export interface ValkeyClient {
     script: ValkeyScript,
     call: { readonly keys: readonly string[]; readonly args: readonly string[]; readonly timeoutMs?: number },
   ): Promise<unknown>;
-  /**
-   * Runs a script by digest only: a server without the script refuses with `NOSCRIPT` (see `isScriptUnknown`). For
-   * scripts whose presence proves something about the server.
-   */
+  /** Runs a script by digest only, which proves that the server has it. Otherwise fails with `NOSCRIPT`. */
   runLoaded(
     script: ValkeyScript,
     call: { readonly keys: readonly string[]; readonly args: readonly string[]; readonly timeoutMs?: number },
@@ -71,8 +65,7 @@ export async function connectValkey(options: ValkeyOptions): Promise<ValkeyClien
     disableOfflineQueue: true,
     commandsQueueMaxLength: maxQueuedCommands,
     pingInterval: pingEveryMs,
-    // The library's timeout only covers writing to the socket, and its timer stays after the response. `send` below
-    // limits the whole command and clears its timer.
+    // The library's timeout covers only writing to the socket; `send` below limits the whole command.
     commandOptions: { timeout: 0 },
     socket: {
       connectTimeout: connectTimeoutMs,

@@ -1,10 +1,7 @@
 import { plainPng } from '@millrace/services';
 import { startHttpDouble, type DoubleResponse, type DoubleRequest, type HttpDouble } from './http-double.ts';
 
-/**
- * A double of the two image calls of AUTOMATIC1111's web UI, with the rules of its source code. An image is one colour
- * derived from its seed. Tests can read the received requests.
- */
+/** A double of AUTOMATIC1111's image calls, by its source code. An image is one colour derived from its seed. */
 export interface Automatic1111Double extends HttpDouble {
   /** Bodies of the successful image calls, in order. */
   readonly drawn: readonly Readonly<Record<string, unknown>>[];

@@ -2,10 +2,7 @@ import { plainPng } from '@millrace/services';
 import { uniqueId } from '../names.ts';
 import { startHttpDouble, type DoubleResponse, type DoubleRequest, type HttpDouble } from './http-double.ts';
 
-/**
- * A double of ComfyUI's queue, history and files, with the graph rules of its source code. It validates a graph like
- * ComfyUI and draws one colour derived from the seed.
- */
+/** A double of ComfyUI: validates graphs by its source code, and draws one colour derived from the seed. */
 export interface ComfyDouble extends HttpDouble {
   /** The executed graphs, in order. */
   readonly drawn: readonly Graph[];

@@ -1,9 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/**
- * A double of a correct Incus daemon. It runs nothing: its instances are entries with a status. `hostile-incus.ts`
- * serves it over TLS and can falsify its responses.
- */
+/** A double of a correct Incus daemon that runs nothing. `hostile-incus.ts` serves it and can falsify responses. */
 
 export interface IncusRequest {
   readonly method: string;

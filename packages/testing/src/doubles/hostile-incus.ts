@@ -17,9 +17,7 @@ import {
   type FakeHardware,
 } from './fake-incus.ts';
 
-/**
- * A double of a hostile supplier's daemon: a real TLS server with the API of Incus that misbehaves as a test requests.
- */
+/** A double of a hostile supplier's daemon: a real TLS server with the API of Incus that misbehaves. */
 export interface HostileIncus {
   readonly url: string;
   readonly port: number;
@@ -300,10 +298,7 @@ export const unusableResponses = {
   'an error of a megabyte': always({ do: 'answer', response: errorResponse(500, 'x'.repeat(1_048_576)) }),
 } as const satisfies Readonly<Record<string, Misbehaviour>>;
 
-/**
- * One of each kind that callers of the driver can distinguish: no response, an incomplete one, an unreadable one, an
- * endless one. The driver's own tests cover all ways.
- */
+/** One of each kind that callers of the driver can distinguish; the driver's own tests cover all. */
 export const unusableResponseKinds = {
   'garbage instead of JSON': unusableResponses['garbage instead of JSON'],
   'an endless response': unusableResponses['an endless response'],

@@ -1,10 +1,7 @@
 import { plainPng } from '@millrace/services';
 import { startHttpDouble, type DoubleResponse, type HttpDouble } from './http-double.ts';
 
-/**
- * Doubles of three servers with OpenAI's images protocol, each with its different rules, from their source code and
- * documentation. An image is one colour derived from its seed.
- */
+/** Doubles of three servers with OpenAI's images protocol. An image is one colour derived from its seed. */
 export interface OpenAiImagesDouble extends HttpDouble {
   /** Bodies of the successful requests, in order. */
   readonly drawn: readonly Readonly<Record<string, unknown>>[];

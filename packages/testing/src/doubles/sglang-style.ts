@@ -11,9 +11,7 @@ import {
   type DoubleChoice,
 } from './style-helpers.ts';
 
-/**
- * SGLang: every field of a delta in every event, including nulls; the time in every event; errors without a wrapper.
- */
+/** SGLang: all fields of a delta and the time in every event; errors without a wrapper. */
 export const sglangStyle: EngineStyle = {
   refuse(body, settings) {
     const bad = (message: string) => ({ status: 400, body: failure(400, message) });

@@ -196,10 +196,7 @@ function newSession(state: State, form: URLSearchParams): DoubleSession {
   };
 }
 
-/**
- * Expands the intent, as the product requests. A session that is complete but unpaid is still being processed by the
- * bank.
- */
+/** Expands the intent. A session that is complete but unpaid is still being processed by the bank. */
 function withIntent(session: DoubleSession): unknown {
   const { payment_intent: id, payment_status } = session;
   if (id === null) return session;

@@ -2,9 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { readConfigDrive } from './config-drive.ts';
 
-/**
- * The form in which Ironic passes it to the deploy agent: made by `mkisofs -J -r -V config-2`, compressed, in base64.
- */
+/** Made by `mkisofs -J -r -V config-2`, compressed, in base64, as Ironic passes it to the deploy agent. */
 const image = [
   'H4sICEMb+moCA2NkLmlzbwDt3X1vFMcdAOBZR00JISQiL6oiEpbDSElU7LMJJG6lSpfz2t7k3nR3jkBJZRlzvMTmDmFTUqWp',
   'yl9N/+knqvqNon6EdvbODm+GQwVhA8+z+HZ2ZnZmvF7pt3Pc7oUAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACTV',

@@ -36,10 +36,7 @@ interface ImageInfo {
   readonly os_hash_value?: string;
 }
 
-/**
- * A real agent sends a heartbeat every few minutes, and at once after each command. Tests must not wait that long for a
- * lost first heartbeat.
- */
+/** More frequent than a real agent's, because tests must not wait minutes for a lost first heartbeat. */
 const FIRST_HEARTBEAT_MS = 300;
 const HEARTBEAT_MS = 2_000;
 const lockedMs = 100;

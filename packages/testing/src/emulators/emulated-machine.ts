@@ -37,10 +37,7 @@ export type RunningSystem = AsyncDisposable;
 
 export type BootDisk = (machine: EmulatedMachine, disk: WrittenDisk) => Promise<RunningSystem>;
 
-/**
- * Replaces the emulated agent and system when the machine is powered on, and boots the CD or disk itself. It must call
- * `powerOff` if it ends by itself.
- */
+/** Replaces agent and system when the machine is powered on. Must call `powerOff` if it ends by itself. */
 export type MachineRuntime = (machine: EmulatedMachine, from: 'cd' | 'disk') => Promise<RunningSystem>;
 
 export interface BootOverride {

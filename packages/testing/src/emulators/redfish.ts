@@ -1,7 +1,6 @@
 import { gpuCount, type EmulatedMachine } from './emulated-machine.ts';
 
-// The Redfish resources of a BMC that Ironic reads. Real BMCs have separate addresses; these share one and differ in
-// their path.
+// The Redfish resources that Ironic reads. Real BMCs have separate addresses; these differ in their path.
 
 export interface RedfishResponse {
   readonly status: number;

@@ -20,10 +20,7 @@ const folder = path.join(
 const stateDir = path.join(folder, 'state');
 const usersDir = path.join(folder, 'users');
 
-/**
- * Three Incus hosts with simulated GPUs, shared by all test files: use unique names for your objects, and delete them.
- * A test that kills a host's daemon starts its own cluster.
- */
+/** Three Incus hosts shared by all test files: use unique names, and delete your objects. Do not kill daemons. */
 export async function useIncusCluster(): Promise<IncusClusterEndpoints> {
   mkdirSync(usersDir, { recursive: true });
   chmodSync(folder, 0o755);
@@ -49,10 +46,7 @@ function runOf(pid: number, parent: number): number {
   return readFileSync(`/proc/${parent}/cmdline`, 'utf8').includes('vitest') ? parent : pid;
 }
 
-/**
- * Ends this run's use of the cluster, and stops the cluster if no other run uses it. Also removes one that killed runs
- * left.
- */
+/** Ends this run's use, and stops the cluster if no other run uses it. Also removes one of killed runs. */
 export async function releaseIncusCluster(): Promise<void> {
   if (!existsSync(usersDir)) return;
   await withLock(

@@ -106,10 +106,7 @@ const propertiesOf = () => ({
   capabilities: `boot_mode:bios,gpu_count:${gpuCount}`,
 });
 
-/**
- * Enrols a machine of a farm as an operator does: registers its BMC, inspects it and cleans it until it is available.
- * Returns the node's UUID.
- */
+/** Enrols a machine as an operator does: registers its BMC, inspects and cleans it. Returns the node's UUID. */
 export async function enrolRedfish(
   ironic: TestIronic,
   machine: EmulatedMachine,

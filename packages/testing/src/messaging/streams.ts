@@ -3,10 +3,7 @@ import { connect } from '@nats-io/transport-node';
 import { readEndpoints } from '@millrace/services';
 import { isAlive, ownerOfStream } from '../names.ts';
 
-/**
- * Removes the streams of dead test processes. A stream reserves its limit on the server, so leftovers would exhaust the
- * space.
- */
+/** Removes streams of dead test processes, because each reserves its limit on the server. */
 export async function dropAbandonedStreams(): Promise<number> {
   const connection = await connect({ servers: [...readEndpoints().natsUrls] });
   try {

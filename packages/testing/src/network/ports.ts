@@ -1,10 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/*
- * Ports below the kernel's range for outgoing connections and `listen(0)`, because any process could take one of those
- * before it is used. Each process chooses from its own block, by its process id.
- */
+/* Ports outside the kernel's ephemeral range, in which any process could take one. Each process has its own block. */
 const FIRST_PORT = 25_000;
 const PORT_BLOCKS = 128;
 const PORT_BLOCK_SIZE = 60;

@@ -18,10 +18,7 @@ const TEMPLATE_LOCK = 7_102_500_001;
 const TEMPLATE_PREFIX = 'millrace_template_';
 const TEST_PREFIX = 'millrace_test_';
 
-/**
- * Timeouts of test pools, longer than in production, so that a slow machine does not fail a test. A test of a timeout
- * sets a short one.
- */
+/** Timeouts of test pools, longer than in production, so that a slow machine does not fail a test. */
 export const longDbTimeouts = {
   statementTimeoutMs: 60_000,
   lockTimeoutMs: 60_000,
@@ -47,10 +44,7 @@ export interface TestDatabaseOptions {
   readonly statementTimeoutMs?: number;
   /** Another server than the shared one, for a test that kills it. */
   readonly postgresUrl?: string;
-  /**
-   * Whether commits wait for the disk, as in production. Only benches need it on the shared server, which is never
-   * killed.
-   */
+  /** Whether commits wait for the disk. Only benches need it on the shared server, which is never killed. */
   readonly isSynced?: boolean;
 }
 

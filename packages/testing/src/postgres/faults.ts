@@ -36,10 +36,7 @@ export async function killBackend(database: TestDatabase, backendPid: number): P
 /** More than the size of any test pool, so that this many concurrent pings use every connection. */
 const everyConnection = 50;
 
-/**
- * Waits until a pool has replaced its killed connections. The pool notices a dead one only when it is used or its
- * socket reports it, so right after `killBackends` a query might still get one.
- */
+/** Waits until a pool has replaced its killed connections, which it notices only when they are used. */
 export async function waitForPoolRecovery(db: Db): Promise<void> {
   await eventually({ what: 'every connection of the pool to respond' }, async () => {
     await Promise.all(Array.from({ length: everyConnection }, () => db.ping()));

@@ -1,9 +1,6 @@
 import type { Client } from 'pg';
 
-/**
- * Invariants of the fleet's rows between transactions. Each is a query for violations, written independently of the
- * code that writes the rows.
- */
+/** Queries for violations of the fleet's invariants, independent of the code that writes the rows. */
 const invariants: Readonly<Record<string, string>> = {
   'a GPU has at most one live allocation': `
     select gpu_id::text from allocated_gpus where released_at is null group by gpu_id having count(*) > 1`,

@@ -60,10 +60,7 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/**
- * The nodes of the generic plan, with the measurements of one execution that is rolled back. A custom plan for the
- * given values would hide the plan that connections cache for all values.
- */
+/** The generic plan with measurements of one rolled-back execution. A custom plan would hide the cached one. */
 export async function explainGenericPlan(
   client: Client,
   { text, values }: RecordedStatement,

@@ -12,10 +12,7 @@ const raises: Readonly<Record<Poison, string>> = {
   'times out': `raise exception 'canceling statement due to statement timeout' using errcode = 'query_canceled'`,
 };
 
-/**
- * Makes every write of rows that match `when` fail, like a constraint or a timeout. Returns a function that removes the
- * fault.
- */
+/** Makes every write of rows that match `when` fail. Returns a function that removes the fault. */
 export async function poisonRows(
   database: { connect(): Promise<Client> },
   poison: {

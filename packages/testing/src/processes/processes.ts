@@ -68,8 +68,8 @@ export async function startProcess(options: StartProcessOptions): Promise<TestPr
 }
 
 export async function startCommand(options: StartCommandOptions): Promise<TestProcess> {
-  // setpriv lets the kernel end the process together with this one. A killed runner could not do so, and the orphan
-  // would continue to relay, sweep and hold leases beside the next run.
+  // setpriv lets the kernel end the process with this one, because a killed runner cannot, and an orphan would disturb
+  // the next run.
   const child = spawn('setpriv', ['--pdeathsig', 'KILL', options.file, ...options.args], {
     cwd: options.folder,
     env: { ...options.env },

@@ -191,10 +191,7 @@ function mountsBelow(folder: string): string[] {
   return points.filter((point) => point.startsWith(`${folder}/`));
 }
 
-/**
- * Loop devices that are not marked for removal. A marked device disappears with its last user, which may be another
- * test's host in its own mount namespace.
- */
+/** Loop devices not marked for removal. A marked one disappears with its last user, perhaps another test's host. */
 function loopsBelow(folder: string): string[] {
   return readdirSync('/sys/block').flatMap((name) => {
     const about = `/sys/block/${name}/loop`;

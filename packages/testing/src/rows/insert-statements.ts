@@ -6,9 +6,7 @@ import { insertSupplier } from './insert-suppliers.ts';
 
 let months = 0;
 
-/**
- * An empty statement of a month that no other inserted statement uses. Makes its organisation a supplier if necessary.
- */
+/** An empty statement of an unused month. Makes its organisation a supplier if necessary. */
 export async function insertStatement(db: Db, orgId: OrgId): Promise<StatementId> {
   const supplierId = await insertSupplier(db, { orgId });
   const id = testIds.next('stm');

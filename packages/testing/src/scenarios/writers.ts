@@ -4,9 +4,6 @@ import type { EventId, OrgId } from '@millrace/platform/ids';
 import { appendTestEvent } from '../rows/events.ts';
 import type { Random } from '../random.ts';
 
-/**
- * The events that the writers of a feed scenario committed, per organisation and per writer in the order of commits.
- */
 export interface WrittenEvents {
   readonly byOrg: ReadonlyMap<OrgId, ReadonlySet<EventId>>;
   /** Each writer's events for one organisation in the order of commits, which the feed must keep. */

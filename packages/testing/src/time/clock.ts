@@ -8,10 +8,7 @@ export function testClock(startMs: number = TEST_START_MS): SimulatedClock {
   return new SimulatedClock(startMs);
 }
 
-/**
- * Simulated time with real waits, for a database whose transactions may retry: with a simulated wait a retry would
- * never happen unless the test advances the clock.
- */
+/** Simulated time with real waits, so that a transaction's retry does not wait for the test to advance the clock. */
 export function hybridClock(simulated: SimulatedClock): Clock {
   return {
     nowMs: () => simulated.nowMs(),

@@ -14,10 +14,7 @@ function probeMs(): number {
   return systemClock.monotonicMs() - startedMs;
 }
 
-/**
- * A promised time, scaled by the current slowness of this machine, so that a slow or busy machine does not fail tests
- * of promised times. Measure the time with `startStopwatch`.
- */
+/** A promised time, scaled by the current slowness of this machine. Measure with `startStopwatch`. */
 export function scaledLimitMs(promisedMs: number): number {
   const slowestMs = Math.max(...Array.from({ length: PROBES }, probeMs));
   return promisedMs * Math.max(1, slowestMs / PROBE_MS);
@@ -51,9 +48,7 @@ function readText(file: string): string {
   }
 }
 
-/**
- * The kernel counts stolen time in hundredths of a second, queued time in nanoseconds and disk waits in microseconds.
- */
+/** The kernel counts stolen time in 10 ms, queued time in nanoseconds and disk waits in microseconds. */
 function readLostTime(): LostTime {
   const cpus = readText('/proc/stat').matchAll(/^cpu\d+(?: \d+){7} (\d+)/gm);
   return {
@@ -64,9 +59,7 @@ function readLostTime(): LostTime {
   };
 }
 
-/**
- * One thread for all stopwatches. It keeps the process alive only while a response is pending, and responds in order.
- */
+/** One thread for all stopwatches. It keeps the process alive only while a response is pending. */
 let ticker: Worker | undefined;
 const waiting: (() => void)[] = [];
 const frozenMs = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));

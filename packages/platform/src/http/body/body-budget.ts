@@ -5,9 +5,7 @@ import { Fault } from '../../fault/index.ts';
  * count when they arrive, not when they are announced, so a slow client uses only what it has sent.
  */
 export interface BodyBudget {
-  /**
-   * Opens a reservation without bytes. Throws a `Fault` if the caller, its class or the process has too many bodies.
-   */
+  /** Opens an empty reservation. Throws a `Fault` if the caller, its class or the process has too many. */
   open(caller: BodyCaller): BodyReservation;
   readonly bytes: number;
   readonly bodies: number;
@@ -52,10 +50,7 @@ interface BudgetClass {
 const retryAfterSeconds = 1;
 const none = (): Usage => ({ bytes: 0, bodies: 0 });
 
-/**
- * A body of size `largestBody` fits for each caller, and for a funded caller even if unfunded callers use all of
- * theirs.
- */
+/** A body of size `largestBody` fits for each caller, for a funded one even if unfunded callers use all of theirs. */
 export function createBodyBudget(limits: BodyBudgetLimits, largestBody = 0): BodyBudget {
   const callers = new Map<string, Usage>();
   const unfunded: BudgetClass = {

@@ -47,8 +47,7 @@ function discardUntilIdle(request: Readable, clock: Pick<Timer, 'after'>, end: (
     end();
   };
   const cancelLongest = clock.after(maxMs, stop);
-  // Two timers in sequence: after a stall of this process, the first timer fires before the bytes that arrived are
-  // read.
+  // Two timers in sequence: after a stall, the first fires before the bytes that arrived are read.
   const awaitSilence = (): (() => void) =>
     clock.after(halfIdleTimeoutMs, () => {
       cancelSilence = clock.after(halfIdleTimeoutMs, stop);

@@ -1,9 +1,6 @@
 import { z } from 'zod';
 
-/**
- * Names of path and query numbers that are not in decimal notation. The schemas use `Number()`, which also accepts
- * `1e0`, `0x1` and ` 1 `, so one resource would have many URLs.
- */
+/** Numbers not in decimal notation. `Number()` also accepts `1e0` and `0x1`, so one resource would have many URLs. */
 export function nonDecimalNumbers(schema: z.ZodType, input: unknown): string[] {
   if (!(schema instanceof z.ZodObject) || typeof input !== 'object' || input === null) return [];
   const values = new Map<string, unknown>(Object.entries(input));

@@ -14,10 +14,7 @@ export interface ConnectionErrorOptions {
   readonly headers: (requestId: RequestId) => Readonly<Record<string, string>>;
 }
 
-/**
- * Responds to bytes that the HTTP parser rejects or that arrive too slowly, and closes the connection. Node would
- * respond without a body.
- */
+/** Responds to bytes that the HTTP parser rejects or that arrive too slowly. Node would send no body. */
 export function sendConnectionError(
   { clock, ids, target, headers }: ConnectionErrorOptions,
   error: Error & { readonly code?: string },

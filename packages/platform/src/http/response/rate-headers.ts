@@ -2,10 +2,7 @@ import { Fault } from '../../fault/index.ts';
 import type { PolicyState, RateDecision } from '../../limiter/index.ts';
 import { msToSecondsRoundUp, divideWithRemainder } from '../../money/index.ts';
 
-/**
- * Rate limits as headers: `RateLimit-Policy` and `RateLimit` of the IETF draft with every policy, and the
- * `x-ratelimit-*` headers for inference clients with the tightest policy.
- */
+/** The IETF draft headers with every policy, and `x-ratelimit-*` for inference clients with the tightest one. */
 export function rateHeaders(decision: RateDecision): Record<string, string> {
   const tightest = decision.refusedBy ?? tightestPolicy(decision.policies);
   if (tightest === undefined) return {};

@@ -77,9 +77,7 @@ export function bytesReply(
   return new BytesReply(headers, produce);
 }
 
-/**
- * Responds with a stream. `produce` ends the stream by returning, and should return soon after `stream.signal` aborts.
- */
+/** Responds with a stream, which ends when `produce` returns, soon after `stream.signal` aborts. */
 export function sse(produce: (stream: SseStream) => Promise<void>): SseReply {
   return new SseReply(produce);
 }

@@ -47,10 +47,7 @@ async function endAfter(clock: Timer, ms: number, ended: AbortController): Promi
   ended.abort();
 }
 
-/**
- * Sends comments so that proxies do not close an idle stream. Disconnects a client that has not read a full buffer by
- * the next heartbeat.
- */
+/** Keeps proxies from closing an idle stream, and disconnects a client that has not read a full buffer. */
 async function sendHeartbeats(
   { response, clock, limits, stillAdmitted }: SseOptions,
   signal: AbortSignal,
@@ -97,9 +94,7 @@ function oneLine(text: string): string {
   return text.replaceAll(/[\r\n\0]/g, '');
 }
 
-/**
- * Headers of every event stream. The connection closes with the stream, so that none remains when the process drains.
- */
+/** The connection closes with the stream, so that none remains when the process drains. */
 export const sseHeaders = {
   connection: 'close',
   'content-type': 'text/event-stream; charset=utf-8',
