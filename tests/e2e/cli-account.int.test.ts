@@ -141,7 +141,7 @@ describe('an operator', () => {
     ]);
     expect(price.code, price.stderr).toBe(0);
     const listed = await millrace(operator, ['admin', 'price', 'list']);
-    expect(listed.stdout).toContain('h100 virtual-machine everywhere');
+    expect(listed.stdout).toContain('h100 virtual-machine in all regions');
     const ended = await millrace(operator, ['admin', 'price', 'end', price.json().id, '--reason', 'a test']);
     expect(ended.code, ended.stderr).toBe(0);
   });

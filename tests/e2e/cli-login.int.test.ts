@@ -77,7 +77,7 @@ test('somebody who declines it leaves nothing', async () => {
   const browser = await fixture.signInAs(owner.userId);
   const run = await login([], browser, 'deny');
   expect([run.code, run.files]).toEqual([4, {}]);
-  expect(run.stderr).toContain('You said no in the browser.');
+  expect(run.stderr).toContain('You declined the sign-in in the browser.');
   const sessions = await fixture.call({ method: 'GET', path: '/v2/me/sessions', headers: browser.headers() });
   expect(sessions.json.items).toHaveLength(1);
 });

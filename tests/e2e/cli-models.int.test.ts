@@ -202,7 +202,7 @@ describe('models', () => {
     tiny.failNext('cut');
     const result = await run(['chat', '-m', 'tiny', 'Bread?']);
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain('The model did not answer');
+    expect(result.stderr).toContain('The model did not respond');
     expect((await run(['chat', '-m', 'nobody', 'Hello?'])).code).toBe(5);
   });
 });
@@ -310,7 +310,7 @@ describe('somebody at a terminal', () => {
     await terminal.press('C-c');
     await terminal.shows('Ctrl-D or /exit leaves.');
     await terminal.enter('/model tiny');
-    await terminal.shows('Now tiny answers.');
+    await terminal.shows('Using tiny.');
     await terminal.enter('And bread?');
     await terminal.shows('Bread is made of flour.');
     await terminal.shows(/first after \d+\.\d\d s/);
@@ -318,7 +318,7 @@ describe('somebody at a terminal', () => {
     const screen = await terminal.shows('ended with 0');
     // What came of the stopped answer stays, and the sum has a line of its own.
     expect(screen).toMatch(/^ 1 2 3 4.*$/m);
-    expect(screen).toMatch(/^2 answers/m);
+    expect(screen).toMatch(/^2 completions/m);
     expect(screen).not.toContain('    at ');
   });
 });

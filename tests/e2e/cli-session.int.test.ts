@@ -116,14 +116,14 @@ describe('somebody at a terminal', () => {
     const offers = await terminal.run('millrace offers --gpu h100 --limit 3');
     expect(offers.screen).toMatch(/GPUS +REGION +TYPE/);
     expect(offers.screen).toMatch(/1 × h100 +mock-region +virtual-machine/);
-    expect(offers.screen).toMatch(/Shown 3 of \d+ offers\. All of them: millrace offers --limit \d+/);
+    expect(offers.screen).toMatch(/Showing 3 of \d+ offers\. All offers: millrace offers --limit \d+/);
 
     await terminal.clear();
     await terminal.enter('millrace rental create --gpu h100 --count 2 --name train');
     const prompt = await terminal.shows('Create it? [y/N]');
     expect(prompt).toContain('train: 2 × H100, virtual machine in mock-region');
-    expect(prompt).toMatch(/price +\$0\.00\/h, by the second from when it is proven usable/);
-    expect(prompt).toMatch(/set aside now +\$0\.00/);
+    expect(prompt).toMatch(/price +\$0\.00\/h, billed per second from the readiness check/);
+    expect(prompt).toMatch(/held now +\$0\.00/);
     await terminal.enter('y');
     await terminal.shows(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] \w+ .*\(usually /);
     const running = await terminal.shows(
@@ -151,12 +151,12 @@ describe('somebody at a terminal', () => {
     await terminal.clear();
     await terminal.enter('millrace rental terminate train --wait');
     await terminal.shows(
-      /End rental \d+ \(train, 2 × h100 in mock-region\)\? Everything on its disk is lost\. \[y\/N\]/,
+      /Terminate rental \d+ \(train, 2 × h100 in mock-region\)\? All data on its disk is lost\. \[y\/N\]/,
     );
     await terminal.enter('y');
-    const receipt = await terminal.shows(/has ended\. It cost/, 30_000);
+    const receipt = await terminal.shows(/Terminated rental .* It cost/, 30_000);
     expect(receipt).toMatch(/✓ release/);
-    expect(receipt).toMatch(/Rental \d+ \(train\) has ended\. It cost \$0\.00\. Billing stopped at 20/);
+    expect(receipt).toMatch(/Terminated rental \d+ \(train\)\. It cost \$0\.00\. Billing stopped at 20/);
   });
 
   test('is told what failed, why and what to do, with the exit code of its kind', async () => {
@@ -186,7 +186,7 @@ describe('somebody at a terminal', () => {
     });
     const poor = await terminal.run(`MILLRACE_API_KEY=${harness.liveKey} millrace rental create --yes`);
     expect(poor, poor.screen).toMatchObject({ exitCode: 6 });
-    expect(poor.screen).toContain('Why: $2.50 must be available to begin with.');
+    expect(poor.screen).toContain('Why: $2.50 must be available to start.');
   });
 
   test('stops watching by Ctrl-C, is told how to go on, and the rental goes on', async () => {
@@ -199,9 +199,9 @@ describe('somebody at a terminal', () => {
     );
     await terminal.press('C-c');
     const stopped = await terminal.shows(/^ended with \d+$/m);
-    expect(stopped).toMatch(/Stopped watching\. Rental (\d+) is still being brought up/);
+    expect(stopped).toMatch(/Stopped watching\. Rental (\d+) is still starting/);
     expect(stopped).toMatch(/Watch again: millrace rental wait \d+/);
-    expect(stopped).toMatch(/End it: +millrace rental terminate \d+/);
+    expect(stopped).toMatch(/Terminate: +millrace rental terminate \d+/);
     expect(stopped).toMatch(/^ended with 2$/m);
     const { json } = await succeed(['rental', 'get', 'slow', '--json']);
     expect(json()).toMatchObject({ status: 'Pending', name: 'slow' });
@@ -231,10 +231,12 @@ describe.concurrent('command by command', () => {
     expect(quote.stdout).toMatch(/for 3 h +\$0\.00/);
     expect((await succeed(['quote', '--json'])).json()).toMatchObject({ available: true, affordable: true });
     const explained = await succeed(['offers', 'explain', '--count', '16', '--region', region]);
-    expect(explained.stdout).toContain('cannot be had now');
+    expect(explained.stdout).toContain('is not available now');
     expect(explained.stdout).toMatch(/Instead:\n/);
     await succeed(['offers', 'explain', '--json']);
-    expect(await succeed(['reserve', 'list'])).toMatchObject({ stderr: expect.stringContaining('No terms') });
+    expect(await succeed(['reserve', 'list'])).toMatchObject({
+      stderr: expect.stringContaining('No reserved terms'),
+    });
     const unprompted = await run(['rental', 'create']);
     expect(unprompted).toMatchObject({ code: 3, stdout: '' });
     expect(unprompted.stderr).toMatch(/price +\$0\.00\/h/);
@@ -285,7 +287,7 @@ describe.concurrent('command by command', () => {
     );
     const off = await run(['ssh', 'second']);
     expect(off).toMatchObject({ code: 1 });
-    expect(off.stderr).toContain(`Try: Switch it on: millrace rental start ${id}`);
+    expect(off.stderr).toContain(`Try: Start it: millrace rental start ${id}`);
     expect((await succeed(['rental', 'start', 'second'])).stdout).toContain('is running.');
     await succeed(['rental', 'reboot', 'second', '--yes', '--json']);
 
@@ -303,7 +305,7 @@ describe.concurrent('command by command', () => {
     const found = await succeed(['market', 'list', '--gpu', 'H200', '--json']);
     const [machine] = found.json();
     expect((await succeed(['market', 'list', '--limit', '1'])).stderr).toContain(
-      'Shown one; there are more.',
+      'Showing one; there are more.',
     );
     const greedy = await run(['market', 'rent', machine.id, '--gpus', '9', '--yes']);
     expect(greedy).toMatchObject({ code: 7 });
@@ -345,12 +347,12 @@ describe.concurrent('command by command', () => {
     expect(await run(restore)).toMatchObject({ code: 3 });
     const copy = await succeed([...restore, '--label', 'data-old', '--json']);
     expect(copy.json()).toMatchObject({ label: 'data-old', status: 'active', restoring: null });
-    expect((await succeed([...restore, '--in-place'])).stdout).toContain('holds the snapshot');
+    expect((await succeed([...restore, '--in-place'])).stdout).toContain('has the content of the snapshot');
     await succeed(['volume', 'delete', 'data-old', '--yes']);
     await succeed(['volume', 'snapshot', 'delete', 'data-1', id, '--yes']);
     expect((await succeed(['volume', 'list'])).stdout).toMatch(/data-1 +active/);
     expect((await succeed(['volume', 'get', 'data-1'])).stderr).toContain('sudo mount -t nfs4');
     expect(await run(['volume', 'attach', 'data-1', 'nothing'])).toMatchObject({ code: 5 });
-    expect((await succeed(['volume', 'delete', 'data-1', '--yes'])).stdout).toContain('is deleted');
+    expect((await succeed(['volume', 'delete', 'data-1', '--yes'])).stdout).toContain('Deleted volume');
   });
 });

@@ -1,7 +1,7 @@
 import { handWrittenCommands, manifestText } from './manifest.ts';
 import { generatedOperations, responseFieldsText, tableText } from './operations.ts';
 
-/** The generated files of the command line, below its src/. A test compares them with those that are committed. */
+/** The generated files of the CLI, relative to src/. A test compares them with the committed ones. */
 export async function generatedFiles(): Promise<Readonly<Record<string, string>>> {
   const handMade = await handWrittenCommands();
   const rows = generatedOperations(

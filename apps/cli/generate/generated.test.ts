@@ -16,24 +16,24 @@ import unreachable from './unreachable.json' with { type: 'json' };
 
 const commands: readonly Command[] = await Promise.all(manifest.map(({ load }) => load()));
 
-it('the generated files are those that the commands and the contract give: npm run cli:generate', async () => {
+it('the generated files are up to date with the commands and the contract (npm run cli:generate)', async () => {
   for (const [path, text] of Object.entries(await generatedFiles())) {
     expect(await readFile(join(source, path), 'utf8'), path).toBe(text);
   }
 });
 
-it('every operation of the contract is reached by a command', () => {
+it('every operation of the contract has a command', () => {
   const reached = new Set(commands.flatMap(({ operations }) => operations));
-  // What is of a person alone is done in the console: it takes no key, and login keeps no session.
+  // Operations of a user without an organisation need a session, and the CLI stores only keys.
   const missing = operationsOf(contract)
     .filter(({ auth }) => auth !== 'person')
     .map(({ id }) => id)
     .filter((id) => !reached.has(id));
-  // The list may only shrink: what is in it and reached is as wrong as what is not in it and not reached.
+  // The list must only shrink: listed operations must have no command.
   expect(missing.toSorted()).toEqual(Object.keys(unreachable).toSorted());
 });
 
-it('no flag takes a secret: command lines are kept in the history of shells and shown to others on the machine', () => {
+it('no flag takes a secret, because shell histories and process lists show command lines', () => {
   const isSecret = /secret|password|token$|api-?key|whsec/i;
   const taken = commands.flatMap(({ name, flags }) =>
     Object.entries(flags)
@@ -43,13 +43,13 @@ it('no flag takes a secret: command lines are kept in the history of shells and 
   expect(taken).toEqual([]);
 });
 
-it('commands reach operations of the contract and nothing else', () => {
+it('commands name only operations of the contract', () => {
   const known = new Set(operationsOf(contract).map(({ id }) => id));
   const unknown = commands.flatMap(({ operations }) => operations.filter((id) => !known.has(id)));
   expect(unknown).toEqual([]);
 });
 
-/** Commands that print something of their own making: counted, put together, or said after nothing was answered. */
+/** Commands whose output is not the response of an operation. */
 const ownShapes: ReadonlySet<string> = new Set([
   ...[
     'admin fleet',
@@ -66,11 +66,11 @@ const ownShapes: ReadonlySet<string> = new Set([
   ...['volume snapshot delete', 'webhook listen', 'webhook replay'],
 ]);
 
-it('with --json a command prints the fields of its operation as the contract has them', () => {
+it('with --json a command prints the fields of its operation', () => {
   const rows = generatedOperations(new Set(), new Set());
   for (const { name, json, operations } of commands) {
     if (json.kind === 'any' || json.kind === 'none') continue;
-    // Where nothing is answered, that it was done is all there is to say.
+    // Without a response body, the command prints only a confirmation.
     if (operations.length > 0 && operations.every((id) => rows[id]?.responseKind === 'nothing')) continue;
     const responses = operations.map((id) => rows[id]?.json.toSorted() ?? []);
     const isContract = responses.some((fields) => fields.join(' ') === json.fields.toSorted().join(' '));
@@ -78,7 +78,7 @@ it('with --json a command prints the fields of its operation as the contract has
   }
 });
 
-it('a flag that lets choose offers what the contract does, no more and no less', () => {
+it('choices of a flag equal the values of the contract', () => {
   const rows = generatedOperations(new Set(), new Set());
   let compared = 0;
   for (const { name, flags, operations } of commands) {
@@ -87,7 +87,7 @@ it('a flag that lets choose offers what the contract does, no more and no less',
       const field = fields.find((each) => each.flag === flag);
       if (!('choices' in own) || own.choices === undefined || field?.choices === undefined) continue;
       compared += 1;
-      // Every state of a node begins with the word, which nobody has to type.
+      // All node states start with `node_`, which users need not type.
       const offered = field.choices.map((choice) => choice.replace(/^node_/, ''));
       expect(own.choices.toSorted(), `millrace ${name} --${flag}`).toEqual(offered.toSorted());
     }
@@ -95,7 +95,7 @@ it('a flag that lets choose offers what the contract does, no more and no less',
   expect(compared).toBeGreaterThan(20);
 });
 
-it('no command takes a flag that every command has', () => {
+it('no command redefines a global flag', () => {
   const shorts = new Set(
     Object.values(globalFlags).flatMap((flag) => ('short' in flag ? [flag.short as string] : [])),
   );
@@ -110,13 +110,13 @@ it('no command takes a flag that every command has', () => {
   }
 });
 
-/** Splits a line as a shell does, as far as examples go. */
+/** Splits a line like a shell, as far as the examples need it. */
 function wordsOf(line: string): readonly string[] {
   const words: string[] = line.match(/"[^"]*"|'[^']*'|[^\s"']+(?:"[^"]*")?/g) ?? [];
   return words.map((word) => word.replace(/^(["'])(.*)\1$/, '$2').replaceAll('"', ''));
 }
 
-it('every example can be typed', () => {
+it('every example can be parsed', () => {
   for (const command of commands) {
     const lines = Object.keys(command.examples);
     expect(lines.length, command.name).toBeGreaterThanOrEqual(2);
@@ -141,7 +141,7 @@ it('every example can be typed', () => {
   }
 });
 
-/** Lines and spans of code in a page that are commands of ours. */
+/** Lines and code spans of a page that are millrace commands. */
 function commandsIn(page: string): readonly string[] {
   const spans = [...page.matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
   const lines = [...page.matchAll(/```sh\n([^]*?)```/g)].flatMap(([, code = '']) => code.split('\n'));
@@ -157,7 +157,7 @@ function commandsIn(page: string): readonly string[] {
     .filter((line) => line !== '');
 }
 
-it('every command in a guide can be typed', async () => {
+it('every command in a guide can be parsed', async () => {
   const root = join(source, '../../..');
   const guides = (await readdir(join(root, 'docs/guides'))).map((name) => join(root, 'docs/guides', name));
   const pages = [...guides, join(root, 'README.md'), join(root, 'apps/cli/README.md')];
@@ -169,20 +169,20 @@ it('every command in a guide can be typed', async () => {
       expect(found !== undefined || isNoun || words[0] === 'help', `${page}: ${line}`).toBe(true);
       const own = commands.find(({ name }) => name === found?.entry.name);
       const typed = words.slice(own?.name.split(' ').length);
-      // A command that is only named, or shown in part, is no example.
+      // Skip commands that are only named or abbreviated.
       if (own === undefined || typed.length === 0 || line.includes('…') || line.includes('--help')) continue;
       expect(() => parseArguments(own, typed), `${page}: ${line}`).not.toThrow();
     }
   }
 });
 
-it('the overview names the first word of every command, and no other', () => {
+it('the root help lists the first word of every command, and no other', () => {
   const named = nounGroups.flatMap(({ nouns }) => Object.keys(nouns)).filter((noun) => noun !== 'help');
   const first = manifest.filter(({ hidden }) => hidden !== true).map(({ name }) => name.split(' ')[0] ?? '');
   expect(named.toSorted()).toEqual([...new Set(first)].toSorted());
 });
 
-it('every command that an advice names is one', () => {
+it('every command in an advice exists', () => {
   const lines = [
     ...Object.values(adviceByReason),
     ...commands.flatMap(({ advice }) => Object.values(advice ?? {})),
@@ -194,13 +194,13 @@ it('every command that an advice names is one', () => {
   }
 });
 
-it('no advice for a person at a terminal speaks of requests', () => {
+it('no advice of the CLI names API requests', () => {
   const speaking = Object.entries(errorRegistry)
     .filter(([, { suggestion }]) =>
       /\b(?:GET|POST|PATCH|DELETE) \/|rental-options|[a-z][A-Z][a-z]+\b/.test(suggestion),
     )
     .map(([reason]) => reason);
-  // These speak of a field by its name, which is also the name of the flag, or are never seen by this program.
+  // These name a field that is also a flag, or the CLI never shows them.
   const fine = new Set([
     ...['DISCOUNT_NOT_ENTITLED', 'CUSTOM_PORTS_NOT_SUPPORTED_FOR_REGION', 'IP_NOT_ALLOWED', 'INTERNAL'],
     ...['ATTACH_NOT_SUPPORTED', 'VOLUME_NOT_ATTACHED', 'PRICE_EXISTS', 'JOIN_TOKEN_LIMIT_REACHED'],
@@ -209,7 +209,7 @@ it('no advice for a person at a terminal speaks of requests', () => {
   expect(speaking.filter((reason) => !fine.has(reason) && adviceByReason[reason] === undefined)).toEqual([]);
 });
 
-it('the version is that of the package', async () => {
+it('the version equals that of the package', async () => {
   const text = await readFile(join(source, '..', 'package.json'), 'utf8');
   expect((JSON.parse(text) as { version: string }).version).toBe(version);
 });

@@ -5,7 +5,7 @@ import { runCli } from '../src/fixture.ts';
 import { helpTopics } from '../src/framework/help.ts';
 import { manifest } from '../src/manifest.generated.ts';
 
-/** Every help text as it is shown, one file for each first word: a change of words is a change that is reviewed. */
+/** One golden file of help texts per first word, so that every change of a text is reviewed. */
 const directory = join(import.meta.dirname, '..', 'golden');
 const nouns = [
   ...new Set(manifest.filter(({ hidden }) => hidden !== true).map(({ name }) => name.split(' ')[0] ?? '')),
@@ -13,7 +13,7 @@ const nouns = [
 
 async function help(...words: readonly string[]): Promise<string> {
   const run = await runCli([...words, '--help'], {
-    fetch: () => Promise.reject(new Error('Help asked the network.')),
+    fetch: () => Promise.reject(new Error('Help must not use the network.')),
     apiKey: null,
   });
   expect([run.code, run.stderr], words.join(' ')).toEqual([0, '']);
@@ -24,11 +24,11 @@ async function help(...words: readonly string[]): Promise<string> {
   return `$ millrace ${[...words, '--help'].join(' ')}\n${run.stdout}`;
 }
 
-it('the overview', async () => {
+it('the root help matches its golden file', async () => {
   await expect(await help()).toMatchFileSnapshot(join(directory, 'millrace.txt'));
 });
 
-it('the topics', async () => {
+it('the help topics match their golden file', async () => {
   const pages = await Promise.all(
     Object.keys(helpTopics).map(async (topic) => {
       const { stdout } = await runCli(['help', topic], { apiKey: null });
@@ -38,7 +38,7 @@ it('the topics', async () => {
   await expect(pages.join('\n')).toMatchFileSnapshot(join(directory, 'topics.txt'));
 });
 
-it.each(nouns)('millrace %s', async (noun) => {
+it.each(nouns)('millrace %s --help matches its golden file', async (noun) => {
   const names = manifest
     .filter(({ name, hidden }) => hidden !== true && name.split(' ')[0] === noun)
     .map(({ name }) => name);
@@ -47,7 +47,7 @@ it.each(nouns)('millrace %s', async (noun) => {
   await expect([...own, ...pages].join('\n')).toMatchFileSnapshot(join(directory, `${noun}.txt`));
 });
 
-it('no text is kept of a command that is gone', async () => {
+it('there is no golden file for a removed command', async () => {
   const stored = (await readdir(directory)).map((name) => name.replace('.txt', ''));
   expect(stored.filter((name) => !['millrace', 'topics', ...nouns].includes(name))).toEqual([]);
 });

@@ -3,16 +3,15 @@ import { join, relative, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Command } from '../src/framework/command.ts';
 
-/** The command line's source. */
 export const source = join(import.meta.dirname, '..', 'src');
 
 export interface HandWrittenCommand {
   readonly command: Command;
-  /** Below src/, with slashes. */
+  /** Relative to src/, with slashes. */
   readonly path: string;
 }
 
-/** Every command that somebody wrote: one file each, named as it is typed. */
+/** All hand-written commands: one file each, with the name of the command. */
 export async function handWrittenCommands(): Promise<readonly HandWrittenCommand[]> {
   const directory = join(source, 'commands');
   const names = await readdir(directory, { recursive: true });
@@ -24,21 +23,21 @@ export async function handWrittenCommands(): Promise<readonly HandWrittenCommand
       const path = join(directory, name);
       const module = (await import(pathToFileURL(path).href)) as { readonly command?: Command };
       if (module.command === undefined) {
-        throw new Error(`${path} exports no command. What commands share stands beside the folder commands.`);
+        throw new Error(`${path} exports no command. Put shared code beside the folder commands.`);
       }
       const expected = relative(directory, path)
         .replace(/[.]ts$/, '')
         .split(sep)
         .join(' ');
       if (module.command.name !== expected) {
-        throw new Error(`${path} defines "${module.command.name}"; its place says "${expected}".`);
+        throw new Error(`${path} defines "${module.command.name}", but its path says "${expected}".`);
       }
       return { command: module.command, path: `./${relative(source, path).split(sep).join('/')}` };
     }),
   );
 }
 
-/** A command that is read from the table of operations. */
+/** A command that is generated from an operation. */
 export interface GeneratedCommandEntry {
   readonly name: string;
   readonly summary: string;

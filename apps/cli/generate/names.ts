@@ -1,6 +1,6 @@
-/** How the nouns and verbs of the client are typed. */
+/** Derives command names and flags from the names of the client. */
 
-/** Nouns of the client whose word at the terminal is not simply their singular. */
+/** Nouns whose command name is not their singular. */
 const nouns: Readonly<Record<string, string>> = {
   organisations: 'org',
   topUps: 'topup',
@@ -17,7 +17,7 @@ const nouns: Readonly<Record<string, string>> = {
   earnings: 'earnings',
 };
 
-/** Below admin and supplier nouns are singular without exception. */
+/** Under admin and supplier, all nouns are singular. */
 const nestedNouns: Readonly<Record<string, string>> = { ...nouns, models: 'model' };
 
 function kebab(word: string): string {
@@ -28,26 +28,26 @@ function nounOf(word: string, isNested: boolean): string {
   return (isNested ? nestedNouns : nouns)[word] ?? kebab(word).replace(/s$/, '');
 }
 
-/** `listDeliveries` is typed `deliveries`, `getRequest` is `request`; `list` and `get` alone stay. */
+/** `listDeliveries` becomes `deliveries`, `getRequest` becomes `request`; `list` and `get` alone stay. */
 function verbOf(word: string): string {
   return kebab(word.replace(/^(?:list|get)(?=[A-Z])/, ''));
 }
 
-/** `['admin', 'nodes', 'listTransitions']` is typed `admin node transitions`. */
+/** `['admin', 'nodes', 'listTransitions']` becomes `admin node transitions`. */
 export function commandName(path: readonly string[]): string {
   const words = path.slice(0, -1).map((word, index) => nounOf(word, index > 0));
   const verb = verbOf(path.at(-1) ?? '');
   return [...words, verb].join(' ');
 }
 
-/** `pricePerGpuHourNanoUsd` is typed `--price-per-gpu-hour-usd`. */
+/** `pricePerGpuHourNanoUsd` becomes `--price-per-gpu-hour-usd`. */
 export function flagName(key: string): string {
   return kebab(key.replaceAll('_', '-').replace(/NanoUsd$/, 'Usd'));
 }
 
 export type Namespaces = { readonly [word: string]: string | Namespaces };
 
-/** Every operation with the words that lead to it. */
+/** All operations with their command names. */
 export function* commandNamesByOperation(
   namespaces: Namespaces,
   path: readonly string[] = [],
@@ -58,7 +58,7 @@ export function* commandNamesByOperation(
   }
 }
 
-/** A noun with `get` as its only verb is asked for by its name alone: `supplier earnings`. */
+/** A noun whose only verb is `get` needs no verb: `supplier earnings`. */
 export function dropSoleGetVerb(names: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const all = [...names.values()];
   return new Map(

@@ -5,7 +5,7 @@ import type { GeneratedField, GeneratedOperation, GeneratedParam } from '../src/
 import { flagName, commandName, dropSoleGetVerb, commandNamesByOperation } from './names.ts';
 import { fieldDescriptions } from './field-descriptions.ts';
 
-/** A schema as JSON Schema has it; of that, what is looked at here. */
+/** The part of JSON Schema that the generator reads. */
 interface Schema {
   readonly $ref?: string;
   readonly $defs?: Readonly<Record<string, Schema>>;
@@ -22,13 +22,13 @@ interface Schema {
   readonly description?: string;
 }
 
-/** Operations that answer exactly as another one does: there, but not shown. */
+/** Operations that duplicate another one are callable but not listed. */
 const hidden: ReadonlySet<string> = new Set(['listMarketplaceInstancesByPost', 'getCurrentBalance']);
 
-/** Fields whose value must be on no command line. */
+/** Fields whose value must not be on a command line. */
 const secretFields: ReadonlySet<string> = new Set(['apiKey']);
 
-/** Paging is the command line's own business. */
+/** The CLI pages itself. */
 const pagingFields: ReadonlySet<string> = new Set(['cursor', 'limit']);
 
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Schema {
@@ -38,12 +38,12 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Schema {
 function resolved(schema: Schema, root: Schema): Schema {
   if (schema.$ref === undefined) return schema;
   const target = root.$defs?.[schema.$ref.replace('#/$defs/', '')];
-  if (target === undefined) throw new Error(`${schema.$ref} leads nowhere.`);
+  if (target === undefined) throw new Error(`${schema.$ref} does not exist.`);
   const { description } = schema;
   return { ...resolved(target, root), ...(description === undefined ? {} : { description }) };
 }
 
-/** Without the null that it may also be. */
+/** Removes null from a nullable schema. */
 function withoutNull(schema: Schema, root: Schema): Schema {
   const whole = resolved(schema, root);
   if (Array.isArray(whole.type)) {
@@ -55,7 +55,7 @@ function withoutNull(schema: Schema, root: Schema): Schema {
   return { ...others[0], ...(whole.description === undefined ? {} : { description: whole.description }) };
 }
 
-/** All fields that an object, or any of several forms of one, may have. */
+/** All fields of an object or of the variants of a union. */
 function propertiesOf(
   schema: Schema,
   root: Schema,
@@ -74,7 +74,7 @@ function propertiesOf(
   return { all, required: new Set([...all.keys()].filter(isNeeded)) };
 }
 
-/** The first sentence of its description, as a phrase; without one, what we call it. */
+/** The first sentence of the description as a phrase; otherwise the text from `fieldDescriptions`. */
 function describeField(key: string, description: string | undefined): string {
   const known =
     fieldDescriptions[key] ??
@@ -82,7 +82,7 @@ function describeField(key: string, description: string | undefined): string {
       .replaceAll('_', ' ')
       .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
       .toLowerCase();
-  // What everybody is asked for is explained in the same words everywhere, and amounts are typed in dollars.
+  // `reason` has the same text everywhere, and amounts are typed in dollars.
   if (description === undefined || key === 'reason' || /nano-usd/i.test(description)) return known;
   const [first = ''] = description.split(/(?<=[.])\s/);
   return first.replace(/[.]$/, '').replace(/^[A-Z](?=[a-z ])/, (initial) => initial.toLowerCase());
@@ -181,7 +181,7 @@ function responseShape(operation: Operation): ResponseShape {
 const firstColumns = ['id', 'name', 'status', 'state'];
 const MAX_COLUMNS = 7;
 
-/** What identifies and what can be read in a cell, the most telling first. */
+/** Scalar fields for a table, the most useful first. */
 function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly string[] {
   const simple = [...all]
     .filter(([, schema]) => {
@@ -194,8 +194,8 @@ function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly str
 }
 
 /**
- * The table of the operations that no command made by hand reaches. What is of a person alone takes no key, and keys are all
- * that the command line keeps: a command for it could only be refused.
+ * The operations without a hand-written command. Operations of a user without an organisation are left out,
+ * because the CLI stores only keys.
  */
 export function generatedOperations(
   covered: ReadonlySet<string>,
@@ -213,12 +213,12 @@ export function generatedOperations(
     )
     .toSorted(([, one], [, other]) => (one.name < other.name ? -1 : 1));
   for (const [id, { name }] of rows) {
-    if (taken.has(name)) throw new Error(`"${name}" is a command already, and does not reach ${id}.`);
+    if (taken.has(name)) throw new Error(`The command "${name}" already exists and does not call ${id}.`);
   }
   return Object.fromEntries(rows);
 }
 
-/** What takes something away, and what moves money. */
+/** Operations that delete something or move money. */
 function requiresConfirmation({ id, method, scope }: Operation): boolean {
   if (method === 'DELETE') return true;
   return method !== 'GET' && (scope === 'admin:money' || /Terminate|RequestPayout/.test(id));
@@ -226,7 +226,7 @@ function requiresConfirmation({ id, method, scope }: Operation): boolean {
 
 function toGeneratedOperation(operation: Operation, name: string): GeneratedOperation {
   const fields = [...fieldsOf(operation.query), ...fieldsOf(operation.body)];
-  // At a terminal a field is what is typed for it.
+  // Descriptions name flags instead of fields.
   const description = operation.description?.replace(/`(\w+)`/g, (span, key: string) => {
     const field = fields.find((each) => each.key === key);
     return field === undefined ? span : `--${field.flag}`;
@@ -254,7 +254,7 @@ export function tableText(rows: Readonly<Record<string, GeneratedOperation>>): s
   ].join('\n');
 }
 
-/** The fields of every answer that has some, for the commands made by hand. */
+/** The response fields of all operations, for hand-written commands. */
 export function responseFieldsText(): string {
   const shapes = operationsOf(contract).map((operation) => [operation.id, responseShape(operation)] as const);
   const rows = shapes

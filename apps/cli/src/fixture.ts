@@ -8,32 +8,32 @@ import { createInterrupts, type Interrupts } from './interrupts.ts';
 import { manifest } from './manifest.generated.ts';
 import { loadClient } from './sdk.ts';
 
-/** The command line in the test's own process, on a machine that is made up. For tests only. */
+/** Runs the CLI in the process of the test, with a simulated system. For tests only. */
 export interface RunOptions {
-  /** What answers; see `fakeApi`. By default everything is refused. */
+  /** The API; see `fakeApi`. By default, all requests fail. */
   readonly fetch?: typeof fetch;
   readonly apiUrl?: string;
-  /** Null for nobody logged in. */
+  /** Null: not logged in. */
   readonly apiKey?: string | null;
   readonly env?: Readonly<Record<string, string>>;
-  /** Files that are there at the start, by their path. Hand in the `files` of an earlier run to go on with them. */
+  /** Initial files by path. Pass the `files` of an earlier run to continue with them. */
   readonly files?: Readonly<Record<string, string | Uint8Array>>;
   readonly stdin?: string;
-  /** A person sits there: all three streams are a terminal. */
+  /** All three streams are terminals. */
   readonly tty?: boolean;
   readonly color?: boolean;
   readonly columns?: number;
-  /** What the person answers, in the order of the questions; then the input has ended. */
+  /** The answers of the user, in order; then the input ends. */
   readonly answers?: readonly string[];
   readonly spawn?: Spawn;
   readonly capture?: Capture;
   readonly now?: string;
-  /** A clock that really waits, where what is waited for is real. */
+  /** A real clock, for tests that wait for real work. */
   readonly clock?: CliClock;
   readonly signal?: AbortSignal;
-  /** Presses Ctrl-C, by `raise()`. */
+  /** Simulates Ctrl-C with `raise()`. */
   readonly interrupts?: Interrupts;
-  /** Sees what is printed while the command runs. */
+  /** Called with output while the command runs. */
   readonly onPrinted?: (text: string) => void;
 }
 
@@ -43,12 +43,10 @@ export interface RunResult {
   readonly stderr: string;
   readonly bytes: Uint8Array;
   readonly files: Readonly<Record<string, string | Uint8Array>>;
-  /** The permissions that files were written with. */
+  /** The permissions of written files. */
   readonly modes: Readonly<Record<string, number>>;
   readonly spawned: readonly { readonly program: string; readonly args: readonly string[] }[];
-  /** What was asked. */
   readonly questions: readonly string[];
-  /** Standard output, parsed. */
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of data it then asserts on
   readonly json: () => any;
 }
@@ -57,7 +55,7 @@ export const HOME = '/home/someone';
 export const API_URL = 'https://api.millrace.test';
 export const API_KEY = 'mr_test_fixture';
 
-/** Runs `millrace ARGS`. Data printed with --json is compared with the fields that the command pins. */
+/** Runs `millrace ARGS`. Checks that --json output has exactly the fields that the command declares. */
 export async function runCli(args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
   const machine = fakeSystem(options);
   const code = await runCommandLine({ manifest, loadClient }, machine.system, args);
@@ -74,7 +72,7 @@ async function checkPinnedFields(args: readonly string[], result: RunResult): Pr
   for (const value of printedValues(json, result.stdout)) {
     const difference = fieldDifference(json, value);
     if (difference !== null) {
-      throw new Error(`millrace ${name} --json does not print what it pins: ${difference}`);
+      throw new Error(`millrace ${name} --json does not print the declared fields: ${difference}`);
     }
   }
 }
@@ -98,14 +96,14 @@ function printedValues(json: JsonShape, stdout: string): readonly unknown[] {
 
 function fieldDifference(json: JsonShape, value: unknown): string | null {
   if (json.kind === 'none' || json.kind === 'any') return null;
-  if (typeof value !== 'object' || value === null) return `${JSON.stringify(value)} is no object`;
+  if (typeof value !== 'object' || value === null) return `${JSON.stringify(value)} is not an object`;
   const printed = Object.keys(value);
   const unknown = printed.filter((field) => !json.fields.includes(field));
   const missing = json.fields.filter(
     (field) => !printed.includes(field) && json.optional?.includes(field) !== true,
   );
   if (unknown.length === 0 && missing.length === 0) return null;
-  return `not pinned: ${unknown.join(', ') || 'none'}; missing: ${missing.join(', ') || 'none'}`;
+  return `not declared: ${unknown.join(', ') || 'none'}; missing: ${missing.join(', ') || 'none'}`;
 }
 
 function fakeSystem(options: RunOptions): {
@@ -156,7 +154,8 @@ function fakeSystem(options: RunOptions): {
       spawned.push({ program, args });
       return options.spawn === undefined ? 0 : options.spawn(program, args, spawnOptions);
     },
-    capture: options.capture ?? ((program) => Promise.reject(new Error(`This machine has no ${program}.`))),
+    capture:
+      options.capture ?? ((program) => Promise.reject(new Error(`The simulated system has no ${program}.`))),
     files: fakeFiles(stored, modes, options.stdin ?? ''),
     fetch: options.fetch ?? (() => Promise.reject(new TypeError('This test has no network.'))),
     home: HOME,
@@ -215,7 +214,7 @@ function fakeFiles(
   };
 }
 
-/** Waiting takes no time: the clock is moved on by as much, and what ticks has ticked. */
+/** Sleeping takes no time: it advances the clock and runs the due ticks. */
 function fakeClock(start: string): CliClock {
   const startMs = Date.parse(start);
   let nowMs = startMs;
@@ -232,7 +231,7 @@ function fakeClock(start: string): CliClock {
           ticker.tick();
         }
       }
-      // Others get their turn, as they would while somebody really waits.
+      // Yield, so that other tasks run as they would during a real wait.
       await new Promise((resolve) => {
         setImmediate(resolve);
       });
@@ -248,28 +247,27 @@ function fakeClock(start: string): CliClock {
 
 export interface FakeRequest {
   readonly method: string;
-  /** Without its query. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Headers;
-  /** Aborted when whoever asked has left. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of data it then asserts on
   readonly body: any;
 }
 
-/** What is answered, or what makes it from the request. Undefined answers nothing, with 204. */
+/** The response, or a function of the request. Undefined responds with 204. */
 export type FakeRoute = ((request: FakeRequest) => unknown) | object | string | null | undefined;
 
 export interface FakeApi {
   readonly fetch: typeof fetch;
-  /** What was asked, in its order. */
+  /** The requests so far, in order. */
   readonly requests: readonly FakeRequest[];
 }
 
 /**
- * Answers by a table: `'GET /v2/api-keys'` to the JSON it answers, a `Response`, or a function that makes either. A star
- * stands for one part of the path. What is not in the table is a 404 that says so.
+ * Responds from a table: `'GET /v2/api-keys'` to its JSON, a `Response`, or a function of the request. A star
+ * matches one path segment. Other requests get 404.
  */
 export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
   const requests: FakeRequest[] = [];
@@ -288,7 +286,7 @@ export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
     requests.push(recorded);
     const route = Object.entries(routes).find(([pattern]) => matches(pattern, recorded));
     if (route === undefined)
-      return errorResponse(404, 'ROUTE_NOT_FOUND', `Nothing answers ${recorded.method} ${recorded.path}`);
+      return errorResponse(404, 'ROUTE_NOT_FOUND', `No route for ${recorded.method} ${recorded.path}`);
     const made: unknown =
       typeof route[1] === 'function'
         ? await (route[1] as (request: FakeRequest) => unknown)(recorded)
@@ -301,7 +299,7 @@ export function fakeApi(routes: Readonly<Record<string, FakeRoute>>): FakeApi {
 
 const ids = { 'x-request-id': 'req_fixture' };
 
-/** A refusal with the body that the API gives it. */
+/** An error with the body of the API. */
 export function errorResponse(
   status: number,
   reason: string,
@@ -331,5 +329,5 @@ function matches(pattern: string, { method, path }: FakeRequest): boolean {
   );
 }
 
-/** Where profiles are kept on the made-up machine. */
+/** The path of the profiles on the simulated system. */
 export const PROFILES_PATH = join(HOME, '.config', 'millrace', 'profiles.json');

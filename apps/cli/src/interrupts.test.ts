@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { createInterrupts } from './interrupts.ts';
 
-test('the first Ctrl-C asks, and the second finds out that it was asked before', () => {
+test('raise returns true for the first Ctrl-C and false for the second', () => {
   const { signal, raise } = createInterrupts();
   expect(raise()).toBe(true);
   expect(signal.aborted).toBe(true);
   expect(raise()).toBe(false);
 });
 
-test('who listens takes it, the last one first, until it no longer listens', () => {
+test('listen passes Ctrl-C to the newest handler until it is removed', () => {
   const { signal, listen, raise } = createInterrupts();
   const taken: string[] = [];
   const stopOuter = listen(() => void taken.push('outer'));

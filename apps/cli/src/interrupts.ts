@@ -1,10 +1,10 @@
-/** Ctrl-C. The first one asks the command to end; a command that has its own use for it takes it before that. */
+/** Handles Ctrl-C. The first one aborts the command, unless the command handles Ctrl-C itself. */
 export interface Interrupts {
-  /** Aborted by the first Ctrl-C that nobody took. */
+  /** Aborted by the first unhandled Ctrl-C. */
   readonly signal: AbortSignal;
-  /** Takes every Ctrl-C from now on, until the returned function is called. Who listens last is asked first. */
+  /** Handles every Ctrl-C until the returned function is called. The newest handler is called first. */
   readonly listen: (handler: () => void) => () => void;
-  /** Ctrl-C was pressed. False when the command was asked to end before and still runs. */
+  /** Reports a Ctrl-C. Returns false if the command was already aborted and still runs. */
   readonly raise: () => boolean;
 }
 

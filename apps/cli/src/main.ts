@@ -8,16 +8,16 @@ import { createSystem } from './system.ts';
 
 const interrupts = createInterrupts();
 process.on('SIGINT', () => {
-  // The first Ctrl-C asks; whoever presses it again does not want to wait.
+  // The first Ctrl-C aborts the command; the second one ends the process.
   if (!interrupts.raise()) process.exit(exitCodes.cancelled);
 });
-// Whoever reads us may stop reading: `millrace rental list | head -1` is no failure.
+// The reader may close the pipe: `millrace rental list | head -1` is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(exitCodes.ok);
-  process.stderr.write(`Error: Standard output cannot be written: ${error.message}.\n`);
+  process.stderr.write(`Error: Cannot write to standard output: ${error.message}.\n`);
   process.exit(exitCodes.failure);
 });
-// Nobody hears remarks any more, which is no reason to leave the work half done.
+// A closed standard error must not interrupt the work.
 process.stderr.on('error', () => undefined);
 
 process.exitCode = await runCommandLine(

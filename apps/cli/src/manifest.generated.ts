@@ -8,13 +8,13 @@ const generated = async (operation: string): Promise<Command> =>
 export const manifest: Manifest = [
   {
     name: '__complete',
-    summary: 'What may follow the words so far; for the completions of shells',
+    summary: 'Completion candidates for shells',
     hidden: true,
     load: () => import('./commands/__complete.ts').then((module) => module.command),
   },
   {
     name: 'admin audit-log list',
-    summary: 'Who did what in every organisation, newest first',
+    summary: 'Show the audit log of all organisations, newest first',
     load: () => import('./commands/admin/audit-log/list.ts').then((module) => module.command),
   },
   {
@@ -79,7 +79,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin fleet',
-    summary: 'The fleet at a glance: nodes and GPUs by region, and how many are free',
+    summary: 'Show nodes and GPUs by region, and how many are available',
     load: () => import('./commands/admin/fleet.ts').then((module) => module.command),
   },
   {
@@ -129,7 +129,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin node drain',
-    summary: 'Place nothing new on a node; what runs stays',
+    summary: 'Drain a node: running work continues, new work is placed elsewhere',
     load: () => import('./commands/admin/node/drain.ts').then((module) => module.command),
   },
   {
@@ -139,7 +139,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin node list',
-    summary: 'List nodes with their state and how many of their GPUs are rented',
+    summary: 'List nodes with their status and rented GPUs',
     load: () => import('./commands/admin/node/list.ts').then((module) => module.command),
   },
   {
@@ -149,7 +149,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin node quarantine',
-    summary: 'Take a node out of use until somebody has looked at it',
+    summary: 'Quarantine a node until an operator has checked it',
     load: () => import('./commands/admin/node/quarantine.ts').then((module) => module.command),
   },
   {
@@ -159,7 +159,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin node resume',
-    summary: 'Put a drained or quarantined node back into use',
+    summary: 'Return a drained or quarantined node to service',
     load: () => import('./commands/admin/node/resume.ts').then((module) => module.command),
   },
   {
@@ -204,7 +204,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin org list',
-    summary: 'List every organisation',
+    summary: 'List all organisations',
     load: () => import('./commands/admin/org/list.ts').then((module) => module.command),
   },
   {
@@ -249,7 +249,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin price create',
-    summary: 'Set a price from a moment on',
+    summary: 'Set a price from a given time',
     load: () => import('./commands/admin/price/create.ts').then((module) => module.command),
   },
   {
@@ -259,7 +259,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'admin price list',
-    summary: 'Show the price book, newest first',
+    summary: 'List the prices, newest first',
     load: () => import('./commands/admin/price/list.ts').then((module) => module.command),
   },
   {
@@ -344,12 +344,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'audit-log list',
-    summary: 'Who did what in your organisation, newest first',
+    summary: 'Show the audit log of your organisation, newest first',
     load: () => import('./commands/audit-log/list.ts').then((module) => module.command),
   },
   {
     name: 'balance',
-    summary: 'What there is to spend, how fast it goes and how long it lasts',
+    summary: 'Show the balance, the burn rate and the runway',
     load: () => import('./commands/balance.ts').then((module) => module.command),
   },
   {
@@ -365,12 +365,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'budget create',
-    summary: 'Set a limit on spending, for the organisation or one key',
+    summary: 'Set a spending limit for the organisation or one key',
     load: () => import('./commands/budget/create.ts').then((module) => module.command),
   },
   {
     name: 'budget delete',
-    summary: 'Delete a budget: its limit no longer holds',
+    summary: 'Delete a budget: its limit no longer applies',
     load: () => import('./commands/budget/delete.ts').then((module) => module.command),
   },
   {
@@ -390,27 +390,27 @@ export const manifest: Manifest = [
   },
   {
     name: 'chat',
-    summary: 'Talk to a model; answers stream, with their tokens and cost',
+    summary: 'Chat with a model; completions stream, with tokens and cost',
     load: () => import('./commands/chat.ts').then((module) => module.command),
   },
   {
     name: 'complete',
-    summary: 'Have a model continue a text',
+    summary: 'Complete a text with a model',
     load: () => import('./commands/complete.ts').then((module) => module.command),
   },
   {
     name: 'completion',
-    summary: 'Print the completions for your shell',
+    summary: 'Print completions for your shell',
     load: () => import('./commands/completion.ts').then((module) => module.command),
   },
   {
     name: 'cost',
-    summary: 'What a rental has cost so far',
+    summary: 'Show the cost of a rental',
     load: () => import('./commands/cost.ts').then((module) => module.command),
   },
   {
     name: 'cost-export',
-    summary: 'Every cost as CSV, in the columns of FOCUS',
+    summary: 'Export all costs as CSV, in the columns of FOCUS',
     load: () => import('./commands/cost-export.ts').then((module) => module.command),
   },
   {
@@ -425,12 +425,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'events',
-    summary: 'What happens to your organisation, as it happens',
+    summary: 'Follow the events of your organisation',
     load: () => import('./commands/events.ts').then((module) => module.command),
   },
   {
     name: 'image',
-    summary: 'Make a picture of words',
+    summary: 'Generate an image',
     load: () => import('./commands/image.ts').then((module) => module.command),
   },
   {
@@ -460,7 +460,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'invoice download',
-    summary: 'An invoice as a PDF file',
+    summary: 'Download an invoice as a PDF file',
     load: () => import('./commands/invoice/download.ts').then((module) => module.command),
   },
   {
@@ -480,7 +480,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'key get',
-    summary: 'Show an API key: what it may do, its limits and when it was last used',
+    summary: 'Show an API key with its scopes, limits and last use',
     load: () => import('./commands/key/get.ts').then((module) => module.command),
   },
   {
@@ -500,32 +500,32 @@ export const manifest: Manifest = [
   },
   {
     name: 'ledger',
-    summary: 'Every change of the balance with its cause, newest first',
+    summary: 'List all changes of the balance with their causes, newest first',
     load: () => import('./commands/ledger.ts').then((module) => module.command),
   },
   {
     name: 'limits',
-    summary: 'Rate limits and quotas, and how much of each is used',
+    summary: 'Show rate limits and quotas and their use',
     load: () => import('./commands/limits.ts').then((module) => module.command),
   },
   {
     name: 'login',
-    summary: 'Sign in, and keep an API key for this machine',
+    summary: 'Sign in and save an API key',
     load: () => import('./commands/login.ts').then((module) => module.command),
   },
   {
     name: 'logout',
-    summary: 'Forget the key of a profile',
+    summary: 'Remove the saved key of a profile',
     load: () => import('./commands/logout.ts').then((module) => module.command),
   },
   {
     name: 'logs',
-    summary: 'What the console of a rental shows',
+    summary: 'Show the console output of a rental',
     load: () => import('./commands/logs.ts').then((module) => module.command),
   },
   {
     name: 'market history',
-    summary: 'Instances that have ended, and what each cost',
+    summary: 'List ended instances with their cost',
     load: () => import('./commands/market/history.ts').then((module) => module.command),
   },
   {
@@ -541,37 +541,37 @@ export const manifest: Manifest = [
   },
   {
     name: 'market instances',
-    summary: 'Your instances on the marketplace',
+    summary: 'List your marketplace instances',
     load: () => import('./commands/market/instances.ts').then((module) => module.command),
   },
   {
     name: 'market list',
-    summary: 'Machines of suppliers that can be rented now, the cheapest first',
+    summary: 'List available machines of suppliers, cheapest first',
     load: () => import('./commands/market/list.ts').then((module) => module.command),
   },
   {
     name: 'market rent',
-    summary: 'Rent GPUs of one machine on the marketplace, and wait until they can be used',
+    summary: 'Rent GPUs of a marketplace machine and wait until they are ready',
     load: () => import('./commands/market/rent.ts').then((module) => module.command),
   },
   {
     name: 'market terminate',
-    summary: 'End an instance: its disk is deleted',
+    summary: 'Terminate an instance and delete its disk',
     load: () => import('./commands/market/terminate.ts').then((module) => module.command),
   },
   {
     name: 'me notices',
-    summary: 'What you are told by mail, and choose it',
+    summary: 'Show or change your email notices',
     load: () => import('./commands/me/notices.ts').then((module) => module.command),
   },
   {
     name: 'member list',
-    summary: 'List the people of an organisation',
+    summary: 'List the members of an organisation',
     load: () => import('./commands/member/list.ts').then((module) => module.command),
   },
   {
     name: 'member remove',
-    summary: 'Remove a person from an organisation',
+    summary: 'Remove a member from an organisation',
     load: () => import('./commands/member/remove.ts').then((module) => module.command),
   },
   {
@@ -581,27 +581,27 @@ export const manifest: Manifest = [
   },
   {
     name: 'models',
-    summary: 'The models this key can use, and what they cost',
+    summary: 'List the models that this key can use, with prices',
     load: () => import('./commands/models.ts').then((module) => module.command),
   },
   {
     name: 'offers',
-    summary: 'What can be rented now, where, at what price',
+    summary: 'List what you can rent now, with prices',
     load: () => import('./commands/offers.ts').then((module) => module.command),
   },
   {
     name: 'offers explain',
-    summary: 'Why something can or cannot be had now, and what could be had instead',
+    summary: 'Explain why a rental is available or not, with alternatives',
     load: () => import('./commands/offers/explain.ts').then((module) => module.command),
   },
   {
     name: 'operation find',
-    summary: 'What became of a request, by its idempotency key',
+    summary: 'Find the result of a request by its idempotency key',
     load: () => import('./commands/operation/find.ts').then((module) => module.command),
   },
   {
     name: 'operation get',
-    summary: 'What became of a request, by its record',
+    summary: 'Show the result of a request by its record',
     load: () => import('./commands/operation/get.ts').then((module) => module.command),
   },
   {
@@ -611,7 +611,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'org list',
-    summary: 'List the organisations that the caller can act for',
+    summary: 'List the organisations of the caller',
     load: () => generated('listOrganisations'),
   },
   {
@@ -621,82 +621,82 @@ export const manifest: Manifest = [
   },
   {
     name: 'profile list',
-    summary: 'List the profiles of this machine',
+    summary: 'List the saved profiles',
     load: () => import('./commands/profile/list.ts').then((module) => module.command),
   },
   {
     name: 'profile use',
-    summary: 'Choose the profile that commands use from now on',
+    summary: 'Choose the profile for future commands',
     load: () => import('./commands/profile/use.ts').then((module) => module.command),
   },
   {
     name: 'quote',
-    summary: 'What a rental would cost',
+    summary: 'Quote the cost of a rental',
     load: () => import('./commands/quote.ts').then((module) => module.command),
   },
   {
     name: 'rental create',
-    summary: 'Rent a machine, and wait until it can be used',
+    summary: 'Rent a machine and wait until it is ready',
     load: () => import('./commands/rental/create.ts').then((module) => module.command),
   },
   {
     name: 'rental events',
-    summary: 'What happened to a rental, oldest first',
+    summary: 'List the events of a rental, oldest first',
     load: () => import('./commands/rental/events.ts').then((module) => module.command),
   },
   {
     name: 'rental extend',
-    summary: 'Let a rental last longer',
+    summary: 'Extend a rental',
     load: () => import('./commands/rental/extend.ts').then((module) => module.command),
   },
   {
     name: 'rental get',
-    summary: 'All about one rental',
+    summary: 'Show a rental',
     load: () => import('./commands/rental/get.ts').then((module) => module.command),
   },
   {
     name: 'rental history',
-    summary: 'The rentals that have ended, and what each cost',
+    summary: 'List ended rentals with their cost',
     load: () => import('./commands/rental/history.ts').then((module) => module.command),
   },
   {
     name: 'rental list',
-    summary: 'The rentals that have not ended',
+    summary: 'List live rentals',
     load: () => import('./commands/rental/list.ts').then((module) => module.command),
   },
   {
     name: 'rental metrics',
-    summary: 'What a rental does: GPUs, memory, network',
+    summary: 'Show the utilisation of GPUs, memory and network',
     load: () => import('./commands/rental/metrics.ts').then((module) => module.command),
   },
   {
     name: 'rental reboot',
-    summary: 'Switch a rental off and on',
+    summary: 'Reboot a rental',
     load: () => import('./commands/rental/reboot.ts').then((module) => module.command),
   },
   {
     name: 'rental rename',
-    summary: 'Give a rental another name',
+    summary: 'Rename a rental',
     load: () => import('./commands/rental/rename.ts').then((module) => module.command),
   },
   {
     name: 'rental start',
-    summary: 'Switch a rental on again',
+    summary: 'Start a stopped rental',
     load: () => import('./commands/rental/start.ts').then((module) => module.command),
   },
   {
     name: 'rental stop',
-    summary: 'Switch a rental off, keeping its disk',
+    summary: 'Stop a rental and keep its disk',
     load: () => import('./commands/rental/stop.ts').then((module) => module.command),
   },
   {
     name: 'rental terminate',
-    summary: 'End a rental: its machine and disk are deleted',
+    summary: 'Terminate a rental and delete its machine and disk',
     load: () => import('./commands/rental/terminate.ts').then((module) => module.command),
   },
   {
     name: 'rental update',
-    summary: 'Change what may be changed about a rental',
+    summary: 'Change the settings of a rental',
     load: () => import('./commands/rental/update.ts').then((module) => module.command),
   },
   {
@@ -706,17 +706,17 @@ export const manifest: Manifest = [
   },
   {
     name: 'reserve list',
-    summary: 'Terms that a rental can be reserved for, with their discounts',
+    summary: 'List reserved terms with their discounts',
     load: () => import('./commands/reserve/list.ts').then((module) => module.command),
   },
   {
     name: 'reserve request',
-    summary: 'Ask the operator for more GPUs than are on offer',
+    summary: 'Request more GPUs than are available',
     load: () => import('./commands/reserve/request.ts').then((module) => module.command),
   },
   {
     name: 'speech',
-    summary: 'Make speech of text, as MP3',
+    summary: 'Convert text to speech, as MP3',
     load: () => import('./commands/speech.ts').then((module) => module.command),
   },
   {
@@ -731,7 +731,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'ssh-key add',
-    summary: 'Add a public key that may log in to your rentals',
+    summary: 'Add a public key for your rentals',
     load: () => import('./commands/ssh-key/add.ts').then((module) => module.command),
   },
   {
@@ -741,7 +741,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'ssh-key list',
-    summary: 'List the public keys that may log in to your rentals',
+    summary: 'List the public keys for your rentals',
     load: () => import('./commands/ssh-key/list.ts').then((module) => module.command),
   },
   {
@@ -801,7 +801,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'supplier machine list',
-    summary: 'List your machines: state, price, what is rented, and what keeps one off the marketplace',
+    summary: 'List your machines with status, price, rentals and obstacles',
     load: () => import('./commands/supplier/machine/list.ts').then((module) => module.command),
   },
   {
@@ -841,12 +841,12 @@ export const manifest: Manifest = [
   },
   {
     name: 'topup',
-    summary: 'Add money: gives the page to pay on',
+    summary: 'Add money through a payment page',
     load: () => import('./commands/topup.ts').then((module) => module.command),
   },
   {
     name: 'topup get',
-    summary: 'What became of a top-up',
+    summary: 'Show a top-up',
     load: () => import('./commands/topup/get.ts').then((module) => module.command),
   },
   {
@@ -856,17 +856,17 @@ export const manifest: Manifest = [
   },
   {
     name: 'usage',
-    summary: 'What was spent, as bars by day and by model',
+    summary: 'Show the cost by day and by model, as charts',
     load: () => import('./commands/usage.ts').then((module) => module.command),
   },
   {
     name: 'usage batch',
-    summary: 'The inference requests that one ledger line sums, oldest first',
+    summary: 'List the inference requests of one ledger line, oldest first',
     load: () => import('./commands/usage/batch.ts').then((module) => module.command),
   },
   {
     name: 'usage request',
-    summary: 'How one inference request ran and what it cost',
+    summary: 'Show the usage and cost of one inference request',
     load: () => import('./commands/usage/request.ts').then((module) => module.command),
   },
   {
@@ -876,17 +876,17 @@ export const manifest: Manifest = [
   },
   {
     name: 'version',
-    summary: 'Show the version of this program and where it speaks to',
+    summary: 'Show the version of the CLI and the address of the API',
     load: () => import('./commands/version.ts').then((module) => module.command),
   },
   {
     name: 'volume attach',
-    summary: 'Let rentals mount a volume',
+    summary: 'Attach a volume to rentals',
     load: () => import('./commands/volume/attach.ts').then((module) => module.command),
   },
   {
     name: 'volume create',
-    summary: 'Make a volume, and wait until it can be mounted',
+    summary: 'Create a volume and wait until it can be mounted',
     load: () => import('./commands/volume/create.ts').then((module) => module.command),
   },
   {
@@ -896,22 +896,22 @@ export const manifest: Manifest = [
   },
   {
     name: 'volume detach',
-    summary: 'Keep rentals from a volume',
+    summary: 'Detach a volume from rentals',
     load: () => import('./commands/volume/detach.ts').then((module) => module.command),
   },
   {
     name: 'volume get',
-    summary: 'All about one volume',
+    summary: 'Show a volume',
     load: () => import('./commands/volume/get.ts').then((module) => module.command),
   },
   {
     name: 'volume list',
-    summary: 'Your volumes, and where they are mounted',
+    summary: 'List your volumes with their rentals',
     load: () => import('./commands/volume/list.ts').then((module) => module.command),
   },
   {
     name: 'volume snapshot create',
-    summary: 'Keep what a volume holds at this instant',
+    summary: 'Take a snapshot of a volume',
     load: () => import('./commands/volume/snapshot/create.ts').then((module) => module.command),
   },
   {
@@ -921,7 +921,7 @@ export const manifest: Manifest = [
   },
   {
     name: 'volume snapshot list',
-    summary: 'The snapshots of a volume, newest first',
+    summary: 'List the snapshots of a volume, newest first',
     load: () => import('./commands/volume/snapshot/list.ts').then((module) => module.command),
   },
   {
@@ -931,22 +931,22 @@ export const manifest: Manifest = [
   },
   {
     name: 'volume update',
-    summary: 'Let a volume grow, or give it another label',
+    summary: 'Grow a volume or change its label',
     load: () => import('./commands/volume/update.ts').then((module) => module.command),
   },
   {
     name: 'webhook create',
-    summary: 'Have events sent to an address of yours',
+    summary: 'Send events to your server',
     load: () => import('./commands/webhook/create.ts').then((module) => module.command),
   },
   {
     name: 'webhook delete',
-    summary: 'Delete a webhook: nothing is sent to it any more',
+    summary: 'Delete a webhook: it gets no further events',
     load: () => import('./commands/webhook/delete.ts').then((module) => module.command),
   },
   {
     name: 'webhook deliveries',
-    summary: 'What was sent to a webhook and what it answered, newest first',
+    summary: 'List the deliveries of a webhook with their responses, newest first',
     load: () => import('./commands/webhook/deliveries.ts').then((module) => module.command),
   },
   {
@@ -956,32 +956,32 @@ export const manifest: Manifest = [
   },
   {
     name: 'webhook list',
-    summary: 'List webhooks, and whether they can be reached',
+    summary: 'List webhooks with their status',
     load: () => import('./commands/webhook/list.ts').then((module) => module.command),
   },
   {
     name: 'webhook listen',
-    summary: 'Forward events to a program on your own machine, signed',
+    summary: 'Forward signed events to a program on your machine',
     load: () => import('./commands/webhook/listen.ts').then((module) => module.command),
   },
   {
     name: 'webhook replay',
-    summary: 'Send a delivery again, or every event of a range in order',
+    summary: 'Send one delivery, or all events of a range, again',
     load: () => import('./commands/webhook/replay.ts').then((module) => module.command),
   },
   {
     name: 'webhook rotate-secret',
-    summary: 'Give a webhook a new signing secret',
+    summary: 'Rotate the signing secret of a webhook',
     load: () => import('./commands/webhook/rotate-secret.ts').then((module) => module.command),
   },
   {
     name: 'webhook update',
-    summary: 'Change a webhook, switch it off or on again',
+    summary: 'Change, disable or enable a webhook',
     load: () => import('./commands/webhook/update.ts').then((module) => module.command),
   },
   {
     name: 'whoami',
-    summary: 'Show who you are and what your key may do',
+    summary: 'Show your account and the rights of your key',
     load: () => import('./commands/whoami.ts').then((module) => module.command),
   },
 ];

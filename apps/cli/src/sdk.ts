@@ -2,7 +2,7 @@ import type { Millrace, OperationEntry } from '@millrace/sdk';
 
 export type { Output, CallableId, Input, Item, Millrace, MillraceEvent, OperationEntry } from '@millrace/sdk';
 
-/** Whom calls are made for. */
+/** The caller of requests. */
 export interface Account {
   readonly apiUrl: string;
   readonly inferenceUrl: string;
@@ -10,7 +10,7 @@ export interface Account {
   readonly session?: SessionAccount | undefined;
 }
 
-/** A person who is signed in; with an organisation, as a member of it. */
+/** A signed-in user; with an organisation, as a member of it. */
 export interface SessionAccount {
   readonly token: string;
   readonly organisation?: string;
@@ -22,7 +22,7 @@ export interface ClientSettings extends Account {
   readonly version: string;
 }
 
-/** The one place where the SDK is loaded: a run that only shows help never comes here. */
+/** The only place that loads the SDK; help does not need it. */
 export async function loadClient(): Promise<(settings: ClientSettings) => Millrace> {
   const sdk = await import('@millrace/sdk');
   return ({ apiUrl, inferenceUrl, apiKey, session, fetch, version }) =>
@@ -39,7 +39,7 @@ function sessionOptions({ token, ...session }: SessionAccount) {
   return { sessionToken: token, session };
 }
 
-/** Every operation that can be called, by its id. */
+/** All callable operations by id. */
 export async function loadOperations(): Promise<Readonly<Record<string, OperationEntry>>> {
   return (await import('@millrace/sdk')).operations;
 }

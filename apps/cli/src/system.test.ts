@@ -16,17 +16,17 @@ afterAll(() => rm(directory, { recursive: true }));
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 describe('files', () => {
-  it('with keys are for their owner alone, and so is the folder around them', async () => {
+  it('with keys are readable only by their owner, and so is their folder', async () => {
     const path = join(directory, 'config/millrace/profiles.json');
     await system.files.write(path, '{}', { mode: 0o600 });
     expect([await modeOf(path), await modeOf(join(directory, 'config/millrace'))]).toEqual([0o600, 0o700]);
-    // Also over a file that everybody could read.
+    // Also if it replaces a file that everyone can read.
     await writeFile(join(directory, 'open'), 'old', { mode: 0o644 });
     await system.files.write(join(directory, 'open'), 'new', { mode: 0o600 });
     expect(await modeOf(join(directory, 'open'))).toBe(0o600);
   });
 
-  it('are written whole, in the place of what was there and not through a link', async () => {
+  it('are replaced atomically and not through a link', async () => {
     const target = join(directory, 'target');
     const link = join(directory, 'link');
     await writeFile(target, 'untouched');
@@ -36,23 +36,23 @@ describe('files', () => {
     expect(await system.files.list(directory)).not.toContainEqual(expect.stringContaining('.tmp'));
   });
 
-  it('that are no files but pipes or devices are written to, and stay what they are', async () => {
+  it('that are pipes or devices are written to and not replaced', async () => {
     const pipe = join(directory, 'pipe');
     execFileSync('mkfifo', [pipe]);
     const [read] = await Promise.all([readFile(pipe, 'utf8'), system.files.write(pipe, 'through it')]);
     expect([read, (await stat(pipe)).isFIFO()]).toEqual(['through it', true]);
   });
 
-  it('that cannot be written are named, and leave nothing behind', async () => {
+  it('that cannot be written are named, without leftovers', async () => {
     await mkdir(join(directory, 'taken'));
     await writeFile(join(directory, 'taken/inside'), '');
     const failed = await system.files.write(join(directory, 'taken'), 'x').catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(CliError);
-    expect(String(failed)).toContain(`${join(directory, 'taken')} `);
+    expect(String(failed)).toContain(`${join(directory, 'taken')}.`);
     expect(await system.files.list(directory)).not.toContainEqual(expect.stringContaining('.tmp'));
   });
 
-  it('that are missing are missing, and nothing else is taken for it', async () => {
+  it('that are missing are reported as missing', async () => {
     expect(await system.files.exists(join(directory, 'nothing'))).toBe(false);
     expect(await system.files.exists(join(directory, 'target'))).toBe(true);
     expect(await system.files.list(join(directory, 'nothing'))).toEqual([]);
@@ -60,7 +60,7 @@ describe('files', () => {
   });
 });
 
-it('a program that is started ends with its own exit code', async () => {
+it('spawn returns the exit code of the program', async () => {
   expect(await system.spawn('sh', ['-c', 'exit 7'])).toBe(7);
   expect(await system.spawn('sh', ['-c', 'kill -TERM $$'])).toBe(128 + 15);
   await expect(system.spawn(join(directory, 'nothing'), [])).rejects.toThrow('ENOENT');

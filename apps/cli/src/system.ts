@@ -11,7 +11,7 @@ import { CliError } from './framework/errors.ts';
 import type { Interrupts } from './interrupts.ts';
 import { version } from './version.ts';
 
-/** The machine itself: the only file that touches the clock, the disk, the terminal and other programs. */
+/** The real system: the only file that accesses the clock, the disk, the terminal and other programs. */
 
 const clock: CliClock = {
   now: () => new Date(),
@@ -53,9 +53,9 @@ const files: Files = {
       if (await isPipeOrDevice(path)) await writeFile(path, data);
       else await writeAtomically(path, data, mode);
     } catch (error) {
-      throw new CliError(`${path} cannot be written.`, {
+      throw new CliError(`Cannot write ${path}.`, {
         why: error instanceof Error ? error.message : String(error),
-        fix: 'Name another place, or see who owns this one and whether the disk is full.',
+        fix: 'Use another path, or check the permissions and free space of this one.',
         cause: error,
       });
     }
@@ -70,7 +70,7 @@ const files: Files = {
 async function writeAtomically(path: string, data: string | Uint8Array, mode: number): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: mode === 0o600 ? 0o700 : 0o777 });
   const beside = `${path}.${String(process.pid)}.tmp`;
-  // A file that somebody else put there must not lend its permissions to what is written now.
+  // An existing file must not pass its permissions on to the new content.
   await rm(beside, { force: true });
   const file = await open(beside, 'wx', mode);
   try {
@@ -86,7 +86,7 @@ async function writeAtomically(path: string, data: string | Uint8Array, mode: nu
   }
 }
 
-/** `--file /dev/null` must not put a file in its place. */
+/** `--file /dev/null` must not replace the device by a file. */
 async function isPipeOrDevice(path: string): Promise<boolean> {
   try {
     const there = await stat(path);
@@ -101,7 +101,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
-/** Questions go to standard error, so that data can be piped while somebody is asked. */
+/** Questions go to standard error, so that data can be piped. */
 function createPrompt(interrupts: Interrupts): Prompt {
   const { signal } = interrupts;
   const prompt = (question: string, output: Writable): Promise<string | null> =>
@@ -118,11 +118,11 @@ function createPrompt(interrupts: Interrupts): Prompt {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       reader.once('close', () => {
-        // Nothing was answered: what is said next begins a line of its own. A secret ends its line itself.
+        // Start a new line after an unanswered question. A secret ends its line itself.
         if (!isAnswered && process.stdin.isTTY) output.write('\n');
         done(null);
       });
-      // In raw mode Ctrl-C comes as a key and not as a signal.
+      // In raw mode, Ctrl-C arrives as a key, not as a signal.
       reader.on('SIGINT', () => void interrupts.raise());
       reader.question(question, (response) => {
         isAnswered = true;
@@ -147,7 +147,7 @@ function createPrompt(interrupts: Interrupts): Prompt {
   };
 }
 
-/** One reader for all lines: who pastes several gives several answers, and arrows go back through what was typed. */
+/** One reader for all lines, so that pasted lines become several answers and arrow keys recall earlier ones. */
 function createLineReader(interrupts: Interrupts): LineReader {
   const reader = createInterface({
     input: process.stdin,
@@ -171,12 +171,12 @@ function createLineReader(interrupts: Interrupts): LineReader {
     response(null);
   });
   reader.on('SIGINT', () => {
-    // Nobody asks now: the line that the cursor is on is not ours to draw.
+    // No question is open, so the current line must not be redrawn.
     if (waiting === null) {
       interrupts.raise();
       return;
     }
-    // What was begun is thrown away, as a shell does.
+    // Discard the partial line, as a shell does.
     reader.write(null, { ctrl: true, name: 'e' });
     reader.write(null, { ctrl: true, name: 'u' });
     interrupts.raise();
@@ -216,13 +216,13 @@ const spawnWith =
 const capture: Capture = (program, args, signal) =>
   new Promise((resolve, reject) => {
     execFile(program, [...args], { encoding: 'utf8', signal }, (error, stdout, stderr) => {
-      // A program that fails has said why; one that is not there, or was stopped, has said nothing.
+      // A failing program has printed its error; one that is missing or was killed has not.
       if (error !== null && typeof error.code !== 'number') reject(error);
       else resolve({ code: Number(error?.code ?? 0), stdout, stderr });
     });
   });
 
-/** A user without a name, as containers have them, may have no home: nothing is kept then, and nothing found. */
+/** A user without a name, as in containers, may have no home. Then nothing is stored. */
 function home(): string {
   try {
     return homedir();
@@ -231,7 +231,7 @@ function home(): string {
   }
 }
 
-/** Some terminals do not know how wide they are, and say 0. */
+/** Some terminals report a width of 0. */
 function widthOf({ columns }: { readonly columns?: number }): number | undefined {
   return columns === undefined || columns <= 0 ? undefined : columns;
 }

@@ -1,2 +1,2 @@
-/** Kept equal to package.json by a test: reading the file at every start would cost more than it is worth. */
+/** A test keeps it equal to package.json; reading the file at each start would be slow. */
 export const version = '0.1.0';

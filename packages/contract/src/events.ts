@@ -141,7 +141,7 @@ export const eventTypes = {
     data: rental.extend({
       expiresAt: timestamp,
       cause: z.enum(['term', 'ttl', 'balance', 'budget']),
-      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens at that time.' }),
+      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'The action at that time.' }),
     }),
   },
   'rental.converted': {
@@ -218,7 +218,7 @@ export const eventTypes = {
     data: instance.extend({
       expiresAt: timestamp,
       cause: z.enum(['term', 'ttl', 'balance', 'budget']),
-      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'What happens at that time.' }),
+      next: z.enum(['convert', 'terminate']).optional().meta({ description: 'The action at that time.' }),
     }),
   },
   'machine.ready': { resource: 'machine', description: described['machine.ready'], data: machine },

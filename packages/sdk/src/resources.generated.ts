@@ -51,7 +51,7 @@ export interface OrganisationsResource {
    * If you send the same name twice within ten minutes, the second response returns the first organisation. A user can own at most ten.
    */
   create(input: Input<'createOrganisation'>, options?: RequestOptions): ApiPromise<Output<'createOrganisation'>>;
-  /** List the organisations that the caller can act for. */
+  /** List the organisations of the caller. */
   list(input?: Input<'listOrganisations'>, options?: RequestOptions): PagePromise<Item<'listOrganisations'>, Output<'listOrganisations'>>;
   /** Read an organisation. */
   get(input: Input<'getOrganisation'>, options?: RequestOptions): ApiPromise<Output<'getOrganisation'>>;
@@ -451,7 +451,7 @@ export interface TopUpsResource {
   /**
    * Start a top-up and get its payment page.
    *
-   * The balance changes when the payment is confirmed and `balance.topped_up` is sent; a visit to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.
+   * The balance changes when the payment is confirmed and `balance.topped_up` is sent; a redirect to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.
    */
   create(input: Input<'createTopUp'>, options?: RequestOptions): ApiPromise<Output<'createTopUp'>>;
   /** List top-ups, newest first. */
@@ -585,7 +585,7 @@ export interface SupplierPayoutsResource {
   /**
    * Request a payout.
    *
-   * The amount is set aside until the operator has paid or rejected it. A request above the payable amount is refused with 409.
+   * The amount is reserved until the operator has paid or rejected it. A request above the payable amount is refused with 409.
    */
   request(input: Input<'supplierRequestPayout'>, options?: RequestOptions): ApiPromise<Output<'supplierRequestPayout'>>;
 }

@@ -113,7 +113,7 @@ test('it ends with the code that tells what happened', async () => {
       MILLRACE_API_URL: 'http://127.0.0.1:1',
     });
     expect(unreachable).toMatchObject({ code: 1, stdout: '' });
-    expect(unreachable.stderr).toContain('cannot be reached');
+    expect(unreachable.stderr).toContain('is unreachable');
     expect(unreachable.stderr).not.toMatch(/^ +at /m);
   });
   await Promise.all(each);

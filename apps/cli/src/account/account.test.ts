@@ -33,8 +33,8 @@ const key = {
 const typedKey = 'mr_test_abcdefghijkl_secret';
 const loggedOut = { apiKey: null, env: { MILLRACE_API_URL: '' } } as const;
 
-describe('logging in', () => {
-  it('asks for address and key, checks them, and keeps them for this person alone', async () => {
+describe('millrace login', () => {
+  it('asks for address and key, verifies them and stores them for this user only', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const run = await runCli(['login', '--with-key'], {
       ...{ ...loggedOut, ...api, tty: true, answers: [API_URL, typedKey] },
@@ -49,7 +49,7 @@ describe('logging in', () => {
     expect(later.json().user.email).toBe('ada@example.com');
   });
 
-  it('asks before a key travels in the open, to the API or to the models', async () => {
+  it('asks before it sends a key unencrypted, to the API or to the inference gateway', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     for (const [apiUrl, inferenceUrl] of [
       ['http://api.example.com', 'https://models.example.com'],
@@ -62,7 +62,7 @@ describe('logging in', () => {
     expect(api.requests).toEqual([]);
   });
 
-  it('takes the key from standard input, into a profile of its own', async () => {
+  it('reads the key from standard input into its own profile', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const args = ['login', '--profile', 'ci', '--api-url', API_URL, '--key-stdin', '--json'];
     const run = await runCli(args, { ...loggedOut, ...api, stdin: `${typedKey}\n` });
@@ -73,7 +73,7 @@ describe('logging in', () => {
     ]);
   });
 
-  it('keeps nothing when the key is refused', async () => {
+  it('stores nothing if the key is refused', async () => {
     const api = fakeApi({
       'GET /v2/me': () => errorResponse(401, 'INVALID_API_KEY', 'There is no such key.'),
     });
@@ -85,7 +85,7 @@ describe('logging in', () => {
     expect(run.files).toEqual({});
   });
 
-  it('sends no key over a wire that others can read, unless told to', async () => {
+  it('sends no key over plain HTTP without confirmation', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const args = ['login', '--key-stdin', '--api-url', 'http://api.example.com'];
     const refused = await runCli(args, { ...loggedOut, ...api, stdin: typedKey });
@@ -93,7 +93,7 @@ describe('logging in', () => {
     expect((await runCli([...args, '--yes'], { ...loggedOut, ...api, stdin: typedKey })).code).toBe(0);
   });
 
-  it('refuses what is no key without sending it', async () => {
+  it('refuses a malformed key without sending it', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const run = await runCli(['login', '--key-stdin', '--api-url', API_URL], {
       ...{ ...loggedOut, ...api, stdin: 'hunter2' },
@@ -102,7 +102,7 @@ describe('logging in', () => {
     expect(run.stderr).not.toContain('hunter2');
   });
 
-  it('is what is said to do when nobody is', async () => {
+  it('is suggested if no user is logged in', async () => {
     const run = await runCli(['whoami'], loggedOut);
     expect(run.code).toBe(4);
     expect(run.stderr).toContain('Try: millrace login');
@@ -120,7 +120,7 @@ describe('profiles', () => {
     }),
   };
 
-  it('are chosen for good or for one command', async () => {
+  it('are chosen permanently or for one command', async () => {
     const api = fakeApi({ 'GET /v2/me': me });
     const used = await runCli(['profile', 'use', 'two'], { ...loggedOut, files });
     await runCli(['whoami'], { ...loggedOut, ...api, files: used.files });
@@ -132,7 +132,7 @@ describe('profiles', () => {
     expect((await runCli(['profile', 'use', 'three'], { ...loggedOut, files })).code).toBe(5);
   });
 
-  it('are forgotten one by one or all at once', async () => {
+  it('are removed one by one or all at once', async () => {
     const one = await runCli(['logout', '--json'], { ...loggedOut, files });
     expect(one.json()).toEqual({ forgotten: ['one'], current: 'one' });
     expect(one.stderr).toContain('(two): millrace profile use NAME');
@@ -143,21 +143,21 @@ describe('profiles', () => {
     expect(all.json()).toEqual({ forgotten: ['one', 'two'], current: 'default' });
   });
 
-  it('that cannot be read are an error with a way out, never a crash', async () => {
+  it('that cannot be read cause an error with advice, not a crash', async () => {
     const run = await runCli(['whoami'], { ...loggedOut, files: { [PROFILES_PATH]: '{"current":1}' } });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('millrace login');
   });
 });
 
-describe('without a key that works', () => {
+describe('without a valid key', () => {
   const saved = JSON.stringify({
     current: 'default',
     profiles: { default: { apiUrl: API_URL, apiKey: typedKey } },
   });
 
   it.each([
-    ['nothing was kept', {}, [], 'Profile "default" keeps no key', 'Try: millrace login\n'],
+    ['nothing was kept', {}, [], 'Profile "default" has no key', 'Try: millrace login\n'],
     [
       'the profile is misspelt',
       { [PROFILES_PATH]: saved },
@@ -166,14 +166,14 @@ describe('without a key that works', () => {
       'list',
     ],
     ['the address is another', { [PROFILES_PATH]: saved }, ['--api-url', 'http://127.0.0.1:9'], ':9', 'NAME'],
-  ])('it is said why, when %s', async (_when, files, words, why, fix) => {
+  ])('the error says why and what to do if %s', async (_when, files, words, why, fix) => {
     const run = await runCli(['rental', 'list', ...words], { ...loggedOut, files });
     expect(run.code).toBe(4);
     expect(run.stderr).toContain(why);
     expect(run.stderr).toContain(fix);
   });
 
-  it('a key of the environment is not mended by logging in', async () => {
+  it('the error for a key from the environment does not suggest login', async () => {
     const refusing = () => fakeApi({ 'GET /v2/me': errorResponse(401, 'INVALID_API_KEY', 'No such key.') });
     expect((await runCli(['whoami'], refusing())).stderr).toContain('unset');
     const files = { [PROFILES_PATH]: saved };
@@ -184,7 +184,7 @@ describe('without a key that works', () => {
 });
 
 describe('keys', () => {
-  it('are made with limits, and printed alone on standard output', async () => {
+  it('are created with limits and printed alone on standard output', async () => {
     const api = fakeApi({ 'POST /v2/api-keys': { ...key, key: typedKey }, 'GET /v2/me': me });
     const args = 'key create ci --scope all --budget 50/day --expires 2d --rpm 60 --model meta/*'.split(' ');
     const run = await runCli(args, api);
@@ -200,7 +200,7 @@ describe('keys', () => {
     expect(api.requests[1]?.headers.get('idempotency-key')).toMatch(/./);
   });
 
-  it('are of the mode of the key that makes them, unless told', async () => {
+  it('have the mode of the creating key by default', async () => {
     for (const [own, words, mode] of [
       [typedKey, [], 'test'],
       ['mr_live_abcdefghij', [], 'live'],
@@ -215,7 +215,7 @@ describe('keys', () => {
     }
   });
 
-  it('whose secret was lost on its way are no success', async () => {
+  it('are an error if the response with the secret was lost', async () => {
     const lost = { ...key, key: null };
     const api = fakeApi({ 'GET /v2/me': me, 'POST /v2/api-keys': lost });
     for (const more of [[], ['--json']]) {
@@ -224,7 +224,7 @@ describe('keys', () => {
     }
   });
 
-  it('are found by name, and revoked only after a yes', async () => {
+  it('are found by name and revoked only after confirmation', async () => {
     const api = fakeApi({
       'GET /v2/api-keys': { items: [key], nextCursor: null },
       'DELETE /v2/api-keys/key_1': { ...key, revokedAt: '2026-03-01T12:00:00.000Z' },
@@ -236,7 +236,7 @@ describe('keys', () => {
     expect((await runCli(['key', 'revoke', 'nope', '--yes'], api)).code).toBe(5);
   });
 
-  it('are listed without those that no longer work', async () => {
+  it('are listed without inactive ones', async () => {
     const old = { ...key, id: 'key_0', name: 'old', revokedAt: '2026-02-02T00:00:00.000Z' };
     const api = fakeApi({ 'GET /v2/api-keys': { items: [key, old], nextCursor: null } });
     const run = await runCli(['key', 'list'], api);
@@ -253,7 +253,7 @@ describe('SSH keys', () => {
     ...{ algorithm: 'ssh-ed25519', createdAt: '2026-03-01T12:00:00.000Z' },
   };
 
-  it('are taken from where ssh keeps them', async () => {
+  it('are read from the folder of ssh', async () => {
     const api = fakeApi({ 'POST /v2/ssh-public-keys': added });
     const run = await runCli(['ssh-key', 'add'], {
       ...api,
@@ -266,7 +266,7 @@ describe('SSH keys', () => {
     expect(api.requests[0]?.body).toEqual({ name: 'ada@laptop', publicKey: 'ssh-ed25519 AAAA ada@laptop' });
   });
 
-  it('that are private never leave the machine', async () => {
+  it('that are private are never sent', async () => {
     const api = fakeApi({ 'POST /v2/ssh-public-keys': added });
     const secret = '-----BEGIN OPENSSH PRIVATE KEY-----\nabc\n-----END OPENSSH PRIVATE KEY-----\n';
     const run = await runCli(['ssh-key', 'add', '/id'], { ...api, files: { '/id': secret } });
@@ -274,7 +274,7 @@ describe('SSH keys', () => {
     expect(run.stderr).toContain('millrace ssh-key add /id.pub');
   });
 
-  it('that are not there are made with ssh-keygen', async () => {
+  it('are created with ssh-keygen if there are none', async () => {
     const run = await runCli(['ssh-key', 'add']);
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('ssh-keygen');
@@ -293,33 +293,33 @@ describe('members', () => {
     'DELETE /v2/organisations/org_1/members/usr_2': undefined,
   };
 
-  it('are those of your own organisation unless told, and found by address', async () => {
+  it('are those of the current organisation by default, and found by email address', async () => {
     const api = fakeApi(routes);
     expect((await runCli(['member', 'list', '--json'], api)).json()).toEqual([member]);
     const changed = await runCli(['member', 'update', 'bob@example.com', '--role', 'admin'], api);
-    expect(changed.stdout).toBe('bob@example.com is admin now.\n');
+    expect(changed.stdout).toBe('bob@example.com is now admin.\n');
     const removed = await runCli(['member', 'remove', 'bob@example.com', '--yes', '--json'], api);
     expect(removed.json()).toEqual({ userId: 'usr_2', removed: true });
     expect((await runCli(['member', 'remove', 'eve@example.com', '--yes'], api)).code).toBe(5);
   });
 });
 
-describe('what a person is told by mail', () => {
+describe('email notices', () => {
   const one = { enabled: true, chosen: null, available: true };
   const response = {
     email: 'ada@example.com',
     preferences: { balance: one, keys: { enabled: false, chosen: false, available: true } },
   };
 
-  it('is shown, and chosen kind by kind', async () => {
+  it('are shown and changed one by one', async () => {
     const api = fakeApi({
       'GET /v2/me/notice-preferences': response,
       'PATCH /v2/me/notice-preferences': response,
       'PUT /v2/me/notice-preferences': response,
     });
     const shown = await runCli(['me', 'notices'], { ...api, apiKey: 'mr_live_abcdefghij' });
-    expect(shown.stdout).toContain('balance  yes   usual for your role');
-    expect((await runCli(['me', 'notices'], api)).stdout).toContain('balance  yes   usual for test mode');
+    expect(shown.stdout).toContain('balance  yes   default of your role');
+    expect((await runCli(['me', 'notices'], api)).stdout).toContain('balance  yes   default of test mode');
     const args = ['me', 'notices', '--off', 'keys', '--on', 'balance', '--usual', 'budgets', '--json'];
     expect((await runCli(args, api)).json()).toHaveLength(2);
     expect(api.requests.at(-1)?.body).toEqual({ preferences: { balance: true, keys: false, budgets: null } });

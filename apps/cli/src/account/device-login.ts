@@ -2,16 +2,16 @@ import type { Context } from '../framework/context.ts';
 import { CliError } from '../framework/errors.ts';
 import { exitCodes } from '../framework/exit-codes.ts';
 
-/** Signing in from a terminal: a person approves a code in a browser, on whatever machine (RFC 8628). */
+/** Signs in from a terminal: the user confirms a code in a browser on any machine (RFC 8628). */
 
 const CLIENT_ID = 'millrace-cli';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 const SECOND_MS = 1_000;
-/** What the standard wants added when it is asked too often; also when nothing answered. */
+/** The increase that RFC 8628 requires after `slow_down`; also used after no response. */
 const SLOW_DOWN_MS = 5 * SECOND_MS;
 const DEFAULT_INTERVAL_S = 5;
 const MAX_INTERVAL_MS = 60 * SECOND_MS;
-/** No code is waited for longer than this, whatever was promised. */
+/** Upper limit of the wait, whatever the server returns. */
 const MAX_WAIT_MS = 30 * 60 * SECOND_MS;
 
 interface DeviceCode {
@@ -22,21 +22,21 @@ interface DeviceCode {
   readonly intervalMs: number;
 }
 
-/** Asks for a code, says where to enter it, and waits. Answers the token of the session that the person allowed. */
+/** Requests a code, prints where to enter it, and waits. Returns the token of the confirmed session. */
 export async function signInWithDeviceCode(context: Context, apiUrl: string): Promise<string> {
   const code = await requestDeviceCode(context, apiUrl);
   context.note('To sign in, open this address in a browser:');
   context.note(`  ${code.address}`);
-  context.note(`and type this code there: ${code.userCode}`);
-  context.note('Waiting for you … (Ctrl-C to stop)');
+  context.note(`and enter this code: ${code.userCode}`);
+  context.note('Waiting for confirmation … (Ctrl-C to stop)');
   return pollForToken(context, apiUrl, code);
 }
 
 async function requestDeviceCode(context: Context, apiUrl: string): Promise<DeviceCode> {
   const { status, body } = await postJson(context, `${apiUrl}/auth/device/code`, { client_id: CLIENT_ID });
   if (status === 404) {
-    throw new CliError('Nobody can sign in here.', {
-      why: `${apiUrl} has no sign-in for people, or is no Millrace.`,
+    throw new CliError('You cannot sign in here.', {
+      why: `${apiUrl} does not offer sign-in, or is not a Millrace installation.`,
       fix: 'Log in with a key: millrace login --with-key',
     });
   }
@@ -60,8 +60,8 @@ async function requestDeviceCode(context: Context, apiUrl: string): Promise<Devi
 }
 
 /**
- * Never sooner than the service says. Asked to be slower, or not answered at all, it waits longer each time: a service that
- * has just come back should not find everybody at its door.
+ * Never polls faster than the service allows. After `slow_down` or no response it waits longer each time, so
+ * that a restarted service is not overloaded.
  */
 async function pollForToken(context: Context, apiUrl: string, code: DeviceCode): Promise<string> {
   const { clock, signal } = context;
@@ -92,9 +92,9 @@ function parsePollResponse({ status, body }: PostResponse): PollResult {
   if (error === 'slow_down' || status === 429 || status >= 500) return 'slower';
   if (error === 'expired_token') throw codeExpiredError();
   if (error === 'access_denied') {
-    throw new CliError('You said no in the browser.', {
-      why: 'The code was declined, so nothing was signed in.',
-      fix: 'If that was a mistake: millrace login',
+    throw new CliError('You declined the sign-in in the browser.', {
+      why: 'The code was declined, so you are not signed in.',
+      fix: 'To try again: millrace login',
       exitCode: exitCodes.auth,
     });
   }
@@ -103,16 +103,16 @@ function parsePollResponse({ status, body }: PostResponse): PollResult {
 
 function codeExpiredError(): CliError {
   return new CliError('The code has expired.', {
-    why: 'Nobody entered it in time.',
-    fix: 'Get a new one: millrace login',
+    why: 'It was not entered in time.',
+    fix: 'Get a new code: millrace login',
     exitCode: exitCodes.auth,
   });
 }
 
 function unexpectedResponseError(status: number, body: PostResponse['body']): CliError {
   const detail = typeof body['error_description'] === 'string' ? ` ${body['error_description']}` : '';
-  return new CliError('The sign-in did not answer as it should.', {
-    why: `It answered ${String(status)}.${detail}`,
+  return new CliError('The sign-in service sent an unexpected response.', {
+    why: `It responded with status ${String(status)}.${detail}`,
     fix: 'Try again, or log in with a key: millrace login --with-key',
   });
 }
@@ -127,7 +127,7 @@ async function postJson({ fetch, signal }: Context, url: string, body: object): 
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
-    // The codes are for this address and for no other that it may lead to.
+    // Codes must be sent only to this address, so redirects are refused.
     redirect: 'error',
     signal,
   });

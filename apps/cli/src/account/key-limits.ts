@@ -10,25 +10,25 @@ export const keyLimitFlags = {
     type: 'number',
     min: 0,
     value: 'USD',
-    describe: 'most that its rentals may cost together in an hour',
+    describe: 'maximum total cost of its rentals per hour',
   },
   'max-live-rentals': {
     type: 'number',
     integer: true,
     min: 0,
     value: 'N',
-    describe: 'most rentals at a time',
+    describe: 'maximum number of rentals at a time',
   },
   budget: {
     type: 'text',
     value: 'USD/PERIOD',
-    describe: 'most that it may spend, such as 50/day or 20/total',
+    describe: 'spending limit, such as 50/day or 20/total',
   },
-  rpm: { type: 'number', integer: true, min: 1, value: 'N', describe: 'requests a minute' },
-  tpm: { type: 'number', integer: true, min: 1, value: 'N', describe: 'tokens a minute' },
-  model: { type: 'list', value: 'MODEL', describe: 'only these models; a star stands for anything' },
+  rpm: { type: 'number', integer: true, min: 1, value: 'N', describe: 'requests per minute' },
+  tpm: { type: 'number', integer: true, min: 1, value: 'N', describe: 'tokens per minute' },
+  model: { type: 'list', value: 'MODEL', describe: 'only these models; * matches anything' },
   region: { type: 'list', value: 'REGION', describe: 'only these regions' },
-  gpu: { type: 'list', value: 'GPU', describe: 'only these GPUs' },
+  gpu: { type: 'list', value: 'GPU', describe: 'only these GPU types' },
 } as const satisfies Flags;
 
 export interface KeyLimitFlags {
@@ -53,7 +53,7 @@ export function parseKeyLimits(flags: KeyLimitFlags): Limits {
     ...(flags.region.length === 0 ? {} : { regions: [...flags.region] }),
     ...(flags.gpu.length === 0 ? {} : { gpuTypes: [...flags.gpu] }),
   };
-  // The API says which regions and GPUs there are; a list here would be outdated with the next one.
+  // The API validates regions and GPUs, because a list here would become outdated.
   return limits as Limits;
 }
 
@@ -63,7 +63,7 @@ function parseKeyBudget(typed: string): Budget {
   const { usd, period } = budgetPattern.exec(typed)?.groups ?? {};
   if (usd === undefined || period === undefined) {
     throw new UsageError(
-      `--budget is ${JSON.stringify(typed)}; write it like 50/day, with hour, day, week, month or total.`,
+      `--budget is ${JSON.stringify(typed)}; use AMOUNT/PERIOD, such as 50/day, with hour, day, week, month or total.`,
     );
   }
   return { usd: Number(usd), period: period as Budget['period'] };

@@ -41,7 +41,7 @@ function paintState({ io }: Context, text: string): string {
   return text.trim() === 'active' ? io.paint('green', text) : io.paint('dim', text);
 }
 
-/** A key by its id, its name, or the beginning of the key itself. */
+/** Finds a key by its id, its name, or the start of the key. */
 export async function findKey(context: Context, words: string): Promise<Key> {
   const keys = await context.client().keys.list({ limit: 200 }, { signal: context.signal }).all();
   const exact = keys.find(({ id, publicId }) => id === words || publicId === words);
@@ -52,15 +52,15 @@ export async function findKey(context: Context, words: string): Promise<Key> {
   const [only, ...others] = named;
   if (only === undefined) {
     throw new CliError(`There is no key ${JSON.stringify(words)}.`, {
-      why: 'No key that you may see has this id or name.',
+      why: 'You have no access to a key with this id or name.',
       fix: 'millrace key list',
       exitCode: exitCodes.notFound,
     });
   }
   if (others.length > 0) {
     const ids = named.map(({ id }) => id).join(', ');
-    throw new UsageError(`Several keys are called ${JSON.stringify(words)}: ${ids}.`, {
-      fix: 'Use the id of the one you mean.',
+    throw new UsageError(`Several keys have the name ${JSON.stringify(words)}: ${ids}.`, {
+      fix: 'Use the id of the key.',
     });
   }
   return only;

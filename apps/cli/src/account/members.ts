@@ -16,21 +16,20 @@ export const memberColumns: readonly Column<Member>[] = [
 ];
 
 export const orgFlag = {
-  org: { type: 'text', value: 'ID', describe: 'the organisation; by default the one of your key' },
+  org: { type: 'text', value: 'ID', describe: 'the organisation; default: that of your key' },
 } as const;
 
 export async function resolveOrganisationId(context: Context, org: string | undefined): Promise<string> {
   return org ?? (await context.client().me.get({}, { signal: context.signal })).organisation.id;
 }
 
-/** A person of the organisation by user id or address. */
 export async function findMember(context: Context, organisationId: string, words: string): Promise<Member> {
   const members = context.client().members.list({ organisationId, limit: 200 }, { signal: context.signal });
   for await (const member of members) {
     if (member.userId === words || member.id === words || member.email === words.toLowerCase()) return member;
   }
-  throw new CliError(`${JSON.stringify(words)} is no member of the organisation.`, {
-    why: 'Nobody there has this user id or address.',
+  throw new CliError(`${JSON.stringify(words)} is not a member of the organisation.`, {
+    why: 'No member has this user id or email address.',
     fix: 'millrace member list',
     exitCode: exitCodes.notFound,
   });

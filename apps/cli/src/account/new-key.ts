@@ -9,16 +9,16 @@ interface NewKey {
   readonly key: string | null;
 }
 
-/** A key that was just made: it alone on standard output, so that it can go where it is needed without being copied. */
+/** Prints only the key on standard output, so that it can be piped without copying. */
 export function showNewKey(context: Context, created: NewKey): void {
   const isJson = context.output.format === 'json';
   if (isJson) printJson(context, created);
   if (created.key === null) {
-    const fix = `Revoke it, and create another: millrace key revoke ${created.id}`;
+    const fix = `Revoke it and create another: millrace key revoke ${created.id}`;
     throw lostSecretError(`Key "${created.name}" (${created.id}) was created`, fix);
   }
   if (isJson) return;
   context.io.out(`${created.key}\n`);
   context.note(`Created ${created.mode} key "${created.name}" (${created.id}).`);
-  context.note('This is the only time that it is shown. Keep it where secrets are kept.');
+  context.note('This key is shown only once. Save it in a safe place.');
 }

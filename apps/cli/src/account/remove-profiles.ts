@@ -1,8 +1,8 @@
 import { DEFAULT_PROFILE, type ProfileStore } from '../framework/profiles.ts';
 
 /**
- * The book without these profiles. If the one in use was among them nobody is logged in: another key, which may be one that
- * spends money, is used when somebody says so and not because this one went.
+ * Removes the profiles from the store. If the current one is removed, no other becomes current: another key
+ * could spend money, so the user must choose it.
  */
 export function removeProfiles(
   store: ProfileStore,

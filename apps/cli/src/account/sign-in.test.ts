@@ -27,7 +27,7 @@ const me = {
 const pending = () => Response.json({ error: 'authorization_pending' }, { status: 400 });
 const allowed = () => Response.json({ access_token: token, token_type: 'Bearer' });
 
-/** A service where somebody signs in: `polls` are the answers to one poll after the other, the last one for ever. */
+/** A service with a sign-in: `polls` are the responses to successive polls; the last one repeats. */
 function service(
   polls: readonly (() => Response)[],
   more: Readonly<Record<string, (request: FakeRequest) => unknown>> = {},
@@ -61,14 +61,14 @@ const paths = (api: { readonly requests: readonly FakeRequest[] }) =>
 const requestsTo = (api: { readonly requests: readonly FakeRequest[] }, path: string) =>
   api.requests.filter((request) => request.path === path);
 
-describe('signing in from a terminal', () => {
-  it('shows address and code, waits, makes a key of all that the person may do, keeps it and signs out', async () => {
+describe('signing in with a device code', () => {
+  it('shows address and code, waits, creates a key with all rights of the user, stores it and signs out', async () => {
     const api = service([pending, pending, allowed]);
     const run = await runCli(['login'], { ...loggedOut, ...api });
     expect([run.code, run.stderr]).toEqual([0, run.stderr]);
     expect(run.stdout).toBe('Logged in as ada@example.com of LAB, with a live key.\n');
     expect(run.stderr).toContain(
-      '  https://cloud.example.com/console/device\nand type this code there: ABCD-EFGH',
+      '  https://cloud.example.com/console/device\nand enter this code: ABCD-EFGH',
     );
     expect(run.spawned).toEqual([]);
     expect(requestsTo(api, '/auth/device/token')).toHaveLength(3);
@@ -88,7 +88,7 @@ describe('signing in from a terminal', () => {
     }
   });
 
-  it('asks no sooner than it was told, and slower each time that it is told to be, or hears nothing', async () => {
+  it('polls no faster than allowed, and slower after slow_down or no response', async () => {
     const atMs: number[] = [];
     const slow = () => Response.json({ error: 'slow_down' }, { status: 400 });
     const broken = () => new Response('', { status: 502 });
@@ -112,7 +112,7 @@ describe('signing in from a terminal', () => {
     expect(atMs).toEqual([5_000, 10_000, 20_000, 30_000, 45_000]);
   });
 
-  it('goes on when the network fails in between', async () => {
+  it('continues after network errors', async () => {
     const fails = (): Response => {
       throw new TypeError('fetch failed');
     };
@@ -120,7 +120,7 @@ describe('signing in from a terminal', () => {
     expect(run.code).toBe(0);
   });
 
-  it('ends when the code has expired, by the word of the service or by the clock', async () => {
+  it('fails when the code has expired, by response or by clock', async () => {
     const late = () => Response.json({ error: 'expired_token' }, { status: 400 });
     for (const polls of [[late], [pending]]) {
       const api = service(polls);
@@ -132,13 +132,13 @@ describe('signing in from a terminal', () => {
     }
   });
 
-  it('ends when the person says no', async () => {
+  it('fails when the user declines', async () => {
     const denied = () => Response.json({ error: 'access_denied' }, { status: 400 });
     const run = await runCli(['login'], { ...loggedOut, ...service([denied]) });
-    expect([run.code, run.stderr.includes('You said no in the browser.')]).toEqual([4, true]);
+    expect([run.code, run.stderr.includes('You declined the sign-in in the browser.')]).toEqual([4, true]);
   });
 
-  it('asks which organisation where there are several, and takes the one that is named', async () => {
+  it('asks which of several organisations, and accepts a named one', async () => {
     const several = {
       'GET /v2/me/organisations': () => ({
         items: [membership('lab'), membership('shop')],
@@ -160,9 +160,9 @@ describe('signing in from a terminal', () => {
   });
 
   it.each([
-    ['revokes the key that a login before left in the profile', 'millrace on laptop', true],
-    ['names a key that the person had brought, and leaves it valid', 'ci', false],
-  ])('into a profile that holds a key %s', async (_what, name, isRevoked) => {
+    ['revokes the key of an earlier login', 'millrace on laptop', true],
+    ['keeps a key that the user brought', 'ci', false],
+  ])('into a profile with a key %s', async (_what, name, isRevoked) => {
     const api = service([allowed], {
       'GET /v2/me': ({ headers }) =>
         headers.get('authorization') === 'Bearer mr_live_old' ? { ...me, key: { id: 'key_0', name } } : me,
@@ -176,11 +176,11 @@ describe('signing in from a terminal', () => {
     });
     expect([run.code, run.stderr]).toEqual([0, run.stderr]);
     expect(paths(api).includes('DELETE /v2/api-keys/key_0')).toBe(isRevoked);
-    expect(run.stderr).toContain(`Key "${name}" (key_0)`);
+    expect(run.stderr).toContain(`key "${name}" (key_0)`);
     expect(String(run.files[PROFILES_PATH])).toContain(madeKey);
   });
 
-  it('into another profile says which profile was in use, and how to go back to it', async () => {
+  it('into another profile names the previous profile and how to switch back', async () => {
     const store = { current: 'try', profiles: { try: { apiUrl: API_URL, apiKey: 'mr_test_old' } } };
     const files = { [PROFILES_PATH]: JSON.stringify(store) };
     const run = await runCli(['login', '--profile', 'live', '--api-url', API_URL], {
@@ -188,17 +188,17 @@ describe('signing in from a terminal', () => {
       ...service([allowed]),
       files,
     });
-    expect(run.stderr).toContain('The profile in use was "try". To go back: millrace profile use try');
-    expect(run.stderr).toContain('Profile "live" is in use');
+    expect(run.stderr).toContain('The previous profile was "try". To switch back: millrace profile use try');
+    expect(run.stderr).toContain('Using profile "live"');
   });
 
-  it('says what to do when the person belongs to no organisation', async () => {
+  it('says what to do if the user belongs to no organisation', async () => {
     const none = { 'GET /v2/me/organisations': () => ({ items: [], nextCursor: null }) };
     const run = await runCli(['login'], { ...loggedOut, ...service([allowed], none) });
-    expect([run.code, run.stderr.includes('You belong to no organisation yet.')]).toEqual([1, true]);
+    expect([run.code, run.stderr.includes('You do not belong to an organisation yet.')]).toEqual([1, true]);
   });
 
-  it('leaves no key behind that could not be kept', async () => {
+  it('revokes a key that could not be stored', async () => {
     let calls = 0;
     const api = service([allowed], {
       'GET /v2/me': () => {
@@ -213,7 +213,7 @@ describe('signing in from a terminal', () => {
     expect(paths(api).at(-1)).toBe('DELETE /v2/me/sessions/ses_1');
   });
 
-  it('says how to log in where nobody can sign in, or nobody sits there', async () => {
+  it('says how to log in without sign-in or without a terminal', async () => {
     const closed = await runCli(['login'], { ...loggedOut, ...fakeApi({}) });
     expect([closed.code, closed.stderr.includes('millrace login --with-key')]).toEqual([1, true]);
     const api = service([allowed]);

@@ -8,22 +8,21 @@ type Membership = Item<'listMyOrganisations'>;
 
 interface SignInRequest {
   readonly apiUrl: string;
-  /** Its id or short name; undefined: the only one, or whichever the person says. */
+  /** Its id or slug; undefined: the only one, or the one that the user chooses. */
   readonly organisation: string | undefined;
   readonly mode: 'live' | 'test';
 }
 
-/** Names of keys are at most this long. */
 const MAX_KEY_NAME_LENGTH = 100;
-/** Keys that a login makes have names that begin so. */
+/** The start of the names of keys that login creates. */
 const KEY_NAME_PREFIX = 'millrace on ';
-/** After this time the person logs in again. */
+/** Keys of logins expire after this time. */
 const KEY_DAYS = 90;
 const DAY_MS = 86_400_000;
 
 /**
- * Signs the person in, has a key made for this machine, and signs out again: what is kept is the key, which can be seen,
- * limited and revoked, and no session. A key that could not be kept is revoked, so that none is left that nobody holds.
+ * Signs in, creates a key for this machine, and signs out. The key is stored instead of a session, because it
+ * can be listed, limited and revoked. A key that cannot be stored is revoked.
  */
 export async function signInAndCreateKey(
   context: Context,
@@ -47,10 +46,10 @@ export async function signInAndCreateKey(
   }
 }
 
-/** A code that nobody is there to enter would be waited for in vain. */
+/** Without a terminal no user could enter the code. */
 function requireInteractiveTerminal({ io }: Context): void {
   if (io.inIsTty) return;
-  throw new UsageError('Nobody can be asked to sign in, for the input is not a terminal.', {
+  throw new UsageError('Cannot ask you to sign in because the input is not a terminal.', {
     fix: 'Pipe a key in: millrace login --key-stdin < key.txt',
   });
 }
@@ -75,17 +74,19 @@ async function createKey(
   try {
     await keep(made.key);
   } catch (error) {
-    // Also after Ctrl-C, whose signal would stop this call as well.
+    // Not with the signal: after Ctrl-C it would abort this call too.
     await member.keys.revoke({ keyId: made.id }).catch(() => {
-      context.note(`Key "${made.name}" (${made.id}) was made and is kept nowhere: revoke it in the console.`);
+      context.note(
+        `Key "${made.name}" (${made.id}) was created but could not be saved. Revoke it in the console.`,
+      );
     });
     throw error;
   }
 }
 
 /**
- * Ends the key that a login before has left in the profile and that the new one replaces: no file holds it any more. A key that
- * the person brought themselves may be used elsewhere, so it is only named.
+ * Revokes the key of an earlier login that the new key replaces in the profile. A key that the user brought may
+ * be used elsewhere, so it is only named.
  */
 export async function revokeReplacedKey(context: Context, replaced: StoredProfile): Promise<void> {
   const { apiUrl, apiKey } = replaced;
@@ -93,17 +94,17 @@ export async function revokeReplacedKey(context: Context, replaced: StoredProfil
   try {
     const { key } = await client.me.get({}, { signal: context.signal });
     if (key === null) return;
-    const subject = `Key "${key.name}" (${key.id}), which this profile held before,`;
+    const subject = `The previous key "${key.name}" (${key.id}) of this profile`;
     if (!key.name.startsWith(KEY_NAME_PREFIX)) {
-      context.note(`${subject} stays valid. To end it: millrace key revoke ${key.id}`);
+      context.note(`${subject} stays valid. To revoke it: millrace key revoke ${key.id}`);
       return;
     }
     await client.keys.revoke({ keyId: key.id }, { signal: context.signal });
     context.note(`${subject} was revoked.`);
   } catch (error) {
-    // A key that is refused is at its end already.
+    // 401: the key is already revoked or expired.
     if (error instanceof Error && 'status' in error && error.status === 401) return;
-    context.note('The key that this profile held before could not be revoked: see millrace key list.');
+    context.note('The previous key of this profile could not be revoked. See: millrace key list');
   }
 }
 
@@ -115,9 +116,9 @@ async function chooseOrganisation(
   const all = await person.me.listOrganisations({ limit: 200 }, { signal: context.signal }).all();
   const [first, ...others] = all;
   if (first === undefined) {
-    throw new CliError('You belong to no organisation yet.', {
-      why: 'A key is always of an organisation.',
-      fix: 'Create one in the console, or accept an invitation there. Then: millrace login',
+    throw new CliError('You do not belong to an organisation yet.', {
+      why: 'A key always belongs to an organisation.',
+      fix: 'Create an organisation or accept an invitation in the console. Then: millrace login',
     });
   }
   if (named !== undefined) return membershipNamed(all, named);
@@ -126,7 +127,7 @@ async function chooseOrganisation(
   for (const { organisation, role } of all)
     context.note(`  ${organisation.slug}  ${organisation.name}, as ${role}`);
   const response = await context.prompt.line(`Which one? [${first.organisation.slug}] `);
-  if (response === null) throw new CancelledError('Cancelled. No key was made.');
+  if (response === null) throw new CancelledError('Cancelled. No key was created.');
   return response.trim() === '' ? first : membershipNamed(all, response.trim());
 }
 
@@ -134,18 +135,18 @@ function membershipNamed(all: readonly Membership[], name: string): Membership {
   const found = all.find(({ organisation }) => organisation.id === name || organisation.slug === name);
   if (found !== undefined) return found;
   const slugs = all.map(({ organisation }) => organisation.slug).join(', ');
-  throw new UsageError(`You belong to no organisation ${JSON.stringify(name)}.`, {
-    fix: `Name one of yours: millrace login --organisation NAME, of ${slugs}`,
+  throw new UsageError(`You do not belong to an organisation ${JSON.stringify(name)}.`, {
+    fix: `Name one of your organisations: millrace login --organisation NAME, one of ${slugs}`,
   });
 }
 
-/** A session that could not be ended ends by itself in time; the key is what matters. */
+/** A session that could not be ended expires; only the key matters. */
 async function signOut(context: Context, person: Millrace): Promise<void> {
   try {
     const { items } = await person.me.listSessions();
     const own = items.find(({ current }) => current);
     if (own !== undefined) await person.me.endSession({ sessionId: own.id });
   } catch {
-    context.note('The session of this sign-in could not be ended: see your sessions in the console.');
+    context.note('The session of this sign-in could not be ended. See your sessions in the console.');
   }
 }

@@ -17,7 +17,7 @@ export const sshKeyColumns: readonly Column<SshKey>[] = [
   { name: 'public-key', value: ({ publicKey }) => publicKey, extra: true },
 ];
 
-/** The keys that people have, the best first. */
+/** Usual key files, the preferred first. */
 const defaultKeyFiles = [
   'id_ed25519.pub',
   'id_ed25519_sk.pub',
@@ -29,17 +29,17 @@ const defaultKeyFiles = [
 export interface PublicKeyFile {
   readonly path: string;
   readonly text: string;
-  /** What the key calls itself, or else the file. */
+  /** The comment of the key, otherwise the file name. */
   readonly name: string;
 }
 
-/** The public key of a file, of standard input (`-`), or the one that ssh itself would use. */
+/** The public key from a file, from standard input (`-`), or the default key of ssh. */
 export async function readPublicKey(context: Context, file: string | undefined): Promise<PublicKeyFile> {
   const path = file ?? (await findDefaultKeyFile(context));
   const text = (path === '-' ? await context.files.readStdin() : await readFile(context, path)).trim();
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----|^PuTTY-User-Key-File-/m.test(text)) {
     throw new UsageError(`${path} is a private key. It must not leave your machine.`, {
-      fix: `Send the public one: millrace ssh-key add ${path === '-' ? 'FILE' : path}.pub`,
+      fix: `Use the public key: millrace ssh-key add ${path === '-' ? 'FILE' : path}.pub`,
     });
   }
   if (text === '') throw new UsageError(`${path} is empty.`);
@@ -53,8 +53,8 @@ async function findDefaultKeyFile(context: Context): Promise<string> {
   const name = defaultKeyFiles.find((usual) => there.includes(usual));
   if (name !== undefined) return join(directory, name);
   throw new CliError('There is no SSH key to add.', {
-    why: `None of ${defaultKeyFiles.join(', ')} is in ${directory}.`,
-    fix: 'Make one, then try again: ssh-keygen -t ed25519',
+    why: `${directory} has none of ${defaultKeyFiles.join(', ')}.`,
+    fix: 'Create a key, then try again: ssh-keygen -t ed25519',
   });
 }
 
@@ -72,13 +72,13 @@ export async function findSshKey(context: Context, words: string): Promise<SshKe
   const [only, ...others] = found;
   if (only === undefined) {
     throw new CliError(`There is no SSH key ${JSON.stringify(words)}.`, {
-      why: 'None of yours has this id, name or fingerprint.',
+      why: 'None of your keys has this id, name or fingerprint.',
       fix: 'millrace ssh-key list',
       exitCode: exitCodes.notFound,
     });
   }
   if (others.length > 0) {
-    throw new UsageError(`Several SSH keys are called ${JSON.stringify(words)}.`, {
+    throw new UsageError(`Several SSH keys have the name ${JSON.stringify(words)}.`, {
       fix: 'Use the id: millrace ssh-key list',
     });
   }

@@ -34,8 +34,8 @@ const organisation = {
 };
 const page = (...items: readonly unknown[]): object => ({ items, nextCursor: null });
 
-describe('the fleet', () => {
-  it('at a glance counts as free only what could be rented', async () => {
+describe('fleet commands', () => {
+  it('count only rentable GPUs as available', async () => {
     const api = fakeApi({ 'GET /v2/admin/nodes': page(node, away) });
     expect((await runCli(['admin', 'fleet', '--json'], api)).json()).toEqual([
       {
@@ -52,7 +52,7 @@ describe('the fleet', () => {
     ]);
   });
 
-  it('is listed with state and use of each node', async () => {
+  it('list the status and use of each node', async () => {
     const api = fakeApi({ 'GET /v2/admin/nodes': page(node) });
     const run = await runCli(
       ['admin', 'node', 'list', '--status', 'ready', '--columns', 'name,state,used,since'],
@@ -63,7 +63,7 @@ describe('the fleet', () => {
     expect((await runCli(['admin', 'node', 'list', '--json'], api)).json()).toEqual([node]);
   });
 
-  it('is drained by the name of a node, with a reason and a deadline', async () => {
+  it('drain a node by its name, with a reason and a deadline', async () => {
     const api = fakeApi({
       'GET /v2/admin/nodes': page(node, away),
       'POST /v2/admin/nodes/nod_1/drain': { ...node, status: 'node_draining' },
@@ -76,7 +76,7 @@ describe('the fleet', () => {
     expect((await runCli(['admin', 'node', 'drain', 'gpu-17'], api)).code).toBe(3);
   });
 
-  it('does not guess between two nodes of one name', async () => {
+  it('refuse a name that two nodes have', async () => {
     const api = fakeApi({ 'GET /v2/admin/nodes': page(node, { ...away, name: 'gpu-17' }) });
     const run = await runCli(['admin', 'node', 'quarantine', 'gpu-17', '--reason', 'x'], api);
     expect(run.code).toBe(3);
@@ -85,7 +85,7 @@ describe('the fleet', () => {
   });
 });
 
-describe('organisations', () => {
+describe('organisation commands', () => {
   const granted = {
     ...{ id: 'trf_1', occurredAt: '2026-03-01T12:00:00.000Z', kind: 'grant', amountNanoUsd: '25500000000' },
     ...{ balanceAfterNanoUsd: '30000000000', cause: { kind: 'operator', id: 'usr_1' }, description: 'grant' },
@@ -98,12 +98,12 @@ describe('organisations', () => {
     'GET /v2/admin/organisations/org_1': organisation,
   };
 
-  it('get credit to the nano, after a yes that names both', async () => {
+  it('grant credit exactly, after a confirmation that names amount and organisation', async () => {
     const api = fakeApi(routes);
     const args = ['admin', 'org', 'grant', 'acme', '25.5', '--reason', 'welcome', '--expires', '2026-12-31'];
     const run = await runCli(args, { ...api, tty: true, answers: ['y'] });
-    expect(run.questions).toEqual(['Give $25.50 to Acme (org_1)? [y/N] ']);
-    expect(run.stdout).toBe('Gave $25.50 to Acme; its balance is $30.00. (trf_1)\n');
+    expect(run.questions).toEqual(['Grant $25.50 to Acme (org_1)? [y/N] ']);
+    expect(run.stdout).toBe('Granted $25.50 to Acme. Its balance is $30.00. (trf_1)\n');
     expect(api.requests.at(-1)?.body).toEqual({
       amountNanoUsd: '25500000000',
       reason: 'welcome',
@@ -112,7 +112,7 @@ describe('organisations', () => {
     expect(api.requests.at(-1)?.headers.get('idempotency-key')).toMatch(/./);
   });
 
-  it('are never given less than nothing, nor anything without a yes', async () => {
+  it('refuse negative grants, and grants without confirmation', async () => {
     const api = fakeApi(routes);
     for (const amount of ['0', '-5', 'ten', '1e3']) {
       const run = await runCli(
@@ -125,7 +125,7 @@ describe('organisations', () => {
     expect(api.requests.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  it('are suspended with what becomes of their rentals said before', async () => {
+  it('say before a suspension what happens to rentals', async () => {
     const api = fakeApi(routes);
     const args = ['admin', 'org', 'suspend', 'org_1', '--reason', 'abuse', '--running-work', 'stop'];
     const run = await runCli(args, { ...api, tty: true, answers: ['n'] });
@@ -135,14 +135,14 @@ describe('organisations', () => {
   });
 });
 
-describe('prices', () => {
+describe('price commands', () => {
   const price = {
     ...{ id: 'prc_1', organisationId: null, unit: 'gpu_hour', priceNanoUsd: '2490000000' },
     ...{ validFrom: '2026-12-01T00:00:00.000Z', validUntil: null, createdAt: '2026-03-01T12:00:00.000Z' },
     subject: { kind: 'gpu', gpuType: 'h100', machineType: 'virtual-machine', region: null },
   };
 
-  it('are set in the unit that fits what they are for', async () => {
+  it('set prices in the unit of their subject', async () => {
     const api = fakeApi({ 'POST /v2/admin/prices': price });
     const rest = ['--from', '2026-12-01', '--reason', 'winter', '--yes'];
     await runCli(['admin', 'price', 'create', '2.49', '--gpu', 'h100', ...rest], api);
@@ -157,15 +157,15 @@ describe('prices', () => {
     expect(both.code).toBe(3);
   });
 
-  it('are listed in words', async () => {
+  it('list prices with their subjects as text', async () => {
     const api = fakeApi({ 'GET /v2/admin/prices': page(price) });
     const run = await runCli(['admin', 'price', 'list', '--columns', 'what,price,unit'], api);
-    expect(run.stdout).toContain('h100 virtual-machine everywhere  $2.49  per gpu hour');
+    expect(run.stdout).toContain('h100 virtual-machine in all regions  $2.49  per gpu hour');
     expect((await runCli(['admin', 'price', 'list', '--json'], api)).json()).toEqual([price]);
   });
 });
 
-it('the audit log is filtered and shows who did what', async () => {
+it('audit-log list filters entries and shows actor and action', async () => {
   const entry = {
     ...{ id: 'aud_1', organisationId: 'org_1', occurredAt: '2026-03-01T12:00:00.000Z', action: 'key.create' },
     ...{

@@ -19,8 +19,8 @@ export const auditColumns: readonly Column<Item<'adminListAuditLog'>>[] = [
 
 export const auditFlags = {
   action: { type: 'text', value: 'ACTION', describe: 'only this action, such as key.create' },
-  actor: { type: 'text', value: 'ID', describe: 'only what this person or key did' },
-  resource: { type: 'text', value: 'ID', describe: 'only what was done to this' },
+  actor: { type: 'text', value: 'ID', describe: 'only actions of this user or key' },
+  resource: { type: 'text', value: 'ID', describe: 'only actions on this resource' },
 } as const;
 
 export function auditQuery(flags: {

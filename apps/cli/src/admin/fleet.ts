@@ -1,6 +1,6 @@
 import { gpuCounts, gpuTypes, stateText, type Node } from './nodes.ts';
 
-/** One line of the overview: the nodes of one region with one kind of GPU. */
+/** The nodes of one region with one GPU type. */
 export interface FleetRow {
   readonly region: string;
   readonly gpuType: string;
@@ -13,7 +13,7 @@ export interface FleetRow {
   readonly bad: number;
 }
 
-/** What there is, what is rented and what could be, by region and GPU. Only GPUs of nodes that are ready count as free. */
+/** Totals by region and GPU type. Only GPUs of ready nodes count as available. */
 export function fleetRows(nodes: readonly Node[]): readonly FleetRow[] {
   const groups = Map.groupBy(nodes, (node) => `${node.region}\n${gpuTypes(node.gpus) || 'none'}`);
   return [...groups]

@@ -18,7 +18,7 @@ export function paintNodeState({ io }: Pick<Context, 'io'>, text: string): strin
   return state === 'offline' || state === 'quarantined' ? io.paint('red', text) : io.paint('yellow', text);
 }
 
-/** GPUs that are there and in order, how many of them are rented, and how many are not to be used. */
+/** The working, rented and unusable GPUs of a node. */
 export function gpuCounts(gpus: Node['gpus']): {
   readonly total: number;
   readonly used: number;
@@ -71,7 +71,7 @@ function usedText(gpus: Node['gpus']): string {
   return `${String(used)}/${String(total)}${bad === 0 ? '' : ` (${String(bad)} bad)`}`;
 }
 
-/** A node by its id or its name; names may repeat between clusters. */
+/** Finds a node by its id or its name; names may repeat between clusters. */
 export async function findNode(
   context: Context,
   words: string,
@@ -93,15 +93,15 @@ export async function findNode(
   }
   if (others.length > 0) {
     const ids = found.map(({ id, clusterName }) => `${id} (${clusterName})`).join(', ');
-    throw new UsageError(`Several nodes are called ${JSON.stringify(words)}: ${ids}.`, {
-      fix: 'Use the id of the one you mean.',
+    throw new UsageError(`Several nodes have the name ${JSON.stringify(words)}: ${ids}.`, {
+      fix: 'Use the id of the node.',
     });
   }
   return only;
 }
 
-export const nodePositional = [{ name: 'node', describe: 'its id or its name' }] as const;
+export const nodePositional = [{ name: 'node', describe: 'id or name of the node' }] as const;
 
 export const reasonFlag = {
-  reason: { type: 'text', value: 'TEXT', required: true, describe: 'why, for the audit log' },
+  reason: { type: 'text', value: 'TEXT', required: true, describe: 'a reason, for the audit log' },
 } as const;

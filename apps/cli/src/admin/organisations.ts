@@ -24,9 +24,11 @@ export function organisationColumns({ io }: Context): readonly Column<Organisati
   ];
 }
 
-export const organisationPositional = [{ name: 'organisation', describe: 'its id or its slug' }] as const;
+export const organisationPositional = [
+  { name: 'organisation', describe: 'id or slug of the organisation' },
+] as const;
 
-/** An organisation by its id or its slug, which no two have. */
+/** Finds an organisation by its id or its slug, which is unique. */
 export async function findOrganisation(context: Context, words: string): Promise<Organisation> {
   const client = context.client();
   const { signal } = context;
@@ -35,17 +37,17 @@ export async function findOrganisation(context: Context, words: string): Promise
     if (organisation.slug === words) return organisation;
   }
   throw new CliError(`There is no organisation ${JSON.stringify(words)}.`, {
-    why: 'None has this id or slug.',
+    why: 'No organisation has this id or slug.',
     fix: 'millrace admin org list',
     exitCode: exitCodes.notFound,
   });
 }
 
-/** An amount that somebody typed, as the API takes it. */
+/** Parses a typed amount into nano-USD. */
 export function parseAmount(typed: string): string {
   const nano = parseUsd(typed);
   if (nano === null || nano <= 0n) {
-    throw new UsageError(`AMOUNT is ${JSON.stringify(typed)}, which is no amount of USD like 25 or 12.50.`);
+    throw new UsageError(`AMOUNT is ${JSON.stringify(typed)}; use an amount in USD such as 25 or 12.50.`);
   }
   return nano.toString();
 }

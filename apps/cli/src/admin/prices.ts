@@ -8,7 +8,7 @@ export type Price = Item<'adminListPrices'>;
 type Subject = Input<'adminCreatePrice'>['subject'];
 type Unit = Input<'adminCreatePrice'>['unit'];
 
-/** What is sold, in words: `h100 virtual-machine in eu-west-1`. */
+/** Describes a subject: `h100 virtual-machine in eu-west-1`. */
 export function subjectText(subject: Price['subject']): string {
   switch (subject.kind) {
     case 'gpu': {
@@ -25,7 +25,7 @@ export function subjectText(subject: Price['subject']): string {
 }
 
 function regionText(region: string | null): string {
-  return region === null ? 'everywhere' : `in ${region}`;
+  return region === null ? 'in all regions' : `in ${region}`;
 }
 
 export const priceColumns: readonly Column<Price>[] = [
@@ -49,7 +49,7 @@ export interface SubjectFlags {
   readonly region: string | undefined;
 }
 
-/** What a price is for: exactly one of a GPU, volumes, disks and a model. */
+/** The subject of a price: exactly one of a GPU, volumes, disks and a model. */
 export function parsePriceSubject(flags: SubjectFlags): Subject {
   const region = flags.region ?? null;
   const wanted: readonly (Subject | null)[] = [
@@ -68,12 +68,12 @@ export function parsePriceSubject(flags: SubjectFlags): Subject {
   ];
   const [subject, ...others] = wanted.filter((each) => each !== null);
   if (subject === undefined || others.length > 0) {
-    throw new UsageError('A price is for one thing: --gpu, --volume, --disk or --model.');
+    throw new UsageError('Use exactly one of --gpu, --volume, --disk and --model.');
   }
   return subject;
 }
 
-/** Tokens cost less than a nano-USD each, so they are priced by the million. */
+/** A token costs less than a nano-USD, so tokens are priced per million. */
 export function priceUnit(subject: Subject): Unit {
   switch (subject.kind) {
     case 'gpu':

@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { startConversation, messagesFor, parseLine, appendExchange } from './conversation.ts';
 import { addUsage, formatFooter, noTotals, totalsText } from './footer.ts';
 
-describe('a conversation', () => {
+describe('conversation', () => {
   const started = startConversation('tiny', 'Be brief.');
 
-  test('sends all that was said, after what the model was told first', () => {
+  test('sends all earlier messages after the system prompt', () => {
     const after = appendExchange(started, 'Hello!', 'Hi.');
     expect(messagesFor(after, 'And now?')).toEqual([
       { role: 'system', content: 'Be brief.' },
@@ -18,12 +18,12 @@ describe('a conversation', () => {
     ]);
   });
 
-  test('a question without an answer is not part of it', () => {
+  test('omits a question without a completion', () => {
     expect(appendExchange(started, 'Hello!', '')).toBe(started);
   });
 });
 
-describe('what is typed', () => {
+describe('parseLine', () => {
   test.each([
     ['', { kind: 'nothing' }],
     ['  ', { kind: 'nothing' }],
@@ -38,10 +38,10 @@ describe('what is typed', () => {
     ['/modle x', { kind: 'unknown', command: '/modle' }],
     ['/etc/hosts, what is it?', { kind: 'question', text: '/etc/hosts, what is it?' }],
     ['// a comment', { kind: 'question', text: '// a comment' }],
-  ])('%j', (typed, line) => expect(parseLine(typed)).toEqual(line));
+  ])('parses %j', (typed, line) => expect(parseLine(typed)).toEqual(line));
 });
 
-describe('what it came to', () => {
+describe('footer of a completion', () => {
   const usage = {
     prompt_tokens: 12,
     completion_tokens: 41,
@@ -49,7 +49,7 @@ describe('what it came to', () => {
     cost_nano_usd: 12_345,
   };
 
-  test('tokens, cost to the nano, and how long one waited', () => {
+  test('shows tokens, exact cost and latency', () => {
     expect(formatFooter(usage, { firstMs: 210, totalMs: 1_410 })).toBe(
       '12 tokens in (4 cached), 41 out · $0.000012345 · first after 0.21 s, 1.41 s in all (33.3 tokens/s)',
     );
@@ -59,12 +59,12 @@ describe('what it came to', () => {
     expect(formatFooter(null, { firstMs: null, totalMs: 40 })).toBe('0.04 s');
   });
 
-  test('a sum says when something is missing from it', () => {
+  test('shows totals, and says if the cost of a stopped completion is missing', () => {
     const two = addUsage(addUsage(noTotals, usage), usage);
-    expect(totalsText(two)).toBe('2 answers · 24 tokens in, 82 out · $0.00002469');
-    expect(totalsText(addUsage(noTotals, usage))).toMatch(/^1 answer ·/);
+    expect(totalsText(two)).toBe('2 completions · 24 tokens in, 82 out · $0.00002469');
+    expect(totalsText(addUsage(noTotals, usage))).toMatch(/^1 completion ·/);
     expect(totalsText(addUsage(two, null))).toBe(
-      '3 answers · 24 tokens in, 82 out · $0.00002469, and what 1 stopped one cost',
+      '3 completions · 24 tokens in, 82 out · $0.00002469, without the cost of 1 stopped completion',
     );
   });
 });

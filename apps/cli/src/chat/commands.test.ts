@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { fakeApi, errorResponse, runCli, type FakeRequest } from '../fixture.ts';
 import { createInterrupts } from '../interrupts.ts';
 
-/** The commands that ask models, against an API that is made up: what a person sees and what a pipe gets. */
+/** The commands that call models, against a fake API: output for a terminal and for a pipe. */
 
 const usage = { prompt_tokens: 6, completion_tokens: 3, total_tokens: 9, cost_nano_usd: 1_500 };
 const chunkOf = (delta: object, finish: string | null = null, more: object = {}): string =>
@@ -51,8 +51,8 @@ const requestUsage = {
   attempts: [],
 };
 
-describe('one question', () => {
-  test('only the answer is on standard output, and it ends its line', async () => {
+describe('chat with one question', () => {
+  test('prints only the completion to standard output, with a line end', async () => {
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Hel', 'lo.') });
     const result = await runCli(['chat', '--model', 'tiny', '--system', 'Be brief.'], {
       fetch: api.fetch,
@@ -69,7 +69,7 @@ describe('one question', () => {
     });
   });
 
-  test('a person sees tokens, cost and times beneath it', async () => {
+  test('shows tokens, cost and times to a person', async () => {
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Hello.') });
     const result = await runCli(['chat', '-m', 'tiny', 'Hi', 'there'], { fetch: api.fetch, tty: true });
     expect(result.stdout).toBe('Hello.\n');
@@ -79,7 +79,7 @@ describe('one question', () => {
     expect(api.requests[0]?.body.messages).toEqual([{ role: 'user', content: 'Hi there' }]);
   });
 
-  test('--json has the answer, its usage and its request', async () => {
+  test('prints completion, usage and request id with --json', async () => {
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Hello.') });
     const result = await runCli(['chat', '-m', 'tiny', 'Hi', '--json'], { fetch: api.fetch });
     expect(result.json()).toMatchObject({
@@ -91,7 +91,7 @@ describe('one question', () => {
     });
   });
 
-  test('an answer cannot steer the terminal, and reaches a pipe as it is', async () => {
+  test('removes control characters on a terminal, but not in a pipe', async () => {
     const nasty = 'a\u001b]0;owned\u0007\tb';
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering(nasty) });
     const shown = await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: api.fetch, tty: true });
@@ -100,16 +100,16 @@ describe('one question', () => {
     expect(piped.stdout).toBe(`${nasty}\n`);
   });
 
-  test('a stream that breaks is a failure, never a shorter answer', async () => {
+  test('fails if the stream breaks, instead of printing a shorter completion', async () => {
     const api = fakeApi({ 'POST /v1/chat/completions': () => sse(chunkOf({ content: 'Hel' })) });
     const result = await runCli(['chat', '-m', 'tiny', 'Hi'], { fetch: api.fetch });
     expect(result.code).toBe(1);
-    expect(result.stderr).toContain('The model did not answer');
-    expect(result.stderr).toContain('not all');
+    expect(result.stderr).toContain('The model did not respond');
+    expect(result.stderr).toContain('incomplete');
     expect(result.stderr).not.toContain('    at ');
   });
 
-  test('no money is exit code 6, and an unknown model 5', async () => {
+  test('exits with 6 without money and with 5 for an unknown model', async () => {
     const poor = fakeApi({
       'POST /v1/chat/completions': () =>
         errorResponse(402, 'INSUFFICIENT_BALANCE', 'The balance does not cover this.'),
@@ -123,7 +123,7 @@ describe('one question', () => {
     expect(result.stderr).toContain('millrace models');
   });
 
-  test('without --model the only chat model answers; among several one must be named', async () => {
+  test('uses the only chat model without --model, and requires a name among several', async () => {
     const routes = { 'POST /v1/chat/completions': () => answering('Hello.') };
     const one = fakeApi({
       ...routes,
@@ -140,13 +140,13 @@ describe('one question', () => {
     expect(two.requests).toHaveLength(1);
   });
 
-  test('nothing piped in is no question, and costs nothing', async () => {
+  test('refuses empty piped input without a request', async () => {
     const api = fakeApi({});
     expect((await runCli(['chat', '-m', 'tiny'], { fetch: api.fetch, stdin: ' \n' })).code).toBe(3);
     expect(api.requests).toHaveLength(0);
   });
 
-  test('Ctrl-C ends it as cancelled, with what came so far', async () => {
+  test('is cancelled by Ctrl-C and keeps the partial output', async () => {
     const interrupts = createInterrupts();
     const api = fakeApi({
       'POST /v1/chat/completions': ({ signal }: FakeRequest) =>
@@ -157,7 +157,7 @@ describe('one question', () => {
   });
 });
 
-/** Says one thing and then nothing more until it is left. */
+/** Sends one chunk and then nothing until the client disconnects. */
 function endless(content: string, signal: AbortSignal, afterwards: () => void): Response {
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
@@ -169,11 +169,11 @@ function endless(content: string, signal: AbortSignal, afterwards: () => void): 
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-describe('a conversation', () => {
+describe('chat as a conversation', () => {
   const chat = (answers: readonly string[], api: ReturnType<typeof fakeApi>, more: object = {}) =>
     runCli(['chat', '--model', 'tiny'], { fetch: api.fetch, tty: true, answers, ...more });
 
-  test('each question is sent with what was said before, and the end says what it came to', async () => {
+  test('sends each question with the earlier messages and prints totals at the end', async () => {
     let nth = 0;
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering(`Answer ${(nth += 1)}.`) });
     const result = await chat(['First?', '', 'Second\\', 'part?', '/exit', 'never asked'], api);
@@ -183,10 +183,10 @@ describe('a conversation', () => {
         body.messages.map((each: { content: string }) => each.content),
       ),
     ).toEqual([['First?'], ['First?', 'Answer 1.', 'Second\npart?']]);
-    expect(result.stderr).toContain('2 answers · 12 tokens in, 6 out · $0.000003');
+    expect(result.stderr).toContain('2 completions · 12 tokens in, 6 out · $0.000003');
   });
 
-  test('/model, /system and /clear change what is sent next; a typing error is told', async () => {
+  test('applies /model, /system and /clear to the next request, and reports a typing error', async () => {
     const api = fakeApi({ 'POST /v1/chat/completions': () => answering('Yes.') });
     const result = await chat(
       ['One?', '/clear', '/model large', '/system Be brief.', '/modle', '/help', 'Two?'],
@@ -200,11 +200,11 @@ describe('a conversation', () => {
       ],
     });
     expect(result.stderr).toContain('Did you mean /model?');
-    expect(result.stderr).toContain('/clear         forget');
+    expect(result.stderr).toContain('/clear         delete');
     expect(result.code).toBe(0);
   });
 
-  test('a refusal does not end it, and the question can be asked again', async () => {
+  test('continues after an error, and the question can be repeated', async () => {
     let nth = 0;
     const api = fakeApi({
       'POST /v1/chat/completions': () =>
@@ -218,7 +218,7 @@ describe('a conversation', () => {
     expect(api.requests[1]?.body.messages).toHaveLength(1);
   });
 
-  test('Ctrl-C ends the answer and not the chat, which says what it cost all the same', async () => {
+  test('ends a completion on Ctrl-C without leaving the chat, and still shows its cost', async () => {
     const interrupts = createInterrupts();
     let nth = 0;
     const api = fakeApi({
@@ -229,14 +229,14 @@ describe('a conversation', () => {
     const result = await chat(['Long story?', 'And now?'], api, { interrupts });
     expect(result).toMatchObject({ code: 0, stdout: 'Hel\nYes.\n' });
     expect(result.stderr).toContain('stopped · 6 tokens in, 2 out · $0.000001');
-    expect(result.stderr).toContain('2 answers · 12 tokens in, 5 out · $0.0000025');
+    expect(result.stderr).toContain('2 completions · 12 tokens in, 5 out · $0.0000025');
     expect(interrupts.signal.aborted).toBe(false);
     expect(api.requests.at(-1)?.body.messages[1]).toEqual({ role: 'assistant', content: 'Hel' });
   });
 });
 
 describe('complete', () => {
-  test('gives the continuation alone', async () => {
+  test('prints only the completion', async () => {
     const chunk = (text: string, finish: string | null) =>
       `data: ${JSON.stringify({ id: 'req_2', object: 'text_completion', created: 1, model: 'tiny', choices: [{ index: 0, text, finish_reason: finish }], usage })}\n\n`;
     const api = fakeApi({
@@ -251,7 +251,7 @@ describe('complete', () => {
   });
 });
 
-describe('pictures and speech', () => {
+describe('image and speech commands', () => {
   const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 1]);
   const images = (count: number) =>
     Response.json(
@@ -259,7 +259,7 @@ describe('pictures and speech', () => {
       { headers: { 'x-inference-request-id': 'req_1' } },
     );
 
-  test('several pictures go into several files, whose names are the output', async () => {
+  test('write several images to several files and print their names', async () => {
     const api = fakeApi({
       'POST /v1/images/generations': ({ body }: FakeRequest) => images(body.n),
       'GET /v2/usage/requests/*': requestUsage,
@@ -274,7 +274,7 @@ describe('pictures and speech', () => {
     expect(api.requests[0]?.body).toMatchObject({ prompt: 'a mill', n: 2, size: '1024x1024' });
   });
 
-  test('one picture goes through a pipe, several do not', async () => {
+  test('pipe one image, but not several', async () => {
     const api = fakeApi({
       'POST /v1/images/generations': ({ body }: FakeRequest) => images(body.n),
       'GET /v2/usage/requests/*': requestUsage,
@@ -287,7 +287,7 @@ describe('pictures and speech', () => {
     expect(api.requests.filter(({ method }) => method === 'POST')).toHaveLength(1);
   });
 
-  test('--json names the files and the cost, and still writes them', async () => {
+  test('print files and cost with --json, and still write the files', async () => {
     const api = fakeApi({
       'POST /v1/images/generations': () => images(1),
       'GET /v2/usage/requests/*': requestUsage,
@@ -300,7 +300,7 @@ describe('pictures and speech', () => {
     expect(Object.keys(result.files)).toContain('image-20260301-120000.png');
   });
 
-  test('speech is made of what is piped in', async () => {
+  test('convert piped text to speech', async () => {
     const mp3 = new Uint8Array([0xff, 0xfb, 1, 2]);
     const api = fakeApi({
       'POST /v1/audio/speech': () =>
@@ -333,7 +333,7 @@ describe('models', () => {
     'GET /models/*/price': ({ path }: FakeRequest) => ({ ...price, model: path.split('/')[2] }),
   });
 
-  test('are listed with what they cost, to the nano', async () => {
+  test('lists models with exact prices', async () => {
     const result = await runCli(['models', 'tiny'], { fetch: api.fetch });
     expect(result.stdout).toContain('$0.20');
     expect(result.stdout).toContain('$0.600000001');
@@ -341,7 +341,7 @@ describe('models', () => {
     expect((await runCli(['models', '--json'], { fetch: api.fetch })).json()).toHaveLength(2);
   });
 
-  test('one that is not there is exit code 5', async () => {
+  test('exits with 5 for an unknown model', async () => {
     expect((await runCli(['models', 'tyny'], { fetch: api.fetch })).code).toBe(5);
   });
 });

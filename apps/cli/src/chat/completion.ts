@@ -1,6 +1,6 @@
 import { safeLines } from '../framework/text.ts';
 
-/** An answer on a terminal must not steer it. Tabs stay: code is made of them. */
+/** Removes terminal control characters from a completion. Tabs stay, because code contains them. */
 export function safeReply(text: string): string {
   return text.split('\t').map(safeLines).join('\t');
 }

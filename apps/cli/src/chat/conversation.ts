@@ -1,7 +1,4 @@
-/**
- * A conversation with a model, as values: what was said so far, what is asked next, and what it came to. The terminal and
- * the network are elsewhere.
- */
+/** The state of a conversation with a model. Pure: the terminal and the network are elsewhere. */
 
 export interface Turn {
   readonly role: 'system' | 'user' | 'assistant';
@@ -11,7 +8,7 @@ export interface Turn {
 export interface Conversation {
   readonly model: string;
   readonly system: string | null;
-  /** What was asked and answered; never a question that was not answered. */
+  /** Questions with their completions; never a question without one. */
   readonly turns: readonly Turn[];
 }
 
@@ -19,7 +16,7 @@ export function startConversation(model: string, system: string | null): Convers
   return { model, system, turns: [] };
 }
 
-/** What is sent for the next question. */
+/** The messages of the next request. */
 export function messagesFor(conversation: Conversation, question: string): Turn[] {
   const { system, turns } = conversation;
   return [
@@ -30,8 +27,8 @@ export function messagesFor(conversation: Conversation, question: string): Turn[
 }
 
 /**
- * With a question and its answer. An answer that was stopped counts with what there is of it, for that is what the person
- * saw; one that never began leaves the conversation as it was, so that the same can be asked again.
+ * Adds a question and its completion. A stopped completion counts with its visible part; without one the
+ * conversation is unchanged, so that the user can ask again.
  */
 export function appendExchange(conversation: Conversation, question: string, response: string): Conversation {
   if (response === '') return conversation;
@@ -45,7 +42,7 @@ export function appendExchange(conversation: Conversation, question: string, res
   };
 }
 
-/** What a line is that was typed at the prompt. */
+/** A parsed line of the prompt. */
 export type PromptLine =
   | { readonly kind: 'nothing' }
   | { readonly kind: 'question'; readonly text: string }
@@ -64,7 +61,7 @@ const commandsWithArgument = { '/model': 'model', '/system': 'system' } as const
 export function parseLine(typed: string): PromptLine {
   const text = typed.trim();
   if (text === '') return { kind: 'nothing' };
-  // A path, a comment or a second slash is a question like any other: commands are one word of letters.
+  // Commands are one word of letters; a path, a comment or a second slash is a question.
   const [command = ''] = /^\/[a-z]+(?=\s|$)/.exec(text) ?? [];
   if (command === '') return { kind: 'question', text };
   const rest = text.slice(command.length).trim();
@@ -76,10 +73,10 @@ export function parseLine(typed: string): PromptLine {
 
 export const chatHelp = [
   '/help          this list',
-  '/model NAME    go on with another model; alone, says which one answers',
-  '/system TEXT   what the model is told before everything else; alone, forgets it',
-  '/clear         forget what was said so far',
+  '/model NAME    switch to another model; alone, shows the current one',
+  '/system TEXT   set the system prompt; alone, clears it',
+  '/clear         delete the conversation so far',
   '/exit          leave; so does Ctrl-D',
   '',
-  'Ctrl-C ends an answer and not the chat. A line that ends in \\ goes on in the next one.',
+  'Ctrl-C ends a completion but not the chat. A line that ends in \\ continues in the next one.',
 ] as const;

@@ -1,6 +1,6 @@
 import { tokensPerSecond, usdText, type CompletionUsage, type Timing } from '@millrace/sdk/text';
 
-/** What an answer came to: tokens, cost, latency. */
+/** Formats tokens, cost and latency of completions. */
 
 /** `12 tokens in (4 cached), 40 out · $0.0000123 · first after 0.2 s, 1.4 s in all (33.3 tokens/s)` */
 export function formatFooter(usage: CompletionUsage | null, timing: Timing): string {
@@ -26,13 +26,13 @@ function timingText(usage: CompletionUsage | null, timing: Timing): string {
 
 const secondsText = (ms: number): string => `${(ms * 0.001).toFixed(2)} s`;
 
-/** What a whole chat came to. */
+/** The totals of a chat. */
 export interface Totals {
   readonly answers: number;
   readonly tokensIn: number;
   readonly tokensOut: number;
   readonly costNanoUsd: bigint;
-  /** Answers whose cost is not in the sum: they were stopped, and what they cost is known a moment later. */
+  /** Stopped completions, whose cost is known only later and is not in the sum. */
   readonly uncounted: number;
 }
 
@@ -52,8 +52,8 @@ export function addUsage(totals: Totals, usage: CompletionUsage | null): Totals 
 }
 
 export function totalsText({ answers, tokensIn, tokensOut, costNanoUsd, uncounted }: Totals): string {
-  const counted = `${answers} ${answers === 1 ? 'answer' : 'answers'} · ${tokensIn} tokens in, ${tokensOut} out · ${usdText(costNanoUsd)}`;
+  const counted = `${answers} ${answers === 1 ? 'completion' : 'completions'} · ${tokensIn} tokens in, ${tokensOut} out · ${usdText(costNanoUsd)}`;
   return uncounted === 0
     ? counted
-    : `${counted}, and what ${uncounted} stopped ${uncounted === 1 ? 'one' : 'ones'} cost`;
+    : `${counted}, without the cost of ${uncounted} stopped ${uncounted === 1 ? 'completion' : 'completions'}`;
 }

@@ -7,10 +7,10 @@ export const modelFlag = {
   type: 'text',
   short: 'm',
   value: 'NAME',
-  describe: 'the model; needed where there is more than one of its kind',
+  describe: 'the model; required if several are available',
 } as const;
 
-/** The model that was named, or the only one there is. Choosing among several would choose what it costs. */
+/** The named model, or the only one. The CLI never chooses among several, because prices differ. */
 export async function chooseModel(
   client: Millrace,
   named: string | undefined,
@@ -22,8 +22,8 @@ export async function chooseModel(
   const [only, ...others] = fitting;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined)
-    throw new UsageError('No model that can do this is for sale here.', { fix: 'millrace models' });
-  throw new UsageError(`Which model? There are ${fitting.length}: ${shortList(fitting)}.`, {
+    throw new UsageError('No suitable model is available to this key.', { fix: 'millrace models' });
+  throw new UsageError(`Several models are available (${fitting.length}): ${shortList(fitting)}.`, {
     fix: `Add --model ${only}, or compare their prices: millrace models`,
   });
 }

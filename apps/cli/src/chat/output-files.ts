@@ -3,7 +3,7 @@ import type { Context } from '../framework/context.ts';
 import { UsageError } from '../framework/errors.ts';
 import { waitForLedgerUsage, elapsedText, usdText } from '@millrace/sdk/text';
 
-/** Files that models make: where they go, and what they came to. */
+/** Writes the files that models generate, and sums up their cost. */
 
 export interface OutputFile {
   /** Null for standard output. */
@@ -21,18 +21,18 @@ const fileSignatures = [
   { type: 'audio/mpeg', ending: 'mp3', bytes: [0x49, 0x44, 0x33] },
 ] as const;
 
-/** What a file is, by how it begins. */
+/** Detects the file type from its first bytes. */
 export function detectFileType(data: Uint8Array): { readonly type: string; readonly ending: string } {
   const known = fileSignatures.find(({ bytes }) => bytes.every((byte, at) => data[at] === byte));
   if (known !== undefined) return known;
-  // MPEG audio without a title begins with its first frame: eleven set bits.
+  // MPEG audio without a title starts with a frame: eleven set bits.
   const isFrame = data[0] === 0xff && ((data[1] ?? 0) & 0xe0) === 0xe0;
   return isFrame
     ? { type: 'audio/mpeg', ending: 'mp3' }
     : { type: 'application/octet-stream', ending: 'bin' };
 }
 
-/** Where the nth of several goes: `sky.png`, `sky-2.png`. */
+/** The name of the nth file: `sky.png`, `sky-2.png`. */
 export function numberedFileName(wanted: string, nth: number, ending: string): string {
   const dot = wanted.lastIndexOf('.');
   const hasEnding = dot > Math.max(wanted.lastIndexOf('/'), wanted.lastIndexOf('\\')) + 1;
@@ -40,7 +40,7 @@ export function numberedFileName(wanted: string, nth: number, ending: string): s
   return nth === 0 ? `${stem}${end}` : `${stem}-${nth + 1}${end}`;
 }
 
-/** Where made things go: into the file that was named, through the pipe, or into a new file that is named after now. */
+/** The output path: the named file, the pipe, or a new file with a time in its name. */
 export function outputPath(
   context: Context,
   named: string | undefined,
@@ -53,11 +53,11 @@ export function outputPath(
     const now = context.clock.now().toISOString().slice(0, 19).replaceAll(/[-:]/g, '').replace('T', '-');
     return `${what}-${now}`;
   }
-  if (several) throw new UsageError('Several pictures do not fit through one pipe: name a file with --file.');
+  if (several) throw new UsageError('Several images cannot be piped. Name a file with --file.');
   return null;
 }
 
-/** Writes what was made; nothing that is there already is written over unless it was named. */
+/** Writes the files; overwrites an existing file only if the user named it. */
 export async function writeOutputFiles(
   context: Context,
   place: string | null,

@@ -19,13 +19,13 @@ import {
 } from './conversation.ts';
 import { addUsage, formatFooter, noTotals, totalsText, type Totals } from './footer.ts';
 
-/** How a model is asked, whatever is asked. */
+/** The options of every request to the model. */
 export interface ModelOptions {
   readonly max_tokens: number | undefined;
   readonly temperature: number | undefined;
 }
 
-/** Asks one question and shows the answer as it comes. */
+/** Sends one question and prints the completion as it streams. */
 export async function sendQuestion(
   context: Context,
   client: Millrace,
@@ -40,7 +40,7 @@ export async function sendQuestion(
   return readCompletion(chunks, { clock: context.clock, signal, show });
 }
 
-/** Shows an answer to a person: the answer itself on standard output, thoughts dimmed before it. */
+/** Prints a completion to standard output, with the reasoning dimmed before it. */
 export function replyPrinter({ io }: Pick<Context, 'io'>): (part: CompletionDelta) => void {
   const safe = io.isTty ? safeReply : (text: string): string => text;
   let thinking = false;
@@ -56,13 +56,13 @@ export function replyPrinter({ io }: Pick<Context, 'io'>): (part: CompletionDelt
   };
 }
 
-/** What is to be said under an answer that is not as long as it should be. */
+/** The notice under a completion that ended early. */
 export function truncationNotice({ finishReason, stopped }: CompletionResult): string | null {
   if (stopped) return 'stopped';
-  return finishReason === 'length' ? 'cut at its longest: see --max-tokens' : null;
+  return finishReason === 'length' ? 'cut off at its maximum length: see --max-tokens' : null;
 }
 
-/** Under an answer; what a stopped one came to is asked of the books. */
+/** The footer of a completion; the usage of a stopped one is read from the API. */
 export async function replyFooter(
   context: Context,
   client: Millrace,
@@ -82,13 +82,13 @@ interface State {
 
 export interface ChatOptions {
   readonly options: ModelOptions;
-  /** An error in the words of the command line. */
+  /** An error as the CLI prints it. */
   readonly describe: (error: unknown) => string;
 }
 
 /**
- * Talks until the person leaves. Ctrl-C ends an answer and never the chat; a refusal is shown and the chat goes on, for
- * what was said so far would be lost with it.
+ * Runs the chat until the user leaves. Ctrl-C ends a completion, never the chat. Errors are printed and the
+ * chat continues, so that the conversation is not lost.
  */
 export async function runChat(context: Context, started: Conversation, settings: ChatOptions): Promise<void> {
   const client = context.client();
@@ -143,7 +143,7 @@ export async function runChat(context: Context, started: Conversation, settings:
   if (state.totals.answers > 0) dim(totalsText(state.totals));
 }
 
-/** A line that ends in a backslash goes on in the next one. */
+/** A line that ends in a backslash continues in the next one. */
 async function readContinuedLine(next: (question: string) => Promise<string | null>): Promise<string | null> {
   let whole = '';
   for (let question = '> '; ; question = '… ') {
@@ -154,7 +154,7 @@ async function readContinuedLine(next: (question: string) => Promise<string | nu
   }
 }
 
-/** What a command changes, and what is said about it. */
+/** Applies a chat command and prints its effect. */
 function runChatCommand(
   state: State,
   line: Exclude<PromptLine, { readonly kind: 'question' }>,
@@ -172,19 +172,17 @@ function runChatCommand(
       print('Forgotten.');
       return { ...state, conversation: { ...conversation, turns: [] } };
     case 'model':
-      if (line.text !== null) print(`Now ${line.text} answers.`);
+      if (line.text !== null) print(`Using ${line.text}.`);
       else print(conversation.model);
       return line.text === null ? state : { ...state, conversation: { ...conversation, model: line.text } };
     case 'system':
-      print(
-        line.text === null
-          ? 'The model is told nothing first.'
-          : 'The model is told that first, from now on.',
-      );
+      print(line.text === null ? 'System prompt cleared.' : 'System prompt set.');
       return { ...state, conversation: { ...conversation, system: line.text } };
     case 'unknown': {
       const near = closestMatch(line.command.slice(1), ['help', 'model', 'system', 'clear', 'exit']);
-      print(`There is no ${line.command}. ${near === undefined ? 'Try /help.' : `Did you mean /${near}?`}`);
+      print(
+        `There is no command ${line.command}. ${near === undefined ? 'Try /help.' : `Did you mean /${near}?`}`,
+      );
       return state;
     }
   }

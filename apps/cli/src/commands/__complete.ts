@@ -1,7 +1,7 @@
 import { completionCandidates, type Candidate } from '../completion/candidates.ts';
 import { defineCommand } from '../framework/command.ts';
 
-/** How each shell wants a word and what it is about. */
+/** The output format of each shell. */
 const forms: Readonly<Record<string, (candidate: Candidate) => string>> = {
   words: ({ word }) => word,
   colon: ({ word, about }) => `${word.replaceAll(':', String.raw`\:`)}${about === '' ? '' : `:${about}`}`,
@@ -10,11 +10,11 @@ const forms: Readonly<Record<string, (candidate: Candidate) => string>> = {
 
 export const command = defineCommand({
   name: '__complete',
-  summary: 'What may follow the words so far; for the completions of shells',
-  positionals: [{ name: 'form', describe: 'how to print', choices: ['words', 'colon', 'tab'] }],
+  summary: 'Completion candidates for shells',
+  positionals: [{ name: 'form', describe: 'output format', choices: ['words', 'colon', 'tab'] }],
   rest: 'WORDS',
   examples: {
-    'millrace __complete words -- rental ""': 'What can be done with a rental',
+    'millrace __complete words -- rental ""': 'The commands of a noun',
     'millrace __complete tab -- key create --': 'The flags of a command',
   },
   operations: [],

@@ -10,7 +10,7 @@ export const command = defineCommand({
   name: 'api',
   summary: 'Call any operation of the API by its id',
   description:
-    'Prints the answer as it is. Without an operation it lists them all. The fields of the input are the parameters of the path, the query and the body in one object.',
+    'Prints the response unchanged. Without an operation it lists all operations. The input is one object with the path, query and body fields.',
   positionals: [{ name: 'operation', describe: 'the id of an operation, such as getRental', optional: true }],
   flags: {
     input: { type: 'text', value: 'FILE', describe: 'the input as JSON, from a file or standard input (-)' },
@@ -19,14 +19,14 @@ export const command = defineCommand({
       whole: true,
       short: 'f',
       value: 'NAME=VALUE',
-      describe: 'one field of the input; JSON where it can be read as such, else text',
+      describe: 'one field of the input; parsed as JSON if possible, otherwise text',
     },
-    stream: { type: 'boolean', describe: 'print events as they come, one per line' },
+    stream: { type: 'boolean', describe: 'print events as they arrive, one per line' },
   },
   examples: {
     'millrace api getRental --field rentalId=1042': 'One field',
-    'millrace api createApiKey --input key.json': 'All of them from a file',
-    'millrace api': 'Every operation with its path',
+    'millrace api createApiKey --input key.json': 'The input from a file',
+    'millrace api': 'All operations with their paths',
   },
   operations: [],
   json: { kind: 'any' },
@@ -62,7 +62,7 @@ function listOperations(context: Context, operations: Operations): void {
       { name: 'method', value: ({ method }) => method },
       { name: 'path', value: ({ path }) => path },
     ],
-    { empty: 'There are none.', footer: 'Call one: millrace api getMe' },
+    { empty: 'No operations.', footer: 'Call one: millrace api getMe' },
   );
 }
 
@@ -70,13 +70,13 @@ function knownOperation(operations: Operations, typed: string): CallableId {
   if (Object.hasOwn(operations, typed)) return typed as CallableId;
   const near = closestMatch(typed, Object.keys(operations));
   throw new UsageError(`There is no operation ${JSON.stringify(typed)}.`, {
-    fix: near === undefined ? 'See them all: millrace api' : `Did you mean: millrace api ${near}`,
+    fix: near === undefined ? 'List all operations: millrace api' : `Did you mean: millrace api ${near}`,
   });
 }
 
 function fieldOf(typed: string): readonly [string, unknown] {
   const at = typed.indexOf('=');
-  if (at < 1) throw new UsageError(`--field is ${JSON.stringify(typed)}; write it as name=value.`);
+  if (at < 1) throw new UsageError(`--field is ${JSON.stringify(typed)}; use the form name=value.`);
   const text = typed.slice(at + 1);
   try {
     return [typed.slice(0, at), JSON.parse(text)];
@@ -88,7 +88,7 @@ function fieldOf(typed: string): readonly [string, unknown] {
 function printResponse(context: Context, response: unknown): void {
   if (response === undefined || response === null) return;
   if (response instanceof Uint8Array) printBytes(context, response);
-  // A page of a list: what the API answered, with its cursor.
+  // A page of a list: print the response of the API, with its cursor.
   else if (typeof response === 'object' && 'response' in response && 'nextPage' in response)
     printJson(context, response.response);
   else if (typeof response === 'string') printText(context, response);

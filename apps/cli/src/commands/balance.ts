@@ -7,13 +7,12 @@ type Balance = Output<'getBalance'>;
 
 export const command = defineCommand({
   name: 'balance',
-  summary: 'What there is to spend, how fast it goes and how long it lasts',
+  summary: 'Show the balance, the burn rate and the runway',
   description:
-    'Everything to the nano-USD. Held is what running work has set aside; available is what new work can use. The burn ' +
-    'rate is what everything that runs now costs in an hour, and the runway is how long that can go on.',
+    'All amounts are exact to the nano-USD. Held is reserved for running work; available can be used by new work. The burn rate is the hourly cost of everything that runs now, and the runway is how long it can continue.',
   examples: {
-    'millrace balance': 'before starting something large',
-    'millrace balance --json': 'for a script that watches the runway',
+    'millrace balance': 'Before you start something large',
+    'millrace balance --json': 'For a script that monitors the runway',
   },
   operations: ['getBalance'],
   json: 'record',
@@ -24,11 +23,11 @@ export const command = defineCommand({
     if (context.output.format !== 'table') return;
     if (balance.frozen) {
       context.note(
-        'The money is frozen: nothing new can be paid for. Ask the operator of this installation.',
+        'The account is frozen: new work cannot start. Contact the operator of this installation.',
       );
     } else if (isRunwayShort(balance)) {
       context.note(
-        `Running things stop in ${approximateDuration(balance.runwaySeconds ?? 0)}. Add money: millrace topup 25`,
+        `Running resources stop in ${approximateDuration(balance.runwaySeconds ?? 0)}. Top up: millrace topup 25`,
       );
     }
   },
@@ -47,7 +46,7 @@ const columns = [
   {
     name: 'runway',
     value: ({ runwaySeconds }: Balance) =>
-      runwaySeconds === null ? 'no end: nothing is being spent' : exactDuration(runwaySeconds),
+      runwaySeconds === null ? 'unlimited: nothing is being spent' : exactDuration(runwaySeconds),
   },
 ] as const;
 

@@ -9,12 +9,11 @@ import { printJson } from '../framework/output.ts';
 
 export const command: Command = defineCommand({
   name: 'chat',
-  summary: 'Talk to a model; answers stream, with their tokens and cost',
+  summary: 'Chat with a model; completions stream, with tokens and cost',
   description:
-    'Without words it is a conversation: Ctrl-C ends an answer and not the chat, /help lists what else can be typed. With ' +
-    'words, or with something piped in, it is one question: only the answer is on standard output.',
+    'Without a question it starts a conversation: Ctrl-C ends a completion but not the chat, and /help lists the commands. With a question, or with piped input, it prints one completion to standard output.',
   positionals: [
-    { name: 'question', optional: true, many: true, describe: 'one question; left out, a conversation' },
+    { name: 'question', optional: true, many: true, describe: 'one question; without it, a conversation' },
   ],
   flags: {
     model: modelFlag,
@@ -22,32 +21,38 @@ export const command: Command = defineCommand({
       type: 'text',
       short: 's',
       value: 'TEXT',
-      describe: 'what the model is told before everything else',
+      describe: 'the system prompt',
     },
-    'max-tokens': { type: 'number', integer: true, min: 1, value: 'N', describe: 'the longest answer' },
+    'max-tokens': {
+      type: 'number',
+      integer: true,
+      min: 1,
+      value: 'N',
+      describe: 'the maximum length of a completion',
+    },
     temperature: {
       type: 'number',
       min: 0,
       max: 2,
       value: 'T',
-      describe: 'how freely it chooses its words, 0 to 2',
+      describe: 'the sampling temperature, 0 to 2',
     },
   },
   examples: {
-    'millrace chat --model millrace-tiny': 'a conversation',
-    'millrace chat "Why is the sky blue?" --max-tokens 200': 'one question',
-    'git diff | millrace chat --system "Write a commit message."': 'about what is piped in',
+    'millrace chat --model millrace-tiny': 'A conversation',
+    'millrace chat "Why is the sky blue?" --max-tokens 200': 'One question',
+    'git diff | millrace chat --system "Write a commit message."': 'About piped input',
   },
   operations: ['createChatCompletion', 'listModels', 'getRequestUsage'],
   json: {
     kind: 'record',
     fields: ['model', 'answer', 'finishReason', 'usage', 'requestId', 'firstTokenMs', 'totalMs'],
   },
-  failure: 'The model did not answer',
+  failure: 'The model did not respond',
   run: async (context, { args, flags }) => {
     const isConversation = args.question.length === 0 && context.io.inIsTty;
     if (isConversation && context.output.format === 'json') {
-      throw new UsageError('A conversation has no JSON. Ask one question: millrace chat "…" --json');
+      throw new UsageError('A conversation cannot print JSON. Ask one question: millrace chat "…" --json');
     }
     const question = isConversation ? '' : await readQuestion(context, args.question);
     const model = await chooseModel(context.client(), flags.model, ['chat']);
@@ -70,7 +75,7 @@ function errorText(context: Context, error: unknown): string {
 async function readQuestion(context: Context, words: readonly string[]): Promise<string> {
   const question = words.length > 0 ? words.join(' ') : (await context.files.readStdin()).trimEnd();
   if (question.trim() !== '') return question;
-  throw new UsageError('There is no question: nothing was piped in.', {
+  throw new UsageError('There is no question, and the piped input is empty.', {
     fix: 'millrace chat "Why is the sky blue?"',
   });
 }
@@ -94,9 +99,9 @@ async function sendOnce(context: Context, request: Parameters<typeof sendQuestio
       totalMs: end.timing.totalMs,
     });
   } else if (!end.text.endsWith('\n')) io.out('\n');
-  // Whoever reads by program asks for --json; a person sees what it came to.
+  // Programs read the cost with --json; a person sees it on standard error.
   if (io.errIsTty && !isJson)
     context.note(io.paintErr('dim', (await replyFooter(context, client, end)).text));
-  // An answer that the person ended is no whole answer to a script.
+  // A script must not take an interrupted completion for a complete one.
   signal.throwIfAborted();
 }

@@ -9,37 +9,45 @@ import { printJson } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'complete',
-  summary: 'Have a model continue a text',
-  description: 'The text is what follows, or what is piped in. Only its continuation is on standard output.',
-  positionals: [{ name: 'text', optional: true, many: true, describe: 'what to continue' }],
+  summary: 'Complete a text with a model',
+  description:
+    'The text is the argument or the piped input. Only the completion is printed to standard output.',
+  positionals: [{ name: 'text', optional: true, many: true, describe: 'the text to complete' }],
   flags: {
     model: modelFlag,
-    'max-tokens': { type: 'number', integer: true, min: 1, value: 'N', describe: 'the longest continuation' },
+    'max-tokens': {
+      type: 'number',
+      integer: true,
+      min: 1,
+      value: 'N',
+      describe: 'the maximum length of the completion',
+    },
     temperature: {
       type: 'number',
       min: 0,
       max: 2,
       value: 'T',
-      describe: 'how freely it chooses its words, 0 to 2',
+      describe: 'the sampling temperature, 0 to 2',
     },
-    stop: { type: 'text', value: 'TEXT', describe: 'end before this' },
-    seed: { type: 'number', integer: true, value: 'N', describe: 'the same seed gives the same text again' },
+    stop: { type: 'text', value: 'TEXT', describe: 'stop before this text' },
+    seed: { type: 'number', integer: true, value: 'N', describe: 'the same seed gives the same completion' },
   },
   examples: {
-    'millrace complete "Once upon a time" --max-tokens 50': 'fifty tokens of a story',
-    'millrace complete --model millrace-tiny --stop "\\n" < half.txt': 'one more line of a file',
+    'millrace complete "Once upon a time" --max-tokens 50': 'A completion of fifty tokens',
+    'millrace complete --model millrace-tiny --stop "\\n" < half.txt': 'One more line of a file',
   },
   operations: ['createCompletion', 'listModels'],
   json: {
     kind: 'record',
     fields: ['model', 'text', 'finishReason', 'usage', 'requestId', 'firstTokenMs', 'totalMs'],
   },
-  failure: 'The model did not continue the text',
+  failure: 'The model did not complete the text',
   run: async (context, { args, flags }) => {
     const { io, clock, signal } = context;
     const prompt =
       args.text.length > 0 ? args.text.join(' ') : io.inIsTty ? '' : await context.files.readStdin();
-    if (prompt === '') throw new UsageError('There is no text to continue.');
+    if (prompt === '')
+      throw new UsageError('There is no text to complete. Add it as an argument or pipe it in.');
     const client = context.client();
     const model = await chooseModel(client, flags.model, ['chat', 'completion']);
     const isJson = context.output.format === 'json';

@@ -3,7 +3,7 @@ import { defineCommand } from '../framework/command.ts';
 
 export const command = defineCommand({
   name: 'completion',
-  summary: 'Print the completions for your shell',
+  summary: 'Print completions for your shell',
   positionals: [{ name: 'shell', describe: 'the shell', choices: ['bash', 'zsh', 'fish'] }],
   examples: {
     'eval "$(millrace completion bash)"': 'In ~/.bashrc',

@@ -4,18 +4,17 @@ import { parseTimestamp } from '../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'cost-export',
-  summary: 'Every cost as CSV, in the columns of FOCUS',
+  summary: 'Export all costs as CSV, in the columns of FOCUS',
   description:
-    'For tools that compare clouds. Its sum is what the ledger charged less what was given back, to the nano-USD. Without ' +
-    '--from it is the month so far.',
+    'For tools that compare clouds. The sum equals the charges of the ledger less refunds, to the nano-USD. Default period: the month so far.',
   flags: {
-    from: { type: 'text', value: 'TIME', describe: 'from this day or moment on' },
-    until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
+    from: { type: 'text', value: 'TIME', describe: 'from this day or time' },
+    until: { type: 'text', value: 'TIME', describe: 'before this day or time' },
     file: fileFlag,
   },
   examples: {
-    'millrace cost-export > costs.csv': 'the month so far',
-    'millrace cost-export --from 2026-07-01 --until 2026-08-01 --file july.csv': 'a month that is over',
+    'millrace cost-export > costs.csv': 'The month so far',
+    'millrace cost-export --from 2026-07-01 --until 2026-08-01 --file july.csv': 'A past month',
   },
   operations: ['exportCosts'],
   json: { kind: 'none' },

@@ -18,13 +18,13 @@ const columns: readonly Column<Line>[] = [
 
 export const command = defineCommand({
   name: 'cost',
-  summary: 'What a rental has cost so far',
+  summary: 'Show the cost of a rental',
   description:
-    'To the nano-dollar, meter by meter; the lines add up to the total. Time is charged by the millisecond, so seconds times rate may differ in the last digits.',
-  positionals: [{ name: 'rental', describe: 'its name or number; also one that has ended' }],
+    'Exact to the nano-USD, per meter; the lines add up to the total. Time is charged by the millisecond, so seconds times rate may differ in the last digits.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental, also if it has ended' }],
   examples: {
-    'millrace cost train': 'So far',
-    'millrace cost 1042 --columns meter,amount,transfers': 'With the entries of the ledger',
+    'millrace cost train': 'The cost so far',
+    'millrace cost 1042 --columns meter,amount,transfers': 'With the ledger entries',
   },
   operations: ['getRentalCost', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
   json: 'record',
@@ -37,11 +37,9 @@ export const command = defineCommand({
       return;
     }
     printList(context, cost.lines, columns, {
-      empty: 'It has cost nothing yet: billing begins when it runs.',
+      empty: 'It has cost nothing yet. Billing starts when it runs.',
     });
     context.io.out(`total ${usdText(cost.totalNanoUsd)}\n`);
-    context.note(
-      `Charged already: ${usdText(cost.postedNanoUsd)}. Set aside for it: ${usdText(cost.heldNanoUsd)}.`,
-    );
+    context.note(`Charged: ${usdText(cost.postedNanoUsd)}. Held: ${usdText(cost.heldNanoUsd)}.`);
   },
 });

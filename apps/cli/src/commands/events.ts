@@ -15,18 +15,17 @@ const shownByDefault = 20;
 
 export const command = defineCommand({
   name: 'events',
-  summary: 'What happens to your organisation, as it happens',
+  summary: 'Follow the events of your organisation',
   description:
-    'Shows the newest events, oldest first. With --follow it stays and shows each later one; a connection that breaks is ' +
-    'taken up again where it ended, so that nothing is missed and nothing comes twice. Ctrl-C ends it.',
+    'Shows the newest events, oldest first. With --follow it keeps running and shows later events; after an interrupted connection it continues without gaps or repeats. Ctrl-C ends it.',
   flags: {
-    follow: { type: 'boolean', short: 'f', describe: 'stay, and show events as they happen' },
+    follow: { type: 'boolean', short: 'f', describe: 'keep running and show events as they happen' },
     after: {
       type: 'number',
       integer: true,
       min: 0,
       value: 'SEQ',
-      describe: 'begin after the event of this number',
+      describe: 'start after the event with this number',
     },
     type: typeFlag,
     limit: {
@@ -35,13 +34,13 @@ export const command = defineCommand({
       min: 1,
       max: 5_000,
       value: 'N',
-      describe: 'at most so many; 20 unless told',
+      describe: 'the maximum number of events; default 20',
     },
   },
   examples: {
-    'millrace events': 'the newest',
-    'millrace events --follow --type rental': 'everything about rentals, from now on',
-    'millrace events --follow --after 1042 --json': 'for a program that comes back: an object on each line',
+    'millrace events': 'The newest events',
+    'millrace events --follow --type rental': 'All future events of rentals',
+    'millrace events --follow --after 1042 --json': 'For a program that resumes: one object per line',
   },
   operations: ['listEvents'],
   json: 'lines',
@@ -53,7 +52,7 @@ export const command = defineCommand({
       else context.io.out(`${eventLine(event, context.io)}\n`);
     };
     if (context.output.columns !== undefined)
-      throw new UsageError('Events have no columns; --json has every field.');
+      throw new UsageError('Events have no columns. Use --json for every field.');
     const client = context.client();
     if (flags.follow !== true) {
       const events =
@@ -61,7 +60,7 @@ export const command = defineCommand({
           ? await latestEvents(client, { types, limit })
           : await startSequence(client.events.list({ after: flags.after, limit: 200 }), types, limit);
       events.forEach(show);
-      if (events.length === 0) context.note('Nothing happened yet. Wait for it: millrace events --follow');
+      if (events.length === 0) context.note('No events yet. Wait for them: millrace events --follow');
       return;
     }
     let last = flags.after ?? (await readFeedHead(client)).last;
@@ -77,7 +76,7 @@ export const command = defineCommand({
       return left > 0 ? 'go on' : 'enough';
     });
     if (context.signal.aborted)
-      context.note(`Stopped. Go on from here: millrace events --follow --after ${last}`);
+      context.note(`Stopped. To continue from here: millrace events --follow --after ${last}`);
   },
 });
 

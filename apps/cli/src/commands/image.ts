@@ -6,14 +6,13 @@ import { printJson } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'image',
-  summary: 'Make a picture of words',
+  summary: 'Generate an image',
   description:
-    'The picture goes into --file, or through the pipe, or into a new file in this folder. What is on standard output is ' +
-    'then the name of the file.',
-  positionals: [{ name: 'prompt', many: true, describe: 'what is to be seen' }],
+    'The image is written to --file, to a pipe, or to a new file in this folder. Prints the name of the file.',
+  positionals: [{ name: 'prompt', many: true, describe: 'a description of the image' }],
   flags: {
     model: modelFlag,
-    file: { type: 'text', short: 'f', value: 'PATH', describe: 'where to put it; - is standard output' },
+    file: { type: 'text', short: 'f', value: 'PATH', describe: 'the output file; - is standard output' },
     size: {
       type: 'text',
       value: 'WxH',
@@ -28,39 +27,43 @@ export const command = defineCommand({
       max: 10,
       default: 1,
       value: 'N',
-      describe: 'how many',
+      describe: 'the number of images',
     },
-    negative: { type: 'text', value: 'TEXT', describe: 'what is not to be seen' },
+    negative: { type: 'text', value: 'TEXT', describe: 'what the image must not show' },
     steps: {
       type: 'number',
       integer: true,
       min: 1,
       max: 1000,
       value: 'N',
-      describe: 'how often it is refined',
+      describe: 'the number of refinement steps',
     },
-    guidance: { type: 'number', min: 0, max: 50, value: 'N', describe: 'how closely to follow the words' },
+    guidance: {
+      type: 'number',
+      min: 0,
+      max: 50,
+      value: 'N',
+      describe: 'how closely to follow the description',
+    },
     seed: {
       type: 'number',
       integer: true,
       value: 'N',
-      describe: 'the same seed gives the same picture again',
+      describe: 'the same seed gives the same image',
     },
   },
   examples: {
-    'millrace image "a water mill at dusk" --file mill.png': 'one picture',
-    'millrace image "a red circle" --size 256x256 --count 4 --file circle.png': 'four of them',
+    'millrace image "a water mill at dusk" --file mill.png': 'One image',
+    'millrace image "a red circle" --size 256x256 --count 4 --file circle.png': 'Four images',
   },
   operations: ['createImages', 'listModels', 'getRequestUsage'],
   json: { kind: 'record', fields: outputFileFields },
-  failure: 'The picture was not made',
+  failure: 'Could not generate the image',
   run: async (context, { args, flags }) => {
     const { clock, signal } = context;
     const place = outputPath(context, flags.file, 'image', flags.count > 1);
     if (!/^(?:auto|\d{3,4}x\d{3,4})$/.test(flags.size)) {
-      throw new UsageError(
-        `--size is ${JSON.stringify(flags.size)}; it is width x height, such as 1024x768.`,
-      );
+      throw new UsageError(`--size is ${JSON.stringify(flags.size)}; use width x height, such as 1024x768.`);
     }
     const client = context.client();
     const model = await chooseModel(client, flags.model, ['image']);

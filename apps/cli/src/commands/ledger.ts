@@ -22,18 +22,22 @@ const kinds = [
 
 export const command = defineCommand({
   name: 'ledger',
-  summary: 'Every change of the balance with its cause, newest first',
+  summary: 'List all changes of the balance with their causes, newest first',
   flags: {
-    from: { type: 'text', value: 'TIME', describe: 'from this day or moment on' },
-    until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
-    kind: { type: 'text', value: 'KIND', choices: kinds, describe: 'changes of this kind alone' },
-    cause: { type: 'text', value: 'KIND[:ID]', describe: 'changes for this, such as rental:1042' },
+    from: { type: 'text', value: 'TIME', describe: 'from this day or time' },
+    until: { type: 'text', value: 'TIME', describe: 'before this day or time' },
+    kind: { type: 'text', value: 'KIND', choices: kinds, describe: 'only changes of this kind' },
+    cause: {
+      type: 'text',
+      value: 'KIND[:ID]',
+      describe: 'only changes with this cause, such as rental:1042',
+    },
     ...limitFlag,
   },
   examples: {
-    'millrace ledger --limit 20': 'what happened last',
-    'millrace ledger --cause rental:1042': 'everything that a rental cost',
-    'millrace ledger --kind top_up --from 2026-08-01 --json': 'payments since August, for a script',
+    'millrace ledger --limit 20': 'The newest changes',
+    'millrace ledger --cause rental:1042': 'Everything that a rental has cost',
+    'millrace ledger --kind top_up --from 2026-08-01 --json': 'Payments since August, for a script',
   },
   operations: ['listLedgerEntries'],
   json: 'list',
@@ -50,7 +54,7 @@ export const command = defineCommand({
     await printLimitedList(context, entries, columns, {
       limit,
       noun: 'changes',
-      empty: 'The balance did not change in this time. Add money: millrace topup 25',
+      empty: 'The balance did not change in this period. Top up: millrace topup 25',
     });
   },
 });
@@ -71,7 +75,9 @@ function causeOf(cause: string | undefined): { readonly causeKind?: string; read
   const [causeKind = '', ...rest] = cause.split(':');
   const causeId = rest.join(':');
   if (causeKind === '' || (rest.length > 0 && causeId === '')) {
-    throw new UsageError(`--cause is ${JSON.stringify(cause)}; it is a kind such as rental, or rental:1042.`);
+    throw new UsageError(
+      `--cause is ${JSON.stringify(cause)}; use a kind such as rental, or a kind with an id such as rental:1042.`,
+    );
   }
   return { causeKind, ...(causeId === '' ? {} : { causeId }) };
 }

@@ -7,10 +7,10 @@ type Limits = Output<'getLimits'>;
 
 export const command = defineCommand({
   name: 'limits',
-  summary: 'Rate limits and quotas, and how much of each is used',
+  summary: 'Show rate limits and quotas and their use',
   examples: {
-    'millrace limits': 'how much this key may ask',
-    'millrace limits --json': 'for a script that paces itself',
+    'millrace limits': 'The limits of this key',
+    'millrace limits --json': 'For a script that limits its own rate',
   },
   operations: ['getLimits'],
   json: 'record',

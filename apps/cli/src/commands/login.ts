@@ -8,34 +8,34 @@ import { checkedUrl, profilesPath, readProfiles, writeProfiles } from '../framew
 
 export const command = defineCommand({
   name: 'login',
-  summary: 'Sign in, and keep an API key for this machine',
+  summary: 'Sign in and save an API key',
   description:
-    'Shows an address and a code, waits until you have allowed it in a browser, makes an API key for this machine with all that you may do, valid for 90 days, and keeps it in a file that only you can read. With --with-key or --key-stdin it takes a key that you have. With --profile several keys live side by side.',
+    'Shows an address and a code, waits until you confirm in a browser, creates an API key with all your rights, valid for 90 days, and saves it in a file that only you can read. With --with-key or --key-stdin it saves an existing key. Use --profile to save several keys.',
   flags: {
     organisation: {
       type: 'text',
       value: 'ORGANISATION',
-      describe: 'the id or short name of the organisation, if you belong to several',
+      describe: 'id or slug of the organisation, if you belong to several',
     },
     mode: {
       type: 'text',
       value: 'MODE',
       choices: ['live', 'test'],
-      describe: 'what the key is for: live, unless said, or test',
+      describe: 'the mode of the key: live (default) or test',
     },
-    'with-key': { type: 'boolean', describe: 'ask for a key instead of signing in' },
+    'with-key': { type: 'boolean', describe: 'ask for an existing key instead of signing in' },
     'key-stdin': { type: 'boolean', describe: 'read the key from standard input' },
     'inference-url': {
       type: 'text',
       value: 'URL',
-      describe: 'where models are served, when that is elsewhere',
+      describe: 'the address of the inference gateway, if it differs',
     },
   },
   examples: {
     'millrace login --api-url https://api.example.com': 'In the browser',
     'millrace login --organisation acme --mode test --profile try':
-      'A test key of one organisation, beside the others',
-    'millrace login --profile ci --key-stdin < key.txt': 'Without questions, into a profile of its own',
+      'A test key of one organisation, in its own profile',
+    'millrace login --profile ci --key-stdin < key.txt': 'Without questions, into its own profile',
   },
   operations: ['listMyOrganisations', 'listMySessions', 'endMySession'],
   json: { kind: 'record', fields: ['profile', 'apiUrl', 'inferenceUrl', 'email', 'organisation', 'mode'] },
@@ -43,14 +43,18 @@ export const command = defineCommand({
   async run(context, { flags }) {
     const takesKey = flags['with-key'] === true || flags['key-stdin'] === true;
     if (takesKey && (flags.organisation !== undefined || flags.mode !== undefined)) {
-      throw new UsageError('A key is of one organisation and one mode: neither can be chosen beside it.');
+      throw new UsageError(
+        'An existing key already has an organisation and a mode. Remove --organisation and --mode.',
+      );
     }
     const apiUrl = await resolveApiUrl(context);
     const named = flags['inference-url'] ?? context.env['MILLRACE_INFERENCE_URL'];
     const inferenceUrl =
-      named === undefined || named === '' ? undefined : checkedUrl(named, 'The address of the models');
+      named === undefined || named === ''
+        ? undefined
+        : checkedUrl(named, 'The address of the inference gateway');
     for (const address of [apiUrl, inferenceUrl ?? apiUrl].filter(isUnencryptedRemoteUrl)) {
-      await context.confirm(`${address} is not encrypted: others may read the key on its way. Go on?`);
+      await context.confirm(`${address} is not encrypted, so others could read the key. Continue?`);
     }
     const keep = (apiKey: string) => verifyAndStoreKey(context, { apiUrl, inferenceUrl, apiKey });
     if (takesKey) {
@@ -62,7 +66,7 @@ export const command = defineCommand({
   },
 });
 
-/** Checks a key by using it, and keeps it only then. */
+/** Verifies a key by using it before storing it. */
 async function verifyAndStoreKey(
   context: Context,
   { apiUrl, inferenceUrl, apiKey }: { apiUrl: string; inferenceUrl: string | undefined; apiKey: string },
@@ -92,15 +96,15 @@ async function verifyAndStoreKey(
   if (replaced !== undefined && replaced.apiKey !== apiKey) await revokeReplacedKey(context, replaced);
   if (store.current !== name && store.profiles[store.current] !== undefined)
     context.note(
-      `The profile in use was "${store.current}". To go back: millrace profile use ${store.current}`,
+      `The previous profile was "${store.current}". To switch back: millrace profile use ${store.current}`,
     );
-  context.note(`Profile "${name}" is in use, and kept in ${profilesPath(context)}.`);
+  context.note(`Using profile "${name}", stored in ${profilesPath(context)}.`);
   if (context.profile.keyFrom === 'environment') {
-    context.note('MILLRACE_API_KEY is set and comes first: unset it to use the profile.');
+    context.note('MILLRACE_API_KEY is set and overrides the profile. Unset it to use the profile.');
   }
 }
 
-/** The address that was named by flag, environment or profile; else the person is asked. */
+/** The address from flag, environment or profile; otherwise asks the user. */
 async function resolveApiUrl(context: Context): Promise<string> {
   const { apiUrl, isAddressNamed } = context.profile;
   if (isAddressNamed || !context.io.inIsTty) return apiUrl;

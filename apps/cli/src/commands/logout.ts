@@ -5,13 +5,12 @@ import { readProfiles, writeProfiles } from '../framework/profiles.ts';
 
 export const command = defineCommand({
   name: 'logout',
-  summary: 'Forget the key of a profile',
-  description:
-    'The key itself stays valid for whoever has it. To end it, use millrace key revoke before you log out.',
-  flags: { all: { type: 'boolean', describe: 'forget every profile' } },
+  summary: 'Remove the saved key of a profile',
+  description: 'The key itself stays valid. To revoke it, run millrace key revoke before you log out.',
+  flags: { all: { type: 'boolean', describe: 'remove all profiles' } },
   examples: {
-    'millrace logout': 'The profile in use',
-    'millrace logout --all': 'Every key on this machine',
+    'millrace logout': 'The current profile',
+    'millrace logout --all': 'All keys on this machine',
   },
   operations: [],
   offline: true,
@@ -22,7 +21,7 @@ export const command = defineCommand({
     const names = flags.all === true ? Object.keys(store.profiles) : [context.profile.name];
     const { removed, rest } = removeProfiles(store, names);
     if (removed.length > 0) await writeProfiles(context.files, context, rest);
-    const text = removed.length === 0 ? 'There was no key to forget.' : `Forgotten: ${removed.join(', ')}.`;
+    const text = removed.length === 0 ? 'There is no saved key.' : `Removed: ${removed.join(', ')}.`;
     printResult(context, text, { forgotten: removed, current: rest.current });
     const others = Object.keys(rest.profiles);
     if (others.length > 0 && !others.includes(rest.current)) {

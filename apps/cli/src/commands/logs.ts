@@ -8,12 +8,12 @@ const followMs = 3_000;
 
 export const command = defineCommand({
   name: 'logs',
-  summary: 'What the console of a rental shows',
+  summary: 'Show the console output of a rental',
   description:
-    'The end of the serial console: how it booted, and what its system says. What your programs write is where they write it.',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+    'The end of the serial console: boot and system messages. It does not include the output of your programs.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
-    follow: { type: 'boolean', short: 'f', describe: 'go on showing what comes, until Ctrl-C' },
+    follow: { type: 'boolean', short: 'f', describe: 'keep showing new output until Ctrl-C' },
     bytes: {
       type: 'number',
       integer: true,
@@ -21,12 +21,12 @@ export const command = defineCommand({
       max: 1_048_576,
       value: 'N',
       default: 65_536,
-      describe: 'so much of its end',
+      describe: 'how much of the end to show',
     },
   },
   examples: {
-    'millrace logs train': 'Why does it not boot?',
-    'millrace logs 1042 --follow': 'While it boots',
+    'millrace logs train': 'Find out why it does not boot',
+    'millrace logs 1042 --follow': 'Follow the boot',
   },
   operations: ['getRentalConsole', 'listVirtualMachineRentals', 'listBareMetalRentals'],
   json: 'record',
@@ -40,7 +40,7 @@ export const command = defineCommand({
       printJson(context, first);
       return;
     }
-    if (first.truncated) context.note('Earlier output is left off; --bytes shows more of it.');
+    if (first.truncated) context.note('Earlier output is omitted; --bytes shows more.');
     io.out(safeLines(first.output));
     if (flags.follow !== true) {
       if (!first.output.endsWith('\n')) io.out('\n');
@@ -55,7 +55,7 @@ export const command = defineCommand({
         known = output;
       }
     } catch (error) {
-      // Ctrl-C is how following ends.
+      // Ctrl-C ends following.
       if (!signal.aborted) throw error;
       if (!known.endsWith('\n')) io.out('\n');
     }

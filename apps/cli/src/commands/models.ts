@@ -9,19 +9,18 @@ type Model = Item<'listModels'>;
 type Price = Output<'getModelPrice'>;
 type PricedModel = Model & { readonly price: Price | null };
 
-/** How many prices are asked for at once. */
 const PRICE_CONCURRENCY = 8;
 
 export const command = defineCommand({
   name: 'models',
-  summary: 'The models this key can use, and what they cost',
+  summary: 'List the models that this key can use, with prices',
   description:
-    'Prices are what this organisation pays now: for a million tokens, for a picture, for a thousand characters.',
-  positionals: [{ name: 'name', optional: true, many: true, describe: 'only these' }],
-  flags: { prices: { type: 'boolean', describe: 'ask for prices; --no-prices does not, and is faster' } },
+    'The current prices of your organisation: per million tokens, per image, per thousand characters.',
+  positionals: [{ name: 'name', optional: true, many: true, describe: 'only these models' }],
+  flags: { prices: { type: 'boolean', describe: 'include prices; --no-prices is faster' } },
   examples: {
-    'millrace models': 'all of them',
-    'millrace models millrace-tiny --json': 'one, with every price, for a script',
+    'millrace models': 'All models',
+    'millrace models millrace-tiny --json': 'One model with all prices, for a script',
   },
   operations: ['listModels', 'getModelPrice'],
   json: {
@@ -55,7 +54,7 @@ export const command = defineCommand({
         ? wanted.map((model) => ({ ...model, price: null }))
         : await withPrices(client, wanted);
     printList(context, priced, columns, {
-      empty: 'No model is for sale here yet, or none that this key may use.',
+      empty: 'No models are available to this key.',
     });
   },
 });

@@ -30,26 +30,32 @@ const sizeText = (gb: number | undefined): string => (gb === undefined ? '' : `$
 
 export const command = defineCommand({
   name: 'offers',
-  summary: 'What can be rented now, where, at what price',
+  summary: 'List what you can rent now, with prices',
   description:
-    'Shows machines that are free at this moment, the cheapest first. Prices are yours, contract prices included, on demand and before discounts. CPUs, memory and disk are what each node has at least.',
+    'Lists available machines, cheapest first. Prices include your contract prices, on demand and before discounts. CPUs, memory and disk are the minimum of each node.',
   flags: {
-    gpu: { type: 'text', value: 'TYPE', describe: 'only these GPUs: h100, h200, b200 …' },
-    count: { type: 'number', integer: true, min: 1, value: 'N', describe: 'only machines of so many GPUs' },
-    region: { type: 'text', value: 'REGION', describe: 'only there' },
+    gpu: { type: 'text', value: 'TYPE', describe: 'only this GPU type: h100, h200, b200 …' },
+    count: {
+      type: 'number',
+      integer: true,
+      min: 1,
+      value: 'N',
+      describe: 'only machines with this number of GPUs',
+    },
+    region: { type: 'text', value: 'REGION', describe: 'only in this region' },
     type: {
       type: 'text',
       value: 'TYPE',
       choices: ['virtual-machine', 'bare-metal'],
       describe: 'only machines of this type',
     },
-    all: { type: 'boolean', describe: 'also what is sold out or closed' },
+    all: { type: 'boolean', describe: 'also sold-out and closed offers' },
     ...fewFlag(10),
   },
   examples: {
-    'millrace offers --gpu h100': 'Where are H100s free?',
+    'millrace offers --gpu h100': 'Regions with available H100s',
     'millrace offers --count 8 --type bare-metal --limit 50': 'Whole nodes',
-    'millrace offers --all --json': 'Everything, for a script',
+    'millrace offers --all --json': 'All offers, for a script',
   },
   operations: ['listRentalOptions'],
   json: 'list',
@@ -67,18 +73,18 @@ export const command = defineCommand({
       if (isMatch && (isFree || flags.all === true)) found.push(option);
     }
     const sorted = found.toSorted((a, b) => a.costPerHour - b.costPerHour);
-    // Scripts that take JSON get what they asked for and no table to fit on a screen.
+    // Scripts with --json get all offers, because no screen limits them.
     const isWhole = context.output.format === 'json' && flags.limit === 10;
     const shown = isWhole ? sorted : sorted.slice(0, flags.limit);
     const footer = truncatedListNote({
       shown: shown.length,
       total: sorted.length,
       noun: 'offers',
-      more: `All of them: millrace offers --limit ${sorted.length}`,
+      more: `All offers: millrace offers --limit ${sorted.length}`,
     });
     const mode = keyMode(context.profile.apiKey ?? '');
     printList(context, shown, columns, {
-      empty: `No offers match in ${mode} mode now. See also what is sold out: millrace offers --all`,
+      empty: `No offers match in ${mode} mode now. Include sold-out offers: millrace offers --all`,
       ...(footer === null ? {} : { footer }),
     });
     if (shown.length > 0 && mode === 'test') context.note('These are offers of test mode, which is free.');

@@ -6,11 +6,11 @@ import { readQuoteRequest, quoteFlags } from '../rentals/quote-request.ts';
 
 export const command = defineCommand({
   name: 'quote',
-  summary: 'What a rental would cost',
-  description: 'Nothing is reserved by asking. The amounts are exact, to the nano-dollar.',
+  summary: 'Quote the cost of a rental',
+  description: 'It reserves nothing. Amounts are exact to the nano-USD.',
   flags: {
     ...quoteFlags,
-    for: { type: 'text', value: 'TIME', describe: 'also the cost of running so long: 90m, 2h, 3d' },
+    for: { type: 'text', value: 'TIME', describe: 'also the cost of running this long: 90m, 2h, 3d' },
     'storage-gb': {
       type: 'number',
       integer: true,
@@ -58,7 +58,7 @@ export const command = defineCommand({
     const width = Math.max(...lines.map(([label]) => label.length)) + 2;
     context.io.out(`${quoteTitle(request)}\n`);
     for (const [label, amount] of lines) context.io.out(`  ${label.padEnd(width)}${amount}\n`);
-    if (!quote.available) context.note('No host can take it at the moment. Why: millrace offers explain');
-    if (!quote.affordable) context.note('Your balance is too low to begin with it. See: millrace balance');
+    if (!quote.available) context.note('No host has capacity for it now. See why: millrace offers explain');
+    if (!quote.affordable) context.note('Your balance is too low to start it. See: millrace balance');
   },
 });

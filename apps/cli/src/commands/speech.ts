@@ -6,31 +6,30 @@ import { printJson } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'speech',
-  summary: 'Make speech of text, as MP3',
+  summary: 'Convert text to speech, as MP3',
   description:
-    'The text is what follows, or what is piped in. The speech goes into --file, or through the pipe, or into a new file in ' +
-    'this folder.',
-  positionals: [{ name: 'text', optional: true, many: true, describe: 'what to say' }],
+    'The text is the argument or the piped input. The speech is written to --file, to a pipe, or to a new file in this folder.',
+  positionals: [{ name: 'text', optional: true, many: true, describe: 'the text' }],
   flags: {
     model: modelFlag,
-    file: { type: 'text', short: 'f', value: 'PATH', describe: 'where to put it; - is standard output' },
-    voice: { type: 'text', value: 'NAME', default: 'alloy', describe: 'who speaks' },
-    speed: { type: 'number', min: 0.25, max: 4, value: 'N', describe: 'how fast, 0.25 to 4' },
+    file: { type: 'text', short: 'f', value: 'PATH', describe: 'the output file; - is standard output' },
+    voice: { type: 'text', value: 'NAME', default: 'alloy', describe: 'the voice' },
+    speed: { type: 'number', min: 0.25, max: 4, value: 'N', describe: 'the speed, 0.25 to 4' },
   },
   examples: {
-    'millrace speech "The wheel turns." --file wheel.mp3': 'into a file',
-    'millrace speech < chapter.txt > chapter.mp3': 'from a file into another',
+    'millrace speech "The wheel turns." --file wheel.mp3': 'Into a file',
+    'millrace speech < chapter.txt > chapter.mp3': 'From one file into another',
   },
   operations: ['createSpeech', 'listModels', 'getRequestUsage'],
   json: { kind: 'record', fields: outputFileFields },
-  failure: 'The speech was not made',
+  failure: 'Could not generate the speech',
   run: async (context, { args, flags }) => {
     const { io, clock, signal } = context;
     const place = outputPath(context, flags.file, 'speech', false);
     const words =
       args.text.length > 0 ? args.text.join(' ') : io.inIsTty ? '' : await context.files.readStdin();
     const input = words.trim();
-    if (input === '') throw new UsageError('There is nothing to say.');
+    if (input === '') throw new UsageError('There is no text. Add it as an argument or pipe it in.');
     const client = context.client();
     const model = await chooseModel(client, flags.model, ['audio']);
     const startedMs = clock.monotonicMs();

@@ -12,8 +12,8 @@ export const command = defineCommand({
   name: 'ssh',
   summary: 'Log in to a rental or an instance',
   description:
-    'Uses your own ssh and keys. The host key must be the one that the platform met when it proved the machine, so you are not asked to trust it. The exit code is that of what ran there.',
-  positionals: [{ name: 'rental', describe: 'the name or number of a rental, or the name of an instance' }],
+    'Uses your own ssh and keys. The host key must be the one that the platform saw in the readiness check, so ssh does not ask you to trust it. Exits with the exit code of the remote command.',
+  positionals: [{ name: 'rental', describe: 'name or id of a rental, or the name of an instance' }],
   flags: {
     node: {
       type: 'number',
@@ -21,22 +21,22 @@ export const command = defineCommand({
       min: 1,
       value: 'N',
       default: 1,
-      describe: 'which node of several',
+      describe: 'which of several nodes',
     },
     identity: { type: 'text', short: 'i', value: 'FILE', describe: 'log in with this private key' },
     forward: {
       type: 'list',
       short: 'L',
       value: 'PORT:HOST:PORT',
-      describe: 'bring a port of the machine here',
+      describe: 'forward a port of the machine',
     },
   },
   rest: 'COMMAND',
   examples: {
-    'millrace ssh train': 'A prompt on the machine',
+    'millrace ssh train': 'A shell on the machine',
     'millrace ssh train -- nvidia-smi -L': 'One command',
-    'millrace ssh train --forward 8888:localhost:8888': 'A notebook that runs there',
-    'millrace ssh train --json': 'Only say how to get in',
+    'millrace ssh train --forward 8888:localhost:8888': 'A notebook on the machine',
+    'millrace ssh train --json': 'Only print the address',
   },
   operations: ['getRental', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listMarketplaceInstances'],
   json: { kind: 'record', fields: ['host', 'port', 'user', 'hostKeyFingerprint', 'command'] },
@@ -70,33 +70,33 @@ async function resolveSshEndpoint(context: Context, words: string, node: number)
 
 function rentalSshEndpoint(rental: Rental, node: number): SshEndpoint {
   const found = rental.ssh[node - 1];
-  // One that is off keeps its address for when it is on again.
+  // A stopped rental keeps its address.
   const isOff = rental.status === 'Running' && rental.power !== 'on';
   if (found !== undefined && !isOff) {
     const { host, port, user, hostKeyFingerprint } = found;
     return { host, port, user, fingerprint: hostKeyFingerprint };
   }
   if (rental.ssh.length > 0 && !isOff) {
-    throw new UsageError(`It has ${rental.ssh.length} nodes; there is no --node ${node}.`);
+    throw new UsageError(`The rental has ${rental.ssh.length} nodes; --node ${node} does not exist.`);
   }
   const fixes: Readonly<Record<string, string>> = {
     switching: `Wait until it runs: millrace rental wait ${rental.id}`,
     pending: `Wait until it runs: millrace rental wait ${rental.id}`,
-    'off, GPUs held': `Switch it on: millrace rental start ${rental.id}`,
-    'off, GPUs given back': `Switch it on: millrace rental start ${rental.id}`,
+    'off, GPUs held': `Start it: millrace rental start ${rental.id}`,
+    'off, GPUs given back': `Start it: millrace rental start ${rental.id}`,
   };
   const state = stateOf(rental);
-  throw new CliError(`Nobody can log in to rental ${rental.id} (${handleOf(rental)}) now.`, {
+  throw new CliError(`You cannot log in to rental ${rental.id} (${handleOf(rental)}) now.`, {
     why: `It is ${state}.${rental.statusReason === null ? '' : ` ${rental.statusReason}`}`,
-    fix: fixes[state] ?? `See how it is: millrace rental get ${rental.id}`,
+    fix: fixes[state] ?? `See its status: millrace rental get ${rental.id}`,
   });
 }
 
 function instanceSshEndpoint(name: string, sshCommand: string | null, status: string): SshEndpoint {
   const [, user, host, port] = /^ssh ([^\s@]+)@(\S+) -p (\d+)$/.exec(sshCommand ?? '') ?? [];
   if (user !== undefined && host !== undefined) return { host, port: Number(port), user, fingerprint: null };
-  throw new CliError(`Nobody can log in to instance ${name} now.`, {
+  throw new CliError(`You cannot log in to instance ${name} now.`, {
     why: `It is ${status}.`,
-    fix: 'See how it is: millrace market instances',
+    fix: 'See its status: millrace market instances',
   });
 }

@@ -12,15 +12,14 @@ const pollMs = 2_000;
 
 export const command = defineCommand({
   name: 'topup',
-  summary: 'Add money: gives the page to pay on',
+  summary: 'Add money through a payment page',
   description:
-    'Nothing is charged by this command: it makes a payment page, and you pay there. The balance changes when the payment ' +
-    'is confirmed. With --wait the command stays until then; Ctrl-C stops waiting only.',
+    'This command charges nothing: it creates a payment page, where you pay. The balance changes when the payment is confirmed. --wait waits for that; Ctrl-C only stops waiting.',
   positionals: [{ name: 'amount', describe: 'dollars and cents, from 5 to 10000' }],
-  flags: { wait: { type: 'boolean', describe: 'wait until it is paid, or can no longer be' } },
+  flags: { wait: { type: 'boolean', describe: 'wait until it is paid or has expired' } },
   examples: {
-    'millrace topup 25': 'a page to pay 25 dollars on',
-    'millrace topup 100.50 --wait': 'and wait until it was paid',
+    'millrace topup 25': 'A page to pay 25 dollars',
+    'millrace topup 100.50 --wait': 'And wait until it is paid',
   },
   operations: ['createTopUp', 'getTopUp'],
   json: 'record',
@@ -35,7 +34,7 @@ export const command = defineCommand({
     if (flags.wait !== true) {
       if (isTable && topUp.checkoutUrl !== null) context.io.out(`${safeText(topUp.checkoutUrl)}\n`);
       else printRecord(context, topUp, topUpColumns);
-      if (isTable) context.note(`Then: millrace topup get ${topUp.paymentId}`);
+      if (isTable) context.note(`Check it later: millrace topup get ${topUp.paymentId}`);
       return;
     }
     if (isTable && topUp.checkoutUrl !== null) context.note(topUp.checkoutUrl);
@@ -47,11 +46,11 @@ function parseTopUpAmount(typed: string): number {
   const cents = parseCents(typed);
   if (cents === null) {
     throw new UsageError(
-      `AMOUNT is ${JSON.stringify(typed)}; it is dollars with at most two decimals, such as 25.`,
+      `AMOUNT is ${JSON.stringify(typed)}; use dollars with at most two decimals, such as 25.`,
     );
   }
   if (cents < minCents || cents > maxCents) {
-    throw new UsageError(`AMOUNT is ${typed}; from 5 to 10000 dollars can be added at once.`);
+    throw new UsageError(`AMOUNT is ${typed}; use 5 to 10000 dollars.`);
   }
   return cents;
 }
@@ -59,7 +58,7 @@ function parseTopUpAmount(typed: string): number {
 async function waitForPayment(context: Context, started: TopUp): Promise<TopUp> {
   const { clock, signal } = context;
   const { paymentId } = started;
-  context.note('Waiting for the payment. Ctrl-C stops waiting; the page stays.');
+  context.note('Waiting for the payment. Ctrl-C stops waiting; the page stays open.');
   let topUp = started;
   try {
     while (isInProgress(topUp)) {
@@ -68,7 +67,7 @@ async function waitForPayment(context: Context, started: TopUp): Promise<TopUp> 
     }
   } catch (error) {
     if (!signal.aborted) throw error;
-    throw new CancelledError(`Stopped waiting. What became of it: millrace topup get ${paymentId}`);
+    throw new CancelledError(`Stopped waiting. Check the payment: millrace topup get ${paymentId}`);
   }
   if (topUp.state === 'paid') return topUp;
   throw new CliError('The top-up was not paid.', {

@@ -8,10 +8,9 @@ const dayMs = 86_400_000;
 
 export const command = defineCommand({
   name: 'usage',
-  summary: 'What was spent, as bars by day and by model',
+  summary: 'Show the cost by day and by model, as charts',
   description:
-    'Draws what was charged, to the nano-USD. Days are days in UTC. Without --by there are two charts: by day and by ' +
-    'model. With --columns it prints a table instead, with tokens, GPU seconds and requests.',
+    'Shows charges, exact to the nano-USD. Days are in UTC. Without --by there are two charts: by day and by model. With --columns it prints a table with tokens, GPU seconds and requests.',
   flags: {
     by: {
       type: 'list',
@@ -25,20 +24,20 @@ export const command = defineCommand({
       min: 1,
       max: 366,
       value: 'N',
-      describe: 'the last N days, today included',
+      describe: 'the last N days, including today',
     },
-    from: { type: 'text', value: 'TIME', describe: 'from this day or moment on' },
-    until: { type: 'text', value: 'TIME', describe: 'before this day or moment' },
+    from: { type: 'text', value: 'TIME', describe: 'from this day or time' },
+    until: { type: 'text', value: 'TIME', describe: 'before this day or time' },
   },
   examples: {
-    'millrace usage --days 7': 'the last week',
-    'millrace usage --by key --from 2026-08-01': 'which key spent it, since August',
+    'millrace usage --days 7': 'The last week',
+    'millrace usage --by key --from 2026-08-01': 'The cost of each key since August',
     'millrace usage --by model --columns group,amount,tokensPrompt,tokensCompletion':
-      'tokens of each model, as a table',
+      'The tokens of each model, as a table',
   },
   operations: ['getUsage'],
   json: { kind: 'record', fields: ['from', 'until', 'groups'] },
-  failure: 'Could not read what was used',
+  failure: 'Could not read the usage',
   run: async (context, { flags }) => {
     const by: readonly Grouping[] = flags.by.length === 0 ? ['day', 'model'] : [...new Set(flags.by)];
     const period = periodOf(flags, context.clock.now().getTime());
@@ -48,7 +47,7 @@ export const command = defineCommand({
       groups[groupBy] = await client.usage.list({ ...period, groupBy, limit: 200 }).all();
     }
     if (context.output.format === 'json') {
-      // Each has a sum of its own: what a rental cost is in the days and in no model.
+      // Each group has its own sum: the cost of a rental is in its days and in no model.
       const summed = by.map(
         (group) => [group, { totalNanoUsd: sumOf(groups[group] ?? []), rows: groups[group] }] as const,
       );
@@ -72,7 +71,7 @@ export const command = defineCommand({
   },
 });
 
-const noUsageText = 'Nothing was charged in this time. What is for sale: millrace offers, millrace models';
+const noUsageText = 'Nothing was charged in this period. See the offers: millrace offers, millrace models';
 
 const columns = [
   { name: 'group', value: (row: UsageRow) => row.group },
@@ -90,14 +89,14 @@ interface PeriodFlags {
   readonly until: string | undefined;
 }
 
-/** Always said, never left to the server: what is printed names the time it is about. */
+/** Set explicitly, so that the output can name the period. */
 function periodOf(
   { days = 31, from, until }: PeriodFlags,
   nowMs: number,
 ): { readonly from: string; readonly until: string } {
   const end = until === undefined ? new Date(nowMs).toISOString() : parseTimestamp('--until', until);
   if (from !== undefined) return { from: parseTimestamp('--from', from), until: end };
-  // The last moment that counts decides the day: until midnight means until the day before.
+  // The last included moment decides the day: until midnight means until the day before.
   const lastDay = new Date(Date.parse(end) - 1).toISOString().slice(0, 10);
   return { from: new Date(Date.parse(lastDay) - (days - 1) * dayMs).toISOString(), until: end };
 }

@@ -3,7 +3,7 @@ import { printRecord } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'version',
-  summary: 'Show the version of this program and where it speaks to',
+  summary: 'Show the version of the CLI and the address of the API',
   examples: {
     'millrace version': 'For people',
     'millrace version --json': 'For scripts',

@@ -4,14 +4,14 @@ import { printRecord } from '../framework/output.ts';
 
 export const command = defineCommand({
   name: 'whoami',
-  summary: 'Show who you are and what your key may do',
+  summary: 'Show your account and the rights of your key',
   examples: {
-    'millrace whoami': 'Person, organisation, role and key',
+    'millrace whoami': 'User, organisation, role and key',
     'millrace whoami --json': 'With the limits of the key, for a script',
   },
   operations: ['getMe'],
   json: 'record',
-  failure: 'Could not tell who you are',
+  failure: 'Could not read your account',
   async run(context) {
     const me = await context.client().me.get({}, { signal: context.signal });
     printRecord(context, me, meColumns);

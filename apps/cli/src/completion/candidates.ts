@@ -10,8 +10,8 @@ export interface Candidate {
 }
 
 /**
- * What may stand for the last of these words, which may be empty or begun. Loads the one command that is being typed, and
- * asks nobody.
+ * Candidates for the last word, which may be empty or partial. Loads only the typed command and makes no
+ * network call.
  */
 export async function completionCandidates(
   manifest: Manifest,
@@ -35,10 +35,10 @@ const beginsWith =
   ({ word }: Candidate): boolean =>
     word.startsWith(typed);
 
-/** `millrace help` takes the names of commands, and at first those of the pages that belong to none. */
+/** Candidates after `millrace help`: names of commands, and first the help topics. */
 function helpCandidates(manifest: Manifest, after: readonly string[]): readonly Candidate[] {
   const topics =
-    after.length > 0 ? [] : Object.keys(helpTopics).map((word) => ({ word, about: 'A page of help' }));
+    after.length > 0 ? [] : Object.keys(helpTopics).map((word) => ({ word, about: 'A help topic' }));
   return [...nextWords(manifest, after), ...topics].filter(({ word }) => word !== 'help');
 }
 
@@ -55,7 +55,7 @@ function argumentCandidates(
   return (position?.choices ?? []).map((word) => ({ word, about: '' }));
 }
 
-/** The words that may follow: nouns at first, then what is below them. */
+/** The next words: first nouns, then their commands. */
 function nextWords(manifest: Manifest, after: readonly string[]): readonly Candidate[] {
   const prefix = after.length === 0 ? '' : `${after.join(' ')} `;
   const below = manifest.filter(({ name, hidden }) => hidden !== true && `${name} `.startsWith(prefix));
@@ -63,7 +63,7 @@ function nextWords(manifest: Manifest, after: readonly string[]): readonly Candi
   for (const { name, summary } of below) {
     const [word, ...more] = name.slice(prefix.length).split(' ');
     if (word === undefined || word === '' || name.length < prefix.length) continue;
-    // A word that leads on to several commands is told by what the noun is about.
+    // A word with several commands gets the summary of its noun.
     if (more.length === 0) words.set(word, summary);
     else if (!words.has(word)) words.set(word, nounSummary(`${prefix}${word}`) ?? '');
   }

@@ -1,4 +1,4 @@
-/** What a shell needs to ask us. All of it calls `millrace __complete`, which makes no network call. */
+/** Shell scripts that call `millrace __complete`, which makes no network call. */
 export const completionScripts = {
   bash: `# millrace completions for bash. In ~/.bashrc:  eval "$(millrace completion bash)"
 _millrace() {

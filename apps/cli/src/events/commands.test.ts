@@ -7,7 +7,7 @@ import { fakeApi, errorResponse, runCli, type FakeRequest } from '../fixture.ts'
 import { createInterrupts } from '../interrupts.ts';
 import { newSecret } from '../webhooks/sign.ts';
 
-/** A feed that is made up: events 1 to `count`, of which those before `first` are forgotten. */
+/** A fake feed: events 1 to `count`, of which those before `first` have been deleted. */
 function feed(
   count: number,
   {
@@ -16,9 +16,9 @@ function feed(
     onDrained = () => undefined,
   }: {
     readonly first?: number;
-    /** Each connection ends after so many events. */
+    /** Each connection ends after this many events. */
     readonly cutAfter?: number;
-    /** Called when a stream has been read as far as it goes. */
+    /** Called when a stream is read to its end. */
     readonly onDrained?: () => void;
   } = {},
 ) {
@@ -76,7 +76,7 @@ const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('events', () => {
-  test('shows the newest, oldest first', async () => {
+  test('shows the newest events, oldest first', async () => {
     const { fetch } = feed(500);
     const result = await runCli(['events', '--limit', '3'], { fetch });
     expect(result.stdout.split('\n')[2]).toBe(
@@ -87,7 +87,7 @@ describe('events', () => {
     expect(narrow.stdout).toBe('   500  2026-03-01 11:00:00Z  balance.low             rental:500\n');
   });
 
-  test('looks further back for what is rare, and not beyond what is kept', async () => {
+  test('reads further back for rare types, but not before the start of the feed', async () => {
     const { fetch } = feed(500, { first: 401 });
     const rare = await runCli(['events', '--type', 'balance', '--limit', '5', '--json'], { fetch });
     expect(seqsOf(rare.stdout)).toEqual([460, 470, 480, 490, 500]);
@@ -97,14 +97,14 @@ describe('events', () => {
     expect(none).toMatchObject({ code: 0, stdout: '' });
   });
 
-  test('--after begins there', async () => {
+  test('starts after the event of --after', async () => {
     const { fetch } = feed(30);
     expect(
       seqsOf((await runCli(['events', '--after', '5', '--limit', '2', '--json'], { fetch })).stdout),
     ).toEqual([6, 7]);
   });
 
-  test('--follow misses nothing and repeats nothing, however often the connection breaks', async () => {
+  test('neither skips nor repeats events with --follow, however often the connection breaks', async () => {
     const api = feed(20, { cutAfter: 7 });
     const result = await runCli(['events', '--follow', '--after', '4', '--limit', '16', '--json'], {
       fetch: api.fetch,
@@ -113,7 +113,7 @@ describe('events', () => {
     expect(api.requests.length).toBeGreaterThan(2);
   });
 
-  test('a place that is lost is told at once', async () => {
+  test('reports an expired position immediately', async () => {
     const result = await runCli(['events', '--follow', '--after', '99', '--json'], { fetch: feed(20).fetch });
     expect(result.code).toBe(1);
     expect(result.stderr).toContain('Lost your place.');
@@ -121,10 +121,10 @@ describe('events', () => {
       fetch: () => Promise.reject(new TypeError('fetch failed')),
     });
     expect(away.code).toBe(1);
-    expect(away.stderr).toContain('cannot be reached');
+    expect(away.stderr).toContain('is unreachable');
   });
 
-  test('Ctrl-C ends following, and says how to go on', async () => {
+  test('ends following on Ctrl-C and says how to continue', async () => {
     const interrupts = createInterrupts();
     const { fetch } = feed(7, { onDrained: () => void interrupts.raise() });
     const result = await runCli(['events', '--follow', '--after', '5', '--json'], { fetch, interrupts });
@@ -134,7 +134,6 @@ describe('events', () => {
   });
 });
 
-/** A program that receives webhooks. */
 async function receiver(statuses: readonly number[] = []) {
   const received: { body: string; headers: IncomingHttpHeaders; path: string }[] = [];
   const server = createServer((request, response) => {
@@ -152,7 +151,7 @@ async function receiver(statuses: readonly number[] = []) {
   return { received, port: (server.address() as AddressInfo).port, close: () => server.close() };
 }
 
-/** The API is made up; everything else is really sent. */
+/** Only the API is faked; deliveries are really sent. */
 const partly =
   (api: typeof fetch): typeof fetch =>
   (input, init) =>
@@ -161,7 +160,7 @@ const partly =
       : api(input, init);
 
 describe('webhook listen', () => {
-  test('forwards in order, signed as the service signs, with the secret it shows', async () => {
+  test('forwards in order, signed like the service, with the secret it prints', async () => {
     const { received, port } = await receiver();
     const { fetch } = feed(12, { cutAfter: 8 });
     const now = new Date().toISOString();
@@ -195,7 +194,7 @@ describe('webhook listen', () => {
     expect(result.stdout.split('\n')[0]).toMatch(/^ {5}3 {2}rental\.running {10}204 {2}\d+ ms$/);
   });
 
-  test('shows what was not accepted, follows no redirect and goes on', async () => {
+  test('shows refused deliveries, follows no redirect and continues', async () => {
     const { received, port } = await receiver([500, 302, 200]);
     const { fetch } = feed(3);
     const result = await runCli(
@@ -209,14 +208,14 @@ describe('webhook listen', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as object);
     expect(lines).toMatchObject([
-      { seq: 1, httpStatus: 500, error: 'answered 500' },
-      { seq: 2, httpStatus: 302, error: 'answered 302' },
+      { seq: 1, httpStatus: 500, error: 'responded with 500' },
+      { seq: 2, httpStatus: 302, error: 'responded with 302' },
       { seq: 3, httpStatus: 200, error: null },
     ]);
     expect(received).toHaveLength(3);
   });
 
-  test('begins with what is to come, and says when no program listens there', async () => {
+  test('starts with the next event, and reports if no program listens', async () => {
     const { port, close } = await receiver();
     const interrupts = createInterrupts();
     const api = feed(5, { onDrained: () => void interrupts.raise() });
@@ -242,17 +241,14 @@ describe('webhook listen', () => {
     expect([code, stderr]).toEqual([3, expect.stringContaining('MILLRACE_WEBHOOK_SECRET must be')]);
   });
 
-  test.each(['ftp://127.0.0.1', '0', '70000', 'localhost'])(
-    'refuses %s before anything is asked',
-    async (url) => {
-      const api = feed(1);
-      expect((await runCli(['webhook', 'listen', url], { fetch: api.fetch })).code).toBe(3);
-      expect(api.requests).toHaveLength(0);
-    },
-  );
+  test.each(['ftp://127.0.0.1', '0', '70000', 'localhost'])('refuses %s without a request', async (url) => {
+    const api = feed(1);
+    expect((await runCli(['webhook', 'listen', url], { fetch: api.fetch })).code).toBe(3);
+    expect(api.requests).toHaveLength(0);
+  });
 });
 
-describe('webhooks', () => {
+describe('webhook commands', () => {
   const webhook = {
     id: 'whk_1',
     url: 'https://example.com/hooks',
@@ -297,7 +293,7 @@ describe('webhooks', () => {
   const run = (fake: ReturnType<typeof fakeApi>, ...words: readonly string[]) =>
     runCli(['webhook', ...words], { fetch: fake.fetch });
 
-  test('the secret is shown when one is made, and said to be shown this once', async () => {
+  test('print a new secret and say that it is shown only once', async () => {
     const fake = api();
     const made = await run(
       fake,
@@ -318,7 +314,7 @@ describe('webhooks', () => {
     expect((await run(fake, 'create', 'https://example.com', '--json')).json().secret).toBe('whsec_new');
   });
 
-  test('a secret that was lost on its way is no success', async () => {
+  test('fail if the response with the secret was lost', async () => {
     const lost = () => Response.json({ ...webhook, secret: null }, { status: 201 });
     const fake = fakeApi({ 'POST /v2/webhooks': lost, 'POST /v2/webhooks/*/rotate-secret': lost });
     for (const words of [
@@ -334,7 +330,7 @@ describe('webhooks', () => {
     }
   });
 
-  test('are listed, changed, switched off and deleted', async () => {
+  test('list, change, disable and delete webhooks', async () => {
     const fake = api();
     expect((await run(fake, 'list', '--json')).json()).toEqual([webhook]);
     expect((await run(fake, 'get', 'whk_1', '--json')).json()).toEqual(webhook);
@@ -344,7 +340,7 @@ describe('webhooks', () => {
     expect((await run(fake, 'delete', 'whk_1', '--yes')).stdout).toBe('Deleted whk_1.\n');
   });
 
-  test('deliveries say what was answered; a range is sent again to its end', async () => {
+  test('show responses of deliveries, and replay a range to its end', async () => {
     const fake = api();
     expect((await run(fake, 'deliveries', 'whk_1', '--status', 'failed')).stdout).toMatch(
       /failed +1 +closed/,

@@ -3,22 +3,22 @@ import type { Context } from '../framework/context.ts';
 import { padTo, safeText, widthOf } from '../framework/text.ts';
 import { timestampText } from '../text/timestamps.ts';
 
-/** The feed of events: where it is now, its newest, and those to come. */
+/** Reads the event feed: its position, its newest events, and future ones. */
 
 export const typeFlag = {
   type: 'list',
   value: 'TYPES',
-  describe: 'only these types, such as rental.running, or rental for all of its kind',
+  describe: 'only these types, such as rental.running, or rental for all types of rentals',
 } as const;
 
-/** `rental` is every type of rentals; `rental.running` one of them. */
+/** `rental` matches all types of rentals; `rental.running` one type. */
 export const matchesTypes = (types: readonly string[], { type }: MillraceEvent): boolean =>
   types.length === 0 || types.some((wanted) => type === wanted || type.startsWith(`${wanted}.`));
 
 export interface FeedHead {
-  /** What to send as `after` to begin with the oldest that is still kept. */
+  /** The `after` of the oldest event in the feed. */
   readonly beforeFirst: number;
-  /** What to send as `after` to see only what is to come. */
+  /** The `after` that skips all past events. */
   readonly last: number;
 }
 
@@ -31,7 +31,7 @@ export async function readFeedHead(client: Millrace): Promise<FeedHead> {
 const pageSize = 200;
 const MAX_LOOKBACK_EVENTS = 5_000;
 
-/** The newest that are wanted, oldest first. Looks further and further back, for others may lie between. */
+/** The newest matching events, oldest first. Reads further back until it has enough. */
 export async function latestEvents(
   client: Millrace,
   { types, limit }: { readonly types: readonly string[]; readonly limit: number },
@@ -45,10 +45,10 @@ export async function latestEvents(
   }
 }
 
-/** A feed is followed for as long as somebody wants it: a service that is away for an hour is waited for. */
+/** Following continues through outages of an hour. */
 const reconnections = 1_000;
 
-/** Every event after `after`, then those to come, until Ctrl-C. `onEvent` says whether to go on. */
+/** Passes every event after `after`, then future ones, to `onEvent` until Ctrl-C or until it returns `enough`. */
 export async function followEvents(
   context: Context,
   after: number,
@@ -57,7 +57,7 @@ export async function followEvents(
   const { signal } = context;
   const { events: feed } = context.client();
   try {
-    // An address that is wrong, or a place that is lost, is told now and not after a thousand tries.
+    // Report a wrong address or an expired position now, not after a thousand retries.
     await feed.list({ after, limit: 1 }, { signal });
     const events = feed.stream({ after }, { signal, maxRetries: reconnections });
     for await (const event of events) {
@@ -70,7 +70,7 @@ export async function followEvents(
 
 const typeWidth = 22;
 
-/** `1042  2026-11-14 09:30:00Z  rental.running  rental:17  by key key_…`; who did it is left off where it does not fit. */
+/** `1042  2026-11-14 09:30:00Z  rental.running  rental:17  by key key_…`; the actor is omitted if it does not fit. */
 export function eventLine(event: MillraceEvent, { paint, isTty, columns }: Context['io']): string {
   const { seq, type, occurredAt, resource, actor } = event;
   const what = [

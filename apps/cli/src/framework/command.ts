@@ -2,20 +2,20 @@ import type { Context } from './context.ts';
 import { responseFields } from './response-fields.generated.ts';
 
 interface FlagBase {
-  /** What it does, as a phrase without a full stop. */
+  /** A phrase without a full stop. */
   readonly describe: string;
-  /** One letter, for the few that are typed by hand all day. */
+  /** One letter, for the few flags that are typed often. */
   readonly short?: string;
 }
 
-/** Either there or not; `--no-NAME` says not. */
+/** Absent or present; `--no-NAME` sets it to false. */
 export interface BooleanFlag extends FlagBase {
   readonly type: 'boolean';
 }
 
 export interface TextFlag extends FlagBase {
   readonly type: 'text';
-  /** What stands for the value in help: `NAME`. */
+  /** The placeholder of the value in help: `NAME`. */
   readonly value: string;
   readonly choices?: readonly string[];
   readonly required?: true;
@@ -32,17 +32,17 @@ export interface NumberFlag extends FlagBase {
   readonly default?: number;
 }
 
-/** May be given several times, each time with one value or with several between commas. */
+/** May be repeated; each value may be a comma-separated list. */
 export interface ListFlag extends FlagBase {
   readonly type: 'list';
-  /** Commas belong to the value. */
+  /** Do not split at commas. */
   readonly whole?: true;
   readonly value: string;
   readonly choices?: readonly string[];
   readonly required?: true;
 }
 
-/** Any JSON value, for fields that are more than one word. */
+/** Any JSON value, for structured fields. */
 export interface JsonFlag extends FlagBase {
   readonly type: 'json';
   readonly value: string;
@@ -55,9 +55,8 @@ export type Flags = Readonly<Record<string, Flag>>;
 export interface Positional {
   readonly name: string;
   readonly describe: string;
-  /** It may be left out. */
   readonly optional?: true;
-  /** Takes all words that are left; only the last may. */
+  /** Takes all remaining arguments; only the last positional may. */
   readonly many?: true;
   readonly choices?: readonly string[];
 }
@@ -84,63 +83,59 @@ type PositionalValue<P extends Positional> = P extends { readonly many: true }
     ? TextOf<P> | undefined
     : TextOf<P>;
 
-/** What was typed, read and checked. */
+/** The parsed and validated arguments. */
 export interface Input<P extends readonly Positional[] = readonly Positional[], F extends Flags = Flags> {
-  /** The positional arguments by their names. */
   readonly args: { readonly [Each in P[number] as Each['name']]: PositionalValue<Each> };
   readonly flags: { readonly [Name in keyof F]: FlagValue<F[Name]> };
-  /** The words after `--`, for a command that hands them on. */
+  /** The arguments after `--`, for a command that passes them on. */
   readonly rest: readonly string[];
 }
 
 export interface JsonFields {
   readonly fields: readonly string[];
-  /** Those of the fields that may be missing. */
+  /** The fields that may be absent. */
   readonly optional?: readonly string[];
 }
 
 /**
- * What `--json` prints: a `list` is an array of objects with these fields, a `record` one such object, `lines` one object
- * per line as they come. Scripts read these fields, so tests pin them: a run that prints others fails in the harness.
+ * The output of `--json`: a `list` is an array of objects with these fields, a `record` one object, `lines` one
+ * object per line. Scripts read these fields, so the test harness fails if a command prints others.
  */
 export type JsonShape =
   | ({ readonly kind: 'list' | 'record' | 'lines' } & JsonFields)
-  /** The answer is not the command line's to describe: a whole document, or an operation's by name. */
+  /** The fields are not known here: a whole document, or the response of any operation. */
   | { readonly kind: 'any' }
   | { readonly kind: 'none' };
 
-/** A command as data: help, parsing, completions and the coverage test all come from it. */
+/** A command as data. Help, parsing, completions and the coverage test are derived from it. */
 export interface CommandDefinition<P extends readonly Positional[], F extends Flags> {
   /** As typed after `millrace`: `rental create`. The file is commands/rental/create.ts. */
   readonly name: string;
-  /** One line for lists of commands, without a full stop. */
+  /** One line without a full stop, for lists of commands. */
   readonly summary: string;
-  /** Whole sentences for the command's own help. */
+  /** Sentences for the help of the command. */
   readonly description?: string;
   readonly positionals?: P;
   readonly flags?: F;
-  /** At least two lines to type, each with what it is good for in a few words. */
+  /** At least two command lines with short descriptions. */
   readonly examples: Readonly<Record<string, string>>;
-  /** The ids of the contract's operations that this command reaches. */
+  /** The ids of the operations that this command calls. */
   readonly operations: readonly string[];
-  /** A kind alone stands for the fields that the first of the operations answers. */
+  /** A kind without fields means the response fields of the first operation. */
   readonly json: JsonShape | 'list' | 'record' | 'lines';
-  /** Words after `--` are handed to something else. Help shows this placeholder for them. */
+  /** The command passes arguments after `--` on. Help shows this placeholder for them. */
   readonly rest?: string;
-  /** Not listed in help. */
   readonly hidden?: true;
-  /** Never calls the API, so the client is not loaded for it. */
+  /** The command never calls the API, so the client is not loaded. */
   readonly offline?: true;
-  /**
-   * What went wrong, in the words of this command: `Could not create the rental`. Without it the error names the command.
-   */
+  /** The failed action: `Could not create the rental`. By default, the error names the command. */
   readonly failure?: string;
-  /** A command to suggest for a reason of the API, before the general advice is asked. */
+  /** Commands to suggest for error reasons, before the general advice. */
   readonly advice?: Readonly<Record<string, string>>;
   run(context: Context, input: Input<P, F>): Promise<void>;
 }
 
-/** A definition whose flags nobody needs to know by type any more: what the runner works with. */
+/** A command with erased flag types, for the runner. */
 export interface Command extends Omit<CommandDefinition<readonly Positional[], Flags>, 'run' | 'json'> {
   readonly json: JsonShape;
   readonly positionals: readonly Positional[];
@@ -159,10 +154,10 @@ export function defineCommand<
     ...definition,
     positionals: definition.positionals ?? [],
     flags: definition.flags ?? {},
-    // An operation that is new to the contract has its fields after the next npm run cli:generate.
+    // A new operation gets its fields with the next npm run cli:generate.
     json:
       typeof json === 'string' ? { kind: json, ...(responseFields[operations[0] ?? ''] ?? noFields) } : json,
-    // The parser reads the input from this very definition, so its types are those that were inferred from it.
+    // The parser produces the input from this definition, so it has the inferred types.
     run: definition.run as unknown as Command['run'],
   };
 }

@@ -5,20 +5,18 @@ import { exitCodes, type ExitCode } from './exit-codes.ts';
 import type { Profile } from './profiles.ts';
 import { safeText } from './text.ts';
 
-/** A failure as it is shown: three lines and the request id. */
+/** An error as the user sees it: up to three lines and the request id. */
 export interface ErrorDescription {
   readonly what: string;
   readonly why?: string | undefined;
   readonly fix?: string | undefined;
   readonly requestId?: string | undefined;
   readonly exitCode: number;
-  /** Nothing is to be said: the command has spoken for itself. */
+  /** Print nothing: the command has already printed the failure. */
   readonly silent?: true;
 }
 
-/**
- * The SDK's errors are known by their shape rather than by their class, so that showing an error does not load the client.
- */
+/** SDK errors are detected by shape, not by class, so that printing an error does not load the client. */
 interface ApiErrorShape extends Error {
   readonly status: number;
   readonly reason?: string | null;
@@ -43,7 +41,7 @@ const fundsReasons = new Set([
 
 const keyReasons = new Set(['MALFORMED_API_KEY', 'INVALID_API_KEY', 'API_KEY_EXPIRED', 'API_KEY_REVOKED']);
 const environmentKeyAdvice =
-  'The key is that of MILLRACE_API_KEY, which comes before every profile: set another, or unset it.';
+  'The key comes from MILLRACE_API_KEY, which overrides all profiles. Set another key, or unset it.';
 
 const capacityReasons = new Set([
   'INSUFFICIENT_CAPACITY',
@@ -52,7 +50,7 @@ const capacityReasons = new Set([
 ]);
 
 export function exitCodeOf({ status, reason }: Pick<ApiErrorShape, 'status' | 'reason'>): ExitCode {
-  // The interface answers some refusals with 400 that elsewhere have a status of their own; the reason says which it is.
+  // Baseline operations respond with 400 where others have a more specific status, so the reason decides first.
   if (reason != null) {
     if (fundsReasons.has(reason)) return exitCodes.insufficientFunds;
     if (capacityReasons.has(reason)) return exitCodes.noCapacity;
@@ -69,7 +67,7 @@ export interface DescribeOptions {
   readonly command: Command | undefined;
   readonly profile: Pick<Profile, 'apiUrl' | 'keyFrom'> | undefined;
   readonly interrupted: boolean;
-  /** Something else than a question was sent to the API. */
+  /** A request other than GET was sent to the API. */
   readonly hasSentChange?: boolean;
 }
 
@@ -77,14 +75,14 @@ export function describeError(error: unknown, options: DescribeOptions): ErrorDe
   const { command, profile, interrupted, hasSentChange = false } = options;
   const apiUrl = profile?.apiUrl;
   const failed = ensureFullStop(
-    command?.failure ?? (command === undefined ? 'That failed' : `millrace ${command.name} failed`),
+    command?.failure ?? (command === undefined ? 'The command failed' : `millrace ${command.name} failed`),
   );
   const helpCommand = command === undefined ? 'millrace help' : `millrace help ${command.name}`;
   if (error instanceof SilentExit) return { what: '', exitCode: error.exitCode, silent: true };
   if (error instanceof CancelledError) return { what: error.message, exitCode: error.exitCode };
   if (interrupted && isAbort(error)) {
     return {
-      what: 'Cancelled. What was already asked of the API may have happened.',
+      what: 'Cancelled. Requests that were already sent may have taken effect.',
       exitCode: exitCodes.cancelled,
     };
   }
@@ -96,8 +94,8 @@ export function describeError(error: unknown, options: DescribeOptions): ErrorDe
   if (hasErrorName(error, 'TimeoutError')) {
     return {
       what: failed,
-      why: `The API at ${apiUrl ?? 'its address'} did not answer in time.`,
-      fix: hasSentChange ? checkFirstAdvice : 'Run the same command again; see what is asked with --debug.',
+      why: `The API at ${apiUrl ?? 'its address'} did not respond in time.`,
+      fix: hasSentChange ? checkFirstAdvice : 'Run the command again. Use --debug to see its requests.',
       exitCode: exitCodes.failure,
     };
   }
@@ -105,10 +103,10 @@ export function describeError(error: unknown, options: DescribeOptions): ErrorDe
     const mayHaveHappened = hasSentChange && !neverSentCodes.has(causeCodeOf(error));
     return {
       what: failed,
-      why: `The API at ${apiUrl ?? 'its address'} cannot be reached${causeOf(error)}.`,
+      why: `The API at ${apiUrl ?? 'its address'} is unreachable${causeOf(error)}.`,
       fix: mayHaveHappened
         ? checkFirstAdvice
-        : 'Check the address, or name another with --api-url: millrace profile list',
+        : 'Check that the API is running at this address, or set another with --api-url: millrace profile list',
       exitCode: exitCodes.failure,
     };
   }
@@ -116,7 +114,7 @@ export function describeError(error: unknown, options: DescribeOptions): ErrorDe
     return {
       what: failed,
       why: error.message,
-      fix: 'What came so far is not all of it. Run the command again.',
+      fix: 'The output is incomplete. Run the command again.',
       exitCode: exitCodes.failure,
     };
   }
@@ -125,23 +123,21 @@ export function describeError(error: unknown, options: DescribeOptions): ErrorDe
   }
   return {
     what: failed,
-    why: `Something happened that this program did not expect: ${messageOf(error)}`,
-    fix: 'Run it again with --debug, and report what that shows.',
+    why: `An unexpected error occurred: ${messageOf(error)}`,
+    fix: 'Run the command again with --debug and report the output.',
     exitCode: exitCodes.failure,
   };
 }
 
-const checkFirstAdvice =
-  'It may have happened all the same: see whether it did before you run the command again.';
-/** No connection came about, so nobody can have begun to work. */
+const checkFirstAdvice = 'The change may have taken effect. Check before you run the command again.';
+/** The connection was never established, so the server did not get the request. */
 const neverSentCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/** A file that was named and could not be read, as Node tells it. */
+/** An error of Node for a file that could not be read or written. */
 function isFileError(error: unknown): error is Error {
   return error instanceof Error && 'path' in error && 'syscall' in error;
 }
 
-/** Ends with a full stop, whether whoever wrote it thought of one or not. */
 function ensureFullStop(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
@@ -156,7 +152,7 @@ function describeApiError(
   }: Pick<DescribeOptions, 'command' | 'profile'> & { readonly helpCommand: string },
 ): ErrorDescription {
   const { reason } = error;
-  // To log in changes nothing while the environment has a key; login itself does not use that one.
+  // Logging in does not help while the environment has a key; only login itself ignores that key.
   const isKeyOfEnvironment = profile?.keyFrom === 'environment' && command?.name !== 'login';
   const fix =
     (isKeyOfEnvironment && reason != null && keyReasons.has(reason) ? environmentKeyAdvice : undefined) ??
@@ -165,7 +161,9 @@ function describeApiError(
       : (ownProperty(command?.advice, reason) ?? ownProperty(adviceByReason, reason))) ??
     (reason === 'VALIDATION_FAILED' ? inputAdvice(error, helpCommand) : undefined) ??
     error.suggestion ??
-    (error.status >= 500 ? 'Try again in a moment; if it stays, report the request id.' : helpCommand);
+    (error.status >= 500
+      ? 'Try again in a moment. If the error persists, report the request id.'
+      : helpCommand);
   return {
     what: reason == null ? failed : `${failed.replace(/\.$/, '')} (${reason}).`,
     why: [ensureFullStop(error.message), ...issuesOf(error)].join(' '),
@@ -175,17 +173,20 @@ function describeApiError(
   };
 }
 
-/** What the API says of fields is said of flags by the help; only a word that it takes for a slip of the finger is of use. */
+/**
+ * The help explains flags better than field names of the API do; only a spelling suggestion of the API is worth
+ * showing.
+ */
 function inputAdvice({ suggestion }: ApiErrorShape, helpCommand: string): string {
   return suggestion?.startsWith('Did you mean ') === true ? `${suggestion} See ${helpCommand}` : helpCommand;
 }
 
-/** A reason is whatever the other side wrote, and might be the name of something that every object has. */
+/** The server chooses the reason, so it might be the name of an inherited property. */
 function ownProperty(advice: Readonly<Record<string, string>> = {}, reason: string): string | undefined {
   return Object.hasOwn(advice, reason) ? advice[reason] : undefined;
 }
 
-/** Which fields were wrong, for as many as fit a line; not what the message says already. */
+/** Up to three invalid fields, without those that the message already names. */
 function issuesOf({ issues, message: text }: ApiErrorShape): readonly string[] {
   const news = (issues ?? []).filter(({ message }) => typeof message !== 'string' || !text.includes(message));
   return news.slice(0, 3).map(({ path, message }) => {
@@ -204,7 +205,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/** `fetch` wraps what happened to the connection once or twice; the code is in the innermost that has one. */
+/** `fetch` wraps connection errors; the innermost error has the code. */
 function causeCodeOf(error: Error): unknown {
   let code: unknown;
   let cause: unknown = error.cause;
@@ -217,13 +218,12 @@ function causeCodeOf(error: Error): unknown {
 
 function causeOf(error: Error): string {
   const code = causeCodeOf(error);
-  if (code === 'ECONNREFUSED') return ': nothing listens there';
-  if (code === 'ENOTFOUND') return ': that name is not known';
-  if (code === 'EAI_AGAIN') return ': its name could not be looked up';
+  if (code === 'ECONNREFUSED') return ': no server listens there';
+  if (code === 'ENOTFOUND') return ': the host name does not exist';
+  if (code === 'EAI_AGAIN') return ': the host name could not be resolved';
   return typeof code === 'string' ? `: ${code}` : '';
 }
 
-/** What failed, why, what to do; the request id last. */
 export function renderError(described: ErrorDescription, paint: (text: string) => string): string {
   const lines = [
     `${paint('Error:')} ${safeText(described.what)}`,

@@ -1,9 +1,6 @@
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 
-/**
- * A failure in the three lines a person needs: what failed, why, and what to do, with a command where there is one.
- * Anything else that is thrown is a defect of ours and says so.
- */
+/** An error for users: what failed, why, and what to do. Any other thrown error is a defect of the CLI. */
 export class CliError extends Error {
   override readonly name: string = 'CliError';
   readonly why: string | undefined;
@@ -26,16 +23,16 @@ export class CliError extends Error {
   }
 }
 
-/** What was typed makes no sense. `fix` defaults to the help of the command. */
+/** Invalid arguments. The message names the wrong word; `fix` defaults to the help of the command. */
 export class UsageError extends CliError {
   override readonly name = 'UsageError';
 
-  constructor(why: string, options: { readonly fix?: string } = {}) {
-    super('That command line does not work.', { why, exitCode: exitCodes.usage, ...options });
+  constructor(problem: string, options: { readonly fix?: string } = {}) {
+    super(problem, { exitCode: exitCodes.usage, ...options });
   }
 }
 
-/** The person changed their mind: Ctrl-C, or "no". */
+/** The user cancelled: Ctrl-C, or "no" to a question. */
 export class CancelledError extends CliError {
   override readonly name = 'CancelledError';
 
@@ -44,10 +41,10 @@ export class CancelledError extends CliError {
   }
 }
 
-/** The command did its work and what it found is a failure; it has said so itself. */
+/** The command ran and printed a failure itself. */
 export class SilentExit extends Error {
   override readonly name = 'SilentExit';
-  /** One of ours, or that of a program that was started. */
+  /** An exit code of the CLI, or of a program that it started. */
   readonly exitCode: number;
 
   constructor(exitCode: number) {
@@ -76,21 +73,24 @@ function whyNotLoggedIn({
   const unset = 'and MILLRACE_API_KEY is not set.';
   if (isStored) {
     return {
-      why: `Profile "${name}" keeps a key for another address than ${apiUrl}, ${unset}`,
-      fix: `Keep one for it beside that: millrace login --profile NAME --api-url ${apiUrl}`,
+      why: `Profile "${name}" has a key for another address than ${apiUrl}, ${unset}`,
+      fix: `Save a key for this address in another profile: millrace login --profile NAME --api-url ${apiUrl}`,
     };
   }
-  if (name === 'default') return { why: `Profile "${name}" keeps no key, ${unset}`, fix: 'millrace login' };
+  if (name === 'default') return { why: `Profile "${name}" has no key, ${unset}`, fix: 'millrace login' };
   return {
     why: `There is no profile "${name}", ${unset}`,
-    fix: `See those that there are, or make it: millrace profile list, millrace login --profile ${name}`,
+    fix: `List the profiles, or create this one: millrace profile list, millrace login --profile ${name}`,
   };
 }
 
-/** A secret is told once. When that answer is lost and the call sent again, the second answer can only say that it happened. */
+/**
+ * A secret is returned only once. If that response is lost, the retried request returns the result without the
+ * secret.
+ */
 export function lostSecretError(what: string, fix: string): CliError {
-  return new CliError(`${what}, but its secret was lost on the way here.`, {
-    why: 'The first answer did not arrive, and a secret is told once only.',
+  return new CliError(`${what}, but the response with its secret was lost.`, {
+    why: 'The first response did not arrive, and a secret is shown only once.',
     fix,
   });
 }

@@ -1,4 +1,4 @@
-/** What the process ends with. Scripts decide by these, so a number never changes its meaning. */
+/** The exit codes of the process. Scripts depend on them, so a code never changes its meaning. */
 export const exitCodes = {
   ok: 0,
   failure: 1,
@@ -13,15 +13,15 @@ export const exitCodes = {
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
 export const exitCodeMeanings: readonly { readonly code: ExitCode; readonly meaning: string }[] = [
-  { code: exitCodes.ok, meaning: 'It worked.' },
-  { code: exitCodes.failure, meaning: 'It failed. The error says why, and what to do about it.' },
-  { code: exitCodes.cancelled, meaning: 'You cancelled it: Ctrl-C, or "no" to a question.' },
+  { code: exitCodes.ok, meaning: 'Success.' },
+  { code: exitCodes.failure, meaning: 'The command failed. The error says why and what to do.' },
+  { code: exitCodes.cancelled, meaning: 'You cancelled: Ctrl-C, or "no" to a question.' },
   {
     code: exitCodes.usage,
-    meaning: 'The command line makes no sense: a flag, an argument, or a needed answer.',
+    meaning: 'Invalid arguments: a flag, an argument, or a missing answer.',
   },
-  { code: exitCodes.auth, meaning: 'Not logged in, or the key may not do this.' },
-  { code: exitCodes.notFound, meaning: 'The thing does not exist, or is not yours to see.' },
+  { code: exitCodes.auth, meaning: 'Not logged in, or the key does not allow this.' },
+  { code: exitCodes.notFound, meaning: 'The resource does not exist, or you have no access to it.' },
   { code: exitCodes.insufficientFunds, meaning: 'The balance, a budget or a limit does not allow it.' },
-  { code: exitCodes.noCapacity, meaning: 'Nothing that fits is free now.' },
+  { code: exitCodes.noCapacity, meaning: 'No matching capacity is available now.' },
 ];

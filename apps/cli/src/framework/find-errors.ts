@@ -3,14 +3,14 @@ import { exitCodes } from './exit-codes.ts';
 
 export function notFoundError(noun: string, words: string, list: string): CliError {
   return new CliError(`There is no ${noun} ${JSON.stringify(words)}.`, {
-    why: `No ${noun} of your organisation has this number or name.`,
-    fix: `See those that there are: ${list}`,
+    why: `No ${noun} of your organisation has this id or name.`,
+    fix: `List them: ${list}`,
     exitCode: exitCodes.notFound,
   });
 }
 
 export function ambiguousError(noun: string, words: string, ids: readonly (number | string)[]): UsageError {
-  return new UsageError(`Several ${noun} are called ${JSON.stringify(words)}: ${ids.join(', ')}.`, {
-    fix: 'Say which by its number.',
+  return new UsageError(`Several ${noun} have the name ${JSON.stringify(words)}: ${ids.join(', ')}.`, {
+    fix: 'Use the id.',
   });
 }

@@ -10,7 +10,7 @@ const WIDTH = 100;
 const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [title, ...lines, ''];
 
-/** Two columns: a term, and its explanation wrapped beside it. */
+/** Two columns: a term and its wrapped explanation. */
 function definitionList(rows: readonly (readonly [string, string])[], most = 30): readonly string[] {
   const width = Math.min(most, Math.max(0, ...rows.map(([term]) => term.length)));
   return rows.flatMap(([term, text]) => {
@@ -64,7 +64,7 @@ function jsonLines(command: Command): readonly string[] {
     case 'none':
       return [];
     case 'any':
-      return ['  The answer of the API as it is.'];
+      return ['  The response of the API, unchanged.'];
     case 'list':
     case 'record':
     case 'lines': {
@@ -112,7 +112,7 @@ export function nounHelp(manifest: Manifest, noun: string): string {
     `${nounSummary(noun) ?? own?.summary ?? `Commands of ${noun}`}.`,
     '',
     ...section('Commands', definitionList(rows, 44)),
-    `More about one of them: millrace ${rows[0]?.[0] ?? noun} --help`,
+    `More about a command: millrace ${rows[0]?.[0] ?? noun} --help`,
     '',
   ].join('\n');
 }
@@ -123,9 +123,9 @@ export function rootHelp(): string {
     '',
     ...section('Usage', ['  millrace COMMAND [flags]']),
     ...nounGroups.flatMap(({ title, nouns }) => section(title, definitionList(Object.entries(nouns), 16))),
-    ...section('Begin here', [
-      '  millrace login                     # keep an API key for this machine',
-      '  millrace offers                    # what can be rented now, where, at what price',
+    ...section('Get started', [
+      '  millrace login                     # sign in and save an API key',
+      '  millrace offers                    # what you can rent now, with prices',
       '  millrace rental create --help      # every command has help with examples',
     ]),
     'More: millrace help flags, millrace help environment, millrace help exit-codes',
@@ -133,43 +133,43 @@ export function rootHelp(): string {
   ].join('\n');
 }
 
-/** Pages that belong to no command. */
+/** Help pages that belong to no command. */
 export const helpTopics: Readonly<Record<string, () => string>> = {
   flags: () =>
     [
-      'Flags that every command takes.',
+      'Flags of every command.',
       '',
       ...section('Flags', definitionList(flagRows(globalFlags))),
-      'They may stand before or after the name of the command.',
+      'Put them before or after the name of the command.',
       '',
     ].join('\n'),
   environment: () =>
     [
-      'What the environment can say. Flags come before it, and it comes before the profile.',
+      'Environment variables. They override the profile; flags override them.',
       '',
       ...section(
         'Variables',
         definitionList([
-          ['MILLRACE_API_KEY', 'the API key; no login is needed then'],
-          ['MILLRACE_API_URL', 'where the API is'],
-          ['MILLRACE_INFERENCE_URL', 'where models are served, when that is elsewhere'],
+          ['MILLRACE_API_KEY', 'the API key; no login needed'],
+          ['MILLRACE_API_URL', 'the address of the API'],
+          ['MILLRACE_INFERENCE_URL', 'the address of the inference gateway, if it differs'],
           ['MILLRACE_PROFILE', 'the profile to use'],
-          ['MILLRACE_WEBHOOK_SECRET', 'the secret that `millrace webhook listen` signs with'],
-          ['NO_COLOR', 'when set to anything, nothing is coloured'],
+          ['MILLRACE_WEBHOOK_SECRET', 'the secret with which `millrace webhook listen` signs'],
+          ['NO_COLOR', 'any value disables colours'],
         ]),
       ),
-      'A key that a profile keeps is sent to the address of that profile only.',
+      'The key of a profile is sent only to the address of that profile.',
       '',
     ].join('\n'),
   'exit-codes': () =>
     [
-      'What a command ends with, for scripts.',
+      'Exit codes for scripts.',
       '',
       ...section(
         'Exit codes',
         definitionList(exitCodeMeanings.map(({ code, meaning }) => [String(code), meaning] as const)),
       ),
-      'millrace ssh ends with the exit code of ssh itself.',
+      'millrace ssh exits with the exit code of ssh.',
       '',
     ].join('\n'),
 };

@@ -1,6 +1,6 @@
 import type { Command } from './command.ts';
 
-/** What is known of a command without loading it: enough for the lists of help and for completions. */
+/** A command without its code: enough for help lists and completions. */
 export interface ManifestEntry {
   readonly name: string;
   readonly summary: string;
@@ -12,14 +12,14 @@ export type Manifest = readonly ManifestEntry[];
 
 export interface FoundCommand {
   readonly entry: ManifestEntry;
-  /** The words after the command's name. */
+  /** The arguments after the name of the command. */
   readonly words: readonly string[];
 }
 
-/** Names that people type out of habit. */
+/** Usual short names of other tools. */
 const aliases: Readonly<Record<string, string>> = { ls: 'list', rm: 'delete' };
 
-/** The command whose name is the longest beginning of the words; `ls` is understood as `list`. */
+/** The command with the longest name that the arguments start with; `ls` means `list`. */
 export function findCommand(manifest: Manifest, words: readonly string[]): FoundCommand | undefined {
   for (let length = Math.min(4, words.length); length > 0; length -= 1) {
     const typed = words.slice(0, length);
@@ -32,12 +32,12 @@ export function findCommand(manifest: Manifest, words: readonly string[]): Found
   return undefined;
 }
 
-/** The commands below a noun, for its help: `rental`, `admin node`. */
+/** The commands of a noun: `rental`, `admin node`. */
 export function commandsUnder(manifest: Manifest, noun: string): Manifest {
   return manifest.filter(({ name }) => name.startsWith(`${noun} `));
 }
 
-/** The longest beginning of the words below which there are commands. */
+/** The longest noun with commands that the arguments start with. */
 export function findNoun(manifest: Manifest, words: readonly string[]): string | undefined {
   for (let length = Math.min(3, words.length); length > 0; length -= 1) {
     const noun = words.slice(0, length).join(' ');

@@ -4,14 +4,14 @@ import { UsageError } from './errors.ts';
 import { printList, printRecord, type Column } from './output.ts';
 import { truncateTo, padTo, safePainted, safeText, widthOf, wrap } from './text.ts';
 
-it('text of others cannot steer the terminal or turn the line around', () => {
+it('safeText and safePainted remove characters that control a terminal or change the direction of text', () => {
   expect(safeText('a\u061cb')).toBe('a\ufffdb');
-  // Concealed, inverse and blinking text hides or forges what stands beside it.
+  // Concealed, inverse and blinking styles can hide or forge the text beside them.
   for (const code of [5, 6, 7, 8]) expect(safePainted(`a\u001b[${String(code)}mb`)).not.toContain('\u001b');
   expect(safeText('a\u001b[2Jb\u0007c\u009bd\u202ee\nf')).toBe('a\ufffd[2Jb\ufffdc\ufffdd\ufffde f');
 });
 
-it('cells have the width that a terminal gives them', () => {
+it('widthOf returns the number of terminal columns', () => {
   expect([widthOf('abc'), widthOf('機械'), widthOf('\u001b[31mred\u001b[39m'), widthOf('e\u0301')]).toEqual([
     3, 4, 3, 1,
   ]);
@@ -20,7 +20,7 @@ it('cells have the width that a terminal gives them', () => {
   expect(truncateTo('機械機械', 5)).toBe('機械…');
 });
 
-it('lines are broken between words', () => {
+it('wrap breaks lines between words', () => {
   expect(wrap('one two three', 7)).toEqual(['one two', 'three']);
   expect(wrap('', 7)).toEqual([]);
 });
@@ -36,7 +36,7 @@ const columns: readonly Column<Row>[] = [
   { name: 'twice', value: ({ name }) => name + name, extra: true },
 ];
 
-/** What a list or record prints, with just as much of a context as that needs. */
+/** The output of a list or record, with a minimal context. */
 function printed(
   print: (context: Context) => void,
   options: { readonly isTty?: boolean; readonly columns?: readonly string[]; readonly json?: boolean } = {},
@@ -52,7 +52,7 @@ function printed(
   return { out, err };
 }
 
-describe('a list', () => {
+describe('printList', () => {
   const rows = [
     { name: 'one', size: 1 },
     { name: 'twenty-two \u001b[2J', size: 1200 },
@@ -61,7 +61,7 @@ describe('a list', () => {
     printList(context, rows, columns, { empty: 'none' });
   };
 
-  it('is a table with whole cells for a pipe, and one that fits for a terminal', () => {
+  it('prints a table with whole cells to a pipe, and one that fits to a terminal', () => {
     expect(printed(print).out).toBe(
       'NAME             SIZE\none                 1\ntwenty-two \ufffd[2J  1200\n',
     );
@@ -71,28 +71,28 @@ describe('a list', () => {
     expect(out).toContain('…');
   });
 
-  it('has the columns that were asked for, and names those there are otherwise', () => {
+  it('prints the requested columns, and names the existing ones for an unknown column', () => {
     expect(printed(print, { columns: ['SIZE', 'twice'] }).out.split('\n')[0]).toBe('SIZE  TWICE');
     expect(() => printed(print, { columns: ['colour'] })).toThrow(UsageError);
     expect(() => printed(print, { columns: ['name'], json: true })).toThrow(UsageError);
   });
 
-  it('of nothing says so beside the data, and is an empty array for a program', () => {
+  it('prints the hint for an empty list on standard error, and an empty array with --json', () => {
     const nothing = (context: Context): void => {
-      printList(context, [], columns, { empty: 'There is none. Make one.' });
+      printList(context, [], columns, { empty: 'The list is empty. Create one.' });
     };
-    expect(printed(nothing)).toEqual({ out: '', err: 'There is none. Make one.' });
+    expect(printed(nothing)).toEqual({ out: '', err: 'The list is empty. Create one.' });
     expect(printed(nothing, { json: true })).toEqual({ out: '[]\n', err: '' });
   });
 
-  it('may be as long as it likes', () => {
+  it('prints lists of any length', () => {
     const many = Array.from({ length: 200_000 }, (_, index) => ({ name: String(index), size: null }));
     const { out } = printed((context) => printList(context, many, columns, { empty: '' }));
     expect(out.split('\n')).toHaveLength(200_002);
   });
 });
 
-it('a record has a line for each field that says something', () => {
+it('printRecord prints one line per non-empty field', () => {
   const print = (context: Context): void => {
     printRecord(context, { name: 'one', size: null }, columns);
   };

@@ -5,26 +5,26 @@ import { truncateTo, padTo, safeLines, safeText, controlCharacters, widthOf } fr
 export type Cell = string | number | bigint | boolean | null | undefined;
 
 export interface Column<Row> {
-  /** What `--columns` and the heading call it. */
+  /** The heading, also for `--columns`. */
   readonly name: string;
   readonly value: (row: Row) => Cell;
   readonly align?: 'right';
-  /** Shown only when `--columns` asks for it. */
+  /** Shown only with `--columns`. */
   readonly extra?: true;
-  /** Colours the finished cell; the text is already safe to print. */
+  /** Colours the finished cell; its text is already safe to print. */
   readonly paint?: (text: string, row: Row) => string;
 }
 
 export interface ListOptions<Row> {
-  /** What to say, with the next step, when there is nothing. Goes to standard error. */
+  /** Printed to standard error if the list is empty; names the next step. */
   readonly empty: string;
-  /** What `--json` prints for a row; by default the row itself. */
+  /** The row in `--json` output; by default the row itself. */
   readonly json?: (row: Row) => unknown;
-  /** A last line for people: how many there are in all, what to do next. Goes to standard error. */
+  /** A last line on standard error, such as the total or the next step. */
   readonly footer?: string;
 }
 
-/** A list: a table for people, an array with `--json`. */
+/** Prints a table, or an array with `--json`. */
 export function printList<Row>(
   context: Context,
   rows: readonly Row[],
@@ -44,7 +44,7 @@ export function printList<Row>(
   if (options.footer !== undefined && rows.length > 0) context.note(options.footer);
 }
 
-/** One thing: a line per field for people, the record with `--json`. */
+/** Prints one line per field, or the record with `--json`. */
 export function printRecord<Row>(
   context: Context,
   record: Row,
@@ -59,7 +59,7 @@ export function printRecord<Row>(
   const width = Math.max(0, ...chosen.map(({ name }) => name.length)) + 2;
   const lines = chosen
     .map((column) => ({ column, text: cellText(column.value(record)) }))
-    // A record is read by people: what is not there needs no line, unless it was asked for.
+    // Omit empty fields, unless the user asked for the column.
     .filter(({ text }) => text !== '' || context.output.columns !== undefined)
     .map(({ column, text }) => {
       const shown = column.paint === undefined ? text : column.paint(text, record);
@@ -72,35 +72,34 @@ export function printJson(context: Pick<Context, 'io'>, value: unknown): void {
   context.io.out(`${jsonText(value, 2)}\n`);
 }
 
-/** One object on a line of its own, for what arrives bit by bit. */
+/** Prints one JSON object per line, for streams. */
 export function printJsonLine(context: Pick<Context, 'io'>, value: unknown): void {
   context.io.out(`${jsonText(value)}\n`);
 }
 
-/** JSON leaves characters as they are that steer some terminals, or turn the line around; written as escapes they mean the same. */
+/** Escapes characters that control a terminal or change the direction of text; the JSON value stays the same. */
 function jsonText(value: unknown, indent?: number): string {
   return JSON.stringify(value ?? null, jsonReplacer, indent).replace(controlCharacters, (character) =>
     character === '\n' ? character : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
   );
 }
 
-/** Text of others as it is, for a program; for a terminal without what steers it. */
+/** Prints untrusted text: unchanged to a program, without control characters to a terminal. */
 export function printText({ io }: Pick<Context, 'io'>, text: string): void {
   io.out(io.isTty ? safeLines(text) : text);
 }
 
-/** What is no text goes into a file or through a pipe. */
 export function printBytes({ io }: Pick<Context, 'io'>, bytes: Uint8Array): void {
-  if (io.isTty) throw new UsageError('A terminal cannot show this answer: send it into a file with > FILE.');
+  if (io.isTty) throw new UsageError('A terminal cannot show this response. Write it to a file with > FILE.');
   io.outBytes(bytes);
 }
 
-/** Whole numbers beyond what JSON readers keep are text, as in the API. */
+/** Integers beyond the exact range of JSON numbers are strings, as in the API. */
 function jsonReplacer(_key: string, value: unknown): unknown {
   return typeof value === 'bigint' ? value.toString() : value;
 }
 
-/** The result of a change: the record with `--json`, else one sentence on standard output. */
+/** Prints the result of a change: the record with `--json`, otherwise one sentence. */
 export function printResult(context: Context, sentence: string, record: unknown): void {
   if (context.output.format === 'json') printJson(context, record);
   else context.io.out(`${safeLines(sentence)}\n`);
@@ -110,13 +109,13 @@ function chooseColumns<Row>(context: Context, columns: readonly Column<Row>[]): 
   const wanted = context.output.columns;
   if (wanted === undefined) return columns.filter((column) => column.extra !== true);
   if (context.output.format === 'json') {
-    throw new UsageError('--columns chooses columns of a table, and --json prints every field.');
+    throw new UsageError('--columns works only with tables; --json prints every field.');
   }
   return wanted.map((name) => {
     const column = columns.find((known) => known.name.toLowerCase() === name.toLowerCase());
     if (column !== undefined) return column;
     const known = columns.map((each) => each.name).join(', ');
-    throw new UsageError(`There is no column ${JSON.stringify(name)}. There are: ${known}.`);
+    throw new UsageError(`There is no column ${JSON.stringify(name)}. Columns: ${known}.`);
   });
 }
 
@@ -135,7 +134,7 @@ function renderTable<Row>(
   columns: readonly Column<Row>[],
 ): string {
   const cells = rows.map((row) => columns.map((column) => cellText(column.value(row))));
-  // Not by spreading into Math.max: a list may have more rows than a call may have arguments.
+  // Do not spread into Math.max: a list can have more rows than a call can have arguments.
   const natural = columns.map((column, index) =>
     cells.reduce((width, line) => Math.max(width, widthOf(line[index] ?? '')), widthOf(column.name)),
   );
@@ -163,7 +162,7 @@ function renderTable<Row>(
   return `${[heading, ...body].join('\n')}\n`;
 }
 
-/** Takes from the widest column, one by one, until the line fits or nothing can be spared. */
+/** Shortens the widest columns until the line fits or none can be shortened further. */
 function fitWidths(natural: readonly number[], available: number): readonly number[] {
   const widths = [...natural];
   let over = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - available;

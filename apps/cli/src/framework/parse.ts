@@ -2,22 +2,22 @@ import { parseArgs, type ParseArgsOptionsConfig } from 'node:util';
 import type { Command, Flag, Flags, Input, Positional } from './command.ts';
 import { UsageError } from './errors.ts';
 
-/** What every command takes. */
+/** The flags of every command. */
 export const globalFlags = {
   profile: { type: 'text', value: 'NAME', describe: 'use this profile' },
-  'api-url': { type: 'text', value: 'URL', describe: 'speak to the API at this address' },
+  'api-url': { type: 'text', value: 'URL', describe: 'call the API at this address' },
   json: { type: 'boolean', describe: 'print JSON; the same as -o json' },
   output: {
     type: 'text',
     short: 'o',
     value: 'FORMAT',
     choices: ['table', 'json'],
-    describe: 'how to print data',
+    describe: 'output format',
   },
   columns: { type: 'list', value: 'NAMES', describe: 'the columns of the table, in this order' },
-  yes: { type: 'boolean', short: 'y', describe: 'answer yes to every question' },
-  debug: { type: 'boolean', describe: 'show what is asked of the API, and where an error comes from' },
-  'no-color': { type: 'boolean', describe: 'print without colours; so does NO_COLOR=1' },
+  yes: { type: 'boolean', short: 'y', describe: 'confirm all questions' },
+  debug: { type: 'boolean', describe: 'show the requests to the API and the stack of an error' },
+  'no-color': { type: 'boolean', describe: 'disable colours, like NO_COLOR=1' },
   help: { type: 'boolean', short: 'h', describe: 'show this help' },
   version: { type: 'boolean', describe: 'show the version' },
 } as const satisfies Flags;
@@ -38,13 +38,13 @@ type RawValue = string | boolean | readonly (string | boolean)[] | undefined;
 type RawValues = Readonly<Record<string, RawValue>>;
 
 export interface SplitArguments {
-  /** Global flags before the command's name. */
+  /** Global flags before the name of the command. */
   readonly before: readonly string[];
-  /** From the first word that is not a flag on. */
+  /** From the first argument that is not a flag. */
   readonly after: readonly string[];
 }
 
-/** `millrace --profile work rental list`: what stands before the name belongs to every command. */
+/** Global flags may precede the name of the command: `millrace --profile work rental list`. */
 export function splitArguments(words: readonly string[]): SplitArguments {
   let index = 0;
   while (index < words.length) {
@@ -68,7 +68,7 @@ export interface ParsedArguments {
   readonly input: Input;
 }
 
-/** Reads the words after a command's name. Checks all of it, so that a command can trust its input. */
+/** Parses and validates the arguments after the name of a command. */
 export function parseArguments(
   command: Command,
   words: readonly string[],
@@ -80,7 +80,7 @@ export function parseArguments(
   const rest = command.rest === undefined || separator < 0 ? [] : words.slice(separator + 1);
   const { values, positionals } = parseRaw([...before, ...own], flags);
   const globals = readGlobals(values);
-  // Help must come for a line that is not finished yet.
+  // Show help even if required arguments are missing.
   if (globals.help) return { globals, input: { args: {}, flags: {}, rest: [] } as Input };
   return {
     globals,
@@ -94,7 +94,6 @@ export function parseArguments(
   };
 }
 
-/** Global flags alone, for a line without a command. */
 export function parseGlobals(words: readonly string[]): GlobalValues {
   return readGlobals(parseRaw(words, globalFlags).values);
 }
@@ -103,7 +102,8 @@ function readGlobals(values: RawValues): GlobalValues {
   const output = readFlag('output', globalFlags.output, values['output']);
   const columns = readList('columns', globalFlags.columns, values['columns']);
   const json = values['json'] === true;
-  if (json && output === 'table') throw new UsageError('--json and -o table ask for different things.');
+  if (json && output === 'table')
+    throw new UsageError('--json and -o table contradict each other. Use one of them.');
   return {
     profile: readFlag('profile', globalFlags.profile, values['profile']) as string | undefined,
     apiUrl: readFlag('api-url', globalFlags['api-url'], values['api-url']) as string | undefined,
@@ -144,7 +144,7 @@ function parseRaw(
   }
 }
 
-/** `--amount -5` means minus five; parseArgs wants it as `--amount=-5`. */
+/** `--amount -5` means minus five; parseArgs requires `--amount=-5`. */
 function protectNegativeNumbers(words: readonly string[]): string[] {
   const joined: string[] = [];
   for (const word of words) {
@@ -156,7 +156,7 @@ function protectNegativeNumbers(words: readonly string[]): string[] {
   return joined;
 }
 
-/** Node goes on to explain its own escapes; only the first sentence is about what was typed. */
+/** Only the first sentence of Node's message is about the typed arguments. */
 function parseErrorText(error: unknown, known: readonly string[]): string {
   const [what = ''] = (error instanceof Error ? error.message : String(error)).split(/\. |\n/);
   const unknown = /Unknown option '(?<flag>-[^']*)'/.exec(what)?.groups?.['flag'];
@@ -181,7 +181,7 @@ function readPositionals(
   });
   const last = positionals.at(-1);
   const surplus = last?.many === true ? undefined : words[positionals.length];
-  if (surplus !== undefined) throw new UsageError(`${JSON.stringify(surplus)} is one word too many.`);
+  if (surplus !== undefined) throw new UsageError(`Unexpected argument ${JSON.stringify(surplus)}.`);
   return values;
 }
 
@@ -220,7 +220,7 @@ function readList(name: string, flag: Flag & { readonly type: 'list' }, raw: Raw
   const items = (flag.whole === true ? values : values.flatMap((value) => value.split(','))).map((part) =>
     part.trim(),
   );
-  if (items.includes('')) throw new UsageError(`--${name} is empty, or has an empty part.`);
+  if (items.includes('')) throw new UsageError(`--${name} is empty or has an empty part.`);
   if (items.length === 0 && flag.required === true) {
     throw new UsageError(`--${name} ${flag.value} is missing: ${flag.describe}.`);
   }
@@ -235,9 +235,9 @@ function readNumber(name: string, flag: Flag & { readonly type: 'number' }, raw:
     throw new UsageError(`--${name} is ${JSON.stringify(raw)}, which is not ${wanted}.`);
   }
   if (flag.min !== undefined && value < flag.min)
-    throw new UsageError(`--${name} is ${raw}; the least is ${String(flag.min)}.`);
+    throw new UsageError(`--${name} is ${raw}; the minimum is ${String(flag.min)}.`);
   if (flag.max !== undefined && value > flag.max)
-    throw new UsageError(`--${name} is ${raw}; the most is ${String(flag.max)}.`);
+    throw new UsageError(`--${name} is ${raw}; the maximum is ${String(flag.max)}.`);
   return value;
 }
 
@@ -251,10 +251,10 @@ function readJson(name: string, raw: string): unknown {
 
 function checkChoice(what: string, choices: readonly string[] | undefined, value: string): void {
   if (choices === undefined || choices.includes(value)) return;
-  throw new UsageError(`${what} is ${JSON.stringify(value)}; it can be ${choices.join(', ')}.`);
+  throw new UsageError(`${what} is ${JSON.stringify(value)}; use one of ${choices.join(', ')}.`);
 }
 
-/** The known word that was probably meant, if one is near enough. */
+/** The closest known word, if it is close enough. */
 export function closestMatch(word: string, known: readonly string[]): string | undefined {
   const limit = word.length <= 4 ? 1 : 2;
   const scored = known
@@ -267,7 +267,7 @@ export function closestMatch(word: string, known: readonly string[]): string | u
   return scored[0]?.each;
 }
 
-/** Edits from one word to the other: a letter more, less or other, or two that changed places. */
+/** Damerau-Levenshtein distance: insertions, deletions, substitutions and swaps of neighbours. */
 function editDistance(one: string, other: string): number {
   let beforePrevious: readonly number[] = [];
   let previous = Array.from({ length: other.length + 1 }, (_, index) => index);

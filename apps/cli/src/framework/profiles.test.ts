@@ -13,8 +13,8 @@ const store: ProfileStore = {
   },
 };
 
-describe('which installation and key a run uses', () => {
-  it('is the current profile when nothing is said', () => {
+describe('chooseProfile', () => {
+  it('uses the current profile by default', () => {
     expect(chooseProfile(store, {}, {})).toEqual({
       name: 'work',
       apiUrl: 'https://api.work.example',
@@ -26,7 +26,7 @@ describe('which installation and key a run uses', () => {
     });
   });
 
-  it('is said by flags before the environment before the profile', () => {
+  it('prefers flags to the environment to the profile', () => {
     const env = { MILLRACE_PROFILE: 'work', MILLRACE_API_KEY: 'mr_env' };
     expect(chooseProfile(store, env, { profile: 'home' })).toMatchObject({
       name: 'home',
@@ -48,7 +48,7 @@ describe('which installation and key a run uses', () => {
     }
   });
 
-  it('never sends it to models that are served elsewhere either', () => {
+  it('never sends the key of a profile to an inference gateway at another address', () => {
     const profile = chooseProfile(store, { MILLRACE_INFERENCE_URL: 'https://evil.example' }, {});
     expect(profile).toMatchObject({ apiKey: undefined, keyFrom: 'nowhere' });
     for (const own of ['https://models.work.example/v0', 'https://api.work.example']) {
@@ -59,7 +59,7 @@ describe('which installation and key a run uses', () => {
     }
   });
 
-  it('is nobody and the local installation without any profile', () => {
+  it('uses the local installation without a key if there is no profile', () => {
     const empty = { current: 'default', profiles: {} };
     expect(chooseProfile(empty, { MILLRACE_API_KEY: ' ' }, {})).toEqual({
       name: 'default',
@@ -73,7 +73,7 @@ describe('which installation and key a run uses', () => {
     expect(chooseProfile(empty, {}, { profile: 'constructor' }).apiKey).toBeUndefined();
   });
 
-  it('refuses an address that is none', () => {
+  it('refuses an invalid address', () => {
     expect(() => chooseProfile(store, {}, { apiUrl: 'api.example.com' })).toThrow(/./);
     expect(() => chooseProfile(store, { MILLRACE_API_URL: 'file:///etc/passwd' }, {})).toThrow(/./);
     for (const more of ['?a=b', '#a', '?', '#']) {
@@ -85,7 +85,7 @@ describe('which installation and key a run uses', () => {
   });
 });
 
-it('profiles are kept where the system keeps settings', () => {
+it('profilesPath returns the settings folder of the operating system', () => {
   expect(profilesPath({ env: {}, home: '/h', platform: 'linux' })).toBe('/h/.config/millrace/profiles.json');
   expect(profilesPath({ env: { XDG_CONFIG_HOME: '/x' }, home: '/h', platform: 'linux' })).toBe(
     '/x/millrace/profiles.json',

@@ -2,34 +2,34 @@ import { join } from 'node:path';
 import type { Files } from './context.ts';
 import { CliError, UsageError } from './errors.ts';
 
-/** Where `npm run dev` answers. An operator who hands out the command line names theirs at `millrace login --api-url`. */
+/** The address of `npm run dev`. Other installations are named with `millrace login --api-url`. */
 export const DEFAULT_API_URL = 'http://127.0.0.1:8080';
 export const DEFAULT_PROFILE = 'default';
 
-/** One installation and one key, as they are kept. */
+/** One installation and one key, as stored. */
 export interface StoredProfile {
   readonly apiUrl: string;
-  /** Where inference is served, when that is elsewhere. */
+  /** The address of the inference gateway, if it differs. */
   readonly inferenceUrl?: string;
   readonly apiKey: string;
 }
 
 export interface ProfileStore {
-  /** The one that is used when nothing else is said. */
+  /** The default profile. */
   readonly current: string;
   readonly profiles: Readonly<Record<string, StoredProfile>>;
 }
 
-/** What one run of the command line works with. */
+/** The profile of one run. */
 export interface Profile {
   readonly name: string;
   readonly apiUrl: string;
-  /** Somebody said where: a flag, the environment or the profile. */
+  /** A flag, the environment or the profile names the address. */
   readonly isAddressNamed: boolean;
   readonly inferenceUrl: string;
   readonly apiKey: string | undefined;
   readonly keyFrom: 'environment' | 'profile' | 'nowhere';
-  /** Somebody logged in with a profile of this name. */
+  /** A stored profile has this name. */
   readonly isStored: boolean;
 }
 
@@ -53,15 +53,15 @@ export async function readProfiles(files: Files, source: ProfileSource): Promise
   const store = parseProfileStore(await files.readText(path));
   if (store === null) {
     throw new CliError('Your profiles could not be read.', {
-      why: `${path} is not what this program writes there.`,
-      fix: 'Remove the file and log in again: millrace login',
+      why: `The file ${path} has an unexpected format.`,
+      fix: 'Delete the file and log in again: millrace login',
     });
   }
   return store;
 }
 
 export async function writeProfiles(files: Files, source: ProfileSource, store: ProfileStore): Promise<void> {
-  // Keys are inside: nobody else on the machine may read it.
+  // The file contains keys, so only the owner can read it.
   await files.write(profilesPath(source), `${JSON.stringify(store, null, 2)}\n`, { mode: 0o600 });
 }
 
@@ -93,8 +93,8 @@ function isStoredProfile(value: unknown): value is StoredProfile {
 }
 
 /**
- * What applies to this run: flags before the environment before the profile before the default. A key that a profile keeps
- * was given to one installation: it is never sent to another, so naming another address leaves it out.
+ * Flags override the environment, which overrides the profile. A stored key is never sent to another
+ * installation than its own, so another address omits it.
  */
 export function chooseProfile(
   store: ProfileStore,
@@ -130,7 +130,7 @@ export function chooseProfile(
   };
 }
 
-/** Test keys pay nothing, and see what is mock alone. */
+/** Test keys cost nothing and can use only mock machines. */
 export function hasTestKey({ apiKey }: Pick<Profile, 'apiKey'>): boolean {
   return apiKey?.startsWith('mr_test_') === true;
 }
@@ -142,12 +142,12 @@ export function nonEmpty(value: string | undefined): string | undefined {
 export function checkedUrl(value: string, from: string): string {
   const url = URL.canParse(value) ? new URL(value) : null;
   if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError(`${from} is ${JSON.stringify(value)}, which is no http or https address.`, {
-      fix: 'Write it whole, such as https://api.example.com',
+    throw new UsageError(`${from} is ${JSON.stringify(value)}, which is not an http or https address.`, {
+      fix: 'Use a full address, such as https://api.example.com',
     });
   }
   if (url.username !== '' || url.password !== '' || /[?#]/.test(value)) {
-    throw new UsageError(`${from} is an address with a password, a query or a fragment; leave that off.`);
+    throw new UsageError(`${from} must not contain a password, a query or a fragment.`);
   }
   return url.href.replace(/(?<!\/)\/+$/, '');
 }

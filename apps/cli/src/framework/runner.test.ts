@@ -6,7 +6,7 @@ import { CliError, SilentExit } from './errors.ts';
 import { printResult, printJson } from './output.ts';
 import { runCommandLine } from './runner.ts';
 
-/** Commands that exist in these tests only, on a machine that notes what is said. */
+/** Runs commands that exist only in these tests and records their output. */
 async function run(
   words: readonly string[],
   commands: readonly Command[],
@@ -102,8 +102,8 @@ const failing = (error: unknown): Command =>
     run: () => Promise.reject(error),
   });
 
-describe('what is typed', () => {
-  it('is read by the definition of the command', async () => {
+describe('arguments of a command', () => {
+  it('are parsed as its definition says', async () => {
     const words = 'thing do t1 t2 t3 --name=a --color red --size -3 --tag x,y --tag z --fast -- ls -la'.split(
       ' ',
     );
@@ -122,31 +122,31 @@ describe('what is typed', () => {
   it.each([
     [['thing', 'do'], 'THING_ID is missing'],
     [['thing', 'do', 't', '--colour', 'red'], 'did you mean --color?'],
-    [['thing', 'do', 't', '--color', 'green'], 'it can be red, blue'],
-    [['thing', 'do', 't', '--size', '9'], 'the most is 8'],
+    [['thing', 'do', 't', '--color', 'green'], 'use one of red, blue'],
+    [['thing', 'do', 't', '--size', '9'], 'the maximum is 8'],
     [['thing', 'do', 't', '--size', '1.5'], 'not a whole number'],
     [['thing', 'do', 't', '--extra', '{'], 'is not JSON'],
     [['thing', 'do', 't', '--name', ''], '--name is empty'],
-    [['thing', 'do', 't', '--json', '-o', 'table'], 'different things'],
+    [['thing', 'do', 't', '--json', '-o', 'table'], 'contradict each other'],
     [['thing', 'undo'], 'There is no command'],
     [['thnig', 'do'], 'Did you mean: millrace thing'],
     [['thing', 'od'], 'Did you mean: millrace thing do'],
     [['thing', 'do', 't', '--szie', '3'], 'did you mean --size?'],
-  ])('%j is a usage error that says what to type', async (words, message) => {
+  ])('%j cause a usage error that says what to type', async (words, message) => {
     const { code, out, err } = await run(words, [echo]);
     expect([code, out]).toEqual([3, '']);
     expect(err).toContain(message);
     expect(err).toContain('Try: ');
   });
 
-  it('may have the flags of every command before its name', async () => {
+  it('may have global flags before the name of the command', async () => {
     const { code } = await run(['--profile', 'work', '-o', 'json', 'thing', 'do', 't'], [echo]);
     expect(code).toBe(0);
   });
 });
 
 describe('help', () => {
-  it('comes for the whole, a noun, a command and a topic, on standard output', async () => {
+  it('is printed on standard output for the root, a noun, a command and a topic', async () => {
     for (const words of [
       [],
       ['--help'],
@@ -167,7 +167,7 @@ describe('help', () => {
     }
   });
 
-  it('of a command shows usage, flags with their choices, and its examples', async () => {
+  it('shows usage, flags with their choices, and examples of a command', async () => {
     const { out } = await run(['thing', 'do', '--help'], [echo]);
     expect(out).toContain('millrace thing do THING_ID [MORE...] [flags] [-- COMMAND]');
     expect(out).toContain('--color COLOR  its colour (red, blue)');
@@ -175,8 +175,8 @@ describe('help', () => {
   });
 });
 
-describe('a failure', () => {
-  it('is three lines on standard error, without a stack', async () => {
+describe('errors of a command', () => {
+  it('are printed in three lines on standard error, without a stack', async () => {
     const error = new CliError('It broke.', { why: 'It was old.', fix: 'millrace thing mend', exitCode: 5 });
     const { code, out, err } = await run(['thing', 'fail'], [failing(error)]);
     expect({ code, out, err }).toEqual({
@@ -186,7 +186,7 @@ describe('a failure', () => {
     });
   });
 
-  it('of the API says why, what to do, and the request id last', async () => {
+  it('show why, what to do and the request id of an API error', async () => {
     const error = Object.assign(new Error('The balance is 0.10 USD.'), {
       ...{
         status: 400,
@@ -201,7 +201,7 @@ describe('a failure', () => {
     expect(err.split('\n')).toEqual([
       'Error: Could not fail (INSUFFICIENT_BALANCE).',
       '  Why: The balance is 0.10 USD.',
-      '  Try: See what is left, and add to it: millrace balance, then millrace topup 25',
+      '  Try: Check your balance and top up: millrace balance, then millrace topup 25',
       '  Request: req_1',
       '',
     ]);
@@ -217,7 +217,7 @@ describe('a failure', () => {
     [400, 'VALIDATION_FAILED', 3],
     [409, 'LAST_OWNER', 1],
     [500, null, 1],
-  ])('of status %i and reason %s ends with %i', async (status, reason, expected) => {
+  ])('with status %i and reason %s exit with code %i', async (status, reason, expected) => {
     const { code } = await run(
       ['thing', 'fail'],
       [failing(Object.assign(new Error('no'), { status, reason }))],
@@ -225,17 +225,17 @@ describe('a failure', () => {
     expect(code).toBe(expected);
   });
 
-  it('to connect says what stood in the way, however deep it is wrapped', async () => {
+  it('show the innermost cause of a failed connection', async () => {
     const refused = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
     const wrapped = new Error('no answer', { cause: new TypeError('fetch failed', { cause: refused }) });
     const { err } = await run(
       ['thing', 'fail'],
       [failing(Object.assign(wrapped, { name: 'ConnectionError' }))],
     );
-    expect(err).toContain('nothing listens there');
+    expect(err).toContain('no server listens there');
   });
 
-  it('is told once, also when the message and an issue say the same', async () => {
+  it('do not repeat an issue that the message already contains', async () => {
     const issues = [
       { path: ['url'], message: 'is not public' },
       { path: ['name'], message: 'is taken' },
@@ -245,13 +245,13 @@ describe('a failure', () => {
     expect(err).toContain('Why: The URL is not public. name: is taken.');
   });
 
-  it('by a slip of the finger shows what the API takes it for', async () => {
+  it('show the spelling suggestion of the API', async () => {
     const slip = { status: 400, reason: 'VALIDATION_FAILED', suggestion: 'Did you mean h100?' };
     const { err } = await run(['thing', 'fail'], [failing(Object.assign(new Error('no'), slip))]);
     expect(err).toContain('Try: Did you mean h100? See millrace help thing fail');
   });
 
-  it('that nobody expected shows its stack with --debug only', async () => {
+  it('show the stack of an unexpected error only with --debug', async () => {
     const quiet = await run(['thing', 'fail'], [failing(new RangeError('odd'))]);
     expect(quiet.code).toBe(1);
     expect(quiet.err).toContain('odd');
@@ -260,14 +260,14 @@ describe('a failure', () => {
     expect(loud.err).toMatch(/\n {4}at /);
   });
 
-  it('cannot steer the terminal by its text', async () => {
+  it('cannot control the terminal by their text', async () => {
     const hostile = new CliError('bad \u001b]0;owned\u0007 \u001b[2J name');
     const { err } = await run(['thing', 'fail'], [failing(hostile)], { env: { NO_COLOR: '1' } });
     expect(err).not.toContain('\u001b');
     expect(err).not.toContain('\u0007');
   });
 
-  it('of a change that was not answered says that it may have happened, before it is made twice', async () => {
+  it('say that a change may have taken effect if its response was lost', async () => {
     for (const [method, name, code, expected] of [
       ['POST', 'TimeoutError', undefined, true],
       ['POST', 'ConnectionError', 'ECONNRESET', true],
@@ -284,11 +284,11 @@ describe('a failure', () => {
       });
       const { code: exitCode, err } = await run(['thing', 'fail'], [unanswered]);
       const what = `${method} ${name} ${code}`;
-      expect([exitCode, err.includes('may have happened')], what).toEqual([1, expected]);
+      expect([exitCode, err.includes('may have taken effect')], what).toEqual([1, expected]);
     }
   });
 
-  it('of a file that cannot be read is a matter of what was typed', async () => {
+  it('treat an unreadable file as a usage error', async () => {
     const reading = defineCommand({
       ...shared,
       name: 'thing fail',
@@ -297,17 +297,17 @@ describe('a failure', () => {
     const { code, err } = await run(['thing', 'fail'], [reading]);
     expect(code).toBe(3);
     expect(err).toContain('/nowhere/at/all');
-    expect(err).not.toContain('did not expect');
+    expect(err).not.toContain('unexpected');
   });
 
-  it('cannot steer it with --debug either', async () => {
+  it('cannot control the terminal with --debug', async () => {
     const hostile = new CliError('bad', { cause: new Error('\u001b[2J\u009b2J') });
     const { err } = await run(['thing', 'fail', '--debug'], [failing(hostile)]);
     expect(err).toContain('Caused by');
     expect(err).not.toMatch(/[\u001b\u009b]/);
   });
 
-  it('may have any reason, even the name of what every object has', async () => {
+  it('may have any reason, also the name of an inherited property', async () => {
     for (const reason of ['constructor', '__proto__', 'toString']) {
       const odd = Object.assign(new Error('no'), { status: 400, reason, suggestion: 'Try it later.' });
       const { code, err } = await run(['thing', 'fail'], [failing(odd)]);
@@ -315,7 +315,7 @@ describe('a failure', () => {
     }
   });
 
-  it('of a program that was started is its own exit code, and nothing more is said', async () => {
+  it('exit with the code of a program that was started, without further output', async () => {
     expect(await run(['thing', 'fail'], [failing(new SilentExit(255))])).toEqual({
       code: 255,
       out: '',
@@ -324,7 +324,7 @@ describe('a failure', () => {
   });
 });
 
-describe('a question', () => {
+describe('confirm', () => {
   const confirming = defineCommand({
     ...shared,
     name: 'thing drop',
@@ -334,13 +334,13 @@ describe('a question', () => {
     },
   });
 
-  it('is not asked where nobody can answer, and --yes is named', async () => {
+  it('is refused without a terminal, and names --yes', async () => {
     const { code, out, err } = await run(['thing', 'drop'], [confirming]);
     expect([code, out]).toEqual([3, '']);
     expect(err).toContain('--yes');
   });
 
-  it('is answered by --yes, by yes, and by nothing else', async () => {
+  it('accepts only --yes and "yes"', async () => {
     expect((await run(['thing', 'drop', '--yes'], [confirming])).out).toBe('dropped');
     expect((await run(['thing', 'drop'], [confirming], { tty: true, reply: 'y' })).out).toBe('dropped');
     for (const reply of ['n', '', 'yeah']) {
@@ -350,7 +350,7 @@ describe('a question', () => {
   });
 });
 
-it('names that others chose cannot steer the terminal in questions, remarks and results', async () => {
+it('untrusted names cannot control the terminal in questions, notes and results', async () => {
   const name = 'x\u001b[1A\u001b[2Ky\u009bz';
   const questions: string[] = [];
   const naming = defineCommand({
@@ -376,7 +376,7 @@ it('names that others chose cannot steer the terminal in questions, remarks and 
 });
 
 describe('colours', () => {
-  it('are for terminals, unless NO_COLOR or --no-color is there', async () => {
+  it('are used only on terminals without NO_COLOR and --no-color', async () => {
     const command = failing(new CliError('no'));
     const coloured = await run(['thing', 'fail'], [command], { tty: true });
     expect(coloured.err).toContain('\u001b[31m');

@@ -18,7 +18,7 @@ import {
 import { chooseProfile, readProfiles, type Profile } from './profiles.ts';
 import { safeLines, safePainted, safeText } from './text.ts';
 
-/** Loads the SDK, which help and completions never need. */
+/** Loads the SDK, which help and completions do not need. */
 export type ClientLoader = () => Promise<(settings: ClientSettings) => Millrace>;
 
 export interface Cli {
@@ -26,10 +26,10 @@ export interface Cli {
   readonly loadClient: ClientLoader;
 }
 
-/** One run of the command line: from the words that were typed to an exit code. Throws nothing. */
+/** Runs one command line and returns its exit code. Never throws. */
 export async function runCommandLine(cli: Cli, system: System, words: readonly string[]): Promise<number> {
   const { before, after } = splitArguments(words);
-  // Colours and --debug are wanted for errors of the line itself, so they are looked for before it is understood.
+  // Errors of parsing also need colours and --debug, so they are read before parsing.
   const early = {
     debug: words.includes('--debug'),
     io: ioOf(system, words.includes('--no-color')),
@@ -90,7 +90,7 @@ async function run(
 }
 
 function clientUnavailable(): never {
-  throw new Error('This command is marked as one that never calls the API.');
+  throw new Error('This command is marked as offline, but it calls the API.');
 }
 
 async function resolveProfile(system: System, globals: GlobalValues): Promise<Profile> {
@@ -98,7 +98,7 @@ async function resolveProfile(system: System, globals: GlobalValues): Promise<Pr
   return chooseProfile(store, system.env, globals);
 }
 
-/** Help and the version, which need neither profile nor network; undefined when a command is meant. */
+/** Help and version, which need neither profile nor network; undefined if the arguments name a command. */
 function printHelp(
   manifest: Manifest,
   before: readonly string[],
@@ -119,7 +119,7 @@ function printHelp(
   if (found !== undefined) return undefined;
   const noun = findNoun(manifest, after);
   const rest = noun === undefined ? after : after.slice(noun.split(' ').length);
-  // A noun alone, or with --help, is a question.
+  // A noun alone or with --help shows its help.
   if (noun !== undefined && rest.every((word) => word.startsWith('-'))) return helpFor(manifest, [noun]);
   return undefined;
 }
@@ -203,8 +203,8 @@ export function createContext(
     confirm: async (question) => {
       if (globals.yes) return;
       if (!io.inIsTty) {
-        throw new UsageError(`Nobody can be asked "${question}", for the input is not a terminal.`, {
-          fix: 'Add --yes to go ahead without being asked.',
+        throw new UsageError(`Cannot ask "${question}" because the input is not a terminal.`, {
+          fix: 'Add --yes to confirm.',
         });
       }
       const response = await system.prompt.line(`${safeText(question)} [y/N] `);
@@ -226,7 +226,7 @@ function createPaint(color: boolean): Paint {
     : (_format, text) => text;
 }
 
-/** Says on standard error what is asked of the API and what came back; never what is inside, where secrets are. */
+/** Logs requests and response statuses to standard error; never bodies, which may contain secrets. */
 function loggingFetch(fetch: System['fetch'], io: Io): System['fetch'] {
   return async (input, init) => {
     const method = methodOf(input, init);

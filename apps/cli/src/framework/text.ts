@@ -1,9 +1,9 @@
-/** Characters that a terminal obeys instead of showing them. */
+/** Characters that control a terminal instead of being shown. */
 export const controlCharacters = /[\p{Cc}\p{Bidi_Control}]/gu;
 
 /**
- * Text that others wrote (names, labels, messages) may hold escape sequences that move the cursor or rename the window.
- * Nothing of that reaches a terminal: control characters become visible marks; so do those that turn the direction of text.
+ * Untrusted text (names, labels, messages) may contain escape sequences or characters that change the direction
+ * of text. They are replaced, so that they never reach a terminal.
  */
 export function safeText(text: string): string {
   return text.replace(controlCharacters, (character) => {
@@ -12,7 +12,7 @@ export function safeText(text: string): string {
   });
 }
 
-/** The same for text of several lines, which keep their ends. */
+/** Like `safeText`, but keeps line breaks. */
 export function safeLines(text: string): string {
   return text
     .split(/\r?\n/)
@@ -21,8 +21,8 @@ export function safeLines(text: string): string {
 }
 
 /**
- * The same for text in which we have painted parts ourselves. The formats that we use stay (bold, dim, colours and their ends), as
- * they can do no more than colour; those that hide or invert text do not.
+ * Like `safeLines`, but keeps the styles that the CLI adds (bold, dim, colours). Styles that hide or invert
+ * text are removed.
  */
 export function safePainted(text: string): string {
   const pieces = text.split(/(\u001b\[(?:[0-2]|22|3[0-9])m)/);
@@ -31,7 +31,6 @@ export function safePainted(text: string): string {
 
 const styleEscapes = /\u001b\[[0-9;]*m/g;
 
-/** Without the colours we put there ourselves. */
 export function stripStyles(text: string): string {
   return text.replace(styleEscapes, '');
 }
@@ -40,7 +39,7 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const wideCharacters =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;
 
-/** How many columns of a terminal the text takes. */
+/** The number of terminal columns of the text. */
 export function widthOf(text: string): number {
   const bare = stripStyles(text);
   if (/^[\u0020-\u007e]*$/.test(bare)) return bare.length;
@@ -54,7 +53,7 @@ export function padTo(text: string, width: number, align: 'left' | 'right' = 'le
   return align === 'left' ? text + padding : padding + text;
 }
 
-/** Shortened to that many columns, with an ellipsis where something is missing. */
+/** Truncates to `width` columns with an ellipsis. */
 export function truncateTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let cut = '';
@@ -68,7 +67,7 @@ export function truncateTo(text: string, width: number): string {
   return `${cut}…`;
 }
 
-/** Words broken into lines of at most that width; a word that is longer stands alone. */
+/** Breaks text into lines of at most `width`; a longer word gets its own line. */
 export function wrap(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';

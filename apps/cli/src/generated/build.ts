@@ -20,7 +20,7 @@ import { readInput } from './input.ts';
 import { generatedOperations } from './operations.generated.ts';
 import type { GeneratedField, GeneratedOperation } from './table.ts';
 
-/** A command that is read from an operation of the contract, for what nobody has made one by hand. */
+/** Builds a command from an operation that has no hand-written one. */
 export function generatedCommand(id: string): Command {
   const row = Object.hasOwn(generatedOperations, id) ? generatedOperations[id] : undefined;
   if (row === undefined)
@@ -49,7 +49,7 @@ export function buildCommand(id: string, row: GeneratedOperation): Command {
 function jsonOf(row: GeneratedOperation): Command['json'] {
   if (row.responseKind === 'nothing') return { kind: 'record', fields: ['done'] };
   if (row.responseKind === 'bytes' || row.responseKind === 'text') return { kind: 'none' };
-  // An answer of any fields at all is a document, and one that may have several forms says so itself.
+  // A response with free fields is a whole document; a union describes itself.
   if (row.json.length === 0) return { kind: 'any' };
   return {
     kind: row.responseKind,
@@ -63,7 +63,7 @@ function flagsOf(row: GeneratedOperation): Flags {
   const input: Flag = {
     type: 'text',
     value: 'FILE',
-    describe: 'the fields as JSON, from a file or from standard input (-); flags come before it',
+    describe: 'the fields as JSON, from a file or standard input (-); flags override it',
   };
   const limit: Flag = {
     type: 'number',
@@ -72,7 +72,7 @@ function flagsOf(row: GeneratedOperation): Flags {
     min: 1,
     max: 100_000,
     default: DEFAULT_LIMIT,
-    describe: 'how many to show',
+    describe: 'the maximum number of entries',
   };
   return {
     ...Object.fromEntries(fields),
@@ -82,14 +82,14 @@ function flagsOf(row: GeneratedOperation): Flags {
 }
 
 function flagOf(field: GeneratedField, row: GeneratedOperation): Flag {
-  // What --input may give need not be typed.
+  // A field that --input can contain is not required as a flag.
   const isRequired = field.required === true && row.hasBody !== true;
-  const describe = field.required === true && !isRequired ? `${field.describe} (needed)` : field.describe;
+  const describe = field.required === true && !isRequired ? `${field.describe} (required)` : field.describe;
   const base = { describe, ...(isRequired ? { required: true as const } : {}) };
   const choices = field.choices === undefined ? {} : { choices: field.choices };
   switch (field.type) {
     case 'boolean':
-      return { type: 'boolean', describe: `${describe}; --no-${field.flag} says no` };
+      return { type: 'boolean', describe: `${describe}; --no-${field.flag} for no` };
     case 'secret':
       return { type: 'boolean', describe };
     case 'integer':
@@ -109,7 +109,7 @@ function flagOf(field: GeneratedField, row: GeneratedOperation): Flag {
   }
 }
 
-/** What stands for a value: the last word of the field's name. */
+/** The placeholder of a value: the last word of the field name. */
 function valuePlaceholder({ key, choices }: GeneratedField): string {
   if (choices !== undefined) return 'CHOICE';
   if (['reason', 'summary', 'about', 'description', 'text'].includes(key)) return 'TEXT';
@@ -117,10 +117,10 @@ function valuePlaceholder({ key, choices }: GeneratedField): string {
   return /^[A-Za-z]/.test(lastWord) ? lastWord.toUpperCase() : 'VALUE';
 }
 
-/** Two lines that can be typed once the words in capitals are replaced. */
+/** Two examples in which only words in capitals must be replaced. */
 function examplesOf(row: GeneratedOperation): Command['examples'] {
   const needed = row.fields.filter(({ required }) => required === true);
-  // A change of nothing is no example: where nothing is needed, the first that may be changed is shown.
+  // An update needs at least one field, so show the first optional one.
   const shown = needed.length === 0 && row.hasBody === true ? row.fields.slice(0, 1) : needed;
   const named = ['millrace', row.name, ...row.params.map(({ key }) => placeholder({ name: key }))].join(' ');
   const line = [named, ...shown.flatMap((field) => exampleOf(field))].join(' ');
@@ -128,9 +128,9 @@ function examplesOf(row: GeneratedOperation): Command['examples'] {
 }
 
 function secondExample(row: GeneratedOperation, named: string, line: string): Command['examples'] {
-  if (row.responseKind === 'list') return { [`${line} --limit 200 --json`]: 'More of them, for a script' };
+  if (row.responseKind === 'list') return { [`${line} --limit 200 --json`]: 'More entries, for a script' };
   if (row.hasBody === true) return { [`${named} --input body.json`]: 'With the fields from a file' };
-  if (row.responseKind === 'nothing') return { [`${line} --yes`]: 'Without being asked' };
+  if (row.responseKind === 'nothing') return { [`${line} --yes`]: 'Without confirmation' };
   return { [`${line} --json`]: 'For a script' };
 }
 
@@ -194,17 +194,19 @@ async function runList(
 ): Promise<void> {
   const { id, row, fields, limit } = options;
   const pages = context.client().call(id, fields, { signal: context.signal });
-  if (!(Symbol.asyncIterator in pages)) throw new Error(`${id} gives no list.`);
+  if (!(Symbol.asyncIterator in pages)) throw new Error(`${id} does not return a list.`);
   const taken = await take(pages as AsyncIterable<Readonly<Record<string, unknown>>>, limit);
   printList(context, taken.items, columnsFor(row, 'table'), {
-    empty: 'There are none.',
+    empty: 'No results.',
     ...(taken.more
-      ? { footer: `Shown ${String(limit)}; there are more. See them with --limit ${String(limit + limit)}` }
+      ? {
+          footer: `Showing ${String(limit)}; there are more. Show them with --limit ${String(limit + limit)}`,
+        }
       : {}),
   });
 }
 
-/** Positional arguments and flags, on top of what --input gives. */
+/** Positional arguments and flags override --input. */
 async function fieldsOf(
   context: Context,
   row: GeneratedOperation,
@@ -216,9 +218,7 @@ async function fieldsOf(
   for (const { key, integer } of row.params) {
     const typed = String((input.args as Readonly<Record<string, unknown>>)[key]);
     if (integer === true && !/^-?\d+$/.test(typed)) {
-      throw new UsageError(
-        `${placeholder({ name: key })} is ${JSON.stringify(typed)}; it is a whole number.`,
-      );
+      throw new UsageError(`${placeholder({ name: key })} is ${JSON.stringify(typed)}; use a whole number.`);
     }
     fields[key] = integer === true ? Number(typed) : typed;
   }
@@ -236,15 +236,15 @@ async function fieldsOf(
   return fields;
 }
 
-/** A secret is piped in: command lines are kept in the history of shells, and others on the machine can read them. */
+/** Secrets are piped in, because shell histories and process lists show command lines. */
 async function secretOf(context: Context, isGiven: boolean, file: unknown): Promise<string | undefined> {
   if (!isGiven) return undefined;
   if (file === '-')
     throw new UsageError(
-      'Standard input cannot hold both the fields (--input -) and a secret: put the fields in a file.',
+      'Standard input cannot contain both the fields (--input -) and a secret. Put the fields in a file.',
     );
   const secret = (await context.files.readStdin()).trim();
-  if (secret === '') throw new UsageError('Standard input holds no secret.');
+  if (secret === '') throw new UsageError('Standard input contains no secret.');
   return secret;
 }
 
@@ -254,7 +254,7 @@ function valueOf(field: GeneratedField, value: unknown): unknown {
   if (field.type === 'usd') {
     const nano = parseUsd(value);
     if (nano === null) {
-      throw new UsageError(`--${field.flag} is ${JSON.stringify(value)}, which is no amount like 12.50.`);
+      throw new UsageError(`--${field.flag} is ${JSON.stringify(value)}; use an amount such as 12.50.`);
     }
     return nano.toString();
   }
@@ -263,7 +263,7 @@ function valueOf(field: GeneratedField, value: unknown): unknown {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** The columns of a table, or the lines of a record; what a table leaves out may be asked for. */
+/** The columns of a table, or the lines of a record; --columns can select the others. */
 function columnsFor(row: GeneratedOperation, shown: 'table' | 'all'): readonly Column<Row>[] {
   const rest = row.json.filter((key) => !row.columns.includes(key));
   return [
@@ -306,5 +306,5 @@ function isRecord(value: unknown): value is Row {
 function bytesOf(response: unknown): Uint8Array {
   if (response instanceof Uint8Array) return response;
   if (response instanceof ArrayBuffer) return new Uint8Array(response);
-  throw new CliError('The API answered with something else than bytes.');
+  throw new CliError('The API did not respond with a file.');
 }

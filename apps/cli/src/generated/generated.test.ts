@@ -8,8 +8,8 @@ const price = {
 };
 const machine = { id: 'nod_1', name: 'm1', listed: true, pricePerGpuHourNanoUsd: '1500000000' };
 
-describe('a command from the contract', () => {
-  it('takes parameters by their place, fields as flags, money in dollars and moments as days', async () => {
+describe('a generated command', () => {
+  it('takes positional parameters, fields as flags, amounts in dollars and times as days', async () => {
     const api = fakeApi({ 'PATCH /v2/supplier/machines/nod_1': machine, 'GET /v2/supplier/earnings': {} });
     const args = ['supplier', 'machine', 'update', 'nod_1', '--no-listed', '--price-per-gpu-hour-usd', '1.5'];
     const run = await runCli(args, api);
@@ -19,7 +19,7 @@ describe('a command from the contract', () => {
     expect(api.requests[1]?.query).toEqual({ from: '2026-11-01T00:00:00.000Z' });
   });
 
-  it('takes the whole body from a file or standard input, and flags on top of it', async () => {
+  it('takes the body from a file or standard input, and flags override it', async () => {
     const api = fakeApi({ 'POST /v2/admin/prices/prc_1/end': price });
     const args = ['admin', 'price', 'end', 'prc_1', '--json'];
     const files = { '/body.json': '{"reason":"from the file"}' };
@@ -30,7 +30,7 @@ describe('a command from the contract', () => {
     });
     expect(api.requests.map(({ body }) => body.reason)).toEqual(['from the file', 'from the flag']);
     for (const [text, message] of [
-      ['[]', 'no JSON object'],
+      ['[]', 'not a JSON object'],
       ['{', 'not JSON'],
     ] as const) {
       const run = await runCli([...args, '--input', '-'], { ...api, stdin: text });
@@ -39,24 +39,24 @@ describe('a command from the contract', () => {
     }
   });
 
-  it('takes a secret from standard input alone', async () => {
+  it('takes a secret only from standard input', async () => {
     const api = fakeApi({ 'PATCH /v2/admin/deployments/dep_1': {} });
     const args = ['admin', 'deployment', 'update', 'dep_1', '--reason', 'rotated', '--api-key-stdin'];
     await runCli(args, { ...api, stdin: 'engine-secret\n' });
     expect(api.requests[0]?.body).toEqual({ reason: 'rotated', apiKey: 'engine-secret' });
     expect((await runCli([...args, '--input', '-'], { ...api, stdin: '{}' })).code).toBe(3);
-    expect((await runCli(args, { ...api, stdin: '' })).stderr).toContain('holds no secret');
+    expect((await runCli(args, { ...api, stdin: '' })).stderr).toContain('contains no secret');
     expect(api.requests).toHaveLength(1);
   });
 
-  it('says what is missing before anything is sent', async () => {
+  it('names a missing field before it sends a request', async () => {
     const api = fakeApi({});
     const run = await runCli(['admin', 'price', 'end', 'prc_1'], api);
     expect([run.code, api.requests.length]).toEqual([3, 0]);
-    expect(run.stderr).toContain('--reason is missing: why, for the audit log.');
+    expect(run.stderr).toContain('--reason is missing: a reason, for the audit log.');
   });
 
-  it('goes through the pages of a list as far as was asked', async () => {
+  it('reads the pages of a list up to the limit', async () => {
     const item = (n: number): object => ({
       ...{ id: `dep_${String(n)}`, model: 'm', engine: 'vllm', address: 'http://x', upstreamModel: null },
     });
@@ -73,7 +73,7 @@ describe('a command from the contract', () => {
     expect(some.stderr).toContain('--limit 4');
   });
 
-  it('asks before it destroys', async () => {
+  it('asks before it deletes', async () => {
     const api = fakeApi({ 'DELETE /v2/admin/deployments/dep_1': undefined });
     expect((await runCli(['admin', 'deployment', 'delete', 'dep_1'], api)).code).toBe(3);
     expect(api.requests).toEqual([]);
@@ -81,7 +81,7 @@ describe('a command from the contract', () => {
     expect([run.code, run.stdout]).toEqual([0, 'Done.\n']);
   });
 
-  it('tells a refusal as every command does', async () => {
+  it('prints an error like every command', async () => {
     const api = fakeApi({
       'GET /v2/admin/nodes/nod_9': () => errorResponse(404, 'NODE_NOT_FOUND', 'There is no such node.'),
     });
@@ -94,7 +94,7 @@ describe('a command from the contract', () => {
 });
 
 describe('millrace api', () => {
-  it('calls any operation by its id and prints the answer as it is', async () => {
+  it('calls any operation by its id and prints the response unchanged', async () => {
     const api = fakeApi({
       'GET /v2/api-keys': { items: [], nextCursor: 'more' },
       'POST /v2/api-keys': ({ body }: { body: object }) => ({ echoed: body }),
@@ -114,7 +114,7 @@ describe('millrace api', () => {
     expect(run.json()).toEqual({ echoed: { mode: 'test', name: 'a,b', scopes: ['x'] } });
   });
 
-  it('lists the operations, and knows what was probably meant', async () => {
+  it('lists the operations and suggests the closest name', async () => {
     expect((await runCli(['api'])).stdout).toMatch(/^getRental +GET +\/v2\//m);
     const run = await runCli(['api', 'getRentl']);
     expect(run.code).toBe(3);
@@ -140,7 +140,7 @@ describe('completions', () => {
     expect(await complete('nonsense', '')).toEqual([]);
   });
 
-  it('say what each is for, to shells that can show it', async () => {
+  it('have descriptions for shells that can show them', async () => {
     const run = await runCli(['__complete', 'tab', '--', 'key', 'rev']);
     expect(run.stdout).toBe('revoke\tRevoke an API key: it stops working within a second\n');
     const nouns = await runCli(['__complete', 'tab', '--', 'admin', 'nod']);

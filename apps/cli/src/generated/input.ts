@@ -1,7 +1,7 @@
 import type { Context } from '../framework/context.ts';
 import { UsageError } from '../framework/errors.ts';
 
-/** The JSON object of `--input FILE`, or of standard input for `-`. */
+/** Reads the JSON object of `--input FILE`, or of standard input for `-`. */
 export async function readInput(
   { files }: Pick<Context, 'files'>,
   file: string,
@@ -12,10 +12,10 @@ export async function readInput(
   try {
     value = JSON.parse(text);
   } catch {
-    throw new UsageError(`What ${from} holds is not JSON.`);
+    throw new UsageError(`The content of ${from} is not JSON.`);
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UsageError(`What ${from} holds is no JSON object, such as { "name": "ci" }.`);
+    throw new UsageError(`The content of ${from} is not a JSON object, such as { "name": "ci" }.`);
   }
   return value as Readonly<Record<string, unknown>>;
 }

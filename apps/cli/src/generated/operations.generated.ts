@@ -114,7 +114,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "driver",
         "flag": "driver",
         "type": "text",
-        "describe": "which engine it is",
+        "describe": "the driver",
         "choices": [
           "incus",
           "ironic",
@@ -126,7 +126,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "endpoint",
         "flag": "endpoint",
         "type": "text",
-        "describe": "where its engine answers",
+        "describe": "the address of its engine",
         "required": true
       },
       {
@@ -139,7 +139,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "offer",
         "flag": "offer",
         "type": "text",
-        "describe": "what its nodes are sold as",
+        "describe": "the offer kind of its nodes",
         "choices": [
           "virtual-machine",
           "bare-metal",
@@ -166,7 +166,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -217,7 +217,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "status",
         "flag": "status",
         "type": "text",
-        "describe": "only those in this state",
+        "describe": "only this status",
         "choices": [
           "connecting",
           "connected",
@@ -271,7 +271,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "responseKind": "nothing",
@@ -295,7 +295,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "engine",
         "flag": "engine",
         "type": "text",
-        "describe": "which engine serves it",
+        "describe": "the engine",
         "choices": [
           "vllm",
           "sglang",
@@ -339,25 +339,25 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "weight",
         "flag": "weight",
         "type": "integer",
-        "describe": "its share of the requests beside others"
+        "describe": "its share of requests"
       },
       {
         "key": "maxConcurrency",
         "flag": "max-concurrency",
         "type": "integer",
-        "describe": "the most requests at a time"
+        "describe": "the maximum number of requests at a time"
       },
       {
         "key": "enabled",
         "flag": "enabled",
         "type": "boolean",
-        "describe": "in use"
+        "describe": "whether it is enabled"
       },
       {
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -402,7 +402,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "responseKind": "nothing",
@@ -487,25 +487,25 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "weight",
         "flag": "weight",
         "type": "integer",
-        "describe": "its share of the requests beside others"
+        "describe": "its share of requests"
       },
       {
         "key": "maxConcurrency",
         "flag": "max-concurrency",
         "type": "integer",
-        "describe": "the most requests at a time"
+        "describe": "the maximum number of requests at a time"
       },
       {
         "key": "enabled",
         "flag": "enabled",
         "type": "boolean",
-        "describe": "in use"
+        "describe": "whether it is enabled"
       },
       {
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -557,32 +557,32 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
         "key": "gpuType",
         "flag": "gpu-type",
         "type": "text",
-        "describe": "the GPU"
+        "describe": "the GPU type"
       },
       {
         "key": "contractReference",
         "flag": "contract-reference",
         "type": "text",
-        "describe": "the contract that says so"
+        "describe": "the reference of the contract"
       },
       {
         "key": "validFrom",
         "flag": "valid-from",
         "type": "moment",
-        "describe": "from when it holds"
+        "describe": "from when it applies"
       },
       {
         "key": "validUntil",
         "flag": "valid-until",
         "type": "moment",
-        "describe": "until when it holds"
+        "describe": "until when it applies"
       }
     ],
     "hasBody": true,
@@ -655,7 +655,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "responseKind": "nothing",
@@ -677,7 +677,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -723,7 +723,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "approval",
         "flag": "approval",
         "type": "text",
-        "describe": "only those that are so",
+        "describe": "only machines with this approval",
         "choices": [
           "pending",
           "approved",
@@ -784,7 +784,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -835,7 +835,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -886,14 +886,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "endsAt",
         "flag": "ends-at",
         "type": "moment",
-        "describe": "when it ends",
+        "describe": "the end time",
         "required": true
       },
       {
         "key": "summary",
         "flag": "summary",
         "type": "text",
-        "describe": "one line about it, for those it concerns",
+        "describe": "one line for the affected organisations",
         "required": true
       },
       {
@@ -942,7 +942,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "status",
         "flag": "status",
         "type": "text",
-        "describe": "only those in this state",
+        "describe": "only this status",
         "choices": [
           "announced",
           "in_progress",
@@ -990,7 +990,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "modality",
         "flag": "modality",
         "type": "text",
-        "describe": "what it makes",
+        "describe": "the kind of output",
         "choices": [
           "chat",
           "completion",
@@ -1003,7 +1003,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "ownedBy",
         "flag": "owned-by",
         "type": "text",
-        "describe": "who made it",
+        "describe": "the creator of the model",
         "required": true
       },
       {
@@ -1020,19 +1020,19 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "contextLength",
         "flag": "context-length",
         "type": "integer",
-        "describe": "how many tokens it takes in all"
+        "describe": "the context length in tokens"
       },
       {
         "key": "maxOutputTokens",
         "flag": "max-output-tokens",
         "type": "integer",
-        "describe": "the most tokens of an answer"
+        "describe": "the maximum number of completion tokens"
       },
       {
         "key": "inputModalities",
         "flag": "input-modalities",
         "type": "list",
-        "describe": "what it takes",
+        "describe": "the inputs it accepts",
         "choices": [
           "text",
           "image",
@@ -1043,7 +1043,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "enabled",
         "flag": "enabled",
         "type": "boolean",
-        "describe": "in use"
+        "describe": "whether it is enabled"
       },
       {
         "key": "aliases",
@@ -1073,7 +1073,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -1151,14 +1151,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
         "key": "modality",
         "flag": "modality",
         "type": "text",
-        "describe": "what it makes",
+        "describe": "the kind of output",
         "choices": [
           "chat",
           "completion",
@@ -1170,19 +1170,19 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "contextLength",
         "flag": "context-length",
         "type": "integer",
-        "describe": "how many tokens it takes in all"
+        "describe": "the context length in tokens"
       },
       {
         "key": "maxOutputTokens",
         "flag": "max-output-tokens",
         "type": "integer",
-        "describe": "the most tokens of an answer"
+        "describe": "the maximum number of completion tokens"
       },
       {
         "key": "inputModalities",
         "flag": "input-modalities",
         "type": "list",
-        "describe": "what it takes",
+        "describe": "the inputs it accepts",
         "choices": [
           "text",
           "image",
@@ -1193,13 +1193,13 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "ownedBy",
         "flag": "owned-by",
         "type": "text",
-        "describe": "who made it"
+        "describe": "the creator of the model"
       },
       {
         "key": "enabled",
         "flag": "enabled",
         "type": "boolean",
-        "describe": "in use"
+        "describe": "whether it is enabled"
       },
       {
         "key": "aliases",
@@ -1318,14 +1318,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "faulty",
         "flag": "faulty",
         "type": "boolean",
-        "describe": "out of use",
+        "describe": "take it out of service",
         "required": true
       },
       {
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -1380,7 +1380,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "responseKind": "nothing",
@@ -1431,7 +1431,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
@@ -1464,7 +1464,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "email",
         "flag": "email",
         "type": "text",
-        "describe": "the address of the person",
+        "describe": "the email address",
         "required": true
       },
       {
@@ -1491,7 +1491,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -1538,7 +1538,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -1625,7 +1625,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -1736,7 +1736,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
@@ -1786,14 +1786,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "maxOverdraftNanoUsd",
         "flag": "max-overdraft-usd",
         "type": "usd",
-        "describe": "how far below zero it may go",
+        "describe": "how far below zero the balance can go",
         "required": true
       },
       {
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -1831,7 +1831,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -1864,7 +1864,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "status",
         "flag": "status",
         "type": "text",
-        "describe": "only those in this state",
+        "describe": "only this status",
         "choices": [
           "requested",
           "paid",
@@ -1910,7 +1910,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "outcome",
         "flag": "outcome",
         "type": "text",
-        "describe": "what became of it",
+        "describe": "paid or rejected",
         "choices": [
           "paid",
           "rejected"
@@ -1921,14 +1921,14 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
         "key": "reference",
         "flag": "reference",
         "type": "text",
-        "describe": "what the bank calls it"
+        "describe": "the reference of the bank transfer"
       }
     ],
     "hasBody": true,
@@ -1971,7 +1971,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -2036,20 +2036,20 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
         "key": "enabled",
         "flag": "enabled",
         "type": "boolean",
-        "describe": "in use"
+        "describe": "whether it is enabled"
       },
       {
         "key": "regions",
         "flag": "regions",
         "type": "json",
-        "describe": "the regions that are open"
+        "describe": "the open regions"
       }
     ],
     "hasBody": true,
@@ -2095,7 +2095,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "gpuType",
         "flag": "gpu-type",
         "type": "text",
-        "describe": "the GPU",
+        "describe": "the GPU type",
         "choices": [
           "h100",
           "h200",
@@ -2107,59 +2107,59 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "gpuCount",
         "flag": "gpu-count",
         "type": "integer",
-        "describe": "how many GPUs",
+        "describe": "the number of GPUs",
         "required": true
       },
       {
         "key": "nodes",
         "flag": "nodes",
         "type": "json",
-        "describe": "the nodes that are handed over",
+        "describe": "the nodes of the private cloud",
         "required": true
       },
       {
         "key": "sshUser",
         "flag": "ssh-user",
         "type": "text",
-        "describe": "the user for SSH",
+        "describe": "the SSH user",
         "required": true
       },
       {
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
         "key": "gpuModel",
         "flag": "gpu-model",
         "type": "text",
-        "describe": "the model of the GPUs, as it is shown"
+        "describe": "the GPU model, as shown"
       },
       {
         "key": "location",
         "flag": "location",
         "type": "text",
-        "describe": "where it stands, as it is shown"
+        "describe": "its location, as shown"
       },
       {
         "key": "sshPort",
         "flag": "ssh-port",
         "type": "integer",
-        "describe": "the port for SSH"
+        "describe": "the SSH port"
       },
       {
         "key": "salesContractExternalId",
         "flag": "sales-contract-external-id",
         "type": "text",
-        "describe": "the contract in the books of sales"
+        "describe": "the id of the sales contract"
       },
       {
         "key": "startsAt",
         "flag": "starts-at",
         "type": "moment",
-        "describe": "when it begins"
+        "describe": "the start time"
       }
     ],
     "hasBody": true,
@@ -2246,7 +2246,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "status",
         "flag": "status",
         "type": "text",
-        "describe": "only those in this state",
+        "describe": "only this status",
         "choices": [
           "Failed",
           "Pending",
@@ -2312,7 +2312,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -2353,7 +2353,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
@@ -2425,7 +2425,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "gpuType",
         "flag": "gpu-type",
         "type": "text",
-        "describe": "the GPU",
+        "describe": "the GPU type",
         "required": true
       },
       {
@@ -2439,7 +2439,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "termPeriodDays",
         "flag": "term-period-days",
         "type": "integer",
-        "describe": "for how many days",
+        "describe": "the number of days",
         "required": true
       },
       {
@@ -2460,7 +2460,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log"
+        "describe": "a reason, for the audit log"
       }
     ],
     "hasBody": true,
@@ -2526,7 +2526,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
@@ -2615,7 +2615,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -2669,7 +2669,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "kind",
         "flag": "kind",
         "type": "text",
-        "describe": "only of this kind",
+        "describe": "only this kind",
         "choices": [
           "top_up",
           "grant",
@@ -2721,7 +2721,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       }
     ],
@@ -2766,7 +2766,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "reason",
         "flag": "reason",
         "type": "text",
-        "describe": "why, for the audit log",
+        "describe": "a reason, for the audit log",
         "required": true
       },
       {
@@ -2890,7 +2890,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "prompt",
         "flag": "prompt",
         "type": "text",
-        "describe": "what it shows",
+        "describe": "the prompt",
         "required": true
       },
       {
@@ -2911,25 +2911,25 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "backend",
         "flag": "backend",
         "type": "text",
-        "describe": "which engine draws it; auto chooses"
+        "describe": "the image engine; auto chooses one"
       },
       {
         "key": "negative_prompt",
         "flag": "negative-prompt",
         "type": "text",
-        "describe": "what it should not show"
+        "describe": "what the image must not show"
       },
       {
         "key": "prompt_2",
         "flag": "prompt-2",
         "type": "text",
-        "describe": "the same for the second encoder"
+        "describe": "the prompt of the second encoder"
       },
       {
         "key": "negative_prompt_2",
         "flag": "negative-prompt-2",
         "type": "text",
-        "describe": "the same for the second encoder"
+        "describe": "the negative prompt of the second encoder"
       },
       {
         "key": "style_preset",
@@ -2947,7 +2947,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "controlnet_name",
         "flag": "controlnet-name",
         "type": "text",
-        "describe": "the net that guides it"
+        "describe": "the ControlNet"
       },
       {
         "key": "controlnet_image",
@@ -2959,43 +2959,43 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "seed",
         "flag": "seed",
         "type": "integer",
-        "describe": "the same seed makes the same again"
+        "describe": "the same seed gives the same result"
       },
       {
         "key": "strength",
         "flag": "strength",
         "type": "number",
-        "describe": "how far it may leave the given picture, 0 to 1"
+        "describe": "how far to depart from the input image, 0 to 1"
       },
       {
         "key": "cfg_scale",
         "flag": "cfg-scale",
         "type": "number",
-        "describe": "how closely it follows the prompt, 0 to 50"
+        "describe": "how closely to follow the prompt, 0 to 50"
       },
       {
         "key": "steps",
         "flag": "steps",
         "type": "integer",
-        "describe": "how many steps it is drawn in"
+        "describe": "the number of steps"
       },
       {
         "key": "sampler",
         "flag": "sampler",
         "type": "text",
-        "describe": "how it is sampled"
+        "describe": "the sampler"
       },
       {
         "key": "enable_refiner",
         "flag": "enable-refiner",
         "type": "boolean",
-        "describe": "refine it at the end"
+        "describe": "refine the image at the end"
       },
       {
         "key": "lora",
         "flag": "lora",
         "type": "json",
-        "describe": "weights to add, each with its strength"
+        "describe": "LoRA weights, each with its strength"
       }
     ],
     "hasBody": true,
@@ -3069,7 +3069,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "email",
         "flag": "email",
         "type": "text",
-        "describe": "the address of the person",
+        "describe": "the email address",
         "required": true
       },
       {
@@ -3243,7 +3243,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   },
   "listOrganisations": {
     "name": "org list",
-    "summary": "List the organisations that the caller can act for",
+    "summary": "List the organisations of the caller",
     "params": [],
     "fields": [],
     "responseKind": "list",
@@ -3309,7 +3309,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "text",
         "flag": "text",
         "type": "text",
-        "describe": "what is spoken",
+        "describe": "the text to convert",
         "required": true
       },
       {
@@ -3328,25 +3328,25 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "speed",
         "flag": "speed",
         "type": "number",
-        "describe": "how fast it is spoken"
+        "describe": "the speed of the speech"
       },
       {
         "key": "sdp_ratio",
         "flag": "sdp-ratio",
         "type": "number",
-        "describe": "how lively it is spoken"
+        "describe": "the liveliness of the speech"
       },
       {
         "key": "noise_scale",
         "flag": "noise-scale",
         "type": "number",
-        "describe": "how much the voice varies"
+        "describe": "the variation of the voice"
       },
       {
         "key": "noise_scale_w",
         "flag": "noise-scale-w",
         "type": "number",
-        "describe": "how much the rhythm varies"
+        "describe": "the variation of the rhythm"
       },
       {
         "key": "model",
@@ -3413,7 +3413,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "about",
         "flag": "about",
         "type": "text",
-        "describe": "a few words about it"
+        "describe": "a short description"
       }
     ],
     "hasBody": true,
@@ -3570,19 +3570,19 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "description",
         "flag": "description",
         "type": "text",
-        "describe": "what it is for"
+        "describe": "a description"
       },
       {
         "key": "maxMachines",
         "flag": "max-machines",
         "type": "integer",
-        "describe": "the most machines that may join with it"
+        "describe": "the maximum number of machines that can join with it"
       },
       {
         "key": "ttlSeconds",
         "flag": "ttl-seconds",
         "type": "integer",
-        "describe": "for how many seconds it is valid"
+        "describe": "the validity in seconds"
       }
     ],
     "hasBody": true,
@@ -3823,7 +3823,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
         "key": "pricePerGpuHourNanoUsd",
         "flag": "price-per-gpu-hour-usd",
         "type": "usd",
-        "describe": "the price of a GPU for an hour"
+        "describe": "the price per GPU and hour"
       }
     ],
     "hasBody": true,
@@ -3902,7 +3902,7 @@ export const generatedOperations: Readonly<Record<string, GeneratedOperation>> =
   "supplierRequestPayout": {
     "name": "supplier payout request",
     "summary": "Request a payout",
-    "description": "The amount is set aside until the operator has paid or rejected it. A request above the payable amount is refused with 409.",
+    "description": "The amount is reserved until the operator has paid or rejected it. A request above the payable amount is refused with 409.",
     "params": [],
     "fields": [
       {

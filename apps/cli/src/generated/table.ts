@@ -1,13 +1,16 @@
 /**
- * What a command that nobody wrote by hand is made from: one row for an operation of the contract. The table is generated, so
- * that the schemas themselves need not be loaded to run a command.
+ * One generated row per operation without a hand-written command, so that commands run without loading the
+ * schemas.
  */
 export interface GeneratedField {
-  /** Its name in the input of the operation. */
+  /** The field name in the input of the operation. */
   readonly key: string;
-  /** As typed, without the dashes. */
+  /** Without the dashes. */
   readonly flag: string;
-  /** `usd`: nano-USD on the wire, dollars on the command line. `moment`: a day or an instant. `secret`: read from standard input. */
+  /**
+   * `usd`: nano-USD in the API, dollars in the CLI. `moment`: a day or a time. `secret`: read from standard
+   * input.
+   */
   readonly type: 'text' | 'number' | 'integer' | 'boolean' | 'list' | 'json' | 'usd' | 'moment' | 'secret';
   readonly describe: string;
   readonly choices?: readonly string[];
@@ -26,15 +29,15 @@ export interface GeneratedOperation {
   readonly description?: string;
   readonly params: readonly GeneratedParam[];
   readonly fields: readonly GeneratedField[];
-  /** It takes a body, so `--input` may give all of it. */
+  /** It has a body, so `--input` may contain all fields. */
   readonly hasBody?: true;
   readonly responseKind: 'list' | 'record' | 'nothing' | 'text' | 'bytes';
-  /** The fields of the answer, or of each item of a list. */
+  /** The fields of the response, or of each item of a list. */
   readonly json: readonly string[];
   readonly optional?: readonly string[];
-  /** Those of them that a table shows by itself. */
+  /** The default columns of a table. */
   readonly columns: readonly string[];
-  /** Something is lost by it, or money moves: the person is asked first. */
+  /** Asks for confirmation, because it deletes something or moves money. */
   readonly confirms?: true;
   readonly hidden?: true;
 }

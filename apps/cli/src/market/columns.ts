@@ -54,7 +54,7 @@ export const instanceColumns: readonly Column<Instance>[] = [
   { name: 'node', value: ({ instance }) => instance.id, extra: true },
 ];
 
-/** Whole ones, as such machines are spoken of; `--json` has the exact number. */
+/** Whole GiB for people; `--json` has the exact number. */
 function gibibytes(mebibytes: number | undefined): string {
   return mebibytes === undefined ? '' : `${splitBy(mebibytes, mebibytesPerGb)[0]} GiB`;
 }

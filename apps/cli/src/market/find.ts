@@ -5,7 +5,7 @@ import type { Item } from '../sdk.ts';
 export type Instance = Item<'listMarketplaceInstances'>;
 export type Machine = Item<'listMarketplaceMachines'>;
 
-/** The instance of that name; null when there is none. */
+/** The instance with this name; null if there is none. */
 export async function findInstance(context: Context, name: string): Promise<Instance | null> {
   const { marketplace } = context.client();
   for await (const instance of marketplace.instances.list({}, { signal: context.signal })) {
@@ -14,9 +14,7 @@ export async function findInstance(context: Context, name: string): Promise<Inst
   return null;
 }
 
-/**
- * Where to look. What test keys can rent is shown only to those who ask for its region, and they can rent nothing else.
- */
+/** The region to list. Machines for test keys are listed only by their region, and test keys can rent no others. */
 export function defaultRegion(context: Context, region: string | undefined): string | undefined {
   return region ?? (hasTestKey(context.profile) ? 'mock-region' : undefined);
 }

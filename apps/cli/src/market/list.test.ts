@@ -34,7 +34,7 @@ const machine = {
 test.each([
   ['all machines are shown', ['market', 'list']],
   ['there are more machines', ['market', 'list', '--limit', '1']],
-])('market list says that the GPUs are unverified when %s', async (_when, words) => {
+])('market list says that the GPUs are unverified if %s', async (_when, words) => {
   const api = fakeApi({ 'POST /v1/marketplace': { instances: [machine, { ...machine, id: 'nod_2' }] } });
   const { code, stdout, stderr } = await runCli(words, api);
   expect(code).toBe(0);

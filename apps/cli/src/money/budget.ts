@@ -32,21 +32,21 @@ export const budgetColumns = [
 export const thresholdFlag = {
   type: 'list',
   value: 'PERCENT',
-  describe: 'tell at these shares of it, in percent',
+  describe: 'notify at these percentages',
 } as const;
 
 export const consequenceFlag = {
   type: 'text',
   value: 'WHAT',
   choices: budgetConsequences,
-  describe: 'when it is used up: only tell, begin nothing new, or prolong nothing either',
+  describe: 'when it is used up: only notify, refuse new work, or also refuse to extend running work',
 } as const;
 
 export function parseLimit(typed: string): string {
   const nano = parseUsd(typed);
   if (nano === null || nano <= 0n) {
     throw new UsageError(
-      `--limit is ${JSON.stringify(typed)}; it is an amount in dollars above zero, such as 100 or 2.50.`,
+      `--limit is ${JSON.stringify(typed)}; use an amount in dollars above zero, such as 100 or 2.50.`,
     );
   }
   return nano.toString();
@@ -56,6 +56,6 @@ export function parseThresholds(typed: readonly string[]): number[] {
   return typed.map((text) => {
     const percent = Number(text.replace(/%$/, ''));
     if (Number.isInteger(percent) && percent >= 1 && percent <= 100) return percent;
-    throw new UsageError(`--threshold is ${JSON.stringify(text)}; it is a whole number from 1 to 100.`);
+    throw new UsageError(`--threshold is ${JSON.stringify(text)}; use a whole number from 1 to 100.`);
   });
 }

@@ -23,7 +23,7 @@ describe('usage', () => {
   const api = () =>
     fakeApi({ 'GET /v2/customer/usage': ({ query }: FakeRequest) => byGroup[query['groupBy'] ?? ''] });
 
-  test('draws days without a gap and models by what they cost, to the nano', async () => {
+  test('draws days without gaps and models by cost, exact to the nano-USD', async () => {
     const result = await runCli(['usage', '--days', '7'], { fetch: api().fetch, tty: true, columns: 50 });
     expect(result.stdout).toBe(
       [
@@ -40,7 +40,7 @@ describe('usage', () => {
     );
   });
 
-  test('says which time it is about: whole days up to now', async () => {
+  test('names its period: whole days up to now', async () => {
     const fake = api();
     const result = await runCli(['usage', '--days', '7', '--json'], { fetch: fake.fetch });
     expect(result.json()).toMatchObject({
@@ -52,7 +52,7 @@ describe('usage', () => {
     expect(fake.requests[0]?.query).toMatchObject({ from: '2026-02-23T00:00:00.000Z', groupBy: 'day' });
   });
 
-  test('a table where columns are asked for, and a next step where there is nothing', async () => {
+  test('prints a table with --columns, and a next step without usage', async () => {
     const table = await runCli(['usage', '--by', 'model', '--columns', 'group,tokensPrompt'], {
       fetch: api().fetch,
     });
@@ -62,7 +62,7 @@ describe('usage', () => {
     expect(nothing.stderr).toContain('millrace models');
   });
 
-  test('a day that does not exist is a usage error and is not asked', async () => {
+  test('refuses a day that does not exist without a request', async () => {
     const fake = api();
     expect((await runCli(['usage', '--from', '2026-02-30'], { fetch: fake.fetch })).code).toBe(3);
     expect(fake.requests).toHaveLength(0);
@@ -81,7 +81,7 @@ describe('balance', () => {
     frozen: false,
   };
 
-  test('shows burn rate and runway, and warns while there is time', async () => {
+  test('shows burn rate and runway, and warns in time', async () => {
     const api = fakeApi({ 'GET /v2/customer/balance': balance });
     const { stdout, stderr } = await runCli(['balance'], { fetch: api.fetch });
     expect(stdout).toBe(
@@ -94,23 +94,23 @@ describe('balance', () => {
         '',
       ].join('\n'),
     );
-    expect(stderr).toBe('Running things stop in about 4 h 57 min. Add money: millrace topup 25\n');
+    expect(stderr).toBe('Running resources stop in about 4 h 57 min. Top up: millrace topup 25\n');
   });
 
-  test('says that money is frozen, before it says anything of its end', async () => {
+  test('says that the account is frozen, instead of warning about the runway', async () => {
     const api = fakeApi({ 'GET /v2/customer/balance': { ...balance, frozen: true } });
     const { stderr } = await runCli(['balance'], { fetch: api.fetch });
     expect(stderr).toBe(
-      'The money is frozen: nothing new can be paid for. Ask the operator of this installation.\n',
+      'The account is frozen: new work cannot start. Contact the operator of this installation.\n',
     );
   });
 
-  test('nothing that is spent has no end', async () => {
+  test('shows an unlimited runway if nothing is spent', async () => {
     const api = fakeApi({
       'GET /v2/customer/balance': { ...balance, burnRateUsdPerHour: 0, runwaySeconds: null },
     });
     const result = await runCli(['balance'], { fetch: api.fetch });
-    expect(result.stdout).toContain('no end: nothing is being spent');
+    expect(result.stdout).toContain('unlimited: nothing is being spent');
     expect(result.stderr).toBe('');
     expect((await runCli(['balance', '--json'], { fetch: api.fetch })).json()).toMatchObject({
       runwaySeconds: null,
@@ -130,7 +130,7 @@ describe('ledger', () => {
     reverses: null,
   });
 
-  test('shows each change with its sign and its cause, and that there are more', async () => {
+  test('shows each change with sign and cause, and whether there are more', async () => {
     const api = fakeApi({
       'GET /v2/customer/ledger': { items: [entry(1), entry(2), entry(3)], nextCursor: null },
     });
@@ -155,7 +155,7 @@ describe('topup', () => {
     paidAt: state === 'paid' ? '2026-03-01T12:01:00.000Z' : null,
   });
 
-  test('gives the page to pay on, and charges nothing itself', async () => {
+  test('prints the payment page and charges nothing', async () => {
     const api = fakeApi({ 'POST /v2/customer/top-ups': () => Response.json(topUp('open'), { status: 201 }) });
     const result = await runCli(['topup', '25.50'], { fetch: api.fetch });
     expect(result).toMatchObject({ code: 0, stdout: 'https://pay.example.com/1\n' });
@@ -164,7 +164,7 @@ describe('topup', () => {
   });
 
   test.each(['25.505', '4.99', '10000.01', 'five', '-5'])(
-    '%s cannot be added and is not asked for',
+    'refuses the amount %s without a request',
     async (amount) => {
       const api = fakeApi({});
       expect((await runCli(['topup', '--', amount], { fetch: api.fetch })).code).toBe(3);
@@ -172,7 +172,7 @@ describe('topup', () => {
     },
   );
 
-  test('--wait stays until it is paid', async () => {
+  test('waits until it is paid with --wait', async () => {
     let polls = 0;
     const api = fakeApi({
       'POST /v2/customer/top-ups': () => Response.json(topUp('open'), { status: 201 }),
@@ -183,7 +183,7 @@ describe('topup', () => {
     expect(result.json()).toMatchObject({ state: 'paid' });
   });
 
-  test('a page that expired is a failure, and Ctrl-C stops waiting only', async () => {
+  test('fails if the page expired, and Ctrl-C stops only the waiting', async () => {
     const expired = fakeApi({
       'POST /v2/customer/top-ups': () => Response.json(topUp('open'), { status: 201 }),
       'GET /v2/customer/top-ups/*': topUp('expired'),
@@ -203,7 +203,7 @@ describe('topup', () => {
   });
 });
 
-describe('budgets', () => {
+describe('budget commands', () => {
   const budget = {
     id: 'bdg_1',
     name: 'monthly',
@@ -218,7 +218,7 @@ describe('budgets', () => {
     createdAt: '2026-03-01T00:00:00.000Z',
   };
 
-  test('what is not used up never shows as 100 percent', async () => {
+  test('never show 100 percent before a budget is used up', async () => {
     const api = fakeApi({ 'GET /v2/customer/budgets': page(budget) });
     const result = await runCli(['budget', 'list', '--columns', 'name,spent,used,then'], {
       fetch: api.fetch,
@@ -228,7 +228,7 @@ describe('budgets', () => {
     );
   });
 
-  test('are made with amounts that people type', async () => {
+  test('create budgets with typed amounts', async () => {
     const api = fakeApi({ 'POST /v2/customer/budgets': () => Response.json(budget, { status: 201 }) });
     const words = ['budget', 'create', '--name', 'monthly', '--period', 'month', '--limit', '$1,000.50'];
     const result = await runCli([...words, '--threshold', '80,100%', '--on-exceeded', 'stop_new_work'], {
@@ -248,7 +248,7 @@ describe('budgets', () => {
     }
   });
 
-  test('are changed by what is named, and deleted when the person agrees', async () => {
+  test('change only named fields, and delete after confirmation', async () => {
     const api = fakeApi({
       'PATCH /v2/customer/budgets/*': budget,
       'DELETE /v2/customer/budgets/*': undefined,
@@ -270,7 +270,7 @@ describe('budgets', () => {
   });
 });
 
-describe('invoices and costs', () => {
+describe('invoice and cost commands', () => {
   const invoice = {
     id: 'ivc_1',
     number: 'M-000001',
@@ -289,7 +289,7 @@ describe('invoices and costs', () => {
   };
   const pdf = Buffer.from('%PDF-1.7 …');
 
-  test('an invoice is shown with its lines, to the nano', async () => {
+  test('show an invoice with its lines, exact to the nano-USD', async () => {
     const api = fakeApi({
       'GET /v2/customer/invoices': page(invoice),
       'GET /v2/customer/invoices/*': {
@@ -306,7 +306,7 @@ describe('invoices and costs', () => {
     expect((await runCli(['invoice', 'list', '--json'], { fetch: api.fetch })).json()).toEqual([invoice]);
   });
 
-  test('a PDF goes into a file or a pipe, and never onto a terminal', async () => {
+  test('write a PDF to a file or a pipe, and never to a terminal', async () => {
     const api = fakeApi({
       'GET /v2/customer/invoices/*/pdf': () =>
         new Response(pdf, { headers: { 'content-type': 'application/pdf' } }),
@@ -324,7 +324,7 @@ describe('invoices and costs', () => {
     expect(shown.code).toBe(3);
   });
 
-  test('an export that breaks off is a failure, and no file', async () => {
+  test('fail and write no file if an export is incomplete', async () => {
     const broken = (): Response => {
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => controller.enqueue(Buffer.from('BilledCost\n1')),
@@ -342,8 +342,8 @@ describe('invoices and costs', () => {
   });
 });
 
-describe('limits and operations', () => {
-  test('limits say how much in which time, and how to get more', async () => {
+describe('limits and operation commands', () => {
+  test('show limits with their windows and how to raise them', async () => {
     const limits = {
       fundedAt: null,
       rateLimits: [{ name: 'requests', limit: 60, windowSeconds: 60, unit: 'requests', model: null }],
@@ -356,7 +356,7 @@ describe('limits and operations', () => {
     expect((await runCli(['limits', '--json'], { fetch: api.fetch })).json()).toEqual(limits);
   });
 
-  test('what became of a request is found by its key', async () => {
+  test('find the result of a request by its key', async () => {
     const record = {
       id: 'op_1',
       idempotencyKey: 'order-4711',

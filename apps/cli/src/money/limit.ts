@@ -3,7 +3,7 @@ import { printList, type Column } from '../framework/output.ts';
 import { truncatedListNote } from '../text/truncated-list.ts';
 import { take } from './take.ts';
 
-/** How many of a list are shown unless told. */
+/** The default length of a list. */
 export const limitFlag = {
   limit: {
     type: 'number',
@@ -12,23 +12,23 @@ export const limitFlag = {
     max: 100_000,
     default: 50,
     value: 'N',
-    describe: 'how many to show',
+    describe: 'the maximum number of entries',
   },
 } as const;
 
-/** The same for lists of which a few are enough. */
+/** For lists that are shorter by default. */
 export function fewFlag(count: number, max?: number) {
-  const describe = 'show at most so many';
+  const describe = 'the maximum number of entries';
   const range = { min: 1, ...(max === undefined ? {} : { max }) };
   return {
     limit: { type: 'number', integer: true, ...range, value: 'N', default: count, describe },
   } as const;
 }
 
-/** The size of the pages in which so many are asked for. */
+/** The page size for a number of entries. */
 export const pageSize = (limit: number): number => Math.min(limit, 200);
 
-/** The first of a list, and beneath it whether there are more. */
+/** Prints the first entries, and whether there are more. */
 export async function printLimitedList<Row>(
   context: Context,
   items: AsyncIterable<Row>,

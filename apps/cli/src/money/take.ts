@@ -1,4 +1,4 @@
-/** The first of a list, and whether there are more. Pages are asked for as they are needed, and none for nothing. */
+/** The first items of a list, and whether there are more. Reads only the pages it needs. */
 export async function take<Item>(
   items: AsyncIterable<Item>,
   limit: number,

@@ -18,5 +18,5 @@ export const topUpColumns = [
   { name: 'pay at', value: (topUp: TopUp) => topUp.checkoutUrl },
 ] as const;
 
-/** What a top-up is on its way through; all other states are its end. */
+/** Whether the top-up is in progress; all other states are final. */
 export const isInProgress = ({ state }: TopUp): boolean => ['created', 'open', 'processing'].includes(state);

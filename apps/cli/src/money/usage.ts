@@ -3,7 +3,7 @@ import { barChart, type Bar } from '../text/bars.ts';
 import { usdText } from '@millrace/sdk/text';
 import { dayText, daysBetween } from '../text/timestamps.ts';
 
-/** What was spent, drawn: a line for each day, model, rental, volume or key. */
+/** Draws costs as bar charts by day, model, rental, volume or key. */
 
 export type UsageRow = Item<'getUsage'>;
 export const groupings = ['day', 'model', 'rental', 'volume', 'key'] as const;
@@ -26,7 +26,7 @@ export interface ChartOptions {
   readonly paint: (bar: string) => string;
 }
 
-/** A heading with the sum, and one line for each row: days by date, everything else by what it cost. */
+/** A heading with the sum, and one line per row: days by date, other groups by cost. */
 export function usageChart(by: Grouping, rows: readonly UsageRow[], options: ChartOptions): string[] {
   const bars = by === 'day' ? fillMissingDays(rows) : rows.map(toBar).toSorted(mostExpensiveFirst);
   return [`Spent ${titles[by]}: ${usdText(sumOf(rows))}`, ...barChart(bars, options)];
@@ -40,7 +40,7 @@ function toBar({ group, amountNanoUsd }: UsageRow): Bar {
 const mostExpensiveFirst = (one: Bar, other: Bar): number =>
   one.value === other.value ? 0 : one.value < other.value ? 1 : -1;
 
-/** Days on which nothing was spent are not in the report, and a chart without them would lie about time. */
+/** The report omits days without cost, but a chart must show them. */
 function fillMissingDays(rows: readonly UsageRow[]): Bar[] {
   const days = rows.map(({ group }) => dayText(group)).toSorted();
   const [first, last] = [days[0], days.at(-1)];

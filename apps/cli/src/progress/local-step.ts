@@ -1,7 +1,7 @@
 import type { Context } from '../framework/context.ts';
 import type { Step } from '@millrace/sdk/text';
 
-/** A step that the API does not tell of: it lasts from when it was asked for until what was asked for is seen. */
+/** A step that the API does not report: it lasts from the request until its result is seen. */
 export function localStep(
   { clock }: Context,
   name: string,

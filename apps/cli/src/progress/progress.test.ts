@@ -14,7 +14,7 @@ function step(name: string, status: Step['status'], seconds: readonly [number, n
 
 const timed = (each: Step, elapsedMs: number | null): TimedStep => ({ ...each, elapsedMs });
 
-/** Shows what a terminal shows after all that was written to it: as many of its escapes as are used here. */
+/** Renders the screen of a terminal from the written text and the escapes used here. */
 function screenOf(text: string): readonly string[] {
   const lines: string[] = [''];
   let row = 0;
@@ -40,8 +40,8 @@ function terminal(isTty: boolean) {
   return { screen, text: () => text, shown: () => screenOf(text) };
 }
 
-describe('how far something is', () => {
-  it('is what happened, what happens with its time and its usual time, and what is to come', () => {
+describe('progressLines', () => {
+  it('shows past steps, the running step with its time and usual time, and remaining steps', () => {
     const steps = [timed(step('place', 'done'), 100), timed(step('create', 'running'), 2_400)];
     expect(progressLines(plan, steps, look)).toEqual([
       '  ✓ place   0.1 s  a host is found',
@@ -51,7 +51,7 @@ describe('how far something is', () => {
     ]);
   });
 
-  it('says so when a step takes longer than usual', () => {
+  it('says if a step takes longer than usual', () => {
     const [, line] = progressLines(
       plan,
       [timed(step('place', 'done'), 0), timed(step('create', 'running'), 31_000)],
@@ -60,7 +60,7 @@ describe('how far something is', () => {
     expect(line).toContain(' 31 s  the machine is made (longer than the usual 30 s)');
   });
 
-  it('shows why a step failed, the second attempt after the first, and nothing to come after the end', () => {
+  it('shows why a step failed, then the second attempt, and nothing after the end', () => {
     const failed: TimedStep = { ...timed(step('create', 'failed'), 1_000), message: 'The host is full.' };
     const moved = [timed(step('place', 'done'), 0), failed, timed(step('create', 'running', [9]), 0)];
     expect(progressLines(plan, moved, look)).toEqual([
@@ -74,26 +74,26 @@ describe('how far something is', () => {
     expect(progressLines(plan, [failed], look)).toHaveLength(2);
   });
 
-  it('fits into the window, so that no line wraps', () => {
+  it('fits the window, so that no line wraps', () => {
     for (const columns of [10, 24, 40]) {
       const lines = progressLines(plan, [timed(step('place', 'running'), 0)], { ...look, columns });
       for (const line of lines) expect([...line].length).toBeLessThan(columns);
     }
   });
 
-  it('has no colour unless asked, and leaves none behind', () => {
+  it('uses no colour by default, and resets colours', () => {
     const [line] = progressLines(plan, [timed(step('place', 'done'), 0)], { ...look, color: true });
     expect(line).toMatch(/^\u001B\[32m.*\u001B\[0m$/);
   });
 
-  it('knows steps that no plan names', () => {
+  it('shows steps that are not expected', () => {
     const [line] = progressLines(createInstanceSteps, [timed(step('novel', 'running'), 500)], look);
     expect(line).toMatch(/^ {2}⠋ novel +0\.5 s$/);
   });
 });
 
-describe('progress', () => {
-  it('on a terminal draws over what it drew before, and gives the cursor back', () => {
+describe('Progress', () => {
+  it('redraws on a terminal and restores the cursor', () => {
     const { screen, text, shown } = terminal(true);
     const progress = new Progress(screen, plan);
     progress.show([step('place', 'running', [0])], 5_000);
@@ -112,7 +112,7 @@ describe('progress', () => {
     expect(text().endsWith('\u001B[?25h')).toBe(true);
   });
 
-  it('times what runs by the watcher, whose clock may be far from that of the server', () => {
+  it('times running steps by the local clock, whatever the clock of the server says', () => {
     const { screen, shown } = terminal(true);
     const progress = new Progress(screen, plan);
     progress.show([step('place', 'running', [-86_400])], 50_000);
@@ -120,7 +120,7 @@ describe('progress', () => {
     expect(shown()[0]).toContain('2.0 s');
   });
 
-  it('elsewhere writes each change once, as a line without escapes', () => {
+  it('writes each change once elsewhere, as a line without escapes', () => {
     const { screen, text } = terminal(false);
     const progress = new Progress(screen, plan);
     const place = step('place', 'done', [0, 0.1]);

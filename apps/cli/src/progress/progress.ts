@@ -1,11 +1,11 @@
 import type { ExpectedSteps, Step } from '@millrace/sdk/text';
 import { changeLine, progressLines, type TimedStep } from './view.ts';
 
-/** Where progress is shown: standard error, so that what is asked for can be piped on. */
+/** Progress is printed on standard error, so that data can be piped. */
 export interface ProgressScreen {
   readonly write: (text: string) => void;
   readonly isTty: boolean;
-  /** Asked for anew with each drawing: windows change their size. */
+  /** Read at each redraw, because windows change their size. */
   readonly columns: () => number;
   readonly color: boolean;
 }
@@ -15,10 +15,7 @@ const showCursor = '\u001B[?25h';
 const clearLine = '\u001B[2K';
 const cursorUp = (lines: number): string => (lines === 0 ? '' : `\u001B[${lines}A`);
 
-/**
- * Shows how far something is. On a terminal the same lines are drawn again and again, so that the seconds are seen to
- * pass; elsewhere, as in a log, each change is one line and nothing is taken back.
- */
+/** Shows progress. A terminal is redrawn, so that times count up; other outputs get one line per change. */
 export class Progress {
   readonly #screen: ProgressScreen;
   readonly #plan: ExpectedSteps;
@@ -33,7 +30,7 @@ export class Progress {
     if (screen.isTty) screen.write(hideCursor);
   }
 
-  /** What the API says now. */
+  /** Shows the current steps of the API. */
   show(steps: readonly Step[], nowMs: number): void {
     this.#steps = steps;
     for (const [index, step] of steps.entries()) {
@@ -44,12 +41,12 @@ export class Progress {
     else this.#notify(nowMs);
   }
 
-  /** Time has passed. */
+  /** Redraws with the elapsed time. */
   tick(nowMs: number): void {
     if (this.#screen.isTty) this.#draw(nowMs);
   }
 
-  /** What is drawn stays; the cursor is back, whatever ended the watching. */
+  /** Keeps the last lines and restores the cursor. */
   end(): void {
     if (this.#screen.isTty) this.#screen.write(showCursor);
   }
@@ -64,7 +61,7 @@ export class Progress {
   #draw(nowMs: number): void {
     const { columns, color } = this.#screen;
     const lines = progressLines(this.#plan, this.#timed(nowMs), { columns: columns(), color, nowMs });
-    // Steps never become fewer, but a line of the plan may go when another way was taken.
+    // A retry on another host can remove expected steps, so clear surplus lines.
     const rest = Math.max(0, this.#drawn - lines.length);
     const text = lines.map((line) => `${clearLine}${line}\n`).join('');
     this.#screen.write(cursorUp(this.#drawn) + text + `${clearLine}\n`.repeat(rest) + cursorUp(rest));
@@ -81,7 +78,7 @@ export class Progress {
   }
 }
 
-/** The same name comes again when something is tried on another host. */
+/** Step names repeat when a rental is retried on another host. */
 function keyOf(step: Step, index: number): string {
   return `${step.name} ${step.startedAt ?? index}`;
 }

@@ -8,9 +8,9 @@ import {
 } from '@millrace/sdk/text';
 import { truncateTo, safeText } from '../framework/text.ts';
 
-/** How far something is, as lines of text. Pure. */
+/** Renders progress as lines of text. Pure. */
 
-/** A step with how long it has lasted. A running one is timed by whoever watches: two clocks seldom agree. */
+/** A step with its duration. Running steps are timed by the local clock, because server and client clocks differ. */
 export interface TimedStep extends Step {
   readonly elapsedMs: number | null;
 }
@@ -38,7 +38,7 @@ export interface RenderOptions {
   readonly nowMs: number;
 }
 
-/** What has happened, then what is still to come by the plan. */
+/** Past and current steps, then the remaining expected steps. */
 export function progressLines(
   plan: ExpectedSteps,
   steps: readonly TimedStep[],
@@ -70,7 +70,7 @@ interface Widths {
 const shortTime = '9.9 s'.length;
 const timeOf = ({ elapsedMs }: TimedStep): string => (elapsedMs === null ? '' : elapsedText(elapsedMs));
 
-/** Times beneath each other, where the eye finds them, and the words after them, of which a window may cut the end off. */
+/** Times are aligned, and descriptions come last, because narrow windows cut off the end. */
 function stepLine(
   step: TimedStep,
   planned: ExpectedStep | undefined,
@@ -89,7 +89,7 @@ function stepLine(
   return fitToWidth(cells.join('  ').trimEnd(), look);
 }
 
-/** One line for each change, where lines cannot be taken back. */
+/** One line per change, for outputs that cannot be redrawn. */
 export function changeLine(plan: ExpectedSteps, step: TimedStep): string {
   const planned = plan.find(({ name }) => name === step.name);
   const does = planned === undefined ? '' : `: ${planned.does}`;
@@ -115,7 +115,7 @@ function paint(step: Step, line: string, { color }: RenderOptions): string {
   return color ? `\u001B[${colors[step.status]}m${line}\u001B[0m` : line;
 }
 
-/** A line that wraps is two, and then those above cannot be found again. */
+/** A wrapped line would break redrawing. */
 function fitToWidth(line: string, { columns }: RenderOptions): string {
   return truncateTo(line, columns - 1);
 }

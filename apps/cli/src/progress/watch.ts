@@ -6,7 +6,6 @@ import { Progress } from './progress.ts';
 
 const redrawMs = 100;
 
-/** Shows the steps of something while it is waited for. */
 export async function withProgress<Result>(
   context: Context,
   plan: ExpectedSteps,
@@ -31,15 +30,15 @@ export async function withProgress<Result>(
   }
 }
 
-/** What Ctrl-C does while one watches: the watching ends, and what is watched goes on. */
+/** The notice after Ctrl-C: watching ends, but the work continues. */
 export interface InterruptNotice {
-  /** What goes on: `Rental 1042 goes on being made.` */
+  /** The work that continues: `Rental 1042 is still starting.` */
   readonly goesOn: string;
   readonly watchAgain: string;
   readonly undo: string | null;
 }
 
-/** Says so when it was Ctrl-C that ended the watching; everything else stays what it is. */
+/** Prints the notice if Ctrl-C ended the watching; otherwise does nothing. */
 export async function withInterruptNotice<Result>(
   context: Context,
   unwatched: InterruptNotice,
@@ -53,7 +52,7 @@ export async function withInterruptNotice<Result>(
       [
         `\nStopped watching. ${unwatched.goesOn}`,
         `  Watch again: ${unwatched.watchAgain}`,
-        ...(unwatched.undo === null ? [] : [`  End it:      ${unwatched.undo}`]),
+        ...(unwatched.undo === null ? [] : [`  Terminate:   ${unwatched.undo}`]),
         '',
       ].join('\n'),
     );

@@ -49,7 +49,6 @@ export function tagText(tags: Readonly<Record<string, string>>): string {
     .join(', ');
 }
 
-/** All that is worth a line about one rental. */
 export function rentalDetails(context: Context): readonly Column<Rental>[] {
   const now = context.clock.now().getTime();
   return [
@@ -61,7 +60,7 @@ export function rentalDetails(context: Context): readonly Column<Rental>[] {
     { name: 'ends', value: (rental) => endText(rental, now) },
     {
       name: 'most',
-      value: ({ maxUsd }) => (maxUsd === null ? '' : `ends before it costs more than $${maxUsd}`),
+      value: ({ maxUsd }) => (maxUsd === null ? '' : `terminated before it costs more than $${maxUsd}`),
     },
     { name: 'ssh', value: ({ ssh }) => ssh.map(({ command }) => command).join('; ') },
     {

@@ -8,29 +8,32 @@ import { parseDurationFlag, parsePortFlags, parseTagFlags } from './flags.ts';
 import { randomRentalName } from '@millrace/sdk/text';
 import type { QuoteRequest } from './quote-request.ts';
 
-/** All that an order says beyond what is wanted: names, ends, keys, storage. */
+/** Flags of a create request beyond those of a quote: names, limits, keys, storage. */
 
 type VirtualMachineRequest = Input<'createVirtualMachineRental'>;
 type BareMetalRequest = Input<'createBareMetalRental'>;
 
 export const createFlags = {
-  name: { type: 'text', value: 'NAME', describe: 'what to call it; one is made up otherwise' },
-  'ssh-key': { type: 'list', value: 'ID', describe: 'only these of your SSH keys; all of them otherwise' },
-  image: { type: 'text', value: 'NAME', describe: 'an image other than the usual one' },
+  name: { type: 'text', value: 'NAME', describe: 'the name; default: a random name' },
+  'ssh-key': { type: 'list', value: 'ID', describe: 'only these of your SSH keys; default: all' },
+  image: { type: 'text', value: 'NAME', describe: 'an image other than the default' },
   port: { type: 'list', value: 'PORT', describe: 'open this port too' },
-  ttl: { type: 'text', value: 'TIME', describe: 'end it after so long: 90m, 2h, 3d' },
-  'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end it before it costs more' },
-  'idle-after': { type: 'text', value: 'TIME', describe: 'switch it off once it has idled for so long' },
-  'idle-terminate': { type: 'boolean', describe: 'end it then, instead of switching it off' },
+  ttl: { type: 'text', value: 'TIME', describe: 'terminate it after this time: 90m, 2h, 3d' },
+  'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'terminate it before it costs more' },
+  'idle-after': { type: 'text', value: 'TIME', describe: 'stop it after this idle time' },
+  'idle-terminate': { type: 'boolean', describe: 'terminate an idle rental instead of stopping it' },
   'user-data': { type: 'text', value: 'FILE', describe: 'a script to run once at the first start' },
-  tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own' },
-  monitoring: { type: 'boolean', describe: 'measure what it does' },
-  convert: { type: 'boolean', describe: 'after a reserved term go on by the hour; --no-convert ends it' },
+  tag: { type: 'list', value: 'NAME=VALUE', describe: 'a tag' },
+  monitoring: { type: 'boolean', describe: 'enable monitoring' },
+  convert: {
+    type: 'boolean',
+    describe: 'continue on demand after a reserved term; --no-convert terminates it',
+  },
   volume: { type: 'text', value: 'LABEL', describe: 'bare metal: attach this volume' },
   'new-volume': {
     type: 'text',
     value: 'LABEL',
-    describe: 'bare metal: make and attach a volume of this label',
+    describe: 'bare metal: create and attach a volume with this label',
   },
   'storage-gb': {
     type: 'number',
@@ -87,9 +90,7 @@ export async function readCreateRequest(
   };
   if (request.rentalType === 'bare-metal') {
     if (flags.port.length > 0)
-      throw new UsageError(
-        '--port is for virtual machines: every port of bare metal is open at its own number.',
-      );
+      throw new UsageError('--port is only for virtual machines: all ports of bare metal are open.');
     const body = {
       ...common,
       networkType: request.networkType ?? 'ethernet',
@@ -103,7 +104,7 @@ export async function readCreateRequest(
     (name) => flags[name] !== undefined,
   );
   if (forBareMetal !== undefined)
-    throw new UsageError(`--${forBareMetal} is for bare metal; add --bare-metal.`);
+    throw new UsageError(`--${forBareMetal} is only for bare metal. Add --bare-metal.`);
   const body = {
     ...common,
     networkType: request.networkType,
@@ -116,7 +117,7 @@ export async function readCreateRequest(
 function idleRule(flags: CreateFlags): VirtualMachineRequest['idle'] {
   const after = flags['idle-after'];
   if (after === undefined) {
-    if (flags['idle-terminate'] === true) throw new UsageError('--idle-terminate needs --idle-after.');
+    if (flags['idle-terminate'] === true) throw new UsageError('--idle-terminate requires --idle-after.');
     return undefined;
   }
   const action = flags['idle-terminate'] === true ? 'terminate' : 'stop';
@@ -131,12 +132,12 @@ async function readStorageVolume(
   const sizeInGb = flags['storage-gb'];
   if (flags.volume !== undefined) {
     if (label !== undefined)
-      throw new UsageError('Say --volume or --new-volume: one rental begins with one volume.');
+      throw new UsageError('Use either --volume or --new-volume: a rental starts with at most one volume.');
     return { isNew: false, id: await findVolumeId(context, flags.volume) };
   }
   if (label === undefined && sizeInGb === undefined) return undefined;
   if (label === undefined || sizeInGb === undefined) {
-    throw new UsageError('A new volume needs both --new-volume LABEL and --storage-gb GB.');
+    throw new UsageError('A new volume requires both --new-volume LABEL and --storage-gb GB.');
   }
   return { isNew: true, label, sizeInGb };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fakeApi, errorResponse, runCli, type RunOptions } from '../fixture.ts';
 
-/** Orders, as far as they can be seen without a cloud: what is shown, what is asked, what is sent. */
+/** Create requests against a fake API: output, questions and requests. */
 
 const base = '/v2/on-demand';
 
@@ -79,20 +79,20 @@ function create(
 const sent = ({ requests }: Awaited<ReturnType<typeof create>>) =>
   requests.find(({ path, method }) => method === 'POST' && path.endsWith('-rentals'))?.body;
 
-describe('an order', () => {
-  it('shows what it costs to the nano-dollar before it asks, and sends nothing until it is agreed to', async () => {
+describe('rental create', () => {
+  it('shows the exact cost before it asks, and sends nothing before confirmation', async () => {
     const result = await create([], {}, { tty: true, answers: ['no'] });
     expect(result).toMatchObject({ code: 2, questions: ['Create it? [y/N] '] });
     expect(result.stderr).toContain('price          $15.92/h');
-    expect(result.stderr).toContain('set aside now  $15.920000001');
+    expect(result.stderr).toContain('held now       $15.920000001');
     expect(result.stderr).toContain(
-      'while stopped  $0.959/h once its GPUs are given back: its disk, at least 7000 GB',
+      'while stopped  $0.959/h after its GPUs are released: its disk, at least 7000 GB',
     );
     expect(result.stderr).toContain('balance lasts  about 3 d 4 h');
     expect(sent(result)).toBeUndefined();
   });
 
-  it('shows the parts of a price that has several, and all that a term commits to', async () => {
+  it('shows all parts of a price and the commitment of a term', async () => {
     const lines = [...quote.lines, { kind: 'storage', description: '256 GB', costPerHourNanoUsd: '1' }];
     const term = {
       termPeriodDays: 30,
@@ -109,7 +109,7 @@ describe('an order', () => {
       '256 GB',
       '$0.000000001/h',
       '30 days: $11,462.40 in all',
-      '50 % of the rest',
+      '50 % of the remaining term',
       '$16.00/h',
     ]) {
       expect(result.stderr).toContain(line);
@@ -117,7 +117,7 @@ describe('an order', () => {
     expect(result.requests[0]?.body).toMatchObject({ termType: 'reserved', termPeriodDays: 30 });
   });
 
-  it('of bare metal takes nodes and a volume along', async () => {
+  it('of bare metal sends nodes and a volume', async () => {
     const flags = [
       '--bare-metal',
       '--count',
@@ -150,27 +150,27 @@ describe('an order', () => {
   });
 
   it.each([
-    [['--volume', 'datasets'], '--volume is for bare metal'],
+    [['--volume', 'datasets'], '--volume is only for bare metal'],
     [['--bare-metal', '--new-volume', 'x'], '--storage-gb'],
-    [['--bare-metal', '--port', '80'], '--port is for virtual machines'],
-    [['--idle-terminate'], '--idle-terminate needs --idle-after'],
-    [['--ttl', 'soon'], 'no span of time'],
+    [['--bare-metal', '--port', '80'], '--port is only for virtual machines'],
+    [['--idle-terminate'], '--idle-terminate requires --idle-after'],
+    [['--ttl', 'soon'], 'use a duration such as'],
     [['--tag', 'novalue'], 'NAME=VALUE'],
-  ])('that makes no sense is refused before anything is asked of anybody: %j', async (flags, why) => {
+  ])('refuses invalid flags without a request: %j', async (flags, why) => {
     const refused = await create([...flags, '--yes']);
     expect(refused).toMatchObject({ code: 3 });
     expect(refused.stderr).toContain(why);
     expect(sent(refused)).toBeUndefined();
   });
 
-  it('that the balance does not reach for is not sent', async () => {
+  it('is not sent if the balance is too low', async () => {
     const poor = await create(['--yes'], { [`POST ${base}/quote`]: { ...quote, affordable: false } });
     expect(poor).toMatchObject({ code: 6 });
     expect(poor.stderr).toContain('$15.92 must be available');
     expect(sent(poor)).toBeUndefined();
   });
 
-  it('that no host was looked at for says why, without counting them', async () => {
+  it('explains a refusal without counting hosts if no host was considered', async () => {
     const none = await create(['--yes'], {
       [`POST ${base}/quote`]: { ...quote, available: false },
       [`POST ${base}/placement/explain`]: {
@@ -183,14 +183,14 @@ describe('an order', () => {
     expect(none.stderr).toContain('Why: Test keys rent elsewhere.');
   });
 
-  it('of bare metal is led to bare metal', async () => {
+  it('of bare metal suggests bare metal', async () => {
     const full = await create(['--bare-metal', '--yes'], {
       [`POST ${base}/quote`]: { ...quote, available: false },
     });
     expect(full.stderr).toContain('millrace rental create --bare-metal --gpu h200 --count 8');
   });
 
-  it('that somebody else was faster with says why, until when, and what can be had instead', async () => {
+  it('explains why another tenant was faster, until when, and suggests an alternative', async () => {
     const full = () =>
       errorResponse(
         400,
@@ -204,13 +204,13 @@ describe('an order', () => {
       const late = await create(['--yes'], routes);
       expect(late).toMatchObject({ code: 7 });
       expect(late.stderr).toContain(
-        'Of 12 hosts 11 come nearest. These hosts are not completely free. Expected again at 2026-08-01T12:30',
+        'Of 12 hosts 11 are closest. These hosts are not completely free. Expected at 2026-08-01T12:30',
       );
       expect(late.stderr).toContain('millrace rental create --gpu h200 --count 8 --region us-east-1');
     }
   });
 
-  it('that fails ends with why, what it cost, and where to look', async () => {
+  it('shows why it failed, its cost and the next command', async () => {
     const failed = {
       ...rental,
       ...{ status: 'Failed', ssh: [], statusReason: 'No host could make it.' },
@@ -223,7 +223,7 @@ describe('an order', () => {
     expect(done.stderr).toContain('millrace rental events 7');
   });
 
-  it('lets no text of others steer the terminal', async () => {
+  it('removes control characters from untrusted text', async () => {
     const hostile = 'x\u001B]0;owned\u0007\u001B[2Jy';
     const lines = [
       { ...quote.lines[0], description: hostile },
@@ -239,7 +239,7 @@ describe('an order', () => {
     expect(stderr + stdout).not.toMatch(/\u001B|\u0007/);
   });
 
-  it('is watched until Ctrl-C, which leaves the rental alone', async () => {
+  it('is watched until Ctrl-C, which does not affect the rental', async () => {
     const stop = new AbortController();
     const looks = { ...rental, status: 'Pending', steps: [step('place', 'running')] };
     let polls = 0;
@@ -250,7 +250,7 @@ describe('an order', () => {
     };
     const done = await create(['--yes'], { [`GET ${base}/rentals/7`]: look }, { signal: stop.signal });
     expect(done).toMatchObject({ code: 2, stdout: '' });
-    expect(done.stderr).toContain('Stopped watching. Rental 7 is still being brought up');
+    expect(done.stderr).toContain('Stopped watching. Rental 7 is still starting');
     expect(done.stderr).toContain('millrace rental terminate 7');
     expect(done.requests.filter(({ path }) => path.includes('terminate'))).toEqual([]);
   });

@@ -11,7 +11,7 @@ interface NamedRental {
   readonly names: readonly (string | null)[];
 }
 
-/** The rental that a person means: by its number, its name, its label or its external id. */
+/** Finds a rental by its id, name, label or external id. */
 export async function findRental(
   context: Context,
   words: string,
@@ -62,7 +62,7 @@ async function* liveRentals(context: Context): AsyncIterable<NamedRental> {
     yield toNamedRental(each.id, each);
 }
 
-/** The newest first: of several that had a name the last one is meant. */
+/** Newest first, because a reused name means the last rental. */
 async function* endedRentals(context: Context): AsyncIterable<NamedRental> {
   const { rentals } = context.client();
   for await (const each of rentals.listHistory({ limit: 200 }, { signal: context.signal }))

@@ -1,13 +1,10 @@
 import { UsageError } from '../framework/errors.ts';
 import { parseDuration } from '@millrace/sdk/text';
 
-/** A span of time that a flag was given. */
 export function parseDurationFlag(name: string, text: string): number {
   const seconds = parseDuration(text);
   if (seconds !== null) return seconds;
-  throw new UsageError(
-    `--${name} is ${JSON.stringify(text)}, which is no span of time; write 90m, 2h or 3d.`,
-  );
+  throw new UsageError(`--${name} is ${JSON.stringify(text)}; use a duration such as 90m, 2h or 3d.`);
 }
 
 /** `--tag team=vision --tag run=7`. */
@@ -15,7 +12,7 @@ export function parseTagFlags(texts: readonly string[]): Readonly<Record<string,
   if (texts.length === 0) return undefined;
   const pairs = texts.map((text) => {
     const at = text.indexOf('=');
-    if (at < 1) throw new UsageError(`--tag is ${JSON.stringify(text)}; write NAME=VALUE.`);
+    if (at < 1) throw new UsageError(`--tag is ${JSON.stringify(text)}; use NAME=VALUE.`);
     return [text.slice(0, at), text.slice(at + 1)] as const;
   });
   return Object.fromEntries(pairs);
@@ -26,6 +23,6 @@ export function parsePortFlags(texts: readonly string[]): number[] | undefined {
   return texts.map((text) => {
     const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
     if (port >= 1 && port <= 65_535) return port;
-    throw new UsageError(`--port is ${JSON.stringify(text)}; a port is a number from 1 to 65535.`);
+    throw new UsageError(`--port is ${JSON.stringify(text)}; use a number from 1 to 65535.`);
   });
 }

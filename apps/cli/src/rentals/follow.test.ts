@@ -3,8 +3,8 @@ import { fakeApi, runCli } from '../fixture.ts';
 
 const base = '/v2/on-demand/rentals/7';
 
-describe('what is followed', () => {
-  it('the console: each part is shown once, until Ctrl-C ends it', async () => {
+describe('following a rental', () => {
+  it('prints each part of the console once, until Ctrl-C', async () => {
     const stop = new AbortController();
     const shown = ['boot\n', 'boot\nlogin:', 'boot\nlogin:', 'boot\nlogin: root\n'];
     const { fetch, requests } = fakeApi({
@@ -19,17 +19,17 @@ describe('what is followed', () => {
     expect(result.stdout).toBe('boot\nlogin: root\n');
   });
 
-  it('the console: without --follow it is shown once, and no text in it steers the terminal', async () => {
+  it('prints the console once without --follow, without control characters', async () => {
     const output = '\u001B[2Jlogin:\u0007';
     const console = { rentalId: 7, output, truncated: true, readAt: '2026-03-01T12:00:00.000Z' };
     const { fetch } = fakeApi({ [`GET ${base}/console`]: console });
     const result = await runCli(['logs', '7'], { fetch });
     expect(result.stdout).toMatch(/^[^\u001B\u0007]*login:[^\u001B\u0007]*\n$/);
-    expect(result.stderr).toContain('Earlier output is left off');
+    expect(result.stderr).toContain('Earlier output is omitted');
     await runCli(['logs', '7', '--json'], { fetch });
   });
 
-  it('events: one line each, and Ctrl-C ends it', async () => {
+  it('prints one line per event, until Ctrl-C', async () => {
     const stop = new AbortController();
     const event = {
       ...{

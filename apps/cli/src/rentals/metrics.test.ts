@@ -7,8 +7,8 @@ import { summariseSeries } from './metrics.ts';
 const at = '2026-03-01T11:30:00.000Z';
 const points = (...values: readonly (number | null)[]) => values.map((value) => ({ at, value }));
 
-describe('what a rental does', () => {
-  it('is the last value, the mean and the highest of what was measured', () => {
+describe('rental metrics', () => {
+  it('show the last value, the mean and the maximum', () => {
     const series = {
       name: 'gpu.utilisation',
       unit: 'percent',
@@ -30,22 +30,22 @@ describe('what a rental does', () => {
     ['watts', 699.6, '700 W'],
     ['celsius', 64.2, '64 °C'],
     ['count', 3, '3'],
-  ] as const)('in %s is %d shown as %s', (unit, value, text) => {
+  ] as const)('in %s show %d as %s', (unit, value, text) => {
     expect(summariseSeries({ name: 'x', unit, device: null, points: points(value) }).last).toBe(text);
   });
 
-  it('is drawn against the whole, and nothing is drawn where nothing was measured', () => {
+  it('are drawn to scale, with gaps where nothing was measured', () => {
     expect(sparkline([0, 50, 100, null, 12], 100)).toBe('▁▅█ ▁');
     expect(sparkline([0, 0], 0)).toBe('▁▁');
   });
 
-  it('is asked for at a distance that fills a line, within what the API takes', () => {
+  it('are requested at a step that fills a line, within the limits of the API', () => {
     expect(stepSecondsOf(3_600, 30)).toBe(120);
     expect(stepSecondsOf(60, 30)).toBe(10);
     expect(stepSecondsOf(10_000_000_000, 30)).toBe(86_400);
   });
 
-  it('is shown as a table, and told to be nothing when it was not measured', async () => {
+  it('are shown as a table, or as missing if nothing was measured', async () => {
     const series = [
       { name: 'gpu.utilisation', unit: 'percent', device: '0', points: points(10, 90) },
       { name: 'network.in', unit: 'bytes_per_second', device: null, points: points(null) },

@@ -2,7 +2,7 @@ import type { Output } from '../sdk.ts';
 import { sparkline } from '../text/sparkline.ts';
 import { metricText, ratio } from '@millrace/sdk/text';
 
-/** What a rental does, as a table: of each series the last value, the mean, the highest, and how it went. Pure. */
+/** Formats metrics as a table: last value, mean, maximum and sparkline of each series. Pure. */
 
 export type Series = Output<'getRentalMetrics'>['series'][number];
 
@@ -27,7 +27,7 @@ export function summariseSeries({ name, device, unit, points }: Series): MetricS
     last: last === undefined ? '' : metricText(last, unit),
     mean: known.length === 0 ? '' : metricText(ratio(sum, known.length), unit),
     most: known.length === 0 ? '' : metricText(most, unit),
-    // A percentage is seen against the whole; everything else against its own highest.
+    // Percentages are scaled to 100, other series to their maximum.
     course: sparkline(values, unit === 'percent' ? 100 : most),
   };
 }

@@ -6,7 +6,7 @@ import type { Output } from '../sdk.ts';
 import { approximateDuration, usdText } from '@millrace/sdk/text';
 import type { QuoteRequest } from './quote-request.ts';
 
-/** What something costs, before it is agreed to. */
+/** Shows the cost of a request before the user confirms it. */
 
 export type Quote = Output<'quoteRental'>;
 
@@ -24,7 +24,7 @@ export function quoteTitle(request: QuoteRequest): string {
   return `${request.gpuCount} × ${gpuType.toUpperCase()}, ${machine} in ${region} (${networkType})`;
 }
 
-/** Label and amount, a line each; the lines of the price first, which add up to it. */
+/** Label and amount per line; the parts of the price come first and add up to it. */
 export function quoteLines(
   quote: Quote,
   seconds: number | undefined,
@@ -35,12 +35,12 @@ export function quoteLines(
   const { term } = quote;
   return [
     ...(quote.lines.length > 1 ? rows : []),
-    ['price', `${usdText(quote.costPerHourNanoUsd)}/h, by the second from when it is proven usable`],
+    ['price', `${usdText(quote.costPerHourNanoUsd)}/h, billed per second from the readiness check`],
     ...(term === null
       ? []
       : ([
           ['term', `${term.termPeriodDays} days: ${usdText(term.committedNanoUsd)} in all`],
-          ['ended early', `${term.earlyTerminationRefundPercentage} % of the rest is given back`],
+          ['ended early', `${term.earlyTerminationRefundPercentage} % of the remaining term is refunded`],
           ['afterwards', `${usdText(term.onDemandCostPerHourNanoUsd)}/h`],
         ] as const)),
     ...(quote.totalNanoUsd === null || seconds === undefined
@@ -51,10 +51,10 @@ export function quoteLines(
       : ([
           [
             'while stopped',
-            `${usdText(quote.released.costPerHourNanoUsd)}/h once its GPUs are given back: its disk, at least ${quote.released.diskGb} GB`,
+            `${usdText(quote.released.costPerHourNanoUsd)}/h after its GPUs are released: its disk, at least ${quote.released.diskGb} GB`,
           ],
         ] as const)),
-    ['set aside now', usdText(quote.holdNanoUsd)],
+    ['held now', usdText(quote.holdNanoUsd)],
     ...(quote.runwaySeconds === null
       ? []
       : ([['balance lasts', approximateDuration(quote.runwaySeconds)]] as const)),
@@ -73,41 +73,40 @@ export function showQuote(
   }
 }
 
-/** Refuses at once what the API would refuse a moment later, with what helps. */
+/** Fails early, with advice, where the API would refuse the request. */
 export async function requirePlaceable(context: Context, request: QuoteRequest, quote: Quote): Promise<void> {
   if (!quote.available) throw await noCapacityError(context, request);
   if (quote.affordable) return;
-  throw new CliError('The balance is too low for this.', {
-    why: `${usdText(quote.minimumBalanceNanoUsd)} must be available to begin with.`,
-    fix: 'See what you have, and add to it: millrace balance, millrace topup',
+  throw new CliError('Your balance is too low.', {
+    why: `${usdText(quote.minimumBalanceNanoUsd)} must be available to start.`,
+    fix: 'Check your balance and top up: millrace balance, millrace topup',
     exitCode: exitCodes.insufficientFunds,
   });
 }
 
-/** Why no host can take it, and what could be had instead. */
+/** Explains why no host fits, with an alternative. */
 export async function noCapacityError(
   context: Context,
   request: QuoteRequest,
   cause?: unknown,
 ): Promise<CliError> {
   const explained = await context.client().options.explain(request, { signal: context.signal });
-  // In the order in which they are looked at: whom the last one stops came nearest.
+  // Obstacles are in the order of evaluation, so the hosts of the last one are the closest.
   const nearest = explained.obstacles.at(-1);
   const [instead] = explained.alternatives;
   const counted =
     nearest === undefined || nearest.nodeCount === 0
       ? ''
-      : `Of ${explained.nodesConsidered} hosts ${nearest.nodeCount} come nearest. `;
-  const reason = nearest === undefined ? 'No host can take it now.' : `${counted}${nearest.message}`;
-  const when =
-    explained.capacityExpectedAt === null ? '' : ` Expected again at ${explained.capacityExpectedAt}.`;
+      : `Of ${explained.nodesConsidered} hosts ${nearest.nodeCount} are closest. `;
+  const reason = nearest === undefined ? 'No host has capacity for it now.' : `${counted}${nearest.message}`;
+  const when = explained.capacityExpectedAt === null ? '' : ` Expected at ${explained.capacityExpectedAt}.`;
   const kind = request.rentalType === 'bare-metal' ? ' --bare-metal' : '';
-  return new CliError(`No room for ${quoteTitle(request)}.`, {
+  return new CliError(`No capacity for ${quoteTitle(request)}.`, {
     why: safeText(`${reason}${when}`),
     fix:
       instead === undefined
-        ? 'See what there is: millrace offers'
-        : `There is: millrace rental create${kind} --gpu ${instead.gpuType} --count ${instead.gpuCount} --region ${instead.region} --network ${instead.networkType}`,
+        ? 'See the offers: millrace offers'
+        : `Available instead: millrace rental create${kind} --gpu ${instead.gpuType} --count ${instead.gpuCount} --region ${instead.region} --network ${instead.networkType}`,
     exitCode: exitCodes.noCapacity,
     cause,
   });

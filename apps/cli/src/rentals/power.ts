@@ -7,10 +7,10 @@ import { waitForRental, loginHint, type WaitOptions } from './wait-for-rental.ts
 
 export const waitFlag = {
   type: 'boolean',
-  describe: 'wait until it is done; --no-wait returns at once',
+  describe: 'wait until it is complete; --no-wait returns immediately',
 } as const;
 
-/** What the commands that switch a rental have in common: it was accepted, now it is waited for. */
+/** Waits for an accepted start, stop or reboot. */
 export async function finishPowerChange(
   context: Context,
   before: Rental,
@@ -37,7 +37,7 @@ export async function finishPowerChange(
     until: options.until,
     plan: options.plan,
     stepsBefore: options.plan.length === 1 ? null : before.steps.length,
-    goesOn: `Rental ${id} goes on being ${options.doing}.`,
+    goesOn: `Rental ${id} is still being ${options.doing}.`,
     undo: `millrace rental terminate ${id}`,
   });
   const hint = options.until === 'running' ? loginHint(rental) : '';

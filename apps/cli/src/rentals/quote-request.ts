@@ -4,42 +4,46 @@ import { CliError } from '../framework/errors.ts';
 import { exitCodes } from '../framework/exit-codes.ts';
 import type { Output, Input } from '../sdk.ts';
 
-/** What somebody wants to rent, in flags: the same words for offers, quotes, explanations and orders. */
+/** The flags of offers, quotes, explanations and create requests. */
 
 export type QuoteRequest = Input<'quoteRental'>;
 type Option = Output<'listRentalOptions'>['items'][number];
 
 export const quoteFlags = {
-  gpu: { type: 'text', value: 'TYPE', default: 'h100', describe: 'the GPUs: h100, h200, b200 …' },
+  gpu: { type: 'text', value: 'TYPE', default: 'h100', describe: 'the GPU type: h100, h200, b200 …' },
   count: {
     type: 'number',
     integer: true,
     min: 1,
     value: 'N',
-    describe: 'how many GPUs; without it 1, or 8 of bare metal',
+    describe: 'the number of GPUs; default 1, or 8 for bare metal',
   },
-  region: { type: 'text', value: 'REGION', describe: 'where; by default where it is cheapest now' },
+  region: { type: 'text', value: 'REGION', describe: 'the region; default: the cheapest now' },
   network: {
     type: 'text',
     value: 'KIND',
     choices: ['ethernet', 'infiniband'],
-    describe: 'how machines are connected',
+    describe: 'the network between machines',
   },
-  'bare-metal': { type: 'boolean', describe: 'whole nodes with nobody else on them, in eights of GPUs' },
-  cuda: { type: 'text', value: 'VERSION', describe: 'the CUDA that must be supported at least: cuda12.8' },
+  'bare-metal': { type: 'boolean', describe: 'whole nodes without other tenants, in multiples of 8 GPUs' },
+  cuda: {
+    type: 'text',
+    value: 'VERSION',
+    describe: 'the lowest CUDA version that must be supported: cuda12.8',
+  },
   days: {
     type: 'number',
     integer: true,
     min: 1,
     value: 'N',
-    describe: 'reserve for so many days, see: millrace reserve list',
+    describe: 'reserve for this many days; see millrace reserve list',
   },
   discount: {
     type: 'number',
     min: 0,
     max: 100,
     value: 'PERCENT',
-    describe: 'a discount that your contract grants',
+    describe: 'a discount of your contract',
   },
 } as const satisfies Flags;
 
@@ -55,8 +59,8 @@ export interface QuoteFlags {
 }
 
 /**
- * The wish as the API takes it. What is not said is filled in here and shown before anybody agrees to it. Words are checked by
- * the API, so that an older command line can rent what a newer installation has.
+ * Builds the quote request. Missing values are filled in here and shown before confirmation. The API validates
+ * values, so that an older CLI can use a newer installation.
  */
 export async function readQuoteRequest(context: Context, flags: QuoteFlags): Promise<QuoteRequest> {
   const isBareMetal = flags['bare-metal'] === true;
@@ -105,23 +109,23 @@ async function chooseRegion(
   }
   const best = cheapestOption(options, wanted);
   if (best !== null) return { region: best.region, network: best.connectionType };
-  // The person has said where; whether it can be had there is for the API to say.
+  // The user chose the region; the API decides whether it is available.
   if (region !== undefined) return { region, network: wanted.network ?? 'ethernet' };
   const kind = machineType === 'bare-metal' ? 'of bare metal' : 'in one virtual machine';
-  throw new CliError('There is nothing to rent like that.', {
-    why: `No region has ${String(wanted.gpuCount)} × ${gpuType} ${kind} free now.`,
-    fix: 'See what there is: millrace offers --all',
+  throw new CliError('No matching machine is available.', {
+    why: `No region has ${String(wanted.gpuCount)} × ${gpuType} ${kind} available now.`,
+    fix: 'See all offers: millrace offers --all',
     exitCode: exitCodes.noCapacity,
   });
 }
 
-/** Of what fits now the cheapest by the GPU, the first in the list among equals. Sizes between those listed can be had too. */
+/** The cheapest available offer per GPU, the first among equals. Sizes between those listed are also valid. */
 export function cheapestOption(options: readonly Option[], query: OfferQuery): Option | null {
   const fitting = options
     .filter(({ enabled, totalAvailable }) => enabled && totalAvailable > 0)
     .filter(({ gpuCount }) => gpuCount >= query.gpuCount)
     .filter(({ connectionType }) => query.network === undefined || connectionType === query.network);
-  // a.cost / a.count < b.cost / b.count, without the division.
+  // a.cost / a.count < b.cost / b.count, without division.
   const [best] = fitting.toSorted((a, b) => a.costPerHour * b.gpuCount - b.costPerHour * a.gpuCount);
   return best ?? null;
 }

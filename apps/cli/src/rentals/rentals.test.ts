@@ -30,8 +30,8 @@ function option(region: Option['region'], fields: Partial<Option> = {}): Option 
 
 const query = { gpuType: 'h100', machineType: 'virtual-machine', gpuCount: 1, network: undefined } as const;
 
-describe('where nobody said where', () => {
-  it('is where it is cheapest by the GPU, of what is free and large enough', () => {
+describe('cheapestOption', () => {
+  it('returns the cheapest available offer per GPU that is large enough', () => {
     const options = [
       option('us-central-1'),
       option('us-central-2', { gpuCount: 4, costPerHour: 6 }),
@@ -43,7 +43,7 @@ describe('where nobody said where', () => {
     expect(cheapestOption(options, { ...query, gpuCount: 5 })).toBeNull();
   });
 
-  it('has the network that was asked for', () => {
+  it('returns an offer with the requested network', () => {
     const options = [
       option('us-central-1'),
       option('us-east-1', { connectionType: 'infiniband', costPerHour: 9 }),
@@ -52,19 +52,19 @@ describe('where nobody said where', () => {
   });
 });
 
-describe('a console that is followed', () => {
-  it('shows what is new, once', () => {
+describe('newOutput', () => {
+  it('returns new output once', () => {
     expect(newOutput('', 'boot\n')).toBe('boot\n');
     expect(newOutput('boot\n', 'boot\nlogin:')).toBe('login:');
     expect(newOutput('boot\nlogin:', 'boot\nlogin:')).toBe('');
   });
 
-  it('goes on where it was, whatever has been left off of its beginning', () => {
+  it('continues where it stopped, however much of the start was dropped', () => {
     const line = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 8 });
     const lines = fc.array(line, { minLength: 100, maxLength: 200 });
     fc.assert(
       fc.property(lines, fc.nat(200), fc.nat(300), (all, more, left) => {
-        // Numbered, as a console has its times: two places that look alike to the end cannot be told apart.
+        // Numbered like timestamps of a console: windows with equal ends could not be distinguished.
         const whole = all.map((text, index) => `${index} ${text}\n`).join('');
         const known = whole.slice(0, whole.length - more);
         expect(newOutput(known, whole.slice(left))).toBe(whole.slice(known.length));
@@ -72,15 +72,15 @@ describe('a console that is followed', () => {
     );
   });
 
-  it('shows all of what has nothing in common with before', () => {
+  it('returns everything if the texts have nothing in common', () => {
     expect(newOutput('old\n', 'another boot\n')).toBe('another boot\n');
   });
 });
 
-describe('what people type', () => {
-  it('is read, or refused by the name of its flag', () => {
+describe('arguments of rental commands', () => {
+  it('are parsed, or refused with the name of their flag', () => {
     expect(parseDurationFlag('ttl', '2h')).toBe(7_200);
-    expect(() => parseDurationFlag('ttl', 'soon')).toThrow('does not work');
+    expect(() => parseDurationFlag('ttl', 'soon')).toThrow('use a duration');
     expect(parseTagFlags(['a=b=c', 'd='])).toEqual({ a: 'b=c', d: '' });
     expect(parseTagFlags([])).toBeUndefined();
     expect(() => parseTagFlags(['novalue'])).toThrow();
@@ -89,7 +89,7 @@ describe('what people type', () => {
     expect(() => parsePortFlags(['65536'])).toThrow();
   });
 
-  it('can be what a rental is called, unless it could be taken for something else', () => {
+  it('can be the name of a rental, unless it is ambiguous', () => {
     expect(handleOf({ id: 7, name: 'train' })).toBe('train');
     expect(handleOf({ id: 7, name: null })).toBe('7');
     expect(handleOf({ id: 7, name: '1042' })).toBe('7');
@@ -97,7 +97,7 @@ describe('what people type', () => {
     expect(handleOf({ id: 7, name: '-rf' })).toBe('7');
   });
 
-  it('can be a name that was made up', () => {
+  it('can be a generated name', () => {
     for (let index = 0; index < 100; index += 1) {
       const name = randomRentalName(randomInt);
       expect(name).toMatch(/^[a-z]+-[a-z]+-\d\d$/);

@@ -14,17 +14,17 @@ import { handleOf, type Rental } from './find.ts';
 export interface WaitOptions {
   readonly until: 'running' | 'off' | 'terminated';
   readonly plan: ExpectedSteps;
-  /** Steps up to here belong to something earlier; null where the API tells no steps, and the plan is one of our own. */
+  /** The number of earlier steps; null if the API reports no steps and the expected steps are local. */
   readonly stepsBefore: number | null;
-  /** What goes on when somebody stops watching. */
+  /** The notice after Ctrl-C. */
   readonly goesOn: string;
   readonly undo: string | null;
 }
 
-/** Bare metal takes its time. */
+/** Bare metal takes long. */
 const MAX_WAIT_MS = 3 * 3_600_000;
 
-/** Waits until what was asked for has come about, and shows how far it is. */
+/** Waits for the target state and shows progress. */
 export async function waitForRental(context: Context, rentalId: number, wait: WaitOptions): Promise<Rental> {
   const { signal } = context;
   const { until, stepsBefore } = wait;
@@ -53,14 +53,14 @@ export async function waitForRental(context: Context, rentalId: number, wait: Wa
   }
 }
 
-/** The SDK's error for what will never come, known by its name so that the client is not loaded for it. */
+/** A wait that can never succeed. Detected by name, so that the client is not loaded. */
 function isWaitFailure(error: unknown): error is Error {
   return error instanceof Error && error.name === 'WaitFailedError';
 }
 
 async function waitFailureError(context: Context, rentalId: number, cause: Error): Promise<CliError> {
   const rental = await context.client().rentals.get({ rentalId }, { signal: context.signal });
-  const why = rental.statusReason ?? 'Nothing more will come of it.';
+  const why = rental.statusReason ?? 'It cannot continue.';
   return new CliError(`Rental ${rentalId} is ${rental.status.toLowerCase()}.`, {
     why: `${why} It cost ${usdText(rental.costSoFarNanoUsd)}.`,
     fix: `See what happened: millrace rental events ${rentalId}`,
@@ -68,7 +68,7 @@ async function waitFailureError(context: Context, rentalId: number, cause: Error
   });
 }
 
-/** While a rental is being made, and again for whoever comes back to watch. */
+/** Waits while a rental is starting, also after watching was interrupted. */
 export function waitUntilRunning(
   rental: Pick<Rental, 'id' | 'rentalType' | 'startedAt' | 'steps'>,
 ): WaitOptions {
@@ -77,7 +77,7 @@ export function waitUntilRunning(
     until: 'running',
     plan: isNew ? createRentalSteps[rental.rentalType] : startRentalSteps,
     stepsBefore: isNew ? 0 : firstStepIndex(rental, 'start'),
-    goesOn: `Rental ${rental.id} is still being brought up, and costs from when it runs.`,
+    goesOn: `Rental ${rental.id} is still starting. Billing starts when it runs.`,
     undo: `millrace rental terminate ${rental.id}`,
   };
 }
@@ -87,18 +87,17 @@ export function waitUntilTerminated({ id }: Pick<Rental, 'id'>): WaitOptions {
     until: 'terminated',
     plan: releaseRentalSteps,
     stepsBefore: null,
-    goesOn: `Rental ${id} goes on being removed, and costs nothing.`,
+    goesOn: `Rental ${id} is still being deleted and costs nothing.`,
     undo: null,
   };
 }
 
-/** Where a task began: the place of its first step, or the end of the list before there is one. */
+/** The index of the first step of a task, or the end of the list before it starts. */
 function firstStepIndex({ steps }: Pick<Rental, 'steps'>, name: string): number {
   const index = steps.findLastIndex((step) => step.name === name);
   return index < 0 ? steps.length : index;
 }
 
-/** The way in, for the end of a success. */
 export function loginHint(rental: Rental): string {
   return rental.ssh.length === 0 ? '' : ` Log in: millrace ssh ${handleOf(rental)}`;
 }

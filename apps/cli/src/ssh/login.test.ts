@@ -22,8 +22,8 @@ function login(options: RunOptions, ssh: readonly unknown[] = [endpoint], args: 
 const shown = (line: string) => () =>
   Promise.resolve({ code: 0, stdout: `[10.0.0.7]:30022 ${line}\n`, stderr: '' });
 
-describe('logging in', () => {
-  it('accepts the host key that the platform met, and no other, and leaves nothing behind', async () => {
+describe('millrace ssh', () => {
+  it('accepts only the host key that the platform saw, and deletes its temporary file', async () => {
     let pinned: string | undefined;
     const result = await login({
       capture: shown(`ssh-ed25519 ${key}`),
@@ -40,14 +40,14 @@ describe('logging in', () => {
     expect(result.files).toEqual({});
   });
 
-  it('is not even tried when something else answers there', async () => {
+  it('does not log in if the host key differs', async () => {
     const other = key.replace('HXk', 'HXl');
     const result = await login({ capture: shown(`ssh-ed25519 ${other}`) });
     expect(result).toMatchObject({ code: 1, spawned: [] });
-    expect(result.stderr).toContain('This is not the machine that was rented.');
+    expect(result.stderr).toContain('This is not the machine that you rented.');
   });
 
-  it('ends with the exit code of what ran there', async () => {
+  it('exits with the code of the remote command', async () => {
     const run = (code: number) =>
       login({ capture: shown(`ssh-ed25519 ${key}`), spawn: () => Promise.resolve(code) }, undefined, [
         '--',
@@ -59,21 +59,21 @@ describe('logging in', () => {
     expect(failed.spawned[0]?.args.slice(-2)).toEqual(['make', 'test']);
   });
 
-  it('says what is missing where there is no ssh, and when nothing answers', async () => {
+  it('says what is missing without ssh, and if the machine does not respond', async () => {
     const absent = () => Promise.reject(Object.assign(new Error('spawn ENOENT'), { code: 'ENOENT' }));
     expect((await login({ capture: absent })).stderr).toContain('ssh-keyscan is not installed here.');
     const silent = () => Promise.resolve({ code: 1, stdout: '', stderr: '' });
-    expect((await login({ capture: silent })).stderr).toContain('The machine does not answer.');
+    expect((await login({ capture: silent })).stderr).toContain('The machine does not respond.');
   });
 
-  it('leaves the decision to the person where nobody has told the host key', async () => {
+  it('leaves the decision to the user if the host key is unknown', async () => {
     const result = await login({}, [{ ...endpoint, hostKeyFingerprint: null }]);
     expect(result).toMatchObject({ code: 0 });
-    expect(result.stderr).toContain('your ssh asks you');
+    expect(result.stderr).toContain('ssh asks you');
     expect(result.spawned[0]?.args).not.toContain('StrictHostKeyChecking=yes');
   });
 
-  it('chooses among nodes', async () => {
+  it('chooses one of several nodes', async () => {
     const second = { ...endpoint, host: '10.0.0.8', hostKeyFingerprint: null };
     const result = await login({}, [endpoint, second], ['--node', '2']);
     expect(result.spawned[0]?.args).toContain('ubuntu@10.0.0.8');

@@ -7,7 +7,7 @@ import { safeText } from '../framework/text.ts';
 import { knownHostsLine, sshArguments, type SshLogin, type SshTarget } from './pinned-host.ts';
 
 export interface SshEndpoint extends SshTarget {
-  /** What the platform met when it logged in; null where nobody has told. */
+  /** The host key that the readiness check saw; null if unknown. */
   readonly fingerprint: string | null;
 }
 
@@ -15,7 +15,7 @@ type Session = Pick<SshLogin, 'identityFile' | 'forwards' | 'command'>;
 
 const scanSeconds = 10;
 
-/** Logs in with the person's own ssh, on their own terminal. Its exit code becomes ours. */
+/** Logs in with the user's ssh on their terminal. Its exit code becomes that of the CLI. */
 export async function openSshSession(
   context: Context,
   endpoint: SshEndpoint,
@@ -24,10 +24,10 @@ export async function openSshSession(
   const knownHostsFile =
     endpoint.fingerprint === null ? null : await writeKnownHosts(context, endpoint, endpoint.fingerprint);
   if (knownHostsFile === null) {
-    context.note('Nobody has told the host key of this machine, so your ssh asks you about it.');
+    context.note('The host key of this machine is unknown, so ssh asks you to trust it.');
   }
   let code: number;
-  // While it runs Ctrl-C is meant for what runs there.
+  // During the session, Ctrl-C belongs to the remote program.
   const giveBack = context.onInterrupt(() => undefined);
   try {
     code = await context.spawn('ssh', sshArguments({ target: endpoint, knownHostsFile, ...session }));
@@ -40,7 +40,7 @@ export async function openSshSession(
   if (code !== 0) throw new SilentExit(code);
 }
 
-/** Writes the one host key down that may answer, in a file of its own that nobody else can write. */
+/** Writes a known_hosts file with only the expected host key. */
 async function writeKnownHosts(
   context: Context,
   endpoint: SshEndpoint,
@@ -48,9 +48,9 @@ async function writeKnownHosts(
 ): Promise<string> {
   const line = knownHostsLine(await scanHostKeys(context, endpoint), endpoint, fingerprint);
   if (line === null) {
-    throw new CliError('This is not the machine that was rented.', {
-      why: `What answers at ${safeText(endpoint.host)} port ${endpoint.port} has another host key than ${safeText(fingerprint)}, which the platform met there.`,
-      fix: 'Do not log in. Try from another network, and tell the operator if it stays.',
+    throw new CliError('This is not the machine that you rented.', {
+      why: `The server at ${safeText(endpoint.host)} port ${endpoint.port} has another host key than ${safeText(fingerprint)}, which the platform saw there.`,
+      fix: 'Do not log in. Try from another network. If the error persists, contact the operator.',
     });
   }
   const file = join(dirname(profilesPath(context)), 'known-hosts', randomUUID());
@@ -64,9 +64,9 @@ async function scanHostKeys(context: Context, { host, port }: SshEndpoint): Prom
     throw isMissing(error) ? missingProgramError('ssh-keyscan', error) : error;
   });
   if (scanned.stdout.trim() !== '') return scanned.stdout;
-  throw new CliError('The machine does not answer.', {
-    why: `Nothing speaks SSH at ${safeText(host)} port ${port} within ${scanSeconds} s.`,
-    fix: 'Look at what it says: millrace logs NAME',
+  throw new CliError('The machine does not respond.', {
+    why: `No SSH server responded at ${safeText(host)} port ${port} within ${scanSeconds} s.`,
+    fix: 'See its console: millrace logs NAME',
   });
 }
 
@@ -77,7 +77,7 @@ function isMissing(error: unknown): boolean {
 function missingProgramError(program: string, cause: unknown): CliError {
   return new CliError(`${program} is not installed here.`, {
     why: 'Logging in uses the OpenSSH client of your machine.',
-    fix: 'Install OpenSSH, or take the address from: millrace rental get NAME',
+    fix: 'Install OpenSSH, or use the address from: millrace rental get NAME',
     cause,
   });
 }

@@ -1,25 +1,25 @@
 import { describe, expect, it } from 'vitest';
 import { fingerprintOf, knownHostName, knownHostsLine, sshArguments } from './pinned-host.ts';
 
-// A key and its fingerprint, as ssh-keygen printed them.
+// A key and its fingerprint from ssh-keygen.
 const key = 'AAAAC3NzaC1lZDI1NTE5AAAAIHXkHNLBwc42bdJCKfqhgXX7LzFcUitet9crBu0b+iDO';
 const fingerprint = 'SHA256:fj5xcWkjtacHZsvWw6B8j0JMwWWaI8iOmGpimrWfHcs';
 const other = 'AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA';
 const target = { host: '10.0.0.7', port: 30_022, user: 'ubuntu' };
 
-describe('the key of a machine', () => {
-  it('has the fingerprint that ssh-keygen gives it', () => {
+describe('knownHostsLine', () => {
+  it('has the fingerprint of ssh-keygen', () => {
     expect(fingerprintOf(key)).toBe(fingerprint);
   });
 
-  it('is taken from all that the machine shows only if it is the proven one', () => {
+  it('contains the scanned key only if its fingerprint matches', () => {
     const scanned = `# 10.0.0.7:30022 SSH-2.0-OpenSSH\n[10.0.0.7]:30022 ssh-rsa ${other}\n[10.0.0.7]:30022 ssh-ed25519 ${key}\n`;
     expect(knownHostsLine(scanned, target, fingerprint)).toBe(`[10.0.0.7]:30022 ssh-ed25519 ${key}`);
     expect(knownHostsLine(`10.0.0.7 ssh-ed25519 ${other}\n`, target, fingerprint)).toBeNull();
     expect(knownHostsLine('', target, fingerprint)).toBeNull();
   });
 
-  it('is written down for the host that we mean, whatever name a scan gives it', () => {
+  it('contains the expected host, whatever name the scan has', () => {
     expect(knownHostsLine(`*,!x ssh-ed25519 ${key}`, target, fingerprint)).toBe(
       `[10.0.0.7]:30022 ssh-ed25519 ${key}`,
     );
@@ -27,8 +27,8 @@ describe('the key of a machine', () => {
   });
 });
 
-describe('what ssh is called with', () => {
-  it('accepts the pinned key and no other', () => {
+describe('sshArguments', () => {
+  it('accept only the pinned key', () => {
     const args = sshArguments({
       target,
       knownHostsFile: '/tmp/pin',
@@ -48,7 +48,7 @@ describe('what ssh is called with', () => {
     ]);
   });
 
-  it('takes no host for a flag', () => {
+  it('do not treat a host as a flag', () => {
     const hostile = { host: '-oProxyCommand=x', port: 22, user: '' };
     const args = sshArguments({
       target: hostile,

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * Whom we log into. The platform has logged into the machine before it was handed over and tells the fingerprint of the
- * host key that it met there. So nobody is asked to trust on first use: the key that answers now must be that one.
+ * Pins the host key. The platform reports the key that its readiness check saw, so the user need not trust a
+ * key on first use.
  */
 
 export interface SshTarget {
@@ -11,20 +11,20 @@ export interface SshTarget {
   readonly user: string;
 }
 
-/** As `ssh-keygen -l` writes it, and as the API tells it. */
+/** As `ssh-keygen -l` and the API write it. */
 export function fingerprintOf(base64Key: string): string {
   const digest = createHash('sha256').update(Buffer.from(base64Key, 'base64')).digest('base64');
   return `SHA256:${digest.replace(/(?<!=)=+$/, '')}`;
 }
 
-/** How OpenSSH names a host in its list of known ones. */
+/** The name of a host in known_hosts. */
 export function knownHostName({ host, port }: Pick<SshTarget, 'host' | 'port'>): string {
   return port === 22 ? host : `[${host}]:${port}`;
 }
 
 /**
- * The line for `known_hosts`, out of what `ssh-keyscan` was shown: only a key with this very fingerprint, whatever else the
- * machine offers. Null when it has none: then it is another machine, or somebody stands in between.
+ * The line for `known_hosts` from the output of `ssh-keyscan`: only the key with this fingerprint. Null if
+ * there is none, which means another machine or a man in the middle.
  */
 export function knownHostsLine(
   scanned: string,
@@ -41,12 +41,12 @@ export function knownHostsLine(
 
 export interface SshLogin {
   readonly target: SshTarget;
-  /** The file with the one host that is meant; null leaves the decision to the person's own ssh. */
+  /** The file with the expected host key; null leaves the decision to the user's ssh. */
   readonly knownHostsFile: string | null;
   readonly identityFile: string | undefined;
-  /** Flags for ssh itself, as `-L 8888:localhost:8888`. */
+  /** Flags of ssh, such as `-L 8888:localhost:8888`. */
   readonly forwards: readonly string[];
-  /** What to run there; nothing for a prompt. */
+  /** The remote command; empty for a shell. */
   readonly command: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export function sshArguments(login: SshLogin): readonly string[] {
       ? []
       : [
           ...['-o', `UserKnownHostsFile="${knownHostsFile}"`],
-          // Nobody else's word counts: not the machine-wide list, nor what a person once said yes to.
+          // Ignore the system-wide list and keys that the user has accepted before.
           ...['-o', 'GlobalKnownHostsFile=/dev/null'],
           ...['-o', 'StrictHostKeyChecking=yes'],
           ...['-o', 'UpdateHostKeys=no'],

@@ -10,8 +10,8 @@ const days: Bar[] = [
   { label: '2026-11-11', value: 1n, text: '$0.000000001' },
 ];
 
-describe('a bar chart', () => {
-  test('has one line for each bar, the longest as long as the terminal allows', () => {
+describe('barChart', () => {
+  test('draws one line per bar, the longest as long as the terminal allows', () => {
     expect(barChart(days, { columns: 50 })).toEqual([
       '2026-11-14  ████████                         $4.20',
       '2026-11-13                                   $0.00',
@@ -20,7 +20,7 @@ describe('a bar chart', () => {
     ]);
   });
 
-  test('leaves the bars off where there is no room, and never the amounts', () => {
+  test('omits bars without space, and never amounts', () => {
     expect(barChart(days, { columns: 20 })).toEqual([
       '2026-…         $4.20',
       '2026-…         $0.00',
@@ -29,7 +29,7 @@ describe('a bar chart', () => {
     ]);
   });
 
-  test('fits the terminal, whatever the labels', () => {
+  test('fits the terminal with any labels', () => {
     const bars = fc.array(
       fc.record({
         label: fc.string({ unit: 'grapheme', maxLength: 60 }),
@@ -49,7 +49,7 @@ describe('a bar chart', () => {
     );
   });
 
-  test('something is never drawn as nothing, nor nothing as something', () => {
+  test('never draws zero for a small value, or a bar for zero', () => {
     const [four, none, , least] = barChart(days, { columns: 80, paint: (bar) => `<${bar}>` });
     expect(four).toContain('<███');
     expect(none).toContain('<>');

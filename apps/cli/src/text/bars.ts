@@ -1,19 +1,18 @@
 import { scaleTo, splitBy } from '@millrace/sdk/text';
 import { truncateTo, padTo, safeText, widthOf } from '../framework/text.ts';
 
-/** A bar chart of text: a label, a bar in eighths of a cell, and the amount itself, which is never left off. */
+/** Draws a bar chart as text: a label, a bar in eighths of a cell, and the amount, which is never omitted. */
 
 export interface Bar {
   readonly label: string;
   readonly value: bigint;
-  /** The value in words: what the bar only shows. */
+  /** The value as text. */
   readonly text: string;
 }
 
 export interface BarOptions {
-  /** The width of the terminal. */
   readonly columns: number;
-  /** Draws the bar itself, as colour does. */
+  /** Colours the bar. */
   readonly paint?: (bar: string) => string;
 }
 
@@ -21,7 +20,7 @@ const eighths = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'] as const;
 const gap = '  ';
 const MAX_LABEL_WIDTH = 32;
 const MAX_BAR_WIDTH = 60;
-/** Below this a bar tells nothing that its number does not. */
+/** Shorter bars show nothing that the number does not. */
 const MIN_BAR_WIDTH = 4;
 
 export function barChart(bars: readonly Bar[], { columns, paint = (bar) => bar }: BarOptions): string[] {
@@ -39,7 +38,7 @@ export function barChart(bars: readonly Bar[], { columns, paint = (bar) => bar }
   });
 }
 
-/** Labels are cut before amounts are: a long name is still known by its beginning, a part of a number is a lie. */
+/** Labels are truncated before amounts: the start of a name is recognisable, a partial number is wrong. */
 function labelWidth(bars: readonly Bar[], most: number): number {
   const longest = Math.max(0, ...bars.map(({ label }) => widthOf(safeText(label))));
   return Math.max(1, Math.min(longest, MAX_LABEL_WIDTH, most));

@@ -2,7 +2,7 @@ import { ratio } from '@millrace/sdk/text';
 
 const levels = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const;
 
-/** A row of bars, one for each value, the highest for `most`; a gap where nothing was measured. */
+/** One bar per value, scaled to `most`; a gap where nothing was measured. */
 export function sparkline(values: readonly (number | null)[], most: number): string {
   return values
     .map((value) => {

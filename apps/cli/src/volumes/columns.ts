@@ -19,7 +19,6 @@ export function volumeColumns(context: Context): readonly Column<Volume>[] {
   ];
 }
 
-/** All that is worth a line about one volume. */
 export function volumeDetailColumns(context: Context): readonly Column<Output<'getStorageVolume'>>[] {
   return [
     ...volumeColumns(context),

@@ -4,7 +4,7 @@ import type { Item } from '../sdk.ts';
 
 export type Volume = Item<'listStorageVolumes'>;
 
-/** The volume that a person means: by its number or its label, which no other volume of theirs has. */
+/** Finds a volume by its id or its label, which is unique. */
 export async function findVolume(context: Context, words: string): Promise<Volume> {
   const found: Volume[] = [];
   for await (const volume of context.client().volumes.list({}, { signal: context.signal })) {
@@ -13,7 +13,7 @@ export async function findVolume(context: Context, words: string): Promise<Volum
   }
   const [volume, second] = found;
   if (volume === undefined) throw notFoundError('volume', words, 'millrace volume list');
-  // A label may be a number too.
+  // A label may look like an id.
   if (second !== undefined)
     throw ambiguousError(
       'volumes',

@@ -2,7 +2,7 @@ import type { Context } from '../framework/context.ts';
 import type { Input } from '../sdk.ts';
 import { usdText } from '@millrace/sdk/text';
 
-/** What a volume costs, before it is made: an hour and a month of it. */
+/** The price of a volume per hour and per month, before it is created. */
 export async function volumePrice(
   context: Context,
   region: Input<'quoteStorageVolume'>['region'],

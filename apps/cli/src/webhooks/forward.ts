@@ -3,15 +3,15 @@ import type { CliClock } from '../framework/context.ts';
 import { UsageError } from '../framework/errors.ts';
 import { signedHeaders } from './sign.ts';
 
-/** Events to a program on one's own machine, in the very form in which the service would send them. */
+/** Forwards events to a local program, in the format of webhook deliveries. */
 
 export interface ForwardResult {
   readonly seq: number;
   readonly id: string;
   readonly type: string;
-  /** Null when nobody answered. */
+  /** Null without a response. */
   readonly httpStatus: number | null;
-  /** Null when it was accepted. */
+  /** Null if it was accepted. */
   readonly error: string | null;
   readonly durationMs: number;
 }
@@ -25,7 +25,7 @@ export interface ForwardOptions {
   readonly signal: AbortSignal;
 }
 
-/** One delivery. Like those of the service: not redirected, and accepted by a status from 200 to 299 alone. */
+/** Sends one delivery. Like the service, it follows no redirects and accepts only statuses from 200 to 299. */
 export async function forward(event: MillraceEvent, forwarding: ForwardOptions): Promise<ForwardResult> {
   const { url, secret, clock, timeoutMs, signal } = forwarding;
   const body = JSON.stringify(event);
@@ -50,7 +50,7 @@ export async function forward(event: MillraceEvent, forwarding: ForwardOptions):
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
     });
     await response.body?.cancel();
-    return outcome(response.status, response.ok ? null : `answered ${response.status}`);
+    return outcome(response.status, response.ok ? null : `responded with ${response.status}`);
   } catch (error) {
     if (signal.aborted) throw error;
     return outcome(null, failureText(error, timeoutMs));
@@ -58,20 +58,20 @@ export async function forward(event: MillraceEvent, forwarding: ForwardOptions):
 }
 
 function failureText(error: unknown, timeoutMs: number): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer in ${timeoutMs} ms`;
+  if (error instanceof Error && error.name === 'TimeoutError') return `no response within ${timeoutMs} ms`;
   const cause: unknown = error instanceof Error ? error.cause : undefined;
-  if (!(cause instanceof Error)) return 'no answer';
+  if (!(cause instanceof Error)) return 'no response';
   if ('code' in cause && cause.code === 'ECONNREFUSED') return 'no program listens there';
-  return `no answer: ${cause.message}`;
+  return `no response: ${cause.message}`;
 }
 
-/** A port of one's own machine, or an address. */
+/** A port of this machine, or an address. */
 export function parseReceiverUrl(typed: string): string {
   if (/^\d{1,5}$/.test(typed)) {
     const port = Number(typed);
     if (port >= 1 && port <= 65_535) return `http://127.0.0.1:${port}/`;
   } else if (URL.canParse(typed) && /^https?:$/.test(new URL(typed).protocol)) return typed;
   throw new UsageError(
-    `URL is ${JSON.stringify(typed)}; it is a port such as 3000, or http://127.0.0.1:3000/hooks.`,
+    `URL is ${JSON.stringify(typed)}; use a port such as 3000, or an address such as http://127.0.0.1:3000/hooks.`,
   );
 }

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto';
 
 /**
- * The signature of Standard Webhooks, as the service itself makes it: over id, moment and the very bytes of the body, with
- * a secret that both sides know.
+ * Signs deliveries as Standard Webhooks requires: over id, time and the exact bytes of the body, with a shared
+ * secret.
  */
 
 export interface WebhookHeaders {
@@ -14,12 +14,12 @@ export interface WebhookHeaders {
 const secretPrefix = 'whsec_';
 const secretBytes = 32;
 
-/** A secret for this session. `random` gives bytes that nobody can guess. */
+/** A secret for this session. `random` must return unpredictable bytes. */
 export function newSecret(random: (bytes: number) => Uint8Array): string {
   return secretPrefix + Buffer.from(random(secretBytes)).toString('base64');
 }
 
-/** Whether it is a secret. Shorter than 24 bytes or longer than 64 is against the standard. */
+/** Standard Webhooks requires 24 to 64 bytes. */
 export function isValidSecret(text: string): boolean {
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
   const { length } = keyOf(text);

@@ -20,7 +20,7 @@ export const webhookColumns = [
 function lastResponse({ attempts }: Delivery): string {
   const last = attempts.at(-1);
   if (last === undefined) return '';
-  return last.httpStatus === null ? (last.error ?? 'no answer') : String(last.httpStatus);
+  return last.httpStatus === null ? (last.error ?? 'no response') : String(last.httpStatus);
 }
 
 export const deliveryColumns = [
@@ -38,5 +38,5 @@ export const deliveryColumns = [
 export const typesFlag = {
   type: 'list',
   value: 'TYPES',
-  describe: 'only these types of event, such as rental.running; all of them unless told',
+  describe: 'only these event types, such as rental.running; default: all',
 } as const;

@@ -116,7 +116,7 @@ export const administrationErrors = {
     status: 409,
     message: 'Machines of this node were written off, and its engine has not confirmed their deletion.',
     suggestion:
-      'Wait until the engine responds and the orphaned machines are removed, which starts a minute after they are seen. If there are many, allow the removal: millrace-admin strays allow.',
+      'Wait until the engine responds and the orphaned machines are removed, which starts a minute after they are seen. If there are many, allow the removal with `millrace-admin strays allow`.',
     retryable: true,
   },
   PAYOUT_SETTLED: {

@@ -253,7 +253,7 @@ describe('image and audio request bodies', () => {
     expect(accepts(body, { ...image, prompt: 'a'.repeat(20_001) })).toBe(false);
   });
 
-  it('require a text to speak and fill in the decided defaults', () => {
+  it('require the text of speech and fill in the decided defaults', () => {
     const { body } = operations.generateAudio;
     expect(body.parse({ text: 'Hello' })).toEqual({
       text: 'Hello',

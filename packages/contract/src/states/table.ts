@@ -6,7 +6,7 @@ export type ActionDecision = 'allowed' | 'repeat' | Reason;
 export interface StateInfo {
   readonly meaning: string;
   readonly terminal: boolean;
-  /** What ends the state by time. Null only for terminal states, so that no other state lasts without a bound. */
+  /** The time limit of the state. Null only for terminal states, so that no other state lasts without a bound. */
   readonly deadline: string | null;
 }
 

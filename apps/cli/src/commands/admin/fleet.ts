@@ -4,9 +4,9 @@ import { printList } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'admin fleet',
-  summary: 'The fleet at a glance: nodes and GPUs by region, and how many are free',
+  summary: 'Show nodes and GPUs by region, and how many are available',
   examples: {
-    'millrace admin fleet': 'What is rented, free, away or broken',
+    'millrace admin fleet': 'Rented, available, unreachable and faulty GPUs',
     'millrace admin fleet --json': 'For a script',
   },
   operations: ['adminListNodes'],
@@ -42,7 +42,7 @@ export const command = defineCommand({
           paint: (text, { bad }) => (bad > 0 ? io.paint('red', text) : text),
         },
       ],
-      { empty: 'There is no node yet. Begin with: millrace admin cluster create --help' },
+      { empty: 'No nodes yet. Register a cluster: millrace admin cluster create --help' },
     );
   },
 });

@@ -4,11 +4,11 @@ import { limitFlag, pageSize, printLimitedList } from '../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'audit-log list',
-  summary: 'Who did what in your organisation, newest first',
+  summary: 'Show the audit log of your organisation, newest first',
   flags: { ...auditFlags, ...limitFlag },
   examples: {
-    'millrace audit-log list': 'The latest',
-    'millrace audit-log list --resource KEY_ID --columns when,who,action,from': 'What became of one thing',
+    'millrace audit-log list': 'The newest entries',
+    'millrace audit-log list --resource KEY_ID --columns when,who,action,from': 'All entries of one resource',
   },
   operations: ['listAuditLog'],
   json: 'list',
@@ -20,6 +20,6 @@ export const command = defineCommand({
         .client()
         .auditLog.list({ limit: pageSize(flags.limit), ...auditQuery(flags) }, { signal: context.signal }),
       auditColumns,
-      { limit: flags.limit, noun: 'entries', empty: 'Nothing of that kind happened.' },
+      { limit: flags.limit, noun: 'entries', empty: 'No entries match.' },
     ),
 });

@@ -11,29 +11,28 @@ import {
 
 export const command = defineCommand({
   name: 'budget create',
-  summary: 'Set a limit on spending, for the organisation or one key',
+  summary: 'Set a spending limit for the organisation or one key',
   description:
-    'Periods are those of UTC: whole hours, days, weeks from Monday and months. Unless told otherwise a budget only tells, ' +
-    'at 50, 75 and 100 percent.',
+    'Periods are in UTC: whole hours, days, weeks from Monday and months. By default a budget only notifies, at 50, 75 and 100 percent.',
   flags: {
-    name: { type: 'text', value: 'NAME', required: true, describe: 'what to call it' },
+    name: { type: 'text', value: 'NAME', required: true, describe: 'the name of the budget' },
     period: {
       type: 'text',
       value: 'PERIOD',
       choices: budgetPeriods,
       required: true,
-      describe: 'when it begins anew',
+      describe: 'when the budget resets',
     },
-    limit: { type: 'text', value: 'USD', required: true, describe: 'what may be spent in each period' },
-    key: { type: 'text', value: 'KEY_ID', describe: 'count the work of this API key alone' },
+    limit: { type: 'text', value: 'USD', required: true, describe: 'the limit per period' },
+    key: { type: 'text', value: 'KEY_ID', describe: 'count only the spending of this API key' },
     threshold: thresholdFlag,
     'on-exceeded': consequenceFlag,
   },
   examples: {
     'millrace budget create --name monthly --period month --limit 500':
-      'tells at 50, 75 and 100 percent of 500 dollars',
+      'Notify at 50, 75 and 100 percent of 500 dollars',
     'millrace budget create --name ci --period day --limit 2.50 --on-exceeded stop_new_work':
-      'and begins nothing more on a day that cost 2.50',
+      'Also refuse new work on a day that has cost 2.50',
   },
   operations: ['createBudget'],
   json: 'record',

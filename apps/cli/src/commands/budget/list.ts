@@ -7,8 +7,8 @@ export const command = defineCommand({
   summary: 'List budgets and how much of each is used',
   flags: limitFlag,
   examples: {
-    'millrace budget list': 'how near each is to its end',
-    'millrace budget list --columns name,used': 'just that',
+    'millrace budget list': 'All budgets',
+    'millrace budget list --columns name,used': 'Only two columns',
   },
   operations: ['listBudgets'],
   json: 'list',
@@ -17,6 +17,6 @@ export const command = defineCommand({
     printLimitedList(context, context.client().budgets.list({ limit: pageSize(limit) }), budgetColumns, {
       limit,
       noun: 'budgets',
-      empty: 'There is no budget. Make one: millrace budget create --name monthly --period month --limit 100',
+      empty: 'No budgets yet. Create one: millrace budget create --name monthly --period month --limit 100',
     }),
 });

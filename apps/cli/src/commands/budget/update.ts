@@ -14,14 +14,14 @@ export const command = defineCommand({
   summary: 'Change a budget',
   positionals: [{ name: 'budgetId', describe: 'the id of the budget, bdg_…' }],
   flags: {
-    name: { type: 'text', value: 'NAME', describe: 'what to call it' },
-    limit: { type: 'text', value: 'USD', describe: 'what may be spent in each period' },
+    name: { type: 'text', value: 'NAME', describe: 'the new name' },
+    limit: { type: 'text', value: 'USD', describe: 'the new limit per period' },
     threshold: thresholdFlag,
     'on-exceeded': consequenceFlag,
   },
   examples: {
-    'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --limit 750': 'raise it',
-    'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --threshold 80,90,100': 'be told later',
+    'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --limit 750': 'Raise the limit',
+    'millrace budget update bdg_01JD8Q7XK4T2M9V6B3N5C1F0GH --threshold 80,90,100': 'Notify later',
   },
   operations: ['updateBudget'],
   json: 'record',
@@ -35,7 +35,7 @@ export const command = defineCommand({
       ...(flags['on-exceeded'] === undefined ? {} : { onExceeded: flags['on-exceeded'] }),
     };
     if (Object.keys(change).length === 0) {
-      throw new UsageError('Nothing is to be changed: give --name, --limit, --threshold or --on-exceeded.');
+      throw new UsageError('Nothing to change. Use --name, --limit, --threshold or --on-exceeded.');
     }
     printRecord(context, await context.client().budgets.update({ budgetId, ...change }), budgetColumns);
   },

@@ -3,12 +3,12 @@ import { writeFileOutput, fileFlag, readFullBody } from '../../money/file-output
 
 export const command = defineCommand({
   name: 'invoice download',
-  summary: 'An invoice as a PDF file',
+  summary: 'Download an invoice as a PDF file',
   positionals: [{ name: 'invoiceId', describe: 'the id of the invoice, ivc_…' }],
   flags: { file: fileFlag },
   examples: {
-    'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'into this folder',
-    'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --file august.pdf': 'under a name of its own',
+    'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'Into this folder',
+    'millrace invoice download ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --file august.pdf': 'Under another name',
   },
   operations: ['getInvoicePdf'],
   json: { kind: 'none' },

@@ -7,8 +7,8 @@ export const command = defineCommand({
   summary: 'Show an invoice with its lines',
   positionals: [{ name: 'invoiceId', describe: 'the id of the invoice, ivc_…' }],
   examples: {
-    'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'what the month is made up of',
-    'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'for accounting',
+    'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'The lines of the month',
+    'millrace invoice get ivc_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'For accounting',
   },
   operations: ['getInvoice'],
   json: 'record',
@@ -19,13 +19,13 @@ export const command = defineCommand({
       printJson(context, invoice);
       return;
     }
-    // Columns that are asked for are those of the lines: the head of an invoice is always whole.
+    // --columns selects columns of the lines; the header of an invoice is always complete.
     printRecord({ ...context, output: { format: 'table', columns: undefined } }, invoice, [
       ...invoiceColumns,
       { name: 'issuer', value: ({ issuer }) => issuer },
       { name: 'billed-to', value: ({ billedTo }) => billedTo },
     ]);
     context.io.out('\n');
-    printList(context, invoice.lines, invoiceLineColumns, { empty: 'It has no lines.' });
+    printList(context, invoice.lines, invoiceLineColumns, { empty: 'The invoice has no lines.' });
   },
 });

@@ -7,8 +7,8 @@ export const command = defineCommand({
   summary: 'List invoices, newest first',
   flags: limitFlag,
   examples: {
-    'millrace invoice list': 'one for each month in which something was charged',
-    'millrace invoice list --json': 'for accounting',
+    'millrace invoice list': 'One per month with charges',
+    'millrace invoice list --json': 'For accounting',
   },
   operations: ['listInvoices'],
   json: 'list',
@@ -17,6 +17,6 @@ export const command = defineCommand({
     printLimitedList(context, context.client().invoices.list({ limit: pageSize(limit) }), invoiceColumns, {
       limit,
       noun: 'invoices',
-      empty: 'There is no invoice yet: the first comes after the first month. Meanwhile: millrace usage',
+      empty: 'No invoices yet. The first one follows after the first month. Current usage: millrace usage',
     }),
 });

@@ -10,30 +10,30 @@ export const command = defineCommand({
   name: 'key create',
   summary: 'Create an API key',
   description:
-    'The key is printed once, alone, on standard output; nothing can show it again. A key may do no more than you may yourself. See what that is with millrace whoami.',
-  positionals: [{ name: 'name', describe: 'what the key is for' }],
+    'The key is printed only once, to standard output. A key cannot have more rights than you; millrace whoami shows your rights.',
+  positionals: [{ name: 'name', describe: 'the purpose of the key' }],
   flags: {
     scope: {
       type: 'list',
       value: 'SCOPE',
       required: true,
-      describe: 'what it may do, such as rentals:read; all means all that you may do',
+      describe: 'its rights, such as rentals:read; all means all of your rights',
     },
     mode: {
       type: 'text',
       value: 'MODE',
       choices: ['live', 'test'],
-      describe: 'that of your own key unless told; test keys are free and see the mock region only',
+      describe: 'default: the mode of your key; test keys are free and can use only mock machines',
     },
-    expires: { type: 'text', value: 'DURATION', describe: 'when it stops working, such as 30d' },
+    expires: { type: 'text', value: 'DURATION', describe: 'when it expires, such as 30d' },
     'allow-ip': { type: 'list', value: 'ADDRESS', describe: 'only from these addresses or networks' },
     ...keyLimitFlags,
   },
   examples: {
     'millrace key create ci --scope rentals:read,rentals:write --budget 50/day --expires 90d':
-      'A key for a pipeline, with a limit on what it spends',
+      'A key for a pipeline, with a spending limit',
     'export MILLRACE_API_KEY=$(millrace key create laptop --scope all --mode test)':
-      'Straight into the environment',
+      'Directly into the environment',
   },
   operations: ['createApiKey'],
   json: 'record',
@@ -46,7 +46,7 @@ export const command = defineCommand({
       {
         name: args.name,
         scopes: [...scopes] as Input<'createApiKey'>['scopes'],
-        // A test key makes test keys only.
+        // A test key can create only test keys.
         mode: flags.mode ?? (hasTestKey(context.profile) ? 'test' : 'live'),
         limits: parseKeyLimits(flags),
         allowedIps: [...flags['allow-ip']],
@@ -61,7 +61,7 @@ export const command = defineCommand({
 function expiry(typed: string, now: Date): string {
   const seconds = parseDuration(typed);
   if (seconds === null || seconds === 0) {
-    throw new UsageError(`--expires is ${JSON.stringify(typed)}, which is no duration like 30d or 12h.`);
+    throw new UsageError(`--expires is ${JSON.stringify(typed)}; use a duration such as 30d or 12h.`);
   }
   return new Date(now.getTime() + seconds * 1000).toISOString();
 }

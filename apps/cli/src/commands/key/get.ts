@@ -4,10 +4,10 @@ import { printRecord } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'key get',
-  summary: 'Show an API key: what it may do, its limits and when it was last used',
-  positionals: [{ name: 'key', describe: 'its id or its name' }],
+  summary: 'Show an API key with its scopes, limits and last use',
+  positionals: [{ name: 'key', describe: 'id or name of the key' }],
   examples: {
-    'millrace key get ci': 'By its name',
+    'millrace key get ci': 'By name',
     'millrace key get ci --json': 'With its limits, for a script',
   },
   operations: ['getApiKey'],

@@ -5,10 +5,10 @@ import { printList } from '../../framework/output.ts';
 export const command = defineCommand({
   name: 'key list',
   summary: 'List API keys',
-  flags: { all: { type: 'boolean', describe: 'also those that are revoked or expired' } },
+  flags: { all: { type: 'boolean', describe: 'also revoked and expired keys' } },
   examples: {
-    'millrace key list': 'Which keys work, and when each was last used',
-    'millrace key list --columns name,scopes,addresses': 'What each one may do',
+    'millrace key list': 'Active keys with their last use',
+    'millrace key list --columns name,scopes,addresses': 'The rights of each key',
   },
   operations: ['listApiKeys'],
   json: 'list',
@@ -19,8 +19,8 @@ export const command = defineCommand({
     const shown = flags.all === true ? keys : keys.filter((key) => keyState(key, nowMs) === 'active');
     const left = keys.length - shown.length;
     printList(context, shown, keyColumns(context), {
-      empty: 'There is no key yet. Create one: millrace key create ci --scope rentals:read',
-      ...(left === 0 ? {} : { footer: `${String(left)} that no longer work are not shown: --all` }),
+      empty: 'No keys yet. Create one: millrace key create ci --scope rentals:read',
+      ...(left === 0 ? {} : { footer: `${String(left)} inactive keys are hidden. Show them: --all` }),
     });
   },
 });

@@ -8,14 +8,14 @@ import { timestampText } from '../../text/timestamps.ts';
 export const command = defineCommand({
   name: 'key rotate',
   summary: 'Replace an API key with a new one',
-  description: 'The new key has the name, scopes and limits of the old one, and is printed once.',
-  positionals: [{ name: 'key', describe: 'its id or its name' }],
+  description: 'The new key has the name, scopes and limits of the old one, and is printed only once.',
+  positionals: [{ name: 'key', describe: 'id or name of the key' }],
   flags: {
     overlap: { type: 'text', value: 'DURATION', describe: 'how long the old key keeps working, such as 1h' },
   },
   examples: {
-    'millrace key rotate ci --overlap 1h': 'An hour to put the new one in place',
-    'millrace key rotate ci --yes > key.txt': 'At once, into a file',
+    'millrace key rotate ci --overlap 1h': 'One hour to deploy the new key',
+    'millrace key rotate ci --yes > key.txt': 'Immediately, into a file',
   },
   operations: ['rotateApiKey'],
   json: 'record',
@@ -23,9 +23,10 @@ export const command = defineCommand({
   async run(context, { args, flags }) {
     const seconds = flags.overlap === undefined ? 0 : parseDuration(flags.overlap);
     if (seconds === null)
-      throw new UsageError(`--overlap is ${JSON.stringify(flags.overlap)}, which is no duration like 1h.`);
+      throw new UsageError(`--overlap is ${JSON.stringify(flags.overlap)}; use a duration such as 1h.`);
     const key = await findKey(context, args.key);
-    if (seconds === 0) await context.confirm(`Rotate key "${key.name}"? The old one stops working at once.`);
+    if (seconds === 0)
+      await context.confirm(`Rotate key "${key.name}"? The old one stops working immediately.`);
     const rotated = await context
       .client()
       .keys.rotate({ keyId: key.id, overlapSeconds: seconds }, { signal: context.signal });

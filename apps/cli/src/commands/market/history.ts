@@ -4,7 +4,7 @@ import { perHourText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'market history',
-  summary: 'Instances that have ended, and what each cost',
+  summary: 'List ended instances with their cost',
   flags: fewFlag(20, 999),
   examples: {
     'millrace market history': 'The last twenty',
@@ -31,7 +31,7 @@ export const command = defineCommand({
       {
         limit,
         noun: 'instances',
-        empty: 'No instance has ended yet.',
+        empty: 'No instances have ended yet.',
         more: `More: millrace market history --limit ${Math.min(999, limit * 5)}`,
       },
     );

@@ -4,9 +4,9 @@ import { instanceColumns } from '../../market/columns.ts';
 
 export const command = defineCommand({
   name: 'market instances',
-  summary: 'Your instances on the marketplace',
+  summary: 'List your marketplace instances',
   examples: {
-    'millrace market instances': 'How to get in, and where their ports are',
+    'millrace market instances': 'With SSH and port addresses',
     'millrace market instances --json': 'For a script',
   },
   operations: ['listMarketplaceInstances'],
@@ -15,7 +15,7 @@ export const command = defineCommand({
     const { marketplace } = context.client();
     const instances = await marketplace.instances.list({}, { signal: context.signal }).all();
     printList(context, instances, instanceColumns, {
-      empty: 'You have no instances. See what there is: millrace market list',
+      empty: 'You have no instances. See the machines: millrace market list',
     });
   },
 });

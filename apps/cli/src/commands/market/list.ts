@@ -5,31 +5,31 @@ import { machineColumns } from '../../market/columns.ts';
 import { defaultRegion } from '../../market/find.ts';
 import { truncatedListNote } from '../../text/truncated-list.ts';
 
-const unverified = 'GPUs are unverified: the models are what the machines report.';
+const unverified = 'GPUs are unverified: the models are as the machines report them.';
 
 export const command = defineCommand({
   name: 'market list',
-  summary: 'Machines of suppliers that can be rented now, the cheapest first',
+  summary: 'List available machines of suppliers, cheapest first',
   description:
-    'The price is of one GPU and hour. Hardware is what its engine reports; no computation has proven the GPUs, so they are unverified. Speeds were measured when it joined. Needs no key; with a test key it shows what that can rent.',
+    'Prices are per GPU and hour. The hardware is as the engine reports it; the GPUs are unverified, because no computation has tested them. Speeds were measured when the machine joined. Works without a key; with a test key it lists machines for test mode.',
   flags: {
-    gpu: { type: 'text', value: 'MODEL', describe: 'only these GPUs, as H100' },
+    gpu: { type: 'text', value: 'MODEL', describe: 'only this GPU model, such as H100' },
     gpus: {
       type: 'number',
       integer: true,
       min: 1,
       value: 'N',
       default: 1,
-      describe: 'with so many free at least',
+      describe: 'with at least this many available',
     },
-    'max-price': { type: 'number', min: 0, value: 'USD', describe: 'for at most so much a GPU and hour' },
-    region: { type: 'text', value: 'REGION', describe: 'only there' },
-    all: { type: 'boolean', describe: 'also those that are taken or not ready' },
+    'max-price': { type: 'number', min: 0, value: 'USD', describe: 'maximum price per GPU and hour' },
+    region: { type: 'text', value: 'REGION', describe: 'only in this region' },
+    all: { type: 'boolean', describe: 'also machines that are rented or not ready' },
     ...fewFlag(10, 999),
   },
   examples: {
-    'millrace market list --gpu H100 --gpus 2': 'Two free H100s in one machine',
-    'millrace market list --max-price 2.50 --columns node,gpu,price,cluster': 'What is cheap',
+    'millrace market list --gpu H100 --gpus 2': 'Two available H100s in one machine',
+    'millrace market list --max-price 2.50 --columns node,gpu,price,cluster': 'Cheap machines',
   },
   operations: ['listMarketplaceMachines'],
   json: 'list',
@@ -53,7 +53,7 @@ export const command = defineCommand({
       more: `More: millrace market list --limit ${Math.min(999, limit * 5)}`,
     });
     printList(context, shown, machineColumns, {
-      empty: 'No machine like that is free now. See also those that are taken: millrace market list --all',
+      empty: 'No machines match. Include rented machines: millrace market list --all',
       footer: footer === null ? unverified : `${footer}\n${unverified}`,
     });
   },

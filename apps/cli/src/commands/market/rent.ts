@@ -15,27 +15,31 @@ import { showQuote } from '../../rentals/money.ts';
 
 export const command = defineCommand({
   name: 'market rent',
-  summary: 'Rent GPUs of one machine on the marketplace, and wait until they can be used',
+  summary: 'Rent GPUs of a marketplace machine and wait until they are ready',
   description:
-    'Shows the cost and asks before anything happens. The price is frozen with the order. You pay by the second from when the machine was proven usable. An instance is not switched off and on, and is lost with its host. Ctrl-C stops watching, and the instance goes on.',
-  positionals: [{ name: 'node', describe: 'the machine, as millrace market list names it' }],
+    'Shows the cost and asks for confirmation. The price is frozen with the order. Billing is per second and starts when the machine passes its readiness check. An instance cannot be stopped and started, and is lost with its host. Ctrl-C stops watching; the instance keeps running.',
+  positionals: [{ name: 'node', describe: 'the machine, as in millrace market list' }],
   flags: {
-    gpus: { type: 'number', integer: true, min: 1, value: 'N', default: 1, describe: 'how many of its GPUs' },
-    region: { type: 'text', value: 'REGION', describe: 'where the machine is, if it is not listed without' },
-    image: { type: 'text', value: 'NAME[:TAG]', describe: 'one of the images that the machine has' },
-    port: { type: 'list', value: 'PORT', describe: 'open this port; needs --image' },
-    'ssh-key': { type: 'list', value: 'ID', describe: 'only these of your SSH keys; all of them otherwise' },
-    ttl: { type: 'text', value: 'TIME', describe: 'end it after so long: 90m, 2h, 3d' },
-    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end it before it costs more' },
-    'idle-after': { type: 'text', value: 'TIME', describe: 'end it once it has idled for so long' },
+    gpus: { type: 'number', integer: true, min: 1, value: 'N', default: 1, describe: 'the number of GPUs' },
+    region: {
+      type: 'text',
+      value: 'REGION',
+      describe: 'the region of the machine, if it is not listed without a region',
+    },
+    image: { type: 'text', value: 'NAME[:TAG]', describe: 'an image of the machine' },
+    port: { type: 'list', value: 'PORT', describe: 'open this port; requires --image' },
+    'ssh-key': { type: 'list', value: 'ID', describe: 'only these of your SSH keys; default: all' },
+    ttl: { type: 'text', value: 'TIME', describe: 'terminate it after this time: 90m, 2h, 3d' },
+    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'terminate it before it costs more' },
+    'idle-after': { type: 'text', value: 'TIME', describe: 'terminate it after this idle time' },
     'user-data': { type: 'text', value: 'FILE', describe: 'a script to run once at the start' },
-    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own' },
-    wait: { type: 'boolean', describe: 'wait until it is online; --no-wait returns at once' },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a tag' },
+    wait: { type: 'boolean', describe: 'wait until it is online; --no-wait returns immediately' },
   },
   examples: {
-    'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'One GPU of it',
+    'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'One GPU',
     'millrace market rent nod_01JD8Q7XK4T2M9V6B3N5C1F0GH --gpus 2 --image default --port 8080 --ttl 2h --yes':
-      'Two, with a port and an end, in a script',
+      'Two GPUs with a port and a TTL, in a script',
   },
   operations: ['listMarketplaceInstances', 'createMarketplaceInstance', 'listMarketplaceMachines'],
   json: 'record',
@@ -75,7 +79,7 @@ export const command = defineCommand({
 
 function imageOf(image: string | undefined, ports: number[] | undefined) {
   if (image === undefined) {
-    if (ports !== undefined) throw new UsageError('--port needs --image: ports come with an image.');
+    if (ports !== undefined) throw new UsageError('--port requires --image.');
     return undefined;
   }
   const [, name = image, tag] = /^(.*):([^:/]+)$/.exec(image) ?? [];
@@ -88,8 +92,8 @@ async function findMachine(context: Context, node: string, region: string | unde
   const [machine] = page.items;
   if (machine === undefined) {
     throw new CliError(`There is no machine ${JSON.stringify(node)} on the marketplace.`, {
-      why: 'No machine that is listed now has this id; one that is full or withdrawn is not listed.',
-      fix: 'See those that there are: millrace market list',
+      why: 'No listed machine has this id. Machines that are full or withdrawn are not listed.',
+      fix: 'List the machines: millrace market list',
       exitCode: exitCodes.notFound,
     });
   }
@@ -99,9 +103,9 @@ async function findMachine(context: Context, node: string, region: string | unde
 function requireFree(machine: Machine, gpus: number): void {
   const free = freeGpus(machine);
   if (free >= gpus) return;
-  throw new CliError(`That machine has ${free} of ${machine.gpus_total} GPUs free, and not ${gpus}.`, {
-    why: 'Others have rented them.',
-    fix: `Find another: millrace market list --gpus ${gpus}`,
+  throw new CliError(`The machine has ${free} of ${machine.gpus_total} GPUs available, not ${gpus}.`, {
+    why: 'Other tenants have rented the rest.',
+    fix: `Find another machine: millrace market list --gpus ${gpus}`,
     exitCode: exitCodes.noCapacity,
   });
 }
@@ -111,7 +115,7 @@ function showCost(context: Context, machine: Machine, gpus: number): void {
   const model = machine.hardware.gpus[0]?.model ?? 'GPU';
   showQuote(context, `${gpus} × ${model} of ${machine.id} in ${machine.location.region}`, [
     ...(gpus > 1 ? ([['each', perHourText(each)]] as const) : []),
-    ['price', `${usdText(usdToNano(each) * BigInt(gpus))}/h, by the second from when it is proven usable`],
+    ['price', `${usdText(usdToNano(each) * BigInt(gpus))}/h, billed per second from the readiness check`],
     ...(hasTestKey(context.profile) ? ([['you pay', 'nothing, with a test key']] as const) : []),
     ['supplier', machine.supplier_id],
   ]);
@@ -126,7 +130,7 @@ async function watchInstance(context: Context, name: string, isWaiting: boolean)
     throw notFoundError('instance', name, 'millrace market instances');
   }
   const unwatched = {
-    goesOn: `Instance ${name} is still being brought up, and costs from when it is online.`,
+    goesOn: `Instance ${name} is still starting. Billing starts when it is online.`,
     watchAgain: 'millrace market instances',
     undo: `millrace market terminate ${name}`,
   };
@@ -134,7 +138,7 @@ async function watchInstance(context: Context, name: string, isWaiting: boolean)
     context,
     unwatched,
     withProgress(context, createInstanceSteps, (show) => {
-      // The states that it goes through are the steps; each ends when the next is seen.
+      // The states of the instance are the steps; a step ends when the next state is seen.
       const steps: ReturnType<typeof localStep>[] = [];
       const onStep = ({ name: state }: { readonly name: string }): void => {
         const over = steps.map((step) => step.done());
@@ -147,5 +151,7 @@ async function watchInstance(context: Context, name: string, isWaiting: boolean)
     }),
   );
   if (online !== null) return online;
-  throw new CliError(`Instance ${name} is gone.`, { fix: 'See what it cost: millrace market history' });
+  throw new CliError(`Instance ${name} does not exist anymore.`, {
+    fix: 'See its cost: millrace market history',
+  });
 }

@@ -8,21 +8,20 @@ type Kind = (typeof kinds)[number];
 
 export const command = defineCommand({
   name: 'me notices',
-  summary: 'What you are told by mail, and choose it',
-  description:
-    'Without flags it shows what you get. What your role has nothing to do with is not sent to you.',
+  summary: 'Show or change your email notices',
+  description: 'Without flags it shows your notices. You do not get notices that your role must not see.',
   flags: {
-    on: { type: 'list', value: 'KINDS', choices: kinds, describe: 'send me these' },
-    off: { type: 'list', value: 'KINDS', choices: kinds, describe: 'do not send me these' },
-    usual: { type: 'list', value: 'KINDS', choices: kinds, describe: 'as is usual for my role' },
+    on: { type: 'list', value: 'KINDS', choices: kinds, describe: 'send me these notices' },
+    off: { type: 'list', value: 'KINDS', choices: kinds, describe: 'do not send me these notices' },
+    usual: { type: 'list', value: 'KINDS', choices: kinds, describe: 'use the default of my role' },
   },
   examples: {
-    'millrace me notices': 'What you get',
-    'millrace me notices --off expiring,maintenance --on balance': 'Less of one, more of another',
+    'millrace me notices': 'Your notices',
+    'millrace me notices --off expiring,maintenance --on balance': 'Change two settings',
   },
   operations: ['getNoticePreferences', 'updateNoticePreferences'],
   json: { kind: 'list', fields: ['kind', 'enabled', 'chosen', 'available'] },
-  failure: 'Could not read or change what you are told',
+  failure: 'Could not read or change your notices',
   async run(context, { flags: { on, off, usual } }) {
     const wanted: readonly (readonly [Kind, boolean | null])[] = [
       ...on.map((kind) => [kind, true] as const),
@@ -30,7 +29,7 @@ export const command = defineCommand({
       ...usual.map((kind) => [kind, null] as const),
     ];
     if (new Set(wanted.map(([kind]) => kind)).size < wanted.length) {
-      throw new UsageError('The same kind is asked for twice.');
+      throw new UsageError('The same notice is named twice.');
     }
     const { me } = context.client();
     const { signal } = context;
@@ -50,13 +49,13 @@ export const command = defineCommand({
         { name: 'sent', value: ({ enabled, available }) => enabled && available },
         { name: 'because', value: ({ chosen, available }) => noticeReason(chosen, available, isTest) },
       ],
-      { empty: 'There are none.', footer: `Sent to ${response.email}.` },
+      { empty: 'No notices.', footer: `Sent to ${response.email}.` },
     );
   },
 });
 
 function noticeReason(chosen: boolean | null, available: boolean, isTest: boolean): string {
-  if (!available) return 'your role has nothing to do with it';
-  if (chosen !== null) return 'you chose it';
-  return isTest ? 'usual for test mode' : 'usual for your role';
+  if (!available) return 'not available to your role';
+  if (chosen !== null) return 'your choice';
+  return isTest ? 'default of test mode' : 'default of your role';
 }

@@ -4,11 +4,11 @@ import { printList } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'member list',
-  summary: 'List the people of an organisation',
+  summary: 'List the members of an organisation',
   flags: orgFlag,
   examples: {
-    'millrace member list': 'Your own organisation',
-    'millrace member list --columns email,role': 'Who may do what',
+    'millrace member list': 'Your current organisation',
+    'millrace member list --columns email,role': 'Only two columns',
   },
   operations: ['listMembers'],
   json: 'list',
@@ -19,6 +19,6 @@ export const command = defineCommand({
       .client()
       .members.list({ organisationId, limit: 200 }, { signal: context.signal })
       .all();
-    printList(context, members, memberColumns, { empty: 'There is nobody.' });
+    printList(context, members, memberColumns, { empty: 'No members.' });
   },
 });

@@ -4,12 +4,12 @@ import { printResult } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'member remove',
-  summary: 'Remove a person from an organisation',
-  description: 'Their keys for the organisation stop working. What they rented goes on.',
-  positionals: [{ name: 'user', describe: 'the address or user id' }],
+  summary: 'Remove a member from an organisation',
+  description: 'Their keys for the organisation stop working. Their rentals keep running.',
+  positionals: [{ name: 'user', describe: 'email address or user id' }],
   flags: orgFlag,
   examples: {
-    'millrace member remove ada@example.com': 'Asks first',
+    'millrace member remove ada@example.com': 'Asks for confirmation',
     'millrace member remove USER_ID --yes': 'In a script',
   },
   operations: ['removeMember'],

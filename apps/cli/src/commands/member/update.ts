@@ -5,7 +5,7 @@ import { printResult } from '../../framework/output.ts';
 export const command = defineCommand({
   name: 'member update',
   summary: 'Change the role of a member',
-  positionals: [{ name: 'user', describe: 'the address or user id' }],
+  positionals: [{ name: 'user', describe: 'email address or user id' }],
   flags: {
     role: {
       type: 'text',
@@ -17,7 +17,7 @@ export const command = defineCommand({
     ...orgFlag,
   },
   examples: {
-    'millrace member update ada@example.com --role admin': 'By address',
+    'millrace member update ada@example.com --role admin': 'By email address',
     'millrace member update USER_ID --role viewer --org ORGANISATION_ID': 'In another organisation',
   },
   operations: ['updateMember'],
@@ -29,6 +29,6 @@ export const command = defineCommand({
     const changed = await context
       .client()
       .members.update({ organisationId, userId, role: flags.role }, { signal: context.signal });
-    printResult(context, `${changed.email} is ${changed.role} now.`, changed);
+    printResult(context, `${changed.email} is now ${changed.role}.`, changed);
   },
 });

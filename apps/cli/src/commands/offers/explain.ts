@@ -6,12 +6,11 @@ import { perHourText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'offers explain',
-  summary: 'Why something can or cannot be had now, and what could be had instead',
-  description:
-    'Nothing is reserved by asking. Your balance and limits are another matter: millrace quote tells those.',
+  summary: 'Explain why a rental is available or not, with alternatives',
+  description: 'It reserves nothing and does not check your balance and limits; millrace quote does.',
   flags: quoteFlags,
   examples: {
-    'millrace offers explain --gpu h100 --count 16 --region us-central-1': 'Why not?',
+    'millrace offers explain --gpu h100 --count 16 --region us-central-1': 'Why it is not available',
     'millrace offers explain --bare-metal --count 32 --network infiniband --region us-central-1':
       'Four nodes on one network',
   },
@@ -25,10 +24,8 @@ export const command = defineCommand({
       return;
     }
     const { nodesFitting, nodesConsidered } = explained;
-    const result = explained.placeable ? 'can be had now' : 'cannot be had now';
-    context.io.out(
-      `${quoteTitle(request)} ${result}: ${nodesFitting} of ${nodesConsidered} hosts would do.\n`,
-    );
+    const result = explained.placeable ? 'is available now' : 'is not available now';
+    context.io.out(`${quoteTitle(request)} ${result}: ${nodesFitting} of ${nodesConsidered} hosts fit.\n`);
     if (explained.obstacles.length > 0) {
       printList(
         context,
@@ -42,7 +39,7 @@ export const command = defineCommand({
       );
     }
     if (explained.capacityExpectedAt !== null) {
-      context.note(`Enough is known to come free at ${explained.capacityExpectedAt}.`);
+      context.note(`Enough capacity is expected at ${explained.capacityExpectedAt}.`);
     }
     if (explained.alternatives.length > 0) {
       context.io.out('Instead:\n');

@@ -5,9 +5,9 @@ import { readProfiles } from '../../framework/profiles.ts';
 
 export const command = defineCommand({
   name: 'profile list',
-  summary: 'List the profiles of this machine',
+  summary: 'List the saved profiles',
   examples: {
-    'millrace profile list': 'Where each one leads',
+    'millrace profile list': 'All profiles with their addresses',
     'millrace profile list --json': 'For a script; keys are never printed',
   },
   operations: [],
@@ -32,7 +32,7 @@ export const command = defineCommand({
         { name: 'mode', value: (row) => row.mode },
         { name: 'current', value: (row) => (row.current ? 'yes' : '') },
       ],
-      { empty: 'There is no profile yet. Make one: millrace login' },
+      { empty: 'No profiles yet. Create one: millrace login' },
     );
   },
 });

@@ -6,11 +6,11 @@ import { readProfiles, writeProfiles } from '../../framework/profiles.ts';
 
 export const command = defineCommand({
   name: 'profile use',
-  summary: 'Choose the profile that commands use from now on',
+  summary: 'Choose the profile for future commands',
   positionals: [{ name: 'name', describe: 'the profile' }],
   examples: {
-    'millrace profile use work': 'For every later command',
-    'millrace rental list --profile work': 'Or for one command only',
+    'millrace profile use work': 'For all future commands',
+    'millrace rental list --profile work': 'For one command only',
   },
   operations: [],
   offline: true,
@@ -19,12 +19,12 @@ export const command = defineCommand({
     const store = await readProfiles(context.files, context);
     if (!Object.hasOwn(store.profiles, name)) {
       throw new CliError(`There is no profile "${name}".`, {
-        why: `There are: ${Object.keys(store.profiles).join(', ') || 'none'}.`,
+        why: `Existing profiles: ${Object.keys(store.profiles).join(', ') || 'none'}.`,
         fix: `millrace login --profile ${name}`,
         exitCode: exitCodes.notFound,
       });
     }
     await writeProfiles(context.files, context, { ...store, current: name });
-    printResult(context, `Profile "${name}" is in use.`, { current: name });
+    printResult(context, `Using profile "${name}".`, { current: name });
   },
 });

@@ -16,18 +16,18 @@ import { readQuoteRequest, quoteFlags, type QuoteRequest } from '../../rentals/q
 
 export const command = defineCommand({
   name: 'rental create',
-  summary: 'Rent a machine, and wait until it can be used',
+  summary: 'Rent a machine and wait until it is ready',
   description:
-    'Shows the cost and asks before anything happens. Without --region it takes the cheapest that is free now. You pay by the second from when the machine was proven usable; one that cannot be made costs nothing. Ctrl-C stops watching, and the rental goes on.',
+    'Shows the cost and asks for confirmation. Without --region it uses the cheapest available region. Billing is per second and starts when the machine passes its readiness check; failed launches are free. Ctrl-C stops watching; the rental keeps running.',
   flags: {
     ...quoteFlags,
     ...createFlags,
-    wait: { type: 'boolean', describe: 'wait until it runs; --no-wait returns at once' },
+    wait: { type: 'boolean', describe: 'wait until it runs; --no-wait returns immediately' },
   },
   examples: {
-    'millrace rental create --gpu h100 --count 2': 'Two H100s where they are cheapest',
+    'millrace rental create --gpu h100 --count 2': 'Two H100s in the cheapest region',
     'millrace rental create --gpu h100 --name train --ttl 8h --max-usd 20 --yes':
-      'With an end and a limit, in a script',
+      'With a TTL and a spending limit, in a script',
     'millrace rental create --bare-metal --count 16 --network infiniband --region us-central-1':
       'Two whole nodes on one fast network',
   },
@@ -63,7 +63,7 @@ export const command = defineCommand({
     if (flags.wait === false) {
       printResult(
         context,
-        `Rental ${made.id} (${handleOf(made)}) is being made. Watch it: millrace rental wait ${made.id}`,
+        `Rental ${made.id} (${handleOf(made)}) is starting. Watch it: millrace rental wait ${made.id}`,
         made,
       );
       return;
@@ -86,7 +86,7 @@ async function createRental(
         : await rentals.createVirtualMachine(order.body, { signal });
     return id;
   } catch (error) {
-    // Somebody was faster. What is left is worth more than the refusal.
+    // Another tenant was faster. Alternatives are more useful than the error.
     const isFull = error instanceof Error && 'reason' in error && error.reason === 'INSUFFICIENT_CAPACITY';
     throw isFull ? await noCapacityError({ ...context, client, signal }, request, error) : error;
   }

@@ -3,17 +3,17 @@ import { defineCommand } from '../../framework/command.ts';
 import { printJsonLine } from '../../framework/output.ts';
 import { findRentalId } from '../../rentals/find.ts';
 
-/** What is followed is waited for, however long the service is away. */
+/** Following continues through long outages of the service. */
 const reconnections = 1_000;
 
 export const command = defineCommand({
   name: 'rental events',
-  summary: 'What happened to a rental, oldest first',
-  positionals: [{ name: 'rental', describe: 'its name or number; also one that has ended' }],
-  flags: { follow: { type: 'boolean', short: 'f', describe: 'go on showing what happens, until Ctrl-C' } },
+  summary: 'List the events of a rental, oldest first',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental, also if it has ended' }],
+  flags: { follow: { type: 'boolean', short: 'f', describe: 'keep showing new events until Ctrl-C' } },
   examples: {
-    'millrace rental events train': 'Its whole life so far',
-    'millrace rental events 1042 --follow --json': 'One JSON object a line, as it happens',
+    'millrace rental events train': 'All events so far',
+    'millrace rental events 1042 --follow --json': 'One JSON object per line, as it happens',
   },
   operations: ['listRentalEvents', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
   json: 'lines',
@@ -34,9 +34,9 @@ export const command = defineCommand({
         else context.io.out(`${eventLine(event, context.io)}\n`);
       }
     } catch (error) {
-      // Ctrl-C is how following ends.
+      // Ctrl-C ends following.
       if (flags.follow !== true || !signal.aborted) throw error;
     }
-    if (count === 0) context.note('Nothing has happened to it yet.');
+    if (count === 0) context.note('No events yet.');
   },
 });

@@ -9,16 +9,16 @@ import type { QuoteRequest } from '../../rentals/quote-request.ts';
 
 export const command = defineCommand({
   name: 'rental extend',
-  summary: 'Let a rental last longer',
+  summary: 'Extend a rental',
   description:
-    'A reserved term goes on from its old end by --days, at the price of today. A time to live ends later by --by. One that has none is given one with millrace rental update --ttl.',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+    '--days extends a reserved term from its current end, at the current price. --by extends a TTL. To set a TTL, use millrace rental update --ttl.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
-    days: { type: 'number', integer: true, min: 1, value: 'N', describe: 'reserve for so many more days' },
-    by: { type: 'text', value: 'TIME', describe: 'let its time to live end so much later: 90m, 2h, 3d' },
+    days: { type: 'number', integer: true, min: 1, value: 'N', describe: 'reserve for this many more days' },
+    by: { type: 'text', value: 'TIME', describe: 'extend its TTL by this time: 90m, 2h, 3d' },
   },
   examples: {
-    'millrace rental extend train --by 4h': 'Four hours more',
+    'millrace rental extend train --by 4h': 'Four more hours',
     'millrace rental extend 1042 --days 30 --yes': 'Another month of its term',
   },
   operations: [
@@ -32,7 +32,7 @@ export const command = defineCommand({
   failure: 'Could not extend the rental.',
   async run(context, { args, flags }) {
     if ((flags.days === undefined) === (flags.by === undefined)) {
-      throw new UsageError('Say either --days, for a reserved term, or --by, for a time to live.');
+      throw new UsageError('Use either --days, for a reserved term, or --by, for a TTL.');
     }
     const ttlSeconds = flags.by === undefined ? undefined : parseDurationFlag('by', flags.by);
     const rental = await findRental(context, args.rental);
@@ -62,7 +62,7 @@ export const command = defineCommand({
   },
 });
 
-/** What somebody would ask for today to get this rental. */
+/** The quote request that corresponds to this rental. */
 function quoteRequestFor({ rentalType, gpuCount, gpuType, region, connectionType }: Rental): QuoteRequest {
   return { rentalType, gpuCount, gpuType, region, networkType: connectionType };
 }

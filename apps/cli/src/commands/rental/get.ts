@@ -5,11 +5,11 @@ import { findRental } from '../../rentals/find.ts';
 
 export const command = defineCommand({
   name: 'rental get',
-  summary: 'All about one rental',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  summary: 'Show a rental',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   examples: {
-    'millrace rental get train': 'Where it is, how to get in, what it has cost',
-    'millrace rental get 1042 --json': 'The whole record, with its steps',
+    'millrace rental get train': 'With its SSH address and cost',
+    'millrace rental get 1042 --json': 'The complete record with its steps',
   },
   operations: ['getRental', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
   json: 'record',

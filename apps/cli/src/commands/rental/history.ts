@@ -4,16 +4,20 @@ import { relativeText, usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'rental history',
-  summary: 'The rentals that have ended, and what each cost',
+  summary: 'List ended rentals with their cost',
   flags: {
     ...fewFlag(20),
-    from: { type: 'text', value: 'TIME', describe: 'only those that ended since then: 2026-08-01T00:00:00Z' },
-    until: { type: 'text', value: 'TIME', describe: 'only those that ended before then' },
+    from: {
+      type: 'text',
+      value: 'TIME',
+      describe: 'only rentals that ended after this time: 2026-08-01T00:00:00Z',
+    },
+    until: { type: 'text', value: 'TIME', describe: 'only rentals that ended before this time' },
     type: {
       type: 'text',
       value: 'TYPE',
       choices: ['virtual-machine', 'bare-metal'],
-      describe: 'only of this type',
+      describe: 'only rentals of this type',
     },
   },
   examples: {
@@ -47,7 +51,7 @@ export const command = defineCommand({
       {
         limit,
         noun: 'rentals',
-        empty: 'No rental has ended in that time.',
+        empty: 'No rentals ended in this period.',
         more: `More: millrace rental history --limit ${limit * 4}`,
       },
     );

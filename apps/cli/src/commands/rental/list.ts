@@ -4,12 +4,12 @@ import { rentalColumns } from '../../rentals/columns.ts';
 
 export const command = defineCommand({
   name: 'rental list',
-  summary: 'The rentals that have not ended',
+  summary: 'List live rentals',
   description:
-    'Virtual machines and bare metal, newest first. Those that have ended: millrace rental history.',
+    'Virtual machines and bare metal, newest first. For ended rentals use millrace rental history.',
   flags: fewFlag(50),
   examples: {
-    'millrace rental list': 'What runs, and what it has cost',
+    'millrace rental list': 'With the cost so far',
     'millrace rental list --columns id,name,address,ends': 'Other columns',
     'millrace rental list --json': 'For a script',
   },
@@ -21,7 +21,7 @@ export const command = defineCommand({
     await printLimitedList(context, rentals, rentalColumns(context), {
       limit,
       noun: 'rentals',
-      empty: 'You have no rentals. See what there is: millrace offers',
+      empty: 'You have no rentals. See the offers: millrace offers',
       more: `More: millrace rental list --limit ${limit * 4}`,
     });
   },

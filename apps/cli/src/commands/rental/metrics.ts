@@ -9,21 +9,21 @@ const pointsShown = 30;
 
 export const command = defineCommand({
   name: 'rental metrics',
-  summary: 'What a rental does: GPUs, memory, network',
+  summary: 'Show the utilisation of GPUs, memory and network',
   description:
-    'Measured every 30 seconds while monitoring is on (millrace rental create --monitoring) and kept for seven days. A gap in the course is a time at which nothing was measured.',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+    'Measured every 30 seconds while monitoring is on (millrace rental create --monitoring) and kept for seven days. A gap means that nothing was measured.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
-    for: { type: 'text', value: 'TIME', default: '1h', describe: 'how far back: 30m, 6h, 7d' },
+    for: { type: 'text', value: 'TIME', default: '1h', describe: 'the period: 30m, 6h, 7d' },
     step: {
       type: 'text',
       value: 'TIME',
-      describe: 'the distance of points; one that fills a line otherwise',
+      describe: 'the distance between points; by default one that fills a line',
     },
   },
   examples: {
     'millrace rental metrics train': 'The last hour',
-    'millrace rental metrics 1042 --for 24h --step 60s --json': 'Every point, for a script',
+    'millrace rental metrics 1042 --for 24h --step 60s --json': 'All points, for a script',
   },
   operations: ['getRentalMetrics', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
   json: 'record',
@@ -53,7 +53,7 @@ export const command = defineCommand({
         { name: 'most', value: ({ most }) => most, align: 'right' },
         { name: 'course', value: ({ course }) => course },
       ],
-      { empty: 'Nothing was measured in that time. Monitoring is switched on when a rental is created.' },
+      { empty: 'Nothing was measured in this period. Monitoring must be enabled when a rental is created.' },
     );
   },
 });

@@ -5,22 +5,22 @@ import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 
 export const command = defineCommand({
   name: 'rental reboot',
-  summary: 'Switch a rental off and on',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  summary: 'Reboot a rental',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
-    force: { type: 'boolean', describe: 'as by the power button, for one that no longer listens' },
+    force: { type: 'boolean', describe: 'hard reset, for a machine that does not respond' },
     wait: waitFlag,
   },
   examples: {
-    'millrace rental reboot train': 'Asks first',
-    'millrace rental reboot 1042 --force --yes': 'One that hangs',
+    'millrace rental reboot train': 'Asks for confirmation',
+    'millrace rental reboot 1042 --force --yes': 'A machine that hangs',
   },
   operations: ['rebootRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
   json: 'record',
   failure: 'Could not reboot the rental.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental);
-    await context.confirm(`Reboot rental ${rental.id} (${handleOf(rental)})? What runs on it is ended.`);
+    await context.confirm(`Reboot rental ${rental.id} (${handleOf(rental)})? Running programs are ended.`);
     const { signal } = context;
     const body = { rentalId: rental.id, force: flags.force === true };
     const accepted = await context.client().rentals.reboot(body, { signal });

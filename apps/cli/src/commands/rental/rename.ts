@@ -5,14 +5,14 @@ import { findRentalId } from '../../rentals/find.ts';
 
 export const command = defineCommand({
   name: 'rental rename',
-  summary: 'Give a rental another name',
+  summary: 'Rename a rental',
   positionals: [
-    { name: 'rental', describe: 'its name or number' },
-    { name: 'name', describe: 'what to call it from now on' },
+    { name: 'rental', describe: 'name or id of the rental' },
+    { name: 'name', describe: 'the new name' },
   ],
   examples: {
-    'millrace rental rename swift-brook-42 train': 'A name that says what it is for',
-    'millrace rental rename 1042 "night batch"': 'By its number',
+    'millrace rental rename swift-brook-42 train': 'A descriptive name',
+    'millrace rental rename 1042 "night batch"': 'By id',
   },
   operations: ['updateRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
   json: 'record',
@@ -21,6 +21,6 @@ export const command = defineCommand({
     const rentalId = await findRentalId(context, args.rental);
     const { signal } = context;
     const rental = await context.client().rentals.update({ rentalId, name: args.name }, { signal });
-    printResult(context, `Rental ${rentalId} is called ${safeText(rental.name ?? '')}.`, rental);
+    printResult(context, `Renamed rental ${rentalId} to ${safeText(rental.name ?? '')}.`, rental);
   },
 });

@@ -5,18 +5,18 @@ import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 
 export const command = defineCommand({
   name: 'rental start',
-  summary: 'Switch a rental on again',
+  summary: 'Start a stopped rental',
   description:
-    'One that gave its GPUs back needs a free host. Without one it stays off, and nothing is lost.',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+    'A rental that released its GPUs needs a host with available GPUs. If there is none, it stays off and keeps its disk.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: { wait: waitFlag },
   examples: {
-    'millrace rental start train': 'And wait until it can be used',
+    'millrace rental start train': 'And wait until it is ready',
     'millrace rental start 1042 --no-wait': 'Without waiting',
   },
   operations: ['startRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
   json: 'record',
-  failure: 'Could not switch the rental on.',
+  failure: 'Could not start the rental.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental);
     const { signal } = context;

@@ -5,29 +5,29 @@ import { finishPowerChange, waitFlag } from '../../rentals/power.ts';
 
 export const command = defineCommand({
   name: 'rental stop',
-  summary: 'Switch a rental off, keeping its disk',
+  summary: 'Stop a rental and keep its disk',
   description:
-    'As it is, the GPUs stay yours and cost on. With --release they are given back and only the disk costs: when you start it again there may be none free, and then it stays off until there are.',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+    'By default the rental keeps its GPUs and their cost. With --release it releases them and costs only its disk; if no GPUs are available when you start it again, it stays off.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
-    release: { type: 'boolean', describe: 'give the GPUs back and stop paying for them' },
+    release: { type: 'boolean', describe: 'release the GPUs and stop paying for them' },
     wait: waitFlag,
   },
   examples: {
-    'millrace rental stop train --release': 'For the night, paying for the disk only',
+    'millrace rental stop train --release': 'Overnight, paying only for the disk',
     'millrace rental stop 1042 --yes': 'Keep the GPUs',
   },
   operations: ['stopRental', 'getRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
   json: 'record',
-  failure: 'Could not switch the rental off.',
+  failure: 'Could not stop the rental.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental);
     const release = flags.release === true;
     const price = perHourText(rental.currentTerm.costPerHour);
     await context.confirm(
       release
-        ? `Stop rental ${rental.id} (${handleOf(rental)}) and give its GPUs back? Starting it again needs free ones.`
-        : `Stop rental ${rental.id} (${handleOf(rental)})? Its GPUs stay yours and cost ${price} on; --release gives them back.`,
+        ? `Stop rental ${rental.id} (${handleOf(rental)}) and release its GPUs? Starting it again needs available GPUs.`
+        : `Stop rental ${rental.id} (${handleOf(rental)})? It keeps its GPUs and still costs ${price}; --release releases them.`,
     );
     const { signal } = context;
     const accepted = await context.client().rentals.stop({ rentalId: rental.id, release }, { signal });

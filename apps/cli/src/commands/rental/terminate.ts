@@ -10,16 +10,16 @@ type Receipt = Output<'terminateVirtualMachineRental'>;
 
 export const command = defineCommand({
   name: 'rental terminate',
-  summary: 'End a rental: its machine and disk are deleted',
+  summary: 'Terminate a rental and delete its machine and disk',
   description:
-    'Billing stops with the accepted request, and what is printed is the receipt. What is on the disk is gone; volumes stay. Ending it twice gives the same receipt.',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+    'Billing stops when the request is accepted; the output is the receipt. All data on the disk is lost; volumes are kept. Terminating twice returns the same receipt.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
-    reason: { type: 'text', value: 'TEXT', describe: 'why, for the record' },
-    wait: { type: 'boolean', describe: 'also wait until the machine is gone' },
+    reason: { type: 'text', value: 'TEXT', describe: 'a reason, for the record' },
+    wait: { type: 'boolean', describe: 'also wait until the machine is deleted' },
   },
   examples: {
-    'millrace rental terminate train': 'Asks first',
+    'millrace rental terminate train': 'Asks for confirmation',
     'millrace rental terminate 1042 --yes --json': 'In a script, with the receipt',
   },
   operations: [
@@ -31,14 +31,14 @@ export const command = defineCommand({
     'listRentalHistory',
   ],
   json: 'record',
-  failure: 'Could not end the rental.',
+  failure: 'Could not terminate the rental.',
   async run(context, { args, flags }) {
     const rental = await findRental(context, args.rental, { ended: true });
     const hasEnded = rental.status === 'Terminated' || rental.status === 'Terminating';
     if (!hasEnded) {
       const what = `${rental.gpuCount} × ${rental.gpuType} in ${rental.region}`;
       await context.confirm(
-        `End rental ${rental.id} (${handleOf(rental)}, ${what})? Everything on its disk is lost.`,
+        `Terminate rental ${rental.id} (${handleOf(rental)}, ${what})? All data on its disk is lost.`,
       );
     }
     const { rentals } = context.client();
@@ -62,7 +62,7 @@ function receiptText(receipt: Receipt, handle: string): string {
   const owed =
     commitment == null
       ? ''
-      : `\nOf its term ${usdText(commitment.owedNanoUsd)} stay owed, and ${usdText(commitment.refundNanoUsd)} were given back (${commitment.refundPercentage} %).`;
+      : `\nFor the remaining term you owe ${usdText(commitment.owedNanoUsd)}; ${usdText(commitment.refundNanoUsd)} was refunded (${commitment.refundPercentage} %).`;
   const cost = usdText(receipt.finalCost.nanoUsd);
-  return `Rental ${receipt.rentalId} (${safeText(handle)}) has ended. It cost ${cost}. ${stopped}${owed}`;
+  return `Terminated rental ${receipt.rentalId} (${safeText(handle)}). It cost ${cost}. ${stopped}${owed}`;
 }

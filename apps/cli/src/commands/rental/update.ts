@@ -6,22 +6,25 @@ import { parseDurationFlag, parseTagFlags } from '../../rentals/flags.ts';
 
 export const command = defineCommand({
   name: 'rental update',
-  summary: 'Change what may be changed about a rental',
-  description: 'What is not named stays as it is. --lift-ttl and --lift-max-usd lift an end that was set.',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  summary: 'Change the settings of a rental',
+  description: 'Omitted settings stay unchanged. --lift-ttl and --lift-max-usd remove a limit.',
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
-    name: { type: 'text', value: 'NAME', describe: 'what to call it' },
-    label: { type: 'text', value: 'TEXT', describe: 'its label' },
-    tag: { type: 'list', value: 'NAME=VALUE', describe: 'all of its tags from now on' },
-    ttl: { type: 'text', value: 'TIME', describe: 'end it so long from now: 90m, 2h, 3d' },
-    'lift-ttl': { type: 'boolean', describe: 'let it last' },
-    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end it before it costs more' },
-    'lift-max-usd': { type: 'boolean', describe: 'whatever it costs' },
-    convert: { type: 'boolean', describe: 'after a reserved term go on by the hour; --no-convert ends it' },
+    name: { type: 'text', value: 'NAME', describe: 'the new name' },
+    label: { type: 'text', value: 'TEXT', describe: 'the new label' },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'replaces all of its tags' },
+    ttl: { type: 'text', value: 'TIME', describe: 'terminate it after this time from now: 90m, 2h, 3d' },
+    'lift-ttl': { type: 'boolean', describe: 'remove the TTL' },
+    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'terminate it before it costs more' },
+    'lift-max-usd': { type: 'boolean', describe: 'remove the spending limit' },
+    convert: {
+      type: 'boolean',
+      describe: 'continue on demand after a reserved term; --no-convert terminates it',
+    },
   },
   examples: {
-    'millrace rental update train --max-usd 50': 'A limit on what it may cost',
-    'millrace rental update 1042 --tag team=vision --lift-ttl': 'Tags, and no end',
+    'millrace rental update train --max-usd 50': 'Set a spending limit',
+    'millrace rental update 1042 --tag team=vision --lift-ttl': 'Set tags and remove the TTL',
   },
   operations: ['updateRental', 'listVirtualMachineRentals', 'listBareMetalRentals'],
   json: 'record',
@@ -37,7 +40,7 @@ export const command = defineCommand({
       convertToOnDemandOnExpiry: flags.convert,
     };
     if (Object.values(changes).every((value) => value === undefined)) {
-      throw new UsageError('Nothing to change was named.');
+      throw new UsageError('Nothing to change. Name at least one setting: millrace help rental update');
     }
     const rentalId = await findRentalId(context, args.rental);
     const { signal } = context;

@@ -14,19 +14,19 @@ import {
 export const command = defineCommand({
   name: 'rental wait',
   summary: 'Watch a rental until it runs, is off or has ended',
-  positionals: [{ name: 'rental', describe: 'its name or number' }],
+  positionals: [{ name: 'rental', describe: 'name or id of the rental' }],
   flags: {
     until: {
       type: 'text',
       value: 'STATE',
       choices: ['running', 'off', 'terminated'],
       default: 'running',
-      describe: 'what to wait for',
+      describe: 'the state to wait for',
     },
   },
   examples: {
     'millrace rental wait train': 'After Ctrl-C, or in another window',
-    'millrace rental wait 1042 --until terminated': 'Until it is gone',
+    'millrace rental wait 1042 --until terminated': 'Until it is deleted',
   },
   operations: ['getRental', 'listVirtualMachineRentals', 'listBareMetalRentals', 'listRentalHistory'],
   json: 'record',
@@ -39,7 +39,7 @@ export const command = defineCommand({
         until: 'off',
         plan: powerOffSteps,
         stepsBefore: null,
-        goesOn: 'It is switched off all the same.',
+        goesOn: 'The rental is still being stopped.',
         undo: null,
       }),
     };

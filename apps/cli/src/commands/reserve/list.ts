@@ -7,22 +7,22 @@ type Option = Item<'listReserveOptions'>;
 
 export const command = defineCommand({
   name: 'reserve list',
-  summary: 'Terms that a rental can be reserved for, with their discounts',
+  summary: 'List reserved terms with their discounts',
   description:
-    'The price is of one GPU and hour, the lowest that the option applies to; millrace quote --days tells the exact one.',
+    'Prices are per GPU and hour, the lowest that the option applies to; millrace quote --days shows the exact price.',
   flags: {
-    gpu: { type: 'text', value: 'TYPE', describe: 'only for these GPUs' },
-    region: { type: 'text', value: 'REGION', describe: 'only there' },
+    gpu: { type: 'text', value: 'TYPE', describe: 'only for this GPU type' },
+    region: { type: 'text', value: 'REGION', describe: 'only in this region' },
     type: {
       type: 'text',
       value: 'TYPE',
       choices: ['virtual-machine', 'bare-metal'],
-      describe: 'only of this type',
+      describe: 'only for this type',
     },
   },
   examples: {
-    'millrace reserve list --gpu h100': 'What a month of H100s saves',
-    'millrace quote --gpu h100 --count 8 --days 30': 'What that comes to',
+    'millrace reserve list --gpu h100': 'The discounts for H100s',
+    'millrace quote --gpu h100 --count 8 --days 30': 'The exact price',
   },
   operations: ['listReserveOptions'],
   json: 'list',
@@ -40,7 +40,7 @@ export const command = defineCommand({
       [
         { name: 'days', value: ({ termPeriodDays }) => termPeriodDays, align: 'right' },
         { name: 'gpu', value: ({ gpuType }) => gpuType },
-        { name: 'region', value: ({ region }) => region ?? 'every region' },
+        { name: 'region', value: ({ region }) => region ?? 'all regions' },
         { name: 'type', value: ({ machineType }) => machineType },
         { name: 'off', value: ({ discountPercentage }) => `${discountPercentage} %`, align: 'right' },
         { name: 'price', value: ({ costPerHour }) => `from ${perHourText(costPerHour)}`, align: 'right' },
@@ -53,7 +53,7 @@ export const command = defineCommand({
         { name: 'open', value: ({ enabled }) => enabled, extra: true },
         { name: 'id', value: ({ id }) => id, extra: true },
       ],
-      { empty: 'No terms are on offer. Rentals are by the hour: millrace offers' },
+      { empty: 'No reserved terms are available. Rent on demand: millrace offers' },
     );
   },
 });

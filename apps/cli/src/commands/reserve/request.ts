@@ -4,16 +4,16 @@ import { safeText } from '../../framework/text.ts';
 
 export const command = defineCommand({
   name: 'reserve request',
-  summary: 'Ask the operator for more GPUs than are on offer',
-  description: 'Nothing is ordered by it: somebody gets in touch with you.',
-  positionals: [{ name: 'gpus', describe: 'how many' }],
+  summary: 'Request more GPUs than are available',
+  description: 'This orders nothing. The operator contacts you.',
+  positionals: [{ name: 'gpus', describe: 'the number of GPUs' }],
   examples: {
     'millrace reserve request 256': 'A large cluster',
-    'millrace reserve request 1024 --json': 'With the answer as JSON',
+    'millrace reserve request 1024 --json': 'With the response as JSON',
   },
   operations: ['requestReservation'],
   json: 'record',
-  failure: 'Could not ask for it.',
+  failure: 'Could not send the request.',
   async run(context, { args }) {
     const response = await context
       .client()

@@ -4,14 +4,14 @@ import { printResult } from '../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'ssh-key add',
-  summary: 'Add a public key that may log in to your rentals',
+  summary: 'Add a public key for your rentals',
   description:
-    'Without a file it takes the key that ssh would use, such as ~/.ssh/id_ed25519.pub. New rentals get all your keys unless you name some.',
+    'Without a file it adds the default key of ssh, such as ~/.ssh/id_ed25519.pub. New rentals get all your keys by default.',
   positionals: [{ name: 'file', describe: 'the public key; - for standard input', optional: true }],
-  flags: { name: { type: 'text', value: 'NAME', describe: 'what to call it; by default its comment' } },
+  flags: { name: { type: 'text', value: 'NAME', describe: 'the name; default: the comment of the key' } },
   examples: {
-    'millrace ssh-key add': 'Your usual key',
-    'millrace ssh-key add ~/.ssh/work.pub --name work': 'Another one, with a name',
+    'millrace ssh-key add': 'Your default key',
+    'millrace ssh-key add ~/.ssh/work.pub --name work': 'Another key, with a name',
   },
   operations: ['createSshPublicKey'],
   json: 'record',

@@ -5,10 +5,10 @@ import { printResult } from '../../framework/output.ts';
 export const command = defineCommand({
   name: 'ssh-key delete',
   summary: 'Remove a public key',
-  description: 'New rentals no longer get it. Rentals that have it already keep it.',
-  positionals: [{ name: 'key', describe: 'its id, name or fingerprint' }],
+  description: 'New rentals do not get it. Existing rentals keep it.',
+  positionals: [{ name: 'key', describe: 'id, name or fingerprint of the key' }],
   examples: {
-    'millrace ssh-key delete work': 'Asks first',
+    'millrace ssh-key delete work': 'Asks for confirmation',
     'millrace ssh-key delete work --yes': 'In a script',
   },
   operations: ['deleteSshPublicKey'],

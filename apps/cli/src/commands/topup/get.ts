@@ -4,11 +4,11 @@ import { topUpColumns } from '../../money/topup.ts';
 
 export const command = defineCommand({
   name: 'topup get',
-  summary: 'What became of a top-up',
+  summary: 'Show a top-up',
   positionals: [{ name: 'paymentId', describe: 'the id of the top-up, pay_…' }],
   examples: {
-    'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'whether it was paid',
-    'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH --columns state': 'only its state',
+    'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'Whether it was paid',
+    'millrace topup get pay_01JD8Q7XK4T2M9V6B3N5C1F0GH --columns state': 'Only its state',
   },
   operations: ['getTopUp'],
   json: 'record',

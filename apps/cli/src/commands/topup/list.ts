@@ -7,8 +7,8 @@ export const command = defineCommand({
   summary: 'List top-ups, newest first',
   flags: limitFlag,
   examples: {
-    'millrace topup list': 'what was paid, and what is still open',
-    'millrace topup list --columns id,state,amount': 'just these columns',
+    'millrace topup list': 'Paid and open top-ups',
+    'millrace topup list --columns id,state,amount': 'Only these columns',
   },
   operations: ['listTopUps'],
   json: 'list',
@@ -17,6 +17,6 @@ export const command = defineCommand({
     printLimitedList(context, context.client().topUps.list({ limit: pageSize(limit) }), topUpColumns, {
       limit,
       noun: 'top-ups',
-      empty: 'No money was added yet: millrace topup 25',
+      empty: 'No top-ups yet. Add money: millrace topup 25',
     }),
 });

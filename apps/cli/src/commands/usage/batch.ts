@@ -8,14 +8,14 @@ type RequestUsage = Item<'listBatchRequests'>;
 
 export const command = defineCommand({
   name: 'usage batch',
-  summary: 'The inference requests that one ledger line sums, oldest first',
+  summary: 'List the inference requests of one ledger line, oldest first',
   positionals: [
     { name: 'batchId', describe: 'the part after inference: in the cause of a ledger line, bat_…' },
   ],
   flags: { ...limitFlag },
   examples: {
-    'millrace usage batch bat_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'each request of the line with its cost',
-    'millrace ledger --cause inference --limit 5': 'ledger lines with the ids of their batches',
+    'millrace usage batch bat_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'Each request of the line with its cost',
+    'millrace ledger --cause inference --limit 5': 'Ledger lines with their batch ids',
   },
   operations: ['listBatchRequests'],
   json: 'list',

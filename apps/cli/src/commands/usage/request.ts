@@ -8,15 +8,15 @@ type RequestUsage = Output<'getRequestUsage'>;
 
 export const command = defineCommand({
   name: 'usage request',
-  summary: 'How one inference request ran and what it cost',
-  positionals: [{ name: 'requestId', describe: 'the id that came with the answer, req_…' }],
+  summary: 'Show the usage and cost of one inference request',
+  positionals: [{ name: 'requestId', describe: 'the id that came with the response, req_…' }],
   examples: {
-    'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'tokens, times and cost',
-    'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'with each engine that was tried',
+    'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'Tokens, times and cost',
+    'millrace usage request req_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'With each engine that was tried',
   },
   operations: ['getRequestUsage'],
   json: 'record',
-  failure: 'Could not read what the request came to',
+  failure: 'Could not read the usage of the request',
   run: async (context, { args: { requestId } }) =>
     printRecord(context, await context.client().usage.getRequest({ requestId }), columns),
 });
@@ -35,7 +35,8 @@ const columns = [
   { name: 'took', value: (usage: RequestUsage) => ms(usage.latency_ms) },
   {
     name: 'ended',
-    value: ({ cancelled, finish_reason }: RequestUsage) => (cancelled ? 'left by the client' : finish_reason),
+    value: ({ cancelled, finish_reason }: RequestUsage) =>
+      cancelled ? 'closed by the client' : finish_reason,
   },
   { name: 'attempts', value: ({ attempts }: RequestUsage) => attempts.length },
 ] as const;

@@ -5,15 +5,15 @@ import { findVolume } from '../../volumes/find.ts';
 
 export const command = defineCommand({
   name: 'volume attach',
-  summary: 'Let rentals mount a volume',
-  description: 'The rentals are bare metal in the region of the volume. All of them or none.',
+  summary: 'Attach a volume to rentals',
+  description: 'The rentals must be bare metal in the region of the volume. All are attached, or none.',
   positionals: [
-    { name: 'volume', describe: 'its label or number' },
-    { name: 'rentals', describe: 'their names or numbers', many: true },
+    { name: 'volume', describe: 'label or id of the volume' },
+    { name: 'rentals', describe: 'names or ids of the rentals', many: true },
   ],
   examples: {
     'millrace volume attach datasets train': 'To one rental',
-    'millrace volume attach 7 1042 1043': 'To two, by number',
+    'millrace volume attach 7 1042 1043': 'To two rentals, by id',
   },
   operations: [
     'attachStorageVolume',
@@ -30,7 +30,7 @@ export const command = defineCommand({
     const response = await context.client().volumes.attach({ storageVolumeId, rentalIds }, { signal });
     printResult(
       context,
-      `Volume ${storageVolumeId} (${label}) can be mounted from ${vip} by ${rentalIds.join(', ')}.`,
+      `${rentalIds.join(', ')} can mount volume ${storageVolumeId} (${label}) from ${vip}.`,
       response,
     );
   },

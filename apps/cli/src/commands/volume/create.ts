@@ -12,12 +12,17 @@ import { volumePrice } from '../../volumes/price.ts';
 
 export const command = defineCommand({
   name: 'volume create',
-  summary: 'Make a volume, and wait until it can be mounted',
+  summary: 'Create a volume and wait until it can be mounted',
   description:
-    'Storage that bare-metal rentals of its region mount over NFS, several at once. It costs by the GB and hour from when it is active, attached or not, until it is deleted.',
-  positionals: [{ name: 'label', describe: 'letters, digits, _ and -; no other of your volumes has it' }],
+    'Storage that bare-metal rentals in its region can mount over NFS, several at a time. It is billed per GB and hour while it is active, attached or not, until it is deleted.',
+  positionals: [{ name: 'label', describe: 'letters, digits, _ and -; unique among your volumes' }],
   flags: {
-    region: { type: 'text', value: 'REGION', required: true, describe: 'where; rentals there can mount it' },
+    region: {
+      type: 'text',
+      value: 'REGION',
+      required: true,
+      describe: 'the region; rentals in the region can mount it',
+    },
     'size-gb': {
       type: 'number',
       integer: true,
@@ -27,14 +32,14 @@ export const command = defineCommand({
       describe: 'in steps of 256',
     },
     attach: { type: 'list', value: 'RENTAL', describe: 'attach it to this rental' },
-    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end it before it costs more' },
-    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own' },
-    wait: { type: 'boolean', describe: 'wait until it is active; --no-wait returns at once' },
+    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'delete it before it costs more' },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a tag' },
+    wait: { type: 'boolean', describe: 'wait until it is active; --no-wait returns immediately' },
   },
   examples: {
     'millrace volume create datasets --region eu-west-3 --size-gb 1024': 'One terabyte',
     'millrace volume create scratch --region eu-west-3 --size-gb 256 --attach train --yes':
-      'For a rental that runs, in a script',
+      'For a running rental, in a script',
   },
   operations: [
     'listStorageVolumes',
@@ -44,14 +49,14 @@ export const command = defineCommand({
     'listBareMetalRentals',
   ],
   json: 'record',
-  failure: 'Could not make the volume.',
+  failure: 'Could not create the volume.',
   async run(context, { args, flags }) {
     const { signal } = context;
     const region = flags.region as Input<'createStorageVolume'>['region'];
     const rentalIds = await Promise.all(flags.attach.map((words) => findRentalId(context, words)));
     const price = await volumePrice(context, region, flags['size-gb']);
     context.note(`${args.label}: ${flags['size-gb']} GB in ${region} for ${price}, until it is deleted`);
-    await context.confirm('Make it?');
+    await context.confirm('Create it?');
     const made = await context.client().volumes.create(
       {
         region,
@@ -68,13 +73,13 @@ export const command = defineCommand({
       const volume = await findVolume(context, String(storageVolumeId));
       printResult(
         context,
-        `Volume ${storageVolumeId} (${args.label}) is being made. See: millrace volume list`,
+        `Volume ${storageVolumeId} (${args.label}) is being created. See: millrace volume list`,
         volume,
       );
       return;
     }
     const unwatched = {
-      goesOn: `Volume ${storageVolumeId} is still being made, and costs from when it is active.`,
+      goesOn: `Volume ${storageVolumeId} is still being created. Billing starts when it is active.`,
       watchAgain: `millrace volume get ${storageVolumeId}`,
       undo: `millrace volume delete ${storageVolumeId}`,
     };
@@ -90,7 +95,9 @@ export const command = defineCommand({
       }),
     );
     if (volume === null)
-      throw new CliError(`Volume ${storageVolumeId} is gone.`, { fix: 'See: millrace volume list' });
+      throw new CliError(`Volume ${storageVolumeId} does not exist anymore.`, {
+        fix: 'See: millrace volume list',
+      });
     const sentence = `Volume ${volume.id} (${volume.label}) is active at ${volume.vip} for ${perHourText(volume.costPerHour)}.`;
     printResult(context, sentence, volume);
   },

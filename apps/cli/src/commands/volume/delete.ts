@@ -6,10 +6,10 @@ export const command = defineCommand({
   name: 'volume delete',
   summary: 'Delete a volume and its snapshots',
   description:
-    'Nobody can use it from then on. Its data is kept, and paid for, until the time that is printed, and is deleted then.',
-  positionals: [{ name: 'volume', describe: 'its label or number' }],
+    'It can no longer be used. Its data is kept and billed until the printed time, and then deleted.',
+  positionals: [{ name: 'volume', describe: 'label or id of the volume' }],
   examples: {
-    'millrace volume delete scratch': 'Asks first',
+    'millrace volume delete scratch': 'Asks for confirmation',
     'millrace volume delete 7 --yes': 'In a script',
   },
   operations: ['deleteStorageVolume', 'listStorageVolumes'],
@@ -18,11 +18,11 @@ export const command = defineCommand({
   async run(context, { args }) {
     const volume = await findVolume(context, args.volume);
     await context.confirm(
-      `Delete volume ${volume.id} (${volume.label}, ${volume.sizeInGb} GB) with all that is on it?`,
+      `Delete volume ${volume.id} (${volume.label}, ${volume.sizeInGb} GB) and all its data?`,
     );
     const { signal } = context;
     const deleted = await context.client().volumes.delete({ storageVolumeId: volume.id }, { signal });
-    const until = deleted.purgeAt === null ? '' : ` Its data is kept, and costs, until ${deleted.purgeAt}.`;
-    printResult(context, `Volume ${deleted.id} (${deleted.label}) is deleted.${until}`, deleted);
+    const until = deleted.purgeAt === null ? '' : ` Its data is kept and billed until ${deleted.purgeAt}.`;
+    printResult(context, `Deleted volume ${deleted.id} (${deleted.label}).${until}`, deleted);
   },
 });

@@ -5,15 +5,15 @@ import { findVolume } from '../../volumes/find.ts';
 
 export const command = defineCommand({
   name: 'volume detach',
-  summary: 'Keep rentals from a volume',
+  summary: 'Detach a volume from rentals',
   description:
-    'Unmount it there first: within about a second the storage server refuses them, also with files open.',
+    'Unmount it first: within about a second the storage server refuses access, also to open files.',
   positionals: [
-    { name: 'volume', describe: 'its label or number' },
-    { name: 'rentals', describe: 'their names or numbers', many: true },
+    { name: 'volume', describe: 'label or id of the volume' },
+    { name: 'rentals', describe: 'names or ids of the rentals', many: true },
   ],
   examples: {
-    'millrace volume detach datasets train': 'Asks first',
+    'millrace volume detach datasets train': 'Asks for confirmation',
     'millrace volume detach 7 1042 --yes': 'In a script',
   },
   operations: [
@@ -28,13 +28,13 @@ export const command = defineCommand({
     const { id: storageVolumeId, label } = await findVolume(context, args.volume);
     const rentalIds = await Promise.all(args.rentals.map((words) => findRentalId(context, words)));
     await context.confirm(
-      `Keep ${rentalIds.join(', ')} from volume ${storageVolumeId} (${label})? Files that are open there are cut off.`,
+      `Detach volume ${storageVolumeId} (${label}) from ${rentalIds.join(', ')}? Open files there become inaccessible.`,
     );
     const { signal } = context;
     const response = await context.client().volumes.detach({ storageVolumeId, rentalIds }, { signal });
     printResult(
       context,
-      `Volume ${storageVolumeId} (${label}) is closed to ${rentalIds.join(', ')}.`,
+      `Detached volume ${storageVolumeId} (${label}) from ${rentalIds.join(', ')}.`,
       response,
     );
   },

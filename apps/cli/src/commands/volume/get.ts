@@ -5,11 +5,11 @@ import { findVolumeId } from '../../volumes/find.ts';
 
 export const command = defineCommand({
   name: 'volume get',
-  summary: 'All about one volume',
-  positionals: [{ name: 'volume', describe: 'its label or number' }],
+  summary: 'Show a volume',
+  positionals: [{ name: 'volume', describe: 'label or id of the volume' }],
   examples: {
-    'millrace volume get datasets': 'How to mount it, and what it costs',
-    'millrace volume get 7 --json': 'The whole record',
+    'millrace volume get datasets': 'With its mount command and cost',
+    'millrace volume get 7 --json': 'The complete record',
   },
   operations: ['getStorageVolume', 'listStorageVolumes'],
   json: 'record',

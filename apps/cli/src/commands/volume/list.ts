@@ -4,9 +4,9 @@ import { volumeColumns } from '../../volumes/columns.ts';
 
 export const command = defineCommand({
   name: 'volume list',
-  summary: 'Your volumes, and where they are mounted',
+  summary: 'List your volumes with their rentals',
   examples: {
-    'millrace volume list': 'With the address to mount',
+    'millrace volume list': 'With the mount address',
     'millrace volume list --json': 'For a script',
   },
   operations: ['listStorageVolumes'],
@@ -14,7 +14,7 @@ export const command = defineCommand({
   async run(context) {
     const volumes = await context.client().volumes.list({}, { signal: context.signal }).all();
     printList(context, volumes, volumeColumns(context), {
-      empty: 'You have no volumes. Make one: millrace volume create LABEL --region REGION --size-gb 256',
+      empty: 'You have no volumes. Create one: millrace volume create LABEL --region REGION --size-gb 256',
     });
   },
 });

@@ -6,25 +6,24 @@ import { typesFlag, webhookColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook create',
-  summary: 'Have events sent to an address of yours',
+  summary: 'Send events to your server',
   description:
-    'Deliveries follow Standard Webhooks and are signed with the secret that is shown now and never again. The address ' +
-    'must be https and reachable from outside; for your own machine there is millrace webhook listen.',
-  positionals: [{ name: 'url', describe: 'where to send them, https://…' }],
+    'Deliveries follow Standard Webhooks and are signed with the secret, which is shown only once. The address must be https and publicly reachable; for your own machine use millrace webhook listen.',
+  positionals: [{ name: 'url', describe: 'the address of your server, https://…' }],
   flags: {
     type: typesFlag,
-    description: { type: 'text', value: 'TEXT', describe: 'what it is for' },
+    description: { type: 'text', value: 'TEXT', describe: 'a description' },
   },
   examples: {
-    'millrace webhook create https://example.com/hooks/millrace': 'every event',
+    'millrace webhook create https://example.com/hooks/millrace': 'All events',
     'millrace webhook create https://example.com/hooks --type rental.running,rental.terminated':
-      'two types only',
+      'Only two types',
   },
   operations: ['createWebhook'],
   json: 'record',
   failure: 'Could not create the webhook',
   run: async (context, { args: { url }, flags }) => {
-    // The service says which types it does not know: it may know more of them than this program.
+    // The server validates the types, because it may know more of them than this CLI.
     const eventTypes = flags.type as NonNullable<Input<'createWebhook'>['eventTypes']>;
     const webhook = await context.client().webhooks.create({
       url,
@@ -39,10 +38,10 @@ export const command = defineCommand({
         { name: 'secret', value: ({ secret }: typeof webhook) => secret },
       ]);
     if (webhook.secret === null) {
-      const fix = `Give it another: millrace webhook rotate-secret ${webhook.id} --overlap 0`;
+      const fix = `Rotate its secret: millrace webhook rotate-secret ${webhook.id} --overlap 0`;
       throw lostSecretError('The webhook was created', fix);
     }
     if (isJson) return;
-    context.note('Keep the secret now: it is not shown again.');
+    context.note('Save the secret now: it is not shown again.');
   },
 });

@@ -4,20 +4,20 @@ import { deliveryColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook deliveries',
-  summary: 'What was sent to a webhook and what it answered, newest first',
+  summary: 'List the deliveries of a webhook with their responses, newest first',
   positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
   flags: {
     status: {
       type: 'text',
       value: 'STATUS',
       choices: ['pending', 'succeeded', 'failed', 'abandoned'],
-      describe: 'deliveries that stand so',
+      describe: 'only deliveries with this status',
     },
     ...limitFlag,
   },
   examples: {
-    'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'the newest',
-    'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --status failed': 'what did not arrive yet',
+    'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'The newest deliveries',
+    'millrace webhook deliveries whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --status failed': 'Failed deliveries',
   },
   operations: ['listWebhookDeliveries'],
   json: 'list',
@@ -31,6 +31,6 @@ export const command = defineCommand({
         status,
       }),
       deliveryColumns,
-      { limit, noun: 'deliveries', empty: 'Nothing was sent. What would be: millrace events' },
+      { limit, noun: 'deliveries', empty: 'No deliveries yet. See the events: millrace events' },
     ),
 });

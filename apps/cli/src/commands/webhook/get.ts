@@ -7,8 +7,8 @@ export const command = defineCommand({
   summary: 'Show a webhook',
   positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
   examples: {
-    'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'whether it works, and since when not',
-    'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'for a script',
+    'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'With its status and reason',
+    'millrace webhook get whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --json': 'For a script',
   },
   operations: ['getWebhook'],
   json: 'record',

@@ -4,11 +4,11 @@ import { webhookColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook list',
-  summary: 'List webhooks, and whether they can be reached',
+  summary: 'List webhooks with their status',
   flags: limitFlag,
   examples: {
-    'millrace webhook list': 'where events are sent',
-    'millrace webhook list --columns id,url,status': 'just these columns',
+    'millrace webhook list': 'All webhooks',
+    'millrace webhook list --columns id,url,status': 'Only these columns',
   },
   operations: ['listWebhooks'],
   json: 'list',
@@ -17,6 +17,6 @@ export const command = defineCommand({
     printLimitedList(context, context.client().webhooks.list({ limit: pageSize(limit) }), webhookColumns, {
       limit,
       noun: 'webhooks',
-      empty: 'There is no webhook. Try one first: millrace webhook listen http://127.0.0.1:3000',
+      empty: 'No webhooks yet. Try one locally: millrace webhook listen http://127.0.0.1:3000',
     }),
 });

@@ -8,16 +8,14 @@ import { padTo, safeText } from '../../framework/text.ts';
 import { forward, parseReceiverUrl, type ForwardResult } from '../../webhooks/forward.ts';
 import { isValidSecret, newSecret } from '../../webhooks/sign.ts';
 
-/** As long as the service waits for a receiver. */
+/** The same timeout as that of the service. */
 const timeoutMs = 15_000;
 
 export const command = defineCommand({
   name: 'webhook listen',
-  summary: 'Forward events to a program on your own machine, signed',
+  summary: 'Forward signed events to a program on your machine',
   description:
-    'No webhook is made and nothing must be reachable from outside: events are read from the feed and sent on from here, ' +
-    'in order, one after the other, just as the service would send them. They are signed with the secret (whsec_…) in ' +
-    'MILLRACE_WEBHOOK_SECRET, or with a new one that is shown when it begins. What your program does not accept is shown and not sent again. Ctrl-C ends it.',
+    'It creates no webhook and needs no public address: it reads events from the feed and forwards them in order, one at a time, in the format of the service. They are signed with the secret (whsec_…) in MILLRACE_WEBHOOK_SECRET, or with a new one that is printed at the start. Events that your program does not accept are shown and not sent again. Ctrl-C ends it.',
   positionals: [{ name: 'url', describe: 'a port of this machine, or an address' }],
   flags: {
     type: typeFlag,
@@ -26,14 +24,14 @@ export const command = defineCommand({
       integer: true,
       min: 0,
       value: 'SEQ',
-      describe: 'begin after the event of this number; with the next one unless told',
+      describe: 'start after the event with this number; default: the next event',
     },
-    limit: { type: 'number', integer: true, min: 1, value: 'N', describe: 'end after so many' },
+    limit: { type: 'number', integer: true, min: 1, value: 'N', describe: 'stop after this many events' },
   },
   examples: {
-    'millrace webhook listen 3000': 'everything, to http://127.0.0.1:3000/',
+    'millrace webhook listen 3000': 'All events, to http://127.0.0.1:3000/',
     'millrace webhook listen http://127.0.0.1:3000/hooks --type rental --after 1042':
-      'what happened to rentals since event 1042, then what happens',
+      'Events of rentals since event 1042, and future ones',
   },
   operations: ['listEvents'],
   json: { kind: 'lines', fields: ['seq', 'id', 'type', 'httpStatus', 'error', 'durationMs'] },
@@ -56,7 +54,7 @@ export const command = defineCommand({
       return left > 0 ? 'go on' : 'enough';
     });
     if (signal.aborted) {
-      context.note(`Stopped. Go on from here: millrace webhook listen ${args.url} --after ${last}`);
+      context.note(`Stopped. To continue from here: millrace webhook listen ${args.url} --after ${last}`);
     }
   },
 });

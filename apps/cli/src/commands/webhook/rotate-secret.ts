@@ -7,21 +7,21 @@ const defaultOverlapSeconds = 24 * 3600;
 
 export const command = defineCommand({
   name: 'webhook rotate-secret',
-  summary: 'Give a webhook a new signing secret',
+  summary: 'Rotate the signing secret of a webhook',
   description:
-    'While the two overlap every delivery carries a signature by each, so that the receiver can be changed without a gap.',
+    'During the overlap, every delivery has a signature of each secret, so that you can update the receiver without a gap.',
   positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
   flags: {
     overlap: {
       type: 'text',
       value: 'TIME',
-      describe: 'how long the old secret still signs; 24h unless told, at most 7d',
+      describe: 'how long the old secret still signs; default 24h, at most 7d',
     },
   },
   examples: {
-    'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'with a day to change over',
+    'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'With one day to update the receiver',
     'millrace webhook rotate-secret whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --overlap 0':
-      'at once, because the old one leaked',
+      'Immediately, because the old secret leaked',
   },
   operations: ['rotateWebhookSecret'],
   json: 'record',
@@ -31,13 +31,13 @@ export const command = defineCommand({
     const webhook = await context.client().webhooks.rotateSecret({ webhookId, overlapSeconds });
     if (context.output.format === 'json') printJson(context, webhook);
     if (webhook.secret === null) {
-      const fix = `Rotate it once more: millrace webhook rotate-secret ${webhook.id}`;
+      const fix = `Rotate it again: millrace webhook rotate-secret ${webhook.id}`;
       throw lostSecretError('The webhook has a new secret', fix);
     }
     if (context.output.format === 'json') return;
     context.io.out(`${webhook.secret}\n`);
     const old = overlapSeconds === 0 ? 'no longer signs' : `still signs for ${exactDuration(overlapSeconds)}`;
-    context.note(`Keep it now: it is not shown again. The old secret ${old}.`);
+    context.note(`Save it now: it is not shown again. The old secret ${old}.`);
   },
 });
 
@@ -45,7 +45,5 @@ function overlapOf(typed: string | undefined): number {
   if (typed === undefined) return defaultOverlapSeconds;
   const seconds = parseDuration(typed);
   if (seconds !== null) return seconds;
-  throw new UsageError(
-    `--overlap is ${JSON.stringify(typed)}; it is a span of time such as 0, 30m, 24h or 7d.`,
-  );
+  throw new UsageError(`--overlap is ${JSON.stringify(typed)}; use a duration such as 0, 30m, 24h or 7d.`);
 }

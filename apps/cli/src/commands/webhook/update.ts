@@ -6,25 +6,25 @@ import { typesFlag, webhookColumns } from '../../webhooks/webhook.ts';
 
 export const command = defineCommand({
   name: 'webhook update',
-  summary: 'Change a webhook, switch it off or on again',
+  summary: 'Change, disable or enable a webhook',
   positionals: [{ name: 'webhookId', describe: 'the id of the webhook, whk_…' }],
   flags: {
-    url: { type: 'text', value: 'URL', describe: 'where to send events' },
+    url: { type: 'text', value: 'URL', describe: 'the new address' },
     type: typesFlag,
-    description: { type: 'text', value: 'TEXT', describe: 'what it is for' },
+    description: { type: 'text', value: 'TEXT', describe: 'the new description' },
     enable: { type: 'boolean', describe: 'send events again' },
-    disable: { type: 'boolean', describe: 'send nothing until it is enabled' },
+    disable: { type: 'boolean', describe: 'send no events until it is enabled' },
   },
   examples: {
-    'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --disable': 'a pause',
-    'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --type "*"': 'every type, also those to come',
+    'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --disable': 'Disable it',
+    'millrace webhook update whk_01JD8Q7XK4T2M9V6B3N5C1F0GH --type "*"': 'All types, including future ones',
   },
   operations: ['updateWebhook'],
   json: 'record',
   failure: 'Could not change the webhook',
   run: async (context, { args: { webhookId }, flags }) => {
     if (flags.enable === true && flags.disable === true) {
-      throw new UsageError('--enable and --disable ask for different things.');
+      throw new UsageError('--enable and --disable contradict each other. Use one of them.');
     }
     const eventTypes = flags.type as NonNullable<Input<'updateWebhook'>['eventTypes']>;
     const change = {
@@ -35,9 +35,7 @@ export const command = defineCommand({
       ...(flags.disable === true ? { status: 'disabled' as const } : {}),
     };
     if (Object.keys(change).length === 0) {
-      throw new UsageError(
-        'Nothing is to be changed: give --url, --type, --description, --enable or --disable.',
-      );
+      throw new UsageError('Nothing to change. Use --url, --type, --description, --enable or --disable.');
     }
     printRecord(context, await context.client().webhooks.update({ webhookId, ...change }), webhookColumns);
   },

@@ -67,7 +67,7 @@ const cluster = z
       description: 'The name of a secret that the installation has, never the secret.',
     }),
     settings: z.record(z.string(), z.unknown()),
-    offer: offer.meta({ description: 'What its nodes are sold as.' }),
+    offer: offer.meta({ description: 'The offer kind of its nodes.' }),
     connectionType: connectionType.meta({
       description: 'How its nodes are connected, unless the engine reports another connection for a node.',
     }),
@@ -176,7 +176,7 @@ const providerOperations = {
         credentialRef: z.string().min(1).max(255).nullable().default(null).meta({
           description: 'The name of a secret that the installation has, never the secret.',
         }),
-        offer: offer.default('virtual-machine').meta({ description: 'What its nodes are sold as.' }),
+        offer: offer.default('virtual-machine').meta({ description: 'The offer kind of its nodes.' }),
         connectionType: connectionType.default('ethernet').meta({
           description:
             'How its nodes are connected, unless the engine reports another connection for a node.',

@@ -110,7 +110,7 @@ export const earningOperations = {
     scope: 'supplier:write',
     summary: 'Request a payout',
     description:
-      'The amount is set aside until the operator has paid or rejected it. A request above the payable amount is refused with 409.',
+      'The amount is reserved until the operator has paid or rejected it. A request above the payable amount is refused with 409.',
     tags: ['earnings'],
     body: z.object({ amountNanoUsd: positiveNanoUsd }).meta({ id: 'PayoutRequest' }),
     response: { status: 201, schema: payout },

@@ -47,7 +47,7 @@ const enrolment = z
     problem: z
       .string()
       .nullable()
-      .meta({ description: 'What blocks the enrolment now, or why it was refused.' }),
+      .meta({ description: 'The current obstacle of the enrolment, or why it was refused.' }),
     steps: z.array(
       z.object({
         name: z.enum(['trusting', 'inspecting', 'testing']),

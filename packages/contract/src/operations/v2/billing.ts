@@ -24,7 +24,7 @@ const balance = z
     maxOverdraftCents: z.int().nonnegative(),
     balanceNanoUsd: nanoUsd,
     heldNanoUsd: nanoUsd,
-    availableNanoUsd: nanoUsd.meta({ description: 'What new work can use: balance less holds.' }),
+    availableNanoUsd: nanoUsd.meta({ description: 'The amount that new work can use: balance less holds.' }),
     burnRateUsdPerHour: z.number().nonnegative(),
     runwaySeconds: z.int().nonnegative().nullable().meta({
       description:

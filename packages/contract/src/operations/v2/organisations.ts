@@ -87,7 +87,7 @@ export const organisationOperations = {
   }),
   listOrganisations: v2Operation('GET /v2/organisations', {
     scope: 'organisation:read',
-    summary: 'List the organisations that the caller can act for',
+    summary: 'List the organisations of the caller',
     tags: ['organisations'],
     query: pageQuery,
     response: { status: 200, schema: pageOf(organisation) },

@@ -57,7 +57,7 @@ export const paymentOperations = {
     scope: 'billing:write',
     summary: 'Start a top-up and get its payment page',
     description:
-      'The balance changes when the payment is confirmed and `balance.topped_up` is sent; a visit to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.',
+      'The balance changes when the payment is confirmed and `balance.topped_up` is sent; a redirect to `successUrl` proves nothing. The same `Idempotency-Key` always leads to the same payment page.',
     tags: ['customer'],
     body: z
       .object({

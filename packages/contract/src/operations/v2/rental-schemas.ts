@@ -308,7 +308,7 @@ export const rentalCost = z
         costPerHourNanoUsd: nanoUsd,
         amountNanoUsd: nanoUsd,
         transferIds: z.array(z.string()).meta({
-          description: 'The ledger entries of the line; its newest part may not be posted yet.',
+          description: 'The ledger entries of the line; its newest part might not be posted yet.',
         }),
       }),
     ),

@@ -4,14 +4,14 @@ import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'admin audit-log list',
-  summary: 'Who did what in every organisation, newest first',
+  summary: 'Show the audit log of all organisations, newest first',
   flags: {
     org: { type: 'text', value: 'ID', describe: 'only this organisation' },
     ...auditFlags,
     ...limitFlag,
   },
   examples: {
-    'millrace admin audit-log list --limit 20': 'The latest',
+    'millrace admin audit-log list --limit 20': 'The newest entries',
     'millrace admin audit-log list --org ORGANISATION_ID --json': 'One organisation, for a script',
   },
   operations: ['adminListAuditLog'],
@@ -29,6 +29,6 @@ export const command = defineCommand({
         { signal: context.signal },
       ),
       auditColumns,
-      { limit: flags.limit, noun: 'entries', empty: 'Nothing of that kind happened.' },
+      { limit: flags.limit, noun: 'entries', empty: 'No entries match.' },
     ),
 });

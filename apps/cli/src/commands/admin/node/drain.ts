@@ -5,16 +5,16 @@ import { parseDurationFlag } from '../../../rentals/flags.ts';
 
 export const command = defineCommand({
   name: 'admin node drain',
-  summary: 'Place nothing new on a node; what runs stays',
+  summary: 'Drain a node: running work continues, new work is placed elsewhere',
   description:
-    'Rentals on it go on until they end. With --deadline the node shows by when it should be empty; nothing is ended then.',
+    'Rentals on the node run until they end. --deadline shows by when the node should be empty; nothing is terminated at that time.',
   positionals: nodePositional,
   flags: {
     ...reasonFlag,
-    deadline: { type: 'text', value: 'DURATION', describe: 'by when it should be empty, such as 2h' },
+    deadline: { type: 'text', value: 'DURATION', describe: 'when the node should be empty, such as 2h' },
   },
   examples: {
-    'millrace admin node drain gpu-17 --reason "fan replacement"': 'By its name',
+    'millrace admin node drain gpu-17 --reason "fan replacement"': 'By name',
     'millrace admin node drain NODE_ID --reason "fan replacement" --deadline 2h': 'With a deadline',
   },
   operations: ['adminDrainNode'],

@@ -4,20 +4,21 @@ import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'admin node list',
-  summary: 'List nodes with their state and how many of their GPUs are rented',
+  summary: 'List nodes with their status and rented GPUs',
   flags: {
     status: {
       type: 'text',
       value: 'STATE',
       choices: ['registering', 'ready', 'draining', 'offline', 'quarantined', 'removed'],
-      describe: 'only those in this state',
+      describe: 'only nodes with this status',
     },
-    cluster: { type: 'text', value: 'ID', describe: 'only those of this cluster' },
+    cluster: { type: 'text', value: 'ID', describe: 'only nodes of this cluster' },
     ...limitFlag,
   },
   examples: {
     'millrace admin node list': 'The whole fleet',
-    'millrace admin node list --status offline --columns name,since,why': 'What is away, and why',
+    'millrace admin node list --status offline --columns name,since,why':
+      'Unreachable nodes, with the reason',
   },
   operations: ['adminListNodes'],
   json: 'list',
@@ -34,6 +35,6 @@ export const command = defineCommand({
         { signal: context.signal },
       ),
       nodeColumns(context),
-      { limit: flags.limit, noun: 'nodes', empty: 'There are none.' },
+      { limit: flags.limit, noun: 'nodes', empty: 'No nodes match.' },
     ),
 });

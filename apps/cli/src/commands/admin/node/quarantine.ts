@@ -4,13 +4,13 @@ import { printResult } from '../../../framework/output.ts';
 
 export const command = defineCommand({
   name: 'admin node quarantine',
-  summary: 'Take a node out of use until somebody has looked at it',
+  summary: 'Quarantine a node until an operator has checked it',
   description:
-    'Rentals on it stay as they are. Nothing is placed on it, and nothing puts it back but millrace admin node resume.',
+    'Rentals on the node keep running. Nothing new is placed on it until you run millrace admin node resume.',
   positionals: nodePositional,
   flags: reasonFlag,
   examples: {
-    'millrace admin node quarantine gpu-17 --reason "ECC errors"': 'By its name',
+    'millrace admin node quarantine gpu-17 --reason "ECC errors"': 'By name',
     'millrace admin node quarantine NODE_ID --reason "ECC errors" --json': 'For a script',
   },
   operations: ['adminQuarantineNode'],

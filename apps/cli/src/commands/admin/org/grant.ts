@@ -8,11 +8,11 @@ import { parseTimestamp } from '../../../text/timestamps.ts';
 export const command = defineCommand({
   name: 'admin org grant',
   summary: 'Give an organisation credit',
-  description: 'The grant and its reason stand in the ledger and in the audit log. It asks before it gives.',
+  description: 'The ledger and the audit log record the grant with its reason. Asks for confirmation.',
   positionals: [...organisationPositional, { name: 'amount', describe: 'in USD, such as 25' }],
   flags: {
     ...reasonFlag,
-    expires: { type: 'text', value: 'TIME', describe: 'the day or moment at which what is left of it ends' },
+    expires: { type: 'text', value: 'TIME', describe: 'when the unused rest expires: a day or a time' },
     priority: {
       type: 'number',
       integer: true,
@@ -21,16 +21,16 @@ export const command = defineCommand({
     },
   },
   examples: {
-    'millrace admin org grant acme 25 --reason "welcome"': 'For good',
+    'millrace admin org grant acme 25 --reason "welcome"': 'Without an expiry',
     'millrace admin org grant acme 100 --reason "trial" --expires 2026-12-31 --yes': 'Until a day',
   },
   operations: ['adminGrant'],
   json: 'record',
-  failure: 'Could not give the credit',
+  failure: 'Could not grant the credit',
   async run(context, { args, flags }) {
     const amountNanoUsd = parseAmount(args.amount);
     const { id, name } = await findOrganisation(context, args.organisation);
-    await context.confirm(`Give ${usdText(amountNanoUsd)} to ${name} (${id})?`);
+    await context.confirm(`Grant ${usdText(amountNanoUsd)} to ${name} (${id})?`);
     const granted = await context.client().admin.organisations.grant(
       {
         organisationId: id,
@@ -44,7 +44,7 @@ export const command = defineCommand({
     const balance = usdText(granted.balanceAfterNanoUsd);
     printResult(
       context,
-      `Gave ${usdText(amountNanoUsd)} to ${name}; its balance is ${balance}. (${granted.id})`,
+      `Granted ${usdText(amountNanoUsd)} to ${name}. Its balance is ${balance}. (${granted.id})`,
       granted,
     );
   },

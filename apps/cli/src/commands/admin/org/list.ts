@@ -4,14 +4,19 @@ import { limitFlag, pageSize, printLimitedList } from '../../../money/limit.ts';
 
 export const command = defineCommand({
   name: 'admin org list',
-  summary: 'List every organisation',
+  summary: 'List all organisations',
   flags: {
-    status: { type: 'text', value: 'STATUS', choices: ['active', 'suspended'], describe: 'only these' },
+    status: {
+      type: 'text',
+      value: 'STATUS',
+      choices: ['active', 'suspended'],
+      describe: 'only organisations with this status',
+    },
     ...limitFlag,
   },
   examples: {
-    'millrace admin org list': 'All of them',
-    'millrace admin org list --status suspended': 'Those that are suspended, and why',
+    'millrace admin org list': 'All organisations',
+    'millrace admin org list --status suspended': 'Suspended organisations, with the reason',
   },
   operations: ['adminListOrganisations'],
   json: 'list',
@@ -23,6 +28,6 @@ export const command = defineCommand({
         .client()
         .admin.organisations.list({ limit: pageSize(limit), status }, { signal: context.signal }),
       organisationColumns(context),
-      { limit, noun: 'organisations', empty: 'There are none.' },
+      { limit, noun: 'organisations', empty: 'No organisations match.' },
     ),
 });

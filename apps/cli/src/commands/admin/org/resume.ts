@@ -9,7 +9,7 @@ export const command = defineCommand({
   positionals: organisationPositional,
   flags: reasonFlag,
   examples: {
-    'millrace admin org resume acme --reason "invoice paid"': 'By its slug',
+    'millrace admin org resume acme --reason "invoice paid"': 'By slug',
     'millrace admin org resume ORGANISATION_ID --reason "invoice paid" --json': 'For a script',
   },
   operations: ['adminResumeOrganisation'],

@@ -14,12 +14,13 @@ export const command = defineCommand({
       value: 'WHAT',
       choices: ['keep', 'stop'],
       default: 'keep',
-      describe: 'what becomes of its rentals',
+      describe: 'what happens to its rentals',
     },
   },
   examples: {
-    'millrace admin org suspend acme --reason "unpaid invoice"': 'Its rentals go on',
-    'millrace admin org suspend acme --reason "abuse report 17" --running-work stop': 'Its rentals end',
+    'millrace admin org suspend acme --reason "unpaid invoice"': 'Its rentals keep running',
+    'millrace admin org suspend acme --reason "abuse report 17" --running-work stop':
+      'Its rentals are terminated',
   },
   operations: ['adminSuspendOrganisation'],
   json: 'record',
@@ -27,7 +28,7 @@ export const command = defineCommand({
   async run(context, { args, flags }) {
     const { id, name } = await findOrganisation(context, args.organisation);
     const runningWork = flags['running-work'];
-    const rest = runningWork === 'stop' ? 'Its rentals are terminated.' : 'Its rentals go on.';
+    const rest = runningWork === 'stop' ? 'Its rentals are terminated.' : 'Its rentals keep running.';
     await context.confirm(`Suspend ${name} (${id})? All its keys stop working. ${rest}`);
     const suspended = await context
       .client()
@@ -37,7 +38,7 @@ export const command = defineCommand({
       );
     printResult(
       context,
-      `Suspended ${name} (${id}). Undo it with: millrace admin org resume ${id}`,
+      `Suspended ${name} (${id}). To lift the suspension: millrace admin org resume ${id}`,
       suspended,
     );
   },

@@ -8,24 +8,24 @@ import { parseTimestamp, timestampText } from '../../../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'admin price create',
-  summary: 'Set a price from a moment on',
+  summary: 'Set a price from a given time',
   description:
-    'The price book only grows: what runs keeps the price frozen when it began. GPUs are priced by the hour, storage by GB and hour, tokens by the million, pictures and characters each.',
-  positionals: [{ name: 'amount', describe: 'in USD for one unit, such as 2.49' }],
+    'The price list only grows: running resources keep the price frozen at their start. GPUs are priced per hour, storage per GB and hour, tokens per million, images and characters each.',
+  positionals: [{ name: 'amount', describe: 'USD per unit, such as 2.49' }],
   flags: {
-    gpu: { type: 'text', value: 'GPU', describe: 'for this GPU' },
+    gpu: { type: 'text', value: 'GPU', describe: 'for this GPU type' },
     'machine-type': {
       type: 'text',
       value: 'TYPE',
       choices: ['virtual-machine', 'bare-metal'],
       default: 'virtual-machine',
-      describe: 'with --gpu: in which kind of machine',
+      describe: 'with --gpu: the kind of machine',
     },
     network: {
       type: 'text',
       value: 'TYPE',
       choices: ['infiniband', 'ethernet'],
-      describe: 'with --gpu: on this network only',
+      describe: 'with --gpu: only on this network',
     },
     volume: { type: 'boolean', describe: 'for storage volumes' },
     disk: { type: 'boolean', describe: 'for disks of stopped rentals' },
@@ -35,17 +35,17 @@ export const command = defineCommand({
       value: 'UNIT',
       choices: ['prompt_token', 'cached_prompt_token', 'completion_token', 'image', 'character'],
       default: 'completion_token',
-      describe: 'with --model: of what',
+      describe: 'with --model: the unit',
     },
-    region: { type: 'text', value: 'REGION', describe: 'in this region only' },
-    from: { type: 'text', value: 'TIME', required: true, describe: 'the day or moment from which it holds' },
-    until: { type: 'text', value: 'TIME', describe: 'the day or moment at which it ends' },
-    org: { type: 'text', value: 'ID', describe: 'for this organisation alone, by contract' },
+    region: { type: 'text', value: 'REGION', describe: 'only in this region' },
+    from: { type: 'text', value: 'TIME', required: true, describe: 'from this day or time' },
+    until: { type: 'text', value: 'TIME', describe: 'until this day or time' },
+    org: { type: 'text', value: 'ID', describe: 'a contract price for this organisation only' },
     ...reasonFlag,
   },
   examples: {
     'millrace admin price create 2.49 --gpu h100 --from 2026-12-01 --reason "winter prices"':
-      'A GPU, everywhere',
+      'A GPU type in all regions',
     'millrace admin price create 0.6 --model qwen --model-unit prompt_token --from 2026-12-01 --reason "new model"':
       'A million prompt tokens of a model',
   },

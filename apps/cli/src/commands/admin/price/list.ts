@@ -5,15 +5,15 @@ import { parseTimestamp } from '../../../text/timestamps.ts';
 
 export const command = defineCommand({
   name: 'admin price list',
-  summary: 'Show the price book, newest first',
+  summary: 'List the prices, newest first',
   flags: {
-    at: { type: 'text', value: 'TIME', describe: 'only what holds at this day or moment' },
-    org: { type: 'text', value: 'ID', describe: 'only what this organisation pays by contract' },
+    at: { type: 'text', value: 'TIME', describe: 'only prices in effect at this day or time' },
+    org: { type: 'text', value: 'ID', describe: 'only contract prices of this organisation' },
     ...limitFlag,
   },
   examples: {
-    'millrace admin price list': 'The whole book',
-    'millrace admin price list --at 2026-12-01': 'What holds on a day',
+    'millrace admin price list': 'All prices',
+    'millrace admin price list --at 2026-12-01': 'Prices in effect on a day',
   },
   operations: ['adminListPrices'],
   json: 'list',
@@ -30,6 +30,6 @@ export const command = defineCommand({
         { signal: context.signal },
       ),
       priceColumns,
-      { limit, noun: 'prices', empty: 'There is no price yet: millrace admin price create --help' },
+      { limit, noun: 'prices', empty: 'No prices yet. Set one: millrace admin price create --help' },
     ),
 });

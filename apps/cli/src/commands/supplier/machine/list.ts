@@ -5,11 +5,11 @@ import { usdText } from '@millrace/sdk/text';
 
 export const command = defineCommand({
   name: 'supplier machine list',
-  summary: 'List your machines: state, price, what is rented, and what keeps one off the marketplace',
+  summary: 'List your machines with status, price, rentals and obstacles',
   flags: limitFlag,
   examples: {
-    'millrace supplier machine list': 'How each one stands',
-    'millrace supplier machine list --columns name,shown,why': 'Why something is not shown',
+    'millrace supplier machine list': 'All machines with their status',
+    'millrace supplier machine list --columns name,shown,why': 'Why a machine is not for rent',
   },
   operations: ['supplierListMachines'],
   json: 'list',
@@ -45,7 +45,7 @@ export const command = defineCommand({
       {
         limit,
         noun: 'machines',
-        empty: 'You have none yet. Let one join: millrace supplier join-token create --help',
+        empty: 'No machines yet. Enrol one: millrace supplier join-token create --help',
       },
     ),
 });

@@ -4,10 +4,10 @@ import { findVolumeId } from '../../../volumes/find.ts';
 
 export const command = defineCommand({
   name: 'volume snapshot create',
-  summary: 'Keep what a volume holds at this instant',
-  description: 'It costs by what it takes, from when it is ready, and goes with its volume.',
-  positionals: [{ name: 'volume', describe: 'its label or number' }],
-  flags: { label: { type: 'text', value: 'LABEL', describe: 'what to call it' } },
+  summary: 'Take a snapshot of a volume',
+  description: 'It is billed by its size, from when it is ready, and is deleted with its volume.',
+  positionals: [{ name: 'volume', describe: 'label or id of the volume' }],
+  flags: { label: { type: 'text', value: 'LABEL', describe: 'the label of the snapshot' } },
   examples: {
     'millrace volume snapshot create datasets': 'Before a change',
     'millrace volume snapshot create 7 --label before-cleaning': 'With a label',

@@ -6,11 +6,11 @@ export const command = defineCommand({
   name: 'volume snapshot delete',
   summary: 'Delete a snapshot',
   positionals: [
-    { name: 'volume', describe: 'the label or number of its volume' },
-    { name: 'snapshot', describe: 'its id' },
+    { name: 'volume', describe: 'label or id of the volume' },
+    { name: 'snapshot', describe: 'id of the snapshot' },
   ],
   examples: {
-    'millrace volume snapshot delete datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'Asks first',
+    'millrace volume snapshot delete datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH': 'Asks for confirmation',
     'millrace volume snapshot delete 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --yes': 'In a script',
   },
   operations: ['deleteStorageVolumeSnapshot', 'listStorageVolumes'],
@@ -23,6 +23,6 @@ export const command = defineCommand({
     await context
       .client()
       .volumes.deleteSnapshot({ storageVolumeId, snapshotId }, { signal: context.signal });
-    printResult(context, `Snapshot ${snapshotId} is deleted.`, { id: snapshotId, deleted: true });
+    printResult(context, `Deleted snapshot ${snapshotId}.`, { id: snapshotId, deleted: true });
   },
 });

@@ -5,10 +5,10 @@ import { findVolumeId } from '../../../volumes/find.ts';
 
 export const command = defineCommand({
   name: 'volume snapshot list',
-  summary: 'The snapshots of a volume, newest first',
-  positionals: [{ name: 'volume', describe: 'its label or number' }],
+  summary: 'List the snapshots of a volume, newest first',
+  positionals: [{ name: 'volume', describe: 'label or id of the volume' }],
   examples: {
-    'millrace volume snapshot list datasets': 'With what each costs',
+    'millrace volume snapshot list datasets': 'With their prices',
     'millrace volume snapshot list 7 --json': 'For a script',
   },
   operations: ['listStorageVolumeSnapshots', 'listStorageVolumes'],
@@ -32,7 +32,7 @@ export const command = defineCommand({
         { name: 'price', value: ({ costPerHour }) => perHourText(costPerHour), align: 'right' },
         { name: 'taken', value: ({ createdAt }) => relativeText(createdAt, now) },
       ],
-      { empty: `It has no snapshots. Take one: millrace volume snapshot create ${storageVolumeId}` },
+      { empty: `No snapshots yet. Take one: millrace volume snapshot create ${storageVolumeId}` },
     );
   },
 });

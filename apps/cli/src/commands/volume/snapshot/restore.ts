@@ -13,28 +13,34 @@ export const command = defineCommand({
   name: 'volume snapshot restore',
   summary: 'Restore a snapshot into a new volume, or in place',
   description:
-    'With --label, the snapshot becomes a new volume with this label, which costs by the GB and hour once it is active. With --in-place, it replaces the content of the volume that it was taken of: everything written since is lost, and the price stays. That volume must not be attached to a rental.',
+    '--label restores the snapshot into a new volume with this label, which is billed per GB and hour once it is active. --in-place replaces the content of the volume of the snapshot: everything written since is lost, and the price stays. That volume must not be attached to a rental.',
   positionals: [
-    { name: 'volume', describe: 'the label or number of its volume' },
-    { name: 'snapshot', describe: 'its id' },
+    { name: 'volume', describe: 'label or id of the volume' },
+    { name: 'snapshot', describe: 'id of the snapshot' },
   ],
   flags: {
-    label: { type: 'text', value: 'LABEL', describe: 'the label of a new volume' },
-    'in-place': { type: 'boolean', describe: 'replace what the volume holds' },
+    label: { type: 'text', value: 'LABEL', describe: 'the label of the new volume' },
+    'in-place': { type: 'boolean', describe: 'replace the content of the volume' },
     'size-gb': {
       type: 'number',
       integer: true,
       min: 256,
       value: 'GB',
-      describe: 'the size of the new volume, in steps of 256; at least the size that the volume had',
+      describe:
+        'the size of the new volume, in steps of 256; at least the size of the volume when the snapshot was taken',
     },
-    'max-usd': { type: 'number', min: 0, value: 'USD', describe: 'end the new volume before it costs more' },
-    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a label of your own for the new volume' },
-    wait: { type: 'boolean', describe: 'wait until the volume is active; --no-wait returns at once' },
+    'max-usd': {
+      type: 'number',
+      min: 0,
+      value: 'USD',
+      describe: 'delete the new volume before it costs more',
+    },
+    tag: { type: 'list', value: 'NAME=VALUE', describe: 'a tag of the new volume' },
+    wait: { type: 'boolean', describe: 'wait until the volume is active; --no-wait returns immediately' },
   },
   examples: {
     'millrace volume snapshot restore datasets snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --label datasets-old':
-      'Into a new volume; the present volume stays as it is',
+      'Into a new volume; the existing volume is not changed',
     'millrace volume snapshot restore 7 snp_01JD8Q7XK4T2M9V6B3N5C1F0GH --in-place --yes':
       'In place: volume 7 gets the content of the snapshot; for a script',
   },
@@ -52,8 +58,8 @@ export const command = defineCommand({
     const source = await findVolume(context, args.volume);
     const isInPlace = flags['in-place'] === true;
     if (isInPlace === (flags.label !== undefined)) {
-      throw new UsageError('Say where the snapshot goes.', {
-        fix: 'Give --label LABEL for a new volume, or --in-place for the volume that it was taken of.',
+      throw new UsageError('The target of the restore is missing.', {
+        fix: 'Use --label LABEL for a new volume, or --in-place for the volume of the snapshot.',
       });
     }
     const snapshotId = args.snapshot;
@@ -62,7 +68,7 @@ export const command = defineCommand({
     let restoring;
     if (flags.label === undefined) {
       await context.confirm(
-        `Replace what volume ${source.id} (${source.label}) holds? Everything written since the snapshot is lost.`,
+        `Replace the content of volume ${source.id} (${source.label})? Everything written since the snapshot is lost.`,
       );
       restoring = await volumes.restoreSnapshot({ ...of, into: 'same-volume' }, { signal });
     } else {
@@ -93,7 +99,7 @@ export const command = defineCommand({
         fix: `Try again, or see: millrace volume get ${storageVolumeId}`,
       });
     }
-    const sentence = `Volume ${storageVolumeId} (${label}) holds the snapshot, at ${active.vip} for ${perHourText(active.costPerHour)}.`;
+    const sentence = `Volume ${storageVolumeId} (${label}) has the content of the snapshot, at ${active.vip} for ${perHourText(active.costPerHour)}.`;
     printResult(context, sentence, active);
   },
 });
@@ -104,7 +110,7 @@ async function sizeOf(context: Context, { id }: Volume, snapshotId: string): Pro
     .volumes.listSnapshots({ storageVolumeId: id, limit: 200 }, { signal: context.signal });
   for await (const snapshot of listed) if (snapshot.id === snapshotId) return snapshot.volumeSizeInGb;
   throw new CliError(`Volume ${id} has no snapshot ${snapshotId}.`, {
-    fix: `See: millrace volume snapshot list ${id}`,
+    fix: `List its snapshots: millrace volume snapshot list ${id}`,
   });
 }
 
@@ -114,7 +120,7 @@ async function watch(context: Context, storageVolumeId: number, isInPlace: boole
   const unwatched = {
     goesOn: isInPlace
       ? `Volume ${storageVolumeId} is still being restored.`
-      : `Volume ${storageVolumeId} is still being made, and costs from when it is active.`,
+      : `Volume ${storageVolumeId} is still being created. Billing starts when it is active.`,
     watchAgain: `millrace volume get ${storageVolumeId}`,
     undo: isInPlace ? null : `millrace volume delete ${storageVolumeId}`,
   };
@@ -131,7 +137,7 @@ async function watch(context: Context, storageVolumeId: number, isInPlace: boole
   );
   if (active === null) {
     throw new CliError(
-      `The snapshot could not be restored: volume ${storageVolumeId} is gone, and cost nothing.`,
+      `The snapshot could not be restored. Volume ${storageVolumeId} was deleted and cost nothing.`,
       {
         fix: 'Try again, or see: millrace events',
       },
