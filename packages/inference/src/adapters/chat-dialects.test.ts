@@ -10,8 +10,8 @@ function sent(engine: TextEngine, body: object = {}) {
   return upstreamBodyOf(chatAdapterOf(engine), chatRequest(body));
 }
 
-describe.each(engines)('a request to %s', (engine) => {
-  it('carries the name of the model there, the limit that money allows, and the key', () => {
+describe.each(engines)('request to %s', (engine) => {
+  it('has the upstream model name, the granted token limit and the API key', () => {
     const upstream = chatAdapterOf(engine).toUpstream(chatRequest({ max_tokens: 500 }), upstreamContext);
     expect(upstream.path).toBe('/v1/chat/completions');
     expect(upstream.headers).toEqual({
@@ -23,7 +23,7 @@ describe.each(engines)('a request to %s', (engine) => {
     expect(chatAdapterOf(engine).toUpstream(chatRequest(), open).headers).not.toHaveProperty('authorization');
   });
 
-  it('carries what was asked for under the names that all engines share', () => {
+  it('has all requested parameters under the names that all engines share', () => {
     const fields = {
       ...{
         temperature: 0.5,
@@ -39,14 +39,14 @@ describe.each(engines)('a request to %s', (engine) => {
     expect(sent(engine, fields)).toMatchObject(fields);
   });
 
-  it('asks for no logprobs that were not asked for', () => {
+  it('has no logprobs fields unless the client requested logprobs', () => {
     for (const logprobs of [false, 0, undefined]) {
       expect(sent(engine, { logprobs })).not.toHaveProperty('logprobs');
       expect(sent(engine, { logprobs })).not.toHaveProperty('top_logprobs');
     }
   });
 
-  it('asks for usage when it streams, and only then', () => {
+  it('requests usage only for streams', () => {
     expect(sent(engine)).not.toHaveProperty('stream');
     expect(sent(engine)).not.toHaveProperty('stream_options');
     expect(sent(engine, { stream: true, stream_options: { include_usage: false } })).toMatchObject({
@@ -56,8 +56,8 @@ describe.each(engines)('a request to %s', (engine) => {
   });
 });
 
-describe.each(['vllm', 'sglang'] as const)('%s', (engine) => {
-  it('is asked for running counts, with a salt for the organisation, in chat and in completions', () => {
+describe.each(['vllm', 'sglang'] as const)('request to %s with running counts', (engine) => {
+  it("requests running counts and has the organisation's cache salt, for chat and completions", () => {
     const running = { include_usage: true, continuous_usage_stats: true };
     expect(sent(engine, { stream: true })).toMatchObject({
       stream_options: running,
@@ -69,7 +69,7 @@ describe.each(['vllm', 'sglang'] as const)('%s', (engine) => {
     });
   });
 
-  it('takes repetition_penalty by this name, and all tokens as -1', () => {
+  it('keeps the name repetition_penalty and sends -1 for all tokens', () => {
     expect(sent(engine, { repetition_penalty: 1.5, top_k: 0, min_p: 0.1 })).toMatchObject({
       repetition_penalty: 1.5,
       top_k: -1,
@@ -79,8 +79,8 @@ describe.each(['vllm', 'sglang'] as const)('%s', (engine) => {
   });
 });
 
-describe('llama.cpp', () => {
-  it('gets each stream on a connection of its own, because llama-server closes it afterwards', () => {
+describe('request to llama.cpp', () => {
+  it('closes the connection after each stream, because llama-server does', () => {
     const context = (engine: TextEngine) => ({
       ...upstreamContext,
       deployment: { ...upstreamContext.deployment, engine },
@@ -93,20 +93,20 @@ describe('llama.cpp', () => {
     expect(closes('vllm', { stream: true })).toBe(false);
   });
 
-  it('takes a repetition penalty by its own names', () => {
+  it("uses llama.cpp's names for the repetition penalty", () => {
     const body = sent('llama.cpp', { repetition_penalty: 1.5 });
     expect(body).toMatchObject({ repeat_penalty: 1.5, repeat_last_n: 16_384 });
     expect(body).not.toHaveProperty('repetition_penalty');
     expect(sent('llama.cpp')).not.toHaveProperty('repeat_penalty');
   });
 
-  it('is asked for at least one alternative, without which it tells no logprobs', () => {
+  it('requests at least one alternative, without which llama.cpp returns no logprobs', () => {
     expect(sent('llama.cpp', { logprobs: true })).toMatchObject({ logprobs: true, top_logprobs: 1 });
     expect(sent('llama.cpp', { logprobs: true, top_logprobs: 5 })).toMatchObject({ top_logprobs: 5 });
     expect(sent('llama.cpp', { logprobs: 4 })).toMatchObject({ logprobs: true, top_logprobs: 4 });
   });
 
-  it('is asked for a stream whenever there are several choices: only that tells what each took', () => {
+  it('streams whenever there are several choices, because only streams report usage per choice', () => {
     const stream = { stream: true, stream_options: { include_usage: true } };
     expect(sent('llama.cpp', { n: 2 })).toMatchObject(stream);
     expect(sent('llama.cpp', { n: 2 })).not.toHaveProperty('timings_per_token');
@@ -118,7 +118,7 @@ describe('llama.cpp', () => {
     expect(complete({ prompt: 'a' })).not.toHaveProperty('stream');
   });
 
-  it('gets seeds of 32 bits, and never the one that means a random one', () => {
+  it('folds seeds to 32 bits and avoids the value that means random', () => {
     const seed = (value: number) => sent('llama.cpp', { seed: value })['seed'];
     expect(seed(7)).toBe(7);
     expect(seed(2 ** 32 + 7)).toBe(7);
@@ -128,19 +128,22 @@ describe('llama.cpp', () => {
     expect(sent('llama.cpp')).not.toHaveProperty('seed');
   });
 
-  it.each([{ echo: true }, { suffix: '.' }])('is not asked for what it would ignore: %j', (fields) => {
-    const build = () => upstreamBodyOf(completionAdapterOf('llama.cpp'), completionRequest(fields));
-    expect(build).toThrow(TextEngineError);
-    expect(build).toThrow(Object.keys(fields)[0]);
-  });
+  it.each([{ echo: true }, { suffix: '.' }])(
+    'is refused for fields that llama.cpp would ignore: %j',
+    (fields) => {
+      const build = () => upstreamBodyOf(completionAdapterOf('llama.cpp'), completionRequest(fields));
+      expect(build).toThrow(TextEngineError);
+      expect(build).toThrow(Object.keys(fields)[0]);
+    },
+  );
 });
 
-describe('a developer', () => {
+describe('developer role', () => {
   const messages = [
     { role: 'developer', content: 'Be brief.' },
     { role: 'user', content: 'Hi' },
   ];
-  it('is the system to models with templates of their own, and stays itself elsewhere', () => {
+  it('becomes system for models with their own templates and stays developer for OpenAI servers', () => {
     for (const engine of ['llama.cpp', 'vllm', 'sglang'] as const) {
       expect(sent(engine, { messages })).toMatchObject({ messages: [{ role: 'system' }, { role: 'user' }] });
     }
@@ -148,15 +151,15 @@ describe('a developer', () => {
   });
 });
 
-describe('a plain OpenAI server', () => {
-  it('gets the limit under the name that the client used', () => {
+describe('request to an OpenAI server', () => {
+  it('has the token limit under the name that the client used', () => {
     expect(sent('openai', { max_completion_tokens: 99 })).toMatchObject({ max_completion_tokens: 16 });
     expect(sent('openai', { max_completion_tokens: 99 })).not.toHaveProperty('max_tokens');
     expect(sent('openai')).toMatchObject({ max_tokens: 16 });
   });
 });
 
-describe('a failure of an engine', () => {
+describe('toTextFailure', () => {
   const read = chatAdapterOf('vllm').readFailure;
   const llama = (message: string, type = 'invalid_request_error', code = 400) =>
     JSON.stringify({ error: { code, message, type } });
@@ -226,14 +229,14 @@ describe('a failure of an engine', () => {
     expect(read(status, text)).toMatchObject({ status, reason, retryable });
   });
 
-  it('names a parameter that is ours to name', () => {
+  it('names a parameter that is in the contract', () => {
     expect(read(400, llama("Field 'n': Value must be between 1 <= value <= 4")).message).toContain(
       'parameter n',
     );
     expect(read(400, '{"error":{"message":"bad","param":"top_k"}}').message).toContain('top_k');
   });
 
-  it('never repeats a word of the prompt, which engines quote in what they say', () => {
+  it('never repeats words of the prompt, which engines quote in errors', () => {
     for (const status of [400, 422, 429, 500, 503]) {
       const seen = read(status, JSON.stringify({ detail: [{ input: 'my secret prompt' }], param: 'secret' }));
       expect(JSON.stringify(seen)).not.toContain('secret');

@@ -14,7 +14,7 @@ import {
 } from './text/chat.fixture.ts';
 import { completionAdapterOf } from './text/completion-adapters.ts';
 
-/** Each dialect against the double of its engine; llama.cpp has the real one, in chat-llama.int.test.ts. */
+/** Tests each dialect against the double of its engine; chat-llama.int.test.ts uses a real llama-server. */
 
 const { event: chunkSchema, schema: responseSchema } = contract.operations.createChatCompletion.response;
 const completionSchema = contract.operations.createCompletion.response.schema;
@@ -22,8 +22,8 @@ const tokens = ['Brot', ' aus', ' "Mehl"', '\n', ' 🍞', '.'];
 const sentence = tokens.join('');
 const engines: readonly ChatDoubleOptions['engine'][] = ['vllm', 'sglang', 'openai'];
 
-describe.each(engines)('%s (a double)', (engine) => {
-  // The double reports four cached tokens; those of a cache that organisations share are shown to no client.
+describe.each(engines)('%s adapter with a double', (engine) => {
+  // The double reports four cached tokens. Those of a shared cache must not reach clients.
   const cached = engine === 'openai' ? 0 : 4;
   const cost = 6 + cached * 100 + (11 - cached) * 10_000;
   let double: ChatDouble;
@@ -54,7 +54,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     return readStream(chatAdapterOf(engine).openStream(request, completionContext), [bytes]);
   }
 
-  it('says and costs the same streamed as whole, in the shapes of the contract, by our names', async () => {
+  it("returns equal text and cost streamed and whole, in the contract's shape with our names", async () => {
     const one = await whole({});
     const response = responseSchema.parse(JSON.parse(one.body));
     expect(response.choices).toEqual([
@@ -80,7 +80,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect([other.finishReason, one.finishReason]).toEqual(['stop', 'stop']);
   });
 
-  it('ends with usage on an empty delta by default', async () => {
+  it('sends usage with an empty last delta by default', async () => {
     const { text } = await streamed({});
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
     const events = eventsIn(text);
@@ -89,7 +89,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect(events.filter(({ choices }) => choices.length === 0)).toHaveLength(0);
   });
 
-  it('ends with a chunk of usage alone when the client asked for it', async () => {
+  it('sends a separate usage chunk if the client requested it', async () => {
     const { text } = await streamed({ stream_options: { include_usage: true } });
     const events = eventsIn(text);
     expect(events.at(-1)?.choices).toEqual([]);
@@ -98,7 +98,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect(events.at(-2)?.usage).toBeUndefined();
   });
 
-  it('cuts at max_tokens and says so, whole and streamed, without losing the last words', async () => {
+  it('stops at max_tokens with finish_reason length without losing text, whole and streamed', async () => {
     const one = await whole({}, 3);
     const other = await streamed({}, 3);
     expect(textsIn(other.text)).toEqual([tokens.slice(0, 3).join('')]);
@@ -108,7 +108,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect(other.counts).toEqual(one.counts);
   });
 
-  it('counts every choice of n once, and the prompt once; only the last end carries usage', async () => {
+  it('counts each of n choices once and the prompt once, with usage only on the last end', async () => {
     const counts = { prompt: 11, cached, completion: 18 };
     expect((await whole({ n: 3 })).counts).toEqual(counts);
     const { text, counts: streamedCounts } = await streamed({ n: 3 });
@@ -120,7 +120,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect(ends.map(({ usage }) => usage?.['completion_tokens'])).toEqual([undefined, undefined, 18]);
   });
 
-  it('passes called tools on, with no content beside them', async () => {
+  it('passes on tool calls without content', async () => {
     const tools = [{ type: 'function', function: { name: 'weigh', parameters: { type: 'object' } } }];
     const fields = { tools, tool_choice: { type: 'function', function: { name: 'weigh' } } };
     const response = responseSchema.parse(JSON.parse((await whole(fields)).body));
@@ -141,7 +141,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     ['true', { logprobs: true }, 0],
     ['true with top_logprobs', { logprobs: true, top_logprobs: 2 }, 2],
     ['a number', { logprobs: 3 }, 3],
-  ])('lists as many alternatives as logprobs ask for: %s', async (_name, fields, alternatives) => {
+  ])('lists as many alternatives as logprobs requests: %s', async (_name, fields, alternatives) => {
     const { text } = await streamed(fields);
     const listed = eventsIn(text).flatMap(({ choices }) =>
       choices.flatMap((choice) => choice.logprobs?.content ?? []),
@@ -150,12 +150,12 @@ describe.each(engines)('%s (a double)', (engine) => {
     for (const { top_logprobs: top } of listed) expect(top).toHaveLength(alternatives);
   });
 
-  it.each([{ logprobs: false }, { logprobs: 0 }, {}])('shows no logprobs for %j', async (fields) => {
+  it.each([{ logprobs: false }, { logprobs: 0 }, {}])('returns no logprobs for %j', async (fields) => {
     expect((await streamed(fields)).text).not.toContain('logprobs');
     expect((await whole(fields)).body).not.toContain('logprobs');
   });
 
-  it('counts while it runs, at every byte: what was counted only grows and is never more than was produced', async () => {
+  it('has running counts that only grow and never exceed the output, at every byte', async () => {
     const request = chatRequest({ stream: true, n: 2 });
     const { bytes } = await send(chatAdapterOf(engine), request);
     const stream = chatAdapterOf(engine).openStream(request, completionContext);
@@ -177,7 +177,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect(before).toEqual({ prompt: 11, cached, completion: 12 });
   });
 
-  it('bills a client that leaves what was last counted, or the stated lower bound', async () => {
+  it('bills a client that leaves for the last count or the documented lower bound', async () => {
     const request = chatRequest({ stream: true });
     const { bytes } = await send(chatAdapterOf(engine), request);
     const stream = chatAdapterOf(engine).openStream(request, completionContext);
@@ -191,13 +191,13 @@ describe.each(engines)('%s (a double)', (engine) => {
   });
 
   it.each(['error event', 'cut'] as const)(
-    'breaks on a stream that fails half way (%s), and never says [DONE]',
+    'fails on a stream that breaks midway (%s) and never sends [DONE]',
     async (way) => {
       double.failNext(way);
       const request = chatRequest({ stream: true });
       const bytes = await send(chatAdapterOf(engine), request).then(
         (response) => response.bytes,
-        // The connection was cut: what came before is what a reader of the socket had.
+        // The connection was cut, so only the bytes before it were read.
         () =>
           Buffer.from(
             'data: {"choices":[{"index":0,"delta":{"content":"Brot aus"},"finish_reason":null}]}\n\n',
@@ -212,7 +212,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     },
   );
 
-  it('completes plain text, for several prompts and choices, streamed as whole', async () => {
+  it('completes plain text for several prompts and choices, streamed and whole', async () => {
     const adapter = completionAdapterOf(engine);
     const fields = { prompt: ['Once', 'Twice'], n: 2 };
     const request = completionRequest(fields);
@@ -236,7 +236,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     expect(eventsIn(received.text).at(-1)?.usage).toEqual(response.usage);
   });
 
-  it('tells a prompt that does not fit from an engine that failed', async () => {
+  it('distinguishes a prompt that is too long from a failed engine', async () => {
     const adapter = chatAdapterOf(engine);
     const tooLong = await send(adapter, chatRequest(), 5_000);
     expect(adapter.readFailure(tooLong.status, tooLong.bytes.toString())).toMatchObject({
@@ -256,7 +256,7 @@ describe.each(engines)('%s (a double)', (engine) => {
     });
   });
 
-  it('takes every parameter that its protocol has', async () => {
+  it('accepts every parameter of its protocol', async () => {
     const beyond = engine === 'openai' ? {} : { top_k: 0, min_p: 0.1, repetition_penalty: 1.1 };
     const { status, bytes } = await send(
       chatAdapterOf(engine),
@@ -281,8 +281,8 @@ describe.each(engines)('%s (a double)', (engine) => {
   });
 });
 
-describe('a plain OpenAI server', () => {
-  it('refuses what it does not know, and the client learns which parameter that is', async () => {
+describe('OpenAI server adapter', () => {
+  it('reports which parameter the server refused', async () => {
     await using double = await startChatDouble({ engine: 'openai' });
     const adapter = chatAdapterOf('openai');
     const upstream = adapter.toUpstream(chatRequest({ top_k: 5 }), upstreamContext);
@@ -298,7 +298,7 @@ describe('a plain OpenAI server', () => {
     });
   });
 
-  it('is not asked for what changes nothing', async () => {
+  it('leaves out parameters without effect', async () => {
     await using double = await startChatDouble({ engine: 'openai' });
     const adapter = chatAdapterOf('openai');
     const request = chatRequest({
@@ -319,20 +319,20 @@ describe('a plain OpenAI server', () => {
   });
 });
 
-describe('a whole answer', () => {
+describe('readCompletion', () => {
   it.each([
     ['no JSON', 'Bad gateway'],
     ['an error in disguise', '{"error":{"message":"x","code":500}}'],
     ['no choices', '{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}'],
     ['too many choices', '{"choices":[{"index":0},{"index":1}]}'],
     ['a choice twice', '{"choices":[{"index":1}]}'],
-  ])('that is none is the failure of its engine: %s', (_name, text) => {
+  ])('reports an engine failure for an invalid response: %s', (_name, text) => {
     expect(() => chatAdapterOf('vllm').readCompletion(text, chatRequest(), completionContext)).toThrow(
       TextEngineError,
     );
   });
 
-  it('keeps what the model thought apart from what it said', () => {
+  it('separates reasoning from content', () => {
     for (const name of ['reasoning_content', 'reasoning']) {
       const message = { role: 'assistant', content: '42', [name]: 'Let me think.' };
       const text = JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] });
@@ -347,7 +347,7 @@ describe('a whole answer', () => {
     }
   });
 
-  it('without usage costs the stated lower bound', () => {
+  it('charges the documented lower bound without usage', () => {
     const text = '{"choices":[{"index":0,"message":{"content":"Hi"},"finish_reason":"stop"}]}';
     const { counts } = chatAdapterOf('openai').readCompletion(text, chatRequest(), completionContext);
     expect(counts).toEqual({ prompt: 2, cached: 0, completion: 1 });
@@ -356,7 +356,7 @@ describe('a whole answer', () => {
     expect(more).toEqual({ prompt: 2, cached: 0, completion: 5 });
   });
 
-  it('never has more cached tokens than its prompt, whatever the engine says', () => {
+  it('never reports more cached tokens than prompt tokens', () => {
     const usage = { prompt_tokens: 3, completion_tokens: 1, prompt_tokens_details: { cached_tokens: 9 } };
     const text = JSON.stringify({ choices: [{ index: 0, message: { content: null } }], usage });
     const response = chatAdapterOf('vllm').readCompletion(text, chatRequest(), completionContext);

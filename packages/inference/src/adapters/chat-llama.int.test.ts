@@ -14,15 +14,13 @@ import {
 } from './text/chat.fixture.ts';
 import { completionAdapterOf } from './text/completion-adapters.ts';
 
-/** The adapter of llama.cpp against a real llama-server. */
-
 const { event: chunkSchema, schema: responseSchema } = contract.operations.createChatCompletion.response;
 const chat = chatAdapterOf('llama.cpp');
 const completion = completionAdapterOf('llama.cpp');
 const user = (content: string) => ({ messages: [{ role: 'user', content }] });
 const fixed = { temperature: 0, seed: 1 };
 
-describe('llama-server', () => {
+describe('llama.cpp adapter with a real llama-server', () => {
   let llama: TestLlama;
   beforeAll(async () => {
     llama = await startLlama({ parallel: 4 });
@@ -57,10 +55,10 @@ describe('llama-server', () => {
     return { ...received, bytes };
   }
 
-  it('says and costs the same streamed as whole, for a long answer', async () => {
+  it('returns equal text and cost streamed and whole for a long completion', async () => {
     const fields = { ...user('Count from 1 to 100.'), ...fixed };
     await whole(fields);
-    // From the second time on the prompt is cached, alike for both.
+    // From the second request on the prompt is cached for both.
     const one = await whole(fields);
     const other = await streamed(fields);
     const hundred = Array.from({ length: 100 }, (_, at) => at + 1).join(', ');
@@ -73,7 +71,7 @@ describe('llama-server', () => {
     expect([one.finishReason, other.finishReason]).toEqual(['stop', 'stop']);
   });
 
-  it('counts while it runs: at every event what was produced, at the end what is billed', async () => {
+  it('reports running counts at every event that end with the billed counts', async () => {
     const { bytes, counts } = await streamed({ ...user('Count from 1 to 100.'), ...fixed }, 60);
     const stream = chat.openStream(chatRequest({ stream: true }), completionContext);
     let produced = 0;
@@ -89,7 +87,7 @@ describe('llama-server', () => {
     expect(counts.completion).toBe(60);
   });
 
-  it('has several choices counted together, whole and streamed', async () => {
+  it('counts several choices together, whole and streamed', async () => {
     const fields = { ...user('Hello!'), n: 3, temperature: 1, seed: 5 };
     const one = await whole(fields, 8);
     const other = await streamed(fields, 8);
@@ -120,7 +118,7 @@ describe('llama-server', () => {
     [{ logprobs: true }, 0],
     [{ logprobs: true, top_logprobs: 3 }, 3],
     [{ logprobs: 2 }, 2],
-  ])('tells logprobs as asked: %j', async (fields, alternatives) => {
+  ])('returns logprobs as requested: %j', async (fields, alternatives) => {
     const { completion } = await whole({ ...user('Hello!'), ...fixed, ...fields }, 4);
     const listed = completion.choices[0]?.logprobs?.['content'] as { top_logprobs: object[] }[];
     expect(listed).toHaveLength(4);
@@ -133,7 +131,7 @@ describe('llama-server', () => {
     expect(received).toEqual(listed);
   });
 
-  it('repeats itself for a seed, whichever 64-bit number it is, and not for another', async () => {
+  it('reproduces output for any 64-bit seed and differs for another seed', async () => {
     const run = async (seed: number) =>
       (await whole({ ...user('Tell me a story about a fox.'), temperature: 1.5, seed }, 40)).completion
         .choices[0]?.message.content;
@@ -141,7 +139,7 @@ describe('llama-server', () => {
     expect(await run(7)).not.toBe(await run(8));
   });
 
-  it('feels every parameter: penalties, biases and the ways to sample', async () => {
+  it('applies every parameter: penalties, biases and sampling', async () => {
     const prompt = user('Tell me a story about a fox.');
     const run = async (fields: object) =>
       (await whole({ ...prompt, ...fixed, ...fields }, 40)).completion.choices[0]?.message.content;
@@ -161,7 +159,7 @@ describe('llama-server', () => {
     expect(other.completion.choices[0]?.message.content).not.toBe('Hello');
   });
 
-  it('takes tools, formats, parts, names and every role', async () => {
+  it('accepts tools, formats, content parts, names and every role', async () => {
     const tools = [
       { type: 'function', function: { name: 'weigh', parameters: { type: 'object', properties: {} } } },
     ];
@@ -180,7 +178,7 @@ describe('llama-server', () => {
     expect(completion.choices[0]?.message.content).toMatch(/^\s*\{/);
   });
 
-  it('refuses in a way that is told apart: too long, too many choices', async () => {
+  it('distinguishes a prompt that is too long from too many choices', async () => {
     const long = await send(chat, chatRequest(user('dog '.repeat(3_000))));
     expect(chat.readFailure(long.status, long.bytes.toString())).toMatchObject({
       reason: 'CONTEXT_LENGTH_EXCEEDED',
@@ -193,7 +191,7 @@ describe('llama-server', () => {
     });
   });
 
-  it('completes plain text, several prompts and several choices of each', async () => {
+  it('completes plain text for several prompts and choices', async () => {
     const fields = { prompt: ['Hello', 'The cat is big'], n: 2, temperature: 1, seed: 3 };
     const request = completionRequest(fields);
     const { bytes } = await send(completion, request, 6);

@@ -2,11 +2,10 @@ import type { DeploymentEntry } from '@millrace/core/inference';
 import { readImageHeader } from './image-header.ts';
 import { invalidMediaResponse, type MediaAdapter } from './media-adapter.ts';
 
-/** A validated wish for pictures, in whichever shape it came. */
+/** A validated image request, from either API shape. */
 export interface ImageRequest {
-  /** As the client wrote it. */
   readonly model: string;
-  /** `auto`, or the kind of engine that the client insists on. */
+  /** `auto`, or the engine kind that the client requires. */
   readonly backend: string;
   readonly prompt: string;
   readonly negativePrompt: string | null;
@@ -16,14 +15,13 @@ export interface ImageRequest {
   readonly height: number;
   readonly count: number;
   readonly steps: number;
-  /** Null: as the engine likes. */
+  /** Null: the engine's default. */
   readonly cfgScale: number | null;
-  /** Chosen for the client where it named none, so that the answer can tell it and a second try draws the same. */
+  /** Generated if the client sent none, so that the response can report it and a retry draws the same image. */
   readonly seed: number;
   readonly isSeedGiven: boolean;
   readonly sampler: string | null;
   readonly stylePreset: string | null;
-  /** Base64 of a PNG, JPEG or WebP. */
   readonly initImage: string | null;
   readonly strength: number | null;
   readonly controlnet: { readonly name: string; readonly image: string } | null;
@@ -35,21 +33,21 @@ export interface GeneratedImage {
   readonly base64: string;
   readonly width: number;
   readonly height: number;
-  /** Null: the engine draws as it likes. */
+  /** Null: the engine does not support seeds. */
   readonly seed: number | null;
 }
 
-/** One picture at least, and never more than were asked for. */
+/** At least one image, and never more than requested. */
 export interface ImageResult {
   readonly images: readonly GeneratedImage[];
 }
 
 export type ImageAdapter = MediaAdapter<ImageRequest, ImageResult>;
 
-/** Where the interface has a default, a value equal to it counts as not asked for. */
+/** A value equal to the default counts as not requested. */
 export const imageDefaults = { steps: 30, cfgScale: 5 } as const;
 
-/** Names on the wire of what is asked for beyond a prompt and a size. */
+/** API names of the requested fields beyond prompt and size. */
 export function requestedFields(request: ImageRequest): readonly string[] {
   const fields: readonly (readonly [string, boolean])[] = [
     ['negative_prompt', request.negativePrompt !== null],
@@ -68,7 +66,7 @@ export function requestedFields(request: ImageRequest): readonly string[] {
   return fields.flatMap(([name, isUsed]) => (isUsed ? [name] : []));
 }
 
-/** What was asked for and is not among `can`. A client may also insist on another kind of engine. */
+/** Requested fields that are not in `can`, and `backend` if the client requires another engine kind. */
 export function findUnsupportedFields(
   request: ImageRequest,
   { engine }: DeploymentEntry,
@@ -78,16 +76,16 @@ export function findUnsupportedFields(
   return request.backend === 'auto' || request.backend === engine ? missing : ['backend', ...missing];
 }
 
-/** Looks at what an engine sent. More pictures than were asked for are not passed on. */
+/** Checks the images of an engine and drops surplus ones. */
 export function toImageResult(
   request: ImageRequest,
   base64: readonly string[],
   seedOf: (index: number) => number | null,
 ): ImageResult {
-  if (base64.length === 0) throw invalidMediaResponse('The engine answered without a picture.');
+  if (base64.length === 0) throw invalidMediaResponse('The engine returned no image.');
   const images = base64.slice(0, request.count).map((text, index) => {
     const facts = readImageHeader(text);
-    if (facts === null) throw invalidMediaResponse('The engine answered with something that is no picture.');
+    if (facts === null) throw invalidMediaResponse('The engine returned data that is not an image.');
     return { base64: text, width: facts.width, height: facts.height, seed: seedOf(index) };
   });
   return { images };

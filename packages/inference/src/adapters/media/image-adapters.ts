@@ -10,7 +10,7 @@ export interface ImageAdapterOptions {
   readonly clock: Clock;
 }
 
-/** Null: this kind of engine draws no pictures. */
+/** Null: this engine kind does not generate images. */
 export function imageAdapterOf(engine: EngineKind, { clock }: ImageAdapterOptions): ImageAdapter | null {
   switch (engine) {
     case 'openai':

@@ -5,7 +5,7 @@ import type { ImageRequest } from './image-adapter.ts';
 import { mockPng } from './image-mock.ts';
 import { httpSender, deploymentOf, never, plainImageRequest } from './media-adapter.fixture.ts';
 
-// Against a double of AUTOMATIC1111: the protocol is by its sources, the program is not there.
+// Uses a double that follows the AUTOMATIC1111 sources; the program itself is not installed.
 
 const adapter = createAutomatic1111Adapter();
 const deployment = deploymentOf('automatic1111');
@@ -18,7 +18,7 @@ const run = (url: string, changes: Partial<ImageRequest> = {}, facts = deploymen
     never,
   );
 
-test('a picture is drawn with all that was asked for, and nothing of it is kept there', async () => {
+test('AUTOMATIC1111 adapter sends all requested fields and saves no images on the engine', async () => {
   await using double = await startAutomatic1111Double();
   const { images } = await run(double.url, {
     negativePrompt: 'people',
@@ -45,7 +45,7 @@ test('a picture is drawn with all that was asked for, and nothing of it is kept 
   ]);
 });
 
-test('of several pictures neither the sheet before them nor the map behind them is passed on', async () => {
+test('AUTOMATIC1111 adapter drops the contact sheet before the images and the control map after them', async () => {
   await using double = await startAutomatic1111Double();
   const image = mockPng(64, 64, 1).toString('base64');
   const { images } = await run(double.url, { count: 3, controlnet: { name: 'canny', image } });
@@ -60,7 +60,7 @@ test('of several pictures neither the sheet before them nor the map behind them 
   });
 });
 
-test('a first picture is drawn over', async () => {
+test('AUTOMATIC1111 adapter sends an initial image to img2img', async () => {
   await using double = await startAutomatic1111Double();
   const image = mockPng(64, 64, 1).toString('base64');
   await run(double.url, { initImage: image, strength: 0.3 });
@@ -71,14 +71,14 @@ test('a first picture is drawn over', async () => {
   });
 });
 
-test('its users have a name and a password', async () => {
+test('AUTOMATIC1111 adapter authenticates with user name and password', async () => {
   await using double = await startAutomatic1111Double({ auth: 'millrace:pa:ss' });
   const known = { ...deployment, apiKey: 'millrace:pa:ss' };
   await expect(run(double.url, {}, known)).resolves.toMatchObject({ images: [{ seed: 42 }] });
   await expect(run(double.url)).rejects.toMatchObject({ failure: { status: 401, reason: 'UPSTREAM_ERROR' } });
 });
 
-test('an unknown sampler is the client’s mistake, an unknown checkpoint the operator’s', async () => {
+test('AUTOMATIC1111 adapter reports an unknown sampler as a client error and an unknown checkpoint as an engine failure', async () => {
   await using double = await startAutomatic1111Double();
   await expect(run(double.url, { sampler: 'Dice' })).rejects.toMatchObject({
     failure: { reason: 'VALIDATION_FAILED', retryable: false },
@@ -89,7 +89,7 @@ test('an unknown sampler is the client’s mistake, an unknown checkpoint the op
   });
 });
 
-test('nobody else’s picture is interrupted when a client leaves', async () => {
+test('AUTOMATIC1111 adapter interrupts no running image when a client leaves', async () => {
   await using double = await startAutomatic1111Double();
   const leaving = AbortSignal.abort(new Error('the client has left'));
   await expect(

@@ -5,9 +5,8 @@ import { invalidMediaResponse, MediaEngineError } from './media-adapter.ts';
 import { bearerHeaders, isRecord, requireJson, parseJsonBody, jsonHeaders } from './media-responses.ts';
 
 /**
- * `/sdapi/v1/txt2img` and `/sdapi/v1/img2img` of AUTOMATIC1111's web UI, which Forge, SD.Next and stable-diffusion.cpp
- * serve as well. It draws one picture after another and finishes a picture whose client has left: its `interrupt` stops
- * whatever is being drawn, which may be somebody else's, so it is never called.
+ * AUTOMATIC1111's `/sdapi/v1/txt2img` and `img2img`, which Forge, SD.Next and stable-diffusion.cpp serve too. Its `interrupt`
+ * stops whatever image is in progress, perhaps of another tenant, so it is never called.
  */
 
 const supportedFields = new Set([
@@ -22,7 +21,7 @@ const supportedFields = new Set([
   'lora',
 ]);
 
-/** How the interface's default reads in terms of how much of the first picture is drawn over. */
+/** The documented default as AUTOMATIC1111's denoising strength. */
 const defaultStrength = 0.75;
 
 export function createAutomatic1111Adapter(): ImageAdapter {
@@ -48,14 +47,14 @@ export function createAutomatic1111Adapter(): ImageAdapter {
       }
       const result = requireJson(response);
       const { first, seeds } = readInfo(result['info']);
-      // Maps of a control net follow the pictures, a sheet of all of them may precede them.
+      // Control maps can follow the images, and a contact sheet can precede them.
       const pictures = stringsIn(result['images']).slice(first);
       return toImageResult(request, pictures, (index) => seeds[index] ?? request.seed + index);
     },
   };
 }
 
-/** Its own users have a name and a password; a proxy before it may want a token. */
+/** AUTOMATIC1111 uses a name and a password; a proxy in front of it might want a token. */
 function authorization({ apiKey }: DeploymentEntry): Record<string, string> {
   if (apiKey === null || !apiKey.includes(':')) return bearerHeaders(apiKey);
   return { authorization: `Basic ${Buffer.from(apiKey, 'utf8').toString('base64')}` };
@@ -80,7 +79,7 @@ function bodyFor(request: ImageRequest, checkpoint: string): Readonly<Record<str
       : { init_images: [initImage], denoising_strength: request.strength ?? defaultStrength }),
     ...(controlnet === null ? {} : { alwayson_scripts: { controlnet: { args: [controlUnit(controlnet)] } } }),
     override_settings: { sd_model_checkpoint: checkpoint },
-    // The next request names its own checkpoint; changing back would load one for nothing.
+    // The next request names its own checkpoint, so restoring would load a model for nothing.
     override_settings_restore_afterwards: false,
     send_images: true,
     save_images: false,
@@ -94,13 +93,13 @@ function controlUnit({
   return { enabled: true, model: name, image };
 }
 
-/** It reads them out of the prompt. That no name can end its tag was checked with the request. */
+/** LoRAs are part of the prompt. Request validation ensures that no name can end its tag. */
 function withLora({ prompt, lora }: ImageRequest): string {
   const tags = Object.entries(lora).map(([name, weight]) => ` <lora:${name}:${weight}>`);
   return `${prompt}${tags.join('')}`;
 }
 
-/** JSON inside a string: which seed each picture has, and how many sheets come before the first. */
+/** JSON in a string: the seed of each image, and the number of contact sheets before the first. */
 function readInfo(info: unknown): { readonly first: number; readonly seeds: readonly number[] } {
   const value = typeof info === 'string' ? parseJsonBody(info) : info;
   if (!isRecord(value)) return { first: 0, seeds: [] };
@@ -112,8 +111,8 @@ function readInfo(info: unknown): { readonly first: number; readonly seeds: read
 }
 
 function stringsIn(images: unknown): readonly string[] {
-  if (!Array.isArray(images)) throw invalidMediaResponse('The engine answered without pictures.');
+  if (!Array.isArray(images)) throw invalidMediaResponse('The engine returned no images.');
   const texts = images.filter((item): item is string => typeof item === 'string');
-  // Some of its kin put the head of a data URL before each.
+  // Some compatible servers put a data URL header before each image.
   return texts.map((text) => text.replace(/^data:image\/\w+;base64,/, ''));
 }

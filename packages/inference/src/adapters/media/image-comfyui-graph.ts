@@ -1,6 +1,6 @@
 import { imageDefaults, type ImageRequest } from './image-adapter.ts';
 
-/** The graph that ComfyUI is given: a checkpoint, its LoRAs, two prompts, a sampler, and pictures. */
+/** The ComfyUI graph of an image request: checkpoint, LoRAs, prompts, sampler and output. */
 
 type Input = string | number | readonly [node: string, output: number];
 
@@ -9,7 +9,7 @@ interface GraphNode {
   readonly inputs: Readonly<Record<string, Input>>;
 }
 
-/** The node whose output is the pictures. A preview lies among its temporary files, a saved picture would stay for ever. */
+/** The output node. A preview is a temporary file; a saved image would stay on the engine's disk. */
 export const IMAGE_NODE = 'pictures';
 
 export function comfyGraph(request: ImageRequest, checkpoint: string): Readonly<Record<string, GraphNode>> {
@@ -46,7 +46,7 @@ export function comfyGraph(request: ImageRequest, checkpoint: string): Readonly<
   };
 }
 
-/** Model and text encoder, the first two outputs of a checkpoint and of a LoRA alike. */
+/** Model and text encoder are the first two outputs of a checkpoint and of a LoRA. */
 function sourcesOf(node: string): readonly [model: Input, clip: Input] {
   return [
     [node, 0],

@@ -5,9 +5,9 @@ import { createComfyUiAdapter } from './image-comfyui.ts';
 import type { ImageResult, ImageRequest } from './image-adapter.ts';
 import { httpSender, deploymentOf, never, plainImageRequest } from './media-adapter.fixture.ts';
 
-// Against a double of ComfyUI: the protocol is by its sources, the program is not there.
+// Uses a double that follows the ComfyUI sources; the program itself is not installed.
 
-/** Waits are real, and short. */
+/** Real, short waits. */
 const clock: Clock = {
   ...systemClock,
   sleep: (_ms, signal) => systemClock.sleep(1, signal),
@@ -24,7 +24,7 @@ function run(
   return adapter.run({ ...plainImageRequest, ...changes }, facts, httpSender(double.url), signal);
 }
 
-test('a graph is queued, asked after, fetched and forgotten', async () => {
+test('ComfyUI adapter queues a graph, polls it, fetches the images and deletes its history', async () => {
   await using double = await startComfyDouble();
   const { images } = await run(double, { count: 2, negativePrompt: 'people', sampler: 'dpmpp_2m' });
   expect(images).toMatchObject([
@@ -36,13 +36,13 @@ test('a graph is queued, asked after, fetched and forgotten', async () => {
     prompt: { inputs: { text: 'a mill' } },
     'negative-prompt': { inputs: { text: 'people' } },
     sampler: { inputs: { seed: 42, steps: 30, cfg: 5, sampler_name: 'dpmpp_2m' } },
-    // Among the temporary files: nothing of a tenant stays on the engine's disk.
+    // Only a temporary file, so that no tenant data stays on the engine's disk.
     pictures: { class_type: 'PreviewImage' },
   });
-  await eventually({ what: 'its history has forgotten the graph' }, () => double.history().length === 0);
+  await eventually({ what: 'the graph to be deleted from the history' }, () => double.history().length === 0);
 });
 
-test('LoRAs stand between the checkpoint and what uses it, in their order', async () => {
+test('ComfyUI adapter chains LoRAs in order between the checkpoint and its users', async () => {
   await using double = await startComfyDouble();
   await run(double, { lora: { 'mill.safetensors': 0.5, 'water.safetensors': 1 } });
   expect(double.drawn[0]).toMatchObject({
@@ -53,7 +53,7 @@ test('LoRAs stand between the checkpoint and what uses it, in their order', asyn
   });
 });
 
-test('what a client named and the engine does not have is the client’s mistake, and no file is told', async () => {
+test('ComfyUI adapter reports unknown client values as client errors without listing files', async () => {
   await using double = await startComfyDouble();
   await expect(run(double, { sampler: 'dice' })).rejects.toMatchObject({
     failure: { reason: 'VALIDATION_FAILED', message: 'sampler_name: Value not in list.', retryable: false },
@@ -66,13 +66,13 @@ test('what a client named and the engine does not have is the client’s mistake
   });
 });
 
-test('a graph that breaks while it is drawn is a failure, not a wait without end', async () => {
+test('ComfyUI adapter fails when a graph fails during generation', async () => {
   await using double = await startComfyDouble({ behaviour: 'fail' });
   await expect(run(double)).rejects.toMatchObject({ failure: { reason: 'UPSTREAM_ERROR', retryable: true } });
 });
 
 test.each([true, false])(
-  'a client that leaves takes its graph along and disturbs nobody (cancels jobs: %s)',
+  'ComfyUI adapter cancels only the graph of the client that left (cancels jobs: %s)',
   async (cancelsJobs) => {
     await using double = await startComfyDouble({ behaviour: 'hold', cancelsJobs });
     const leaving = new AbortController();

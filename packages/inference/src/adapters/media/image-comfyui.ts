@@ -14,16 +14,13 @@ import {
   jsonHeaders,
 } from './media-responses.ts';
 
-/**
- * ComfyUI: a graph is queued (`POST /prompt`), asked after (`GET /history/{id}`) and its pictures fetched (`GET /view`).
- * Afterwards its history is told to forget the graph, since that holds the prompt.
- */
+/** ComfyUI: queues a graph, polls its history and fetches the images. Then deletes the history, which contains the prompt. */
 
 const supportedFields = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed', 'sampler', 'lora']);
 
 const firstWaitMs = 50;
 const maxWaitMs = 1_000;
-/** A client has left, or a picture was fetched: tidying up must not hold anything for long. */
+/** Short, because clean-up runs after the response or after the client left. */
 const cleanUpTimeoutMs = 2_000;
 
 interface ComfyImageRef {
@@ -33,7 +30,7 @@ interface ComfyImageRef {
 }
 
 export function createComfyUiAdapter(clock: Clock): ImageAdapter {
-  /** Not ended by the client's leaving, which is what it is for. Whatever becomes of it, nobody waits for more. */
+  /** Runs after the client has left, so it has its own deadline. Failures are ignored. */
   async function cleanUp(call: SendUpstream, requests: readonly MediaRequest[]): Promise<void> {
     const late = new AbortController();
     const stop = clock.after(cleanUpTimeoutMs, () => late.abort());
@@ -65,7 +62,8 @@ export function createComfyUiAdapter(clock: Clock): ImageAdapter {
       const queued = await send(requests.queue(comfyGraph(imageRequest, deployment.upstreamModel)));
       if (queued.status === 400) throw new MediaEngineError(graphFailure(queued));
       const { prompt_id: id } = requireJson(queued);
-      if (typeof id !== 'string') throw invalidMediaResponse('The engine queued the graph without an id.');
+      if (typeof id !== 'string')
+        throw invalidMediaResponse('The engine returned no id for the queued graph.');
       try {
         const pictures = await waitFor(id, send, requests, signal);
         const bodies = await Promise.all(
@@ -73,7 +71,7 @@ export function createComfyUiAdapter(clock: Clock): ImageAdapter {
             .slice(0, imageRequest.count)
             .map(async (picture) => requireSuccess(await send(requests.view(picture)))),
         );
-        // All of a batch are drawn from one seed.
+        // One seed applies to all images of a batch.
         return toImageResult(
           imageRequest,
           bodies.map(({ body }) => body.toString('base64')),
@@ -113,16 +111,16 @@ function requestsTo({ apiKey }: DeploymentEntry) {
       get(`/view?${new URLSearchParams({ filename, subfolder, type }).toString()}`),
     forget: (id: string) => post('/history', { delete: [id] }),
     unqueue: (id: string) => post('/queue', { delete: [id] }),
-    // Of this one alone, and unknown to older servers. Their `/interrupt` stops whatever is being drawn, perhaps for
-    // somebody else, so a picture that is under way there is finished for nobody.
+    // Cancels only this job; older servers do not have it. Their `/interrupt` would stop any running image, perhaps of another
+    // tenant, so such an image is completed and discarded.
     cancel: (id: string) => post(`/api/jobs/${named(id)}/cancel`, {}),
   };
 }
 
-/** What of the graph came from the client. All else, a checkpoint that is not there for one, is the operator's. */
+/** Nodes with values from the client. Errors in other nodes, such as a missing checkpoint, are the operator's. */
 const fromClient = /^(sampler|lora-\d+)$/;
 
-/** Node by node what is wrong. Its details name everything that would be right, files of the machine among it. */
+/** Uses only message and input name: the details list all valid values, among them files of the engine's host. */
 function graphFailure({ status, body }: MediaResponse): EngineFailure {
   const value = parseJsonBody(body);
   const nodes = isRecord(value) && isRecord(value['node_errors']) ? Object.entries(value['node_errors']) : [];
@@ -142,13 +140,13 @@ function problemsIn(found: unknown): readonly string[] {
   });
 }
 
-/** Before it is over, an entry is not there at all. Failures have a status of their own. */
+/** The entry appears only when the graph has ended. A failed graph has a status of its own. */
 function isOver({ status, outputs }: Readonly<Record<string, unknown>>): boolean {
   if (isRecord(status) && status['status_str'] === 'error') {
     throw new MediaEngineError({
       status: null,
       reason: 'UPSTREAM_ERROR',
-      message: 'The engine failed while it was drawing.',
+      message: 'The engine failed during generation.',
       retryable: true,
     });
   }
@@ -158,10 +156,11 @@ function isOver({ status, outputs }: Readonly<Record<string, unknown>>): boolean
 function imageRefsIn({ outputs }: Readonly<Record<string, unknown>>): readonly ComfyImageRef[] {
   const output = isRecord(outputs) ? outputs[IMAGE_NODE] : undefined;
   const images: unknown = isRecord(output) ? output['images'] : undefined;
-  if (!Array.isArray(images)) throw invalidMediaResponse('The engine finished the graph without a picture.');
+  if (!Array.isArray(images)) throw invalidMediaResponse('The engine finished the graph without an image.');
   return images.map((item: unknown) => {
     const { filename, subfolder, type } = isRecord(item) ? item : {};
-    if (typeof filename !== 'string') throw invalidMediaResponse('The engine named no file for a picture.');
+    if (typeof filename !== 'string')
+      throw invalidMediaResponse('The engine returned an image without a file name.');
     return {
       filename,
       subfolder: typeof subfolder === 'string' ? subfolder : '',

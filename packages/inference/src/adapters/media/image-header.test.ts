@@ -6,7 +6,7 @@ import { mockPng } from './image-mock.ts';
 
 const side = fc.integer({ min: 1, max: 300 });
 
-test('a PNG tells its size, whoever made it', () => {
+test('readImageHeader reads the size of PNGs of different writers', () => {
   fc.assert(
     fc.property(side, side, fc.nat(), (width, height, seed) => {
       const facts = { format: 'png', width, height };
@@ -17,13 +17,12 @@ test('a PNG tells its size, whoever made it', () => {
   );
 });
 
-test('a JPEG tells its size behind whatever stands before it', () => {
+test('readImageHeader reads the size of a JPEG after other segments', () => {
   const segment = (marker: number, data: Buffer): Buffer => {
     const head = Buffer.from([0xff, marker, 0, 0]);
     head.writeUInt16BE(data.length + 2, 2);
     return Buffer.concat([head, data]);
   };
-  // Precision, height, width, components.
   const frame = Buffer.from([8, 2, 0, 3, 0, 3, 1, 0x22, 0]);
   const bytes = Buffer.concat([
     Buffer.from([0xff, 0xd8]),
@@ -35,7 +34,7 @@ test('a JPEG tells its size behind whatever stands before it', () => {
   expect(readImageHeader(bytes.toString('base64'))).toEqual({ format: 'jpeg', width: 768, height: 512 });
 });
 
-test('a WebP tells its size in each of its three forms', () => {
+test('readImageHeader reads the size of the three WebP variants', () => {
   const webp = (kind: string, write: (bytes: Buffer) => void): string => {
     const bytes = Buffer.alloc(40);
     bytes.write('RIFF', 0, 'latin1');
@@ -58,7 +57,7 @@ test('a WebP tells its size in each of its three forms', () => {
   }
 });
 
-test('anything else is no picture, and nothing makes the reader throw', () => {
+test('readImageHeader returns null for anything else and never throws', () => {
   expect(readImageHeader('')).toBeNull();
   expect(readImageHeader('http://169.254.169.254/latest')).toBeNull();
   fc.assert(

@@ -1,4 +1,4 @@
-/** What a picture's first bytes say of it. Engines are not believed about what they answer, nor clients about what they send. */
+/** Reads format and size from image bytes, because neither engines nor clients are trusted about them. */
 
 export interface ImageHeader {
   readonly format: 'png' | 'jpeg' | 'webp';
@@ -6,7 +6,7 @@ export interface ImageHeader {
   readonly height: number;
 }
 
-/** Enough for PNG and WebP. A JPEG tells its size only after whatever else was put before it. */
+/** Enough for PNG and WebP. In a JPEG the size can come after segments of any length. */
 const headLength = 64;
 
 export function readImageHeader(base64: string): ImageHeader | null {
@@ -49,7 +49,7 @@ function readJpeg(head: Buffer, base64: string): ImageHeader | null {
   return null;
 }
 
-/** SOF0 to SOF15 without the tables that lie between them. */
+/** SOF0 to SOF15, without the other markers in that range. */
 function isFrameHeader(marker: number): boolean {
   return marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
 }

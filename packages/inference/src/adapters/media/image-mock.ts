@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import { toImageResult, findUnsupportedFields, type ImageAdapter } from './image-adapter.ts';
 
-/** Pictures for test keys: two colours that follow from the seed, in the size that was asked for. No engine is asked. */
+/** Deterministic two-colour images for test keys, without an engine. */
 
 const supportedFields = new Set(['negative_prompt', 'steps', 'cfg_scale', 'seed', 'sampler', 'style_preset']);
 
@@ -18,7 +18,7 @@ export function createMockImageAdapter(): ImageAdapter {
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** One bit a pixel and two colours: the largest is made in a few milliseconds. */
+/** One bit per pixel, so that the largest image takes only a few milliseconds. */
 export function mockPng(width: number, height: number, seed: number): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -27,7 +27,7 @@ export function mockPng(width: number, height: number, seed: number): Buffer {
   header[9] = 3;
   const colours = crc32(String(seed));
   const palette = Buffer.from([0, 8, 16, 8, 16, 24].map((shift) => (colours >>> shift) & 0xff));
-  // Each row begins with the number of its filter, none.
+  // The first byte of each row is its filter type, 0 for none.
   const rowLength = 1 + ((width + 7) >>> 3);
   const rows = Buffer.alloc(rowLength * height);
   for (let row = height >>> 1; row < height; row += 1)

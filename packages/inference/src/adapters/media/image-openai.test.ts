@@ -35,8 +35,8 @@ async function bodySent(
 
 const common = { prompt: 'a mill', n: 1, size: '192x128' };
 
-describe('each engine is told in its own words', () => {
-  test('engines of diffusion models', async () => {
+describe('OpenAI images adapter request', () => {
+  test('to a diffusion engine has its field names', async () => {
     expect(await bodySent('openai-images', { negativePrompt: 'people' })).toEqual({
       ...common,
       model: 'toy',
@@ -48,13 +48,13 @@ describe('each engine is told in its own words', () => {
     });
   });
 
-  test('vLLM, which guides distilled models by another number', async () => {
+  test('to vLLM has true_cfg_scale for distilled models', async () => {
     expect(await bodySent('vllm', { negativePrompt: 'people' })).toMatchObject({ true_cfg_scale: 5 });
     expect(await bodySent('vllm')).not.toHaveProperty('true_cfg_scale');
     expect(await bodySent('vllm', { cfgScale: null })).not.toHaveProperty('guidance_scale');
   });
 
-  test('SGLang, which would otherwise answer with an address and always draw the same', async () => {
+  test('to SGLang has base64 format and a seed, because its defaults are a URL and a fixed seed', async () => {
     expect(await bodySent('sglang')).toMatchObject({
       response_format: 'b64_json',
       seed: 42,
@@ -63,7 +63,7 @@ describe('each engine is told in its own words', () => {
     });
   });
 
-  test('OpenAI itself, which refuses what it does not know', async () => {
+  test('to OpenAI leaves out fields that OpenAI refuses', async () => {
     expect(await bodySent('openai', {}, 'gpt-image-1')).toEqual({ ...common, model: 'gpt-image-1' });
     expect(await bodySent('openai', {}, 'dall-e-3')).toEqual({
       ...common,
@@ -73,9 +73,9 @@ describe('each engine is told in its own words', () => {
   });
 });
 
-// vLLM-Omni, SGLang and OpenAI are not there: these are doubles with their rules.
+// vLLM-Omni, SGLang and OpenAI are not installed; the doubles follow their rules.
 test.each(['vllm', 'sglang', 'openai'] as const)(
-  'the double of %s draws what it is told to',
+  'OpenAI images adapter gets the requested image from the double of %s',
   async (engine) => {
     await using double = await startOpenAiImagesDouble(engine);
     for (const upstreamModel of ['toy', 'dall-e-3']) {
@@ -96,7 +96,7 @@ test.each(['vllm', 'sglang', 'openai'] as const)(
   },
 );
 
-describe('what an engine cannot do is known before it is asked', () => {
+describe('OpenAI images adapter unsupportedFields', () => {
   const all: Partial<ImageRequest> = {
     negativePrompt: 'x',
     prompt2: 'x',
@@ -137,7 +137,7 @@ describe('what an engine cannot do is known before it is asked', () => {
     expect(adapter?.unsupportedFields({ ...plainImageRequest, backend: engine }, deployment)).toEqual([]);
   });
 
-  test('vLLM has bounds of its own', () => {
+  test("enforces vLLM's own limits", () => {
     const adapter = createOpenAiImageAdapter('vllm');
     expect(
       adapter.unsupportedFields({ ...plainImageRequest, steps: 200, cfgScale: 20 }, deploymentOf('vllm')),
@@ -159,17 +159,17 @@ async function failureFrom(status: number, body: unknown): Promise<unknown> {
     );
 }
 
-describe('an answer that is none', () => {
+describe('OpenAI images adapter with an invalid response', () => {
   test.each([
     ['no JSON', Buffer.from('<html>')],
     ['no pictures', { data: [] }],
     ['an address', { data: [{ url: 'http://127.0.0.1/x.png' }] }],
-    ['text', { data: [{ b64_json: Buffer.from('hello, I am no picture at all').toString('base64') }] }],
-  ])('%s is the failure of the engine, and another may be tried', async (_what, body) => {
+    ['text', { data: [{ b64_json: Buffer.from('hello, this is not an image at all').toString('base64') }] }],
+  ])('reports a retryable engine failure for %s', async (_what, body) => {
     expect(await failureFrom(200, body)).toMatchObject({ reason: 'UPSTREAM_ERROR', retryable: true });
   });
 
-  test('more pictures than were asked for are not passed on', async () => {
+  test('drops surplus images', async () => {
     const { call } = fixedSender(200, { data: [{ b64_json: png }, { b64_json: png }] });
     const facts = { deployment: deploymentOf('openai-images'), requestId: 'r' };
     const { images } = await createOpenAiImageAdapter('openai-images').run(
@@ -182,7 +182,7 @@ describe('an answer that is none', () => {
   });
 });
 
-describe('refusals', () => {
+describe('toMediaFailure', () => {
   test.each([
     [400, { error: { message: 'size is odd' } }, 'VALIDATION_FAILED', 'size is odd', false],
     [

@@ -3,19 +3,16 @@ import type { ImageAdapter, ImageRequest } from './image-adapter.ts';
 import { invalidMediaResponse } from './media-adapter.ts';
 import { bearerHeaders, isRecord, requireJson, jsonHeaders } from './media-responses.ts';
 
-/**
- * `POST /v1/images/generations`, as OpenAI has it and as engines of diffusion models have widened it. They agree on
- * `num_inference_steps`, `guidance_scale`, `negative_prompt` and `seed`; OpenAI itself refuses fields that it does not know.
- */
+/** OpenAI's `POST /v1/images/generations` and its extensions by diffusion engines. OpenAI itself refuses unknown fields. */
 
 export type OpenAiImageEngine = 'openai' | 'openai-images' | 'vllm' | 'sglang';
 
 interface OpenAiImageDialect {
-  /** By their names in our interface. */
+  /** By their API names. */
   readonly can: ReadonlySet<string>;
   readonly mostSteps?: number;
   readonly mostCfgScale?: number;
-  /** What is added to model, prompt, number and size. */
+  /** Fields in addition to model, prompt, count and size. */
   readonly extras: (request: ImageRequest, upstreamModel: string) => Readonly<Record<string, unknown>>;
 }
 
@@ -29,14 +26,14 @@ const diffusionFields = (request: ImageRequest): Readonly<Record<string, unknown
   ...(request.negativePrompt === null ? {} : { negative_prompt: request.negativePrompt }),
 });
 
-/** Models that were distilled for guidance take a negative prompt into account only with this beside it. */
+/** Guidance-distilled models use a negative prompt only together with this field. */
 const trueGuidance = (request: ImageRequest): Readonly<Record<string, unknown>> =>
   request.negativePrompt === null || request.cfgScale === null ? {} : { true_cfg_scale: request.cfgScale };
 
 const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
   openai: {
     can: new Set(),
-    // Newer models always answer base64, and refuse to be asked for it.
+    // Newer models always return base64 and refuse this field.
     extras: (_request, model) => (model.startsWith('dall-e') ? { response_format: 'b64_json' } : {}),
   },
   'openai-images': { can: diffusion, extras: diffusionFields },
@@ -48,7 +45,7 @@ const dialects: Readonly<Record<OpenAiImageEngine, OpenAiImageDialect>> = {
   },
   sglang: {
     can: diffusion,
-    // Without a seed it takes the same one each time, and without a format it answers with an address of its own disk.
+    // Without a seed SGLang uses a fixed one, and without a format it returns a URL of a local file.
     extras: (request) => ({
       ...diffusionFields(request),
       ...trueGuidance(request),
@@ -94,11 +91,11 @@ export function createOpenAiImageAdapter(engine: OpenAiImageEngine): ImageAdapte
 }
 
 function base64In({ data }: Readonly<Record<string, unknown>>): readonly string[] {
-  if (!Array.isArray(data)) throw invalidMediaResponse('The engine answered without pictures.');
+  if (!Array.isArray(data)) throw invalidMediaResponse('The engine returned no images.');
   return data.map((item: unknown) => {
     const text = isRecord(item) ? item['b64_json'] : undefined;
     if (typeof text !== 'string')
-      throw invalidMediaResponse('The engine answered an address instead of a picture.');
+      throw invalidMediaResponse('The engine returned a URL instead of an image.');
     return text;
   });
 }

@@ -2,7 +2,6 @@ import type { DeploymentEntry, EngineKind } from '@millrace/core/inference';
 import type { ImageRequest } from './image-adapter.ts';
 import type { MediaRequest, MediaResponse, SendUpstream } from './media-adapter.ts';
 
-/** A call over a real connection, as the gateway gives it. */
 export function httpSender(url: string): SendUpstream {
   return async ({ method, path, headers, body }, signal) => {
     const response = await fetch(`${url}${path}`, { method, headers, body, signal });
@@ -14,7 +13,7 @@ export function httpSender(url: string): SendUpstream {
   };
 }
 
-/** A call that answers what it is told to, and keeps what was asked. */
+/** Always returns the given response and records the requests. */
 export function fixedSender(
   status: number,
   body: unknown,

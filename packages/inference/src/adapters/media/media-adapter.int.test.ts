@@ -6,8 +6,8 @@ import { createMediaOperations } from '../../gateway/media/media-operations.ts';
 import type { MediaResponseContext, MediaOperation } from '../../gateway/media/media-operation.ts';
 import { httpSender, deploymentOf, never } from './media-adapter.fixture.ts';
 
-// Real engines: our toy diffusion model over the OpenAI images protocol, and flite with LAME over audio/speech. What
-// comes back is looked at and listened to.
+// Real engines: a toy diffusion model over the OpenAI images protocol, and flite with LAME over audio/speech. The tests check
+// pixels and recognised words.
 
 const operations = createMediaOperations({ clock: systemClock, randomSeed: () => 5 });
 const facts: MediaResponseContext = { createdSeconds: 1, elapsedMs: 1 };
@@ -31,7 +31,7 @@ async function serve<Spec, Output>(
   return operation.render(request, response, facts).body;
 }
 
-describe('pictures', () => {
+describe('images of a real engine', () => {
   const size = { width: 192, height: 128 };
   const request = { model_name: 'pictures', ...size, steps: 8, seed: 3, cfg_scale: 3 };
 
@@ -41,7 +41,7 @@ describe('pictures', () => {
     return Buffer.from(made[0]?.image ?? '', 'base64');
   }
 
-  test('show what the prompt says, in the size that was asked for', async () => {
+  test('match prompt and requested size', async () => {
     const [red, green, blue] = colourOf(await draw('a large yellow square on a blue background'), 2, 2);
     expect(blue).toBeGreaterThan(150);
     expect(Math.max(red, green)).toBeLessThan(120);
@@ -50,13 +50,13 @@ describe('pictures', () => {
     expect(b).toBeLessThan(120);
   });
 
-  test('the same seed draws the same, another another', async () => {
+  test('are equal for equal seeds and differ for others', async () => {
     const first = await draw('a red circle on a white background');
     expect(await draw('a red circle on a white background')).toEqual(first);
     expect(await draw('a red circle on a white background', { seed: 4 })).not.toEqual(first);
   });
 
-  test('several in the shape of OpenAI', async () => {
+  test('are returned several at a time in the OpenAI shape', async () => {
     const body = { model: 'pictures', prompt: 'a green ring on a black background', n: 2, size: '128x160' };
     const text = await serve(operations.createImages, 'openai-images', { ...body, num_inference_steps: 4 });
     const { data } = JSON.parse(String(text)) as { data: { b64_json: string }[] };
@@ -68,7 +68,7 @@ describe('pictures', () => {
     expect(pictures[0]).not.toEqual(pictures[1]);
   });
 
-  test('a value that the engine does not take is told in its words', async () => {
+  test("are refused with the engine's message for an invalid value", async () => {
     await expect(draw('a mill', { steps: 201 })).rejects.toMatchObject({
       failure: {
         status: 400,
@@ -79,7 +79,7 @@ describe('pictures', () => {
     });
   });
 
-  test('a client that leaves does not hold the engine', async () => {
+  test('stop when the client leaves, so that the engine is free', async () => {
     const leaving = new AbortController();
     const body = { ...request, prompt: 'a mill', steps: 200 };
     const drawing = serve(operations.generateImage, 'openai-images', body, leaving.signal);
@@ -89,7 +89,7 @@ describe('pictures', () => {
   });
 });
 
-describe('speech', () => {
+describe('speech of a real engine', () => {
   const vocabulary = [
     'river',
     'garden',
@@ -103,7 +103,7 @@ describe('speech', () => {
     'water',
   ];
 
-  test('an MP3 says the text: a recogniser hears its words, in their order', async () => {
+  test('is an MP3 in which a recogniser finds the words in order', async () => {
     const words = ['purple', 'window', 'three', 'engine', 'nine', 'water'];
     const body = { text: 'Purple window. Three engine. Nine water.', speaker: 'echo' };
     const text = await serve(operations.generateAudio, 'speech', body);
@@ -113,7 +113,7 @@ describe('speech', () => {
     expect(received.words).toEqual(words);
   });
 
-  test('the shape of OpenAI is the file itself, and speed shortens it', async () => {
+  test('is the plain file in the OpenAI shape, and speed shortens it', async () => {
     const body = { model: 'voice', input: 'river garden seven yellow', voice: 'kal' };
     const [slow, fast] = await Promise.all(
       [0.8, 1.6].map((speed) => serve(operations.createSpeech, 'speech', { ...body, speed })),
@@ -124,7 +124,7 @@ describe('speech', () => {
     expect(durationMs).toBeLessThan(received.durationMs * 0.7);
   });
 
-  test('a text cannot give options to the program that speaks it', async () => {
+  test('treats text as text, never as options of the speech program', async () => {
     const audio = await serve(operations.createSpeech, 'speech', {
       model: 'v',
       voice: 'slt',
@@ -133,7 +133,7 @@ describe('speech', () => {
     expect((await transcribe(Buffer.from(audio), vocabulary)).durationMs).toBeGreaterThan(500);
   });
 
-  test('an unknown voice is told in its words', async () => {
+  test("is refused with the engine's message for an unknown voice", async () => {
     const body = { model: 'voice', input: 'Hello', voice: 'nobody' };
     await expect(serve(operations.createSpeech, 'speech', body)).rejects.toMatchObject({
       failure: {
@@ -145,7 +145,7 @@ describe('speech', () => {
   });
 });
 
-/** Our engine writes eight bits a colour without filters, so a pixel is found by counting. */
+/** The engine writes 8-bit colours without filters, so a pixel's position can be computed. */
 function colourOf(png: Buffer, x: number, y: number): readonly [red: number, green: number, blue: number] {
   const width = png.readUInt32BE(16);
   const data = png.indexOf('IDAT');

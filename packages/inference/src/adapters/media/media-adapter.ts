@@ -1,9 +1,9 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 import type { EngineFailure } from '../text/text-adapter.ts';
 
-/** What engines of images and speech are spoken to through. Nothing is streamed: an answer is whole, or there is none. */
+/** Interface to engines of images and speech. They do not stream: a response is complete or a failure. */
 
-/** `path` is put behind the address of the deployment. */
+/** `path` is appended to the deployment's address. */
 export interface MediaRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
@@ -17,7 +17,7 @@ export interface MediaResponse {
   readonly body: Buffer;
 }
 
-/** One request to the deployment, its answer whole. Bounded in time and size by whoever gives it. */
+/** One request to the deployment with its complete response. The caller limits time and size. */
 export type SendUpstream = (request: MediaRequest, signal: AbortSignal) => Promise<MediaResponse>;
 
 export interface MediaContext {
@@ -26,16 +26,13 @@ export interface MediaContext {
 }
 
 export interface MediaAdapter<Request, Output> {
-  /**
-   * The fields of the request that this engine cannot honour, by their names on the wire; empty when it can do all of
-   * it. Known without asking the engine, so that a request is routed to where it can be done.
-   */
+  /** API names of the fields that this engine cannot honour. Needs no call, so that requests can be routed by it. */
   unsupportedFields(request: Request, deployment: DeploymentEntry): readonly string[];
-  /** Throws `MediaEngineError`, or whatever `call` throws. What it answers was looked at: it is what was asked for. */
+  /** Returns validated output. Throws `MediaEngineError` or any error of `call`. */
   run(request: Request, facts: MediaContext, call: SendUpstream, signal: AbortSignal): Promise<Output>;
 }
 
-/** An engine refused or failed, or answered something that is no answer. */
+/** The engine refused, failed or sent an invalid response. */
 export class MediaEngineError extends Error {
   readonly failure: EngineFailure;
   constructor(failure: EngineFailure) {
@@ -45,7 +42,7 @@ export class MediaEngineError extends Error {
   }
 }
 
-/** The engine's word was not what its protocol says. Nothing is charged for it, and another may do better. */
+/** The response violates the engine's protocol. It is not charged, and another deployment may be tried. */
 export function invalidMediaResponse(what: string): MediaEngineError {
   return new MediaEngineError({ status: 200, reason: 'UPSTREAM_ERROR', message: what, retryable: true });
 }

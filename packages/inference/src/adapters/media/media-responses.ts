@@ -1,7 +1,7 @@
 import type { EngineFailure } from '../text/text-adapter.ts';
 import { invalidMediaResponse, MediaEngineError, type MediaResponse } from './media-adapter.ts';
 
-/** How engines say no. Their words reach a client only where they are about the request; they may quote it, so no log has them. */
+/** Maps engine errors. Their messages reach clients only for invalid requests, and no log, because they can quote the prompt. */
 
 const maxMessageLength = 300;
 
@@ -27,16 +27,14 @@ export function toMediaFailure({ status, body }: Pick<MediaResponse, 'status' | 
   }
 }
 
-/** A success, or the failure thrown. */
 export function requireSuccess(response: MediaResponse): MediaResponse {
   if (response.status >= 200 && response.status < 300) return response;
   throw new MediaEngineError(toMediaFailure(response));
 }
 
-/** The JSON of a success. */
 export function requireJson(response: MediaResponse): Readonly<Record<string, unknown>> {
   const value = parseJsonBody(requireSuccess(response).body);
-  if (!isRecord(value)) throw invalidMediaResponse('The engine answered no JSON object.');
+  if (!isRecord(value)) throw invalidMediaResponse('The engine did not return a JSON object.');
   return value;
 }
 
@@ -52,7 +50,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `{error: {message}}`, `{error}`, `{detail}` and `{detail: [{loc, msg}]}`: the shapes that engines use. */
+/** The error shapes of engines: `{error: {message}}`, `{error}`, `{detail}` and `{detail: [{loc, msg}]}`. */
 function messageIn(body: Buffer): string | null {
   const value = parseJsonBody(body);
   if (!isRecord(value)) return null;

@@ -1,10 +1,10 @@
-/** MP3 as far as a gateway must know it: that something is one, and at which rate. */
+/** Recognises MP3 data and reads its sample rate. */
 
 export interface Mp3Header {
   readonly sampleRate: number;
 }
 
-/** By the bits of version and rate; version 1 of the table is reserved. */
+/** Indexed by the bits of version and rate; version 1 is reserved. */
 const sampleRates: readonly (readonly number[] | null)[] = [
   [11_025, 12_000, 8_000],
   null,
@@ -12,7 +12,7 @@ const sampleRates: readonly (readonly number[] | null)[] = [
   [44_100, 48_000, 32_000],
 ];
 
-/** What the first frame says, behind a title if there is one; null when there is no frame. */
+/** Reads the first frame after an optional ID3 tag; null without a frame. */
 export function readMp3Header(bytes: Buffer): Mp3Header | null {
   const start = id3TagLength(bytes);
   if (bytes.length < start + 4) return null;
@@ -24,14 +24,14 @@ export function readMp3Header(bytes: Buffer): Mp3Header | null {
   return sampleRate === undefined ? null : { sampleRate };
 }
 
-/** An ID3v2 tag tells its length in four bytes of seven bits. */
+/** An ID3v2 tag has its length in four bytes of seven bits. */
 function id3TagLength(bytes: Buffer): number {
   if (bytes.length < 10 || bytes.toString('latin1', 0, 3) !== 'ID3') return 0;
   const [a = 0, b = 0, c = 0, d = 0] = bytes.subarray(6, 10);
   return 10 + ((a & 127) << 21) + ((b & 127) << 14) + ((c & 127) << 7) + (d & 127);
 }
 
-/** A frame of MPEG-1 layer III, mono, 44.1 kHz, 32 kbit/s: 1152 samples, 26 ms. Without data it is silence. */
+/** An empty frame of MPEG-1 layer III, mono, 44.1 kHz, 32 kbit/s: 26 ms of silence. */
 const frameLength = 104;
 const frameHeader = 0xfffb10c4;
 

@@ -3,34 +3,33 @@ import { invalidMediaResponse, type MediaAdapter } from './media-adapter.ts';
 import { bearerHeaders, requireSuccess, jsonHeaders } from './media-responses.ts';
 import { readMp3Header, silentMp3 } from './mp3-header.ts';
 
-/** A validated wish for speech, in whichever shape it came. */
+/** A validated speech request, from either API shape. */
 export interface SpeechRequest {
-  /** As the client wrote it; null where its shape lets it leave the choice to us. */
+  /** As the client wrote it; null if its API shape allows no model. */
   readonly model: string | null;
   readonly text: string;
-  /** Null: whichever the engine likes. */
+  /** Null: the engine's default. */
   readonly voice: string | null;
   readonly speed: number;
   readonly language: string | null;
-  /** What engines of one family know beside that, where it differs from their default. */
+  /** Fields of one engine family, where they differ from their default. */
   readonly tuning: Readonly<Record<string, number>>;
 }
 
 export interface SpeechResult {
-  /** A whole MP3 file. */
   readonly audio: Buffer;
   readonly sampleRate: number;
 }
 
 export type SpeechAdapter = MediaAdapter<SpeechRequest, SpeechResult>;
 
-/** Null: this kind of engine does not speak. */
+/** Null: this engine kind does not generate speech. */
 export function speechAdapterOf(engine: EngineKind): SpeechAdapter | null {
   switch (engine) {
     case 'speech':
       return createSpeechAdapter({ defaultVoice: 'alloy', isWide: true });
     case 'vllm':
-      // Each of its models has voices of its own, and one of them for who names none.
+      // Each vLLM model has its own voices and default voice.
       return createSpeechAdapter({ defaultVoice: null, isWide: true });
     case 'openai':
       return createSpeechAdapter({ defaultVoice: 'alloy', isWide: false });
@@ -46,13 +45,13 @@ export function speechAdapterOf(engine: EngineKind): SpeechAdapter | null {
 }
 
 interface SpeechDialect {
-  /** What the protocol wants where a client names none; null where the engine chooses. */
+  /** Voice to send if the client names none; null if the engine chooses. */
   readonly defaultVoice: string | null;
-  /** Whether it takes fields beyond those of OpenAI, which refuses what it does not know. */
+  /** Whether it accepts fields beyond OpenAI's. OpenAI refuses unknown fields. */
   readonly isWide: boolean;
 }
 
-/** `POST /v1/audio/speech`. Fields that only some engines know are sent only when they say something. */
+/** `POST /v1/audio/speech`. Fields that only some engines accept are sent only if set. */
 function createSpeechAdapter({ defaultVoice, isWide }: SpeechDialect): SpeechAdapter {
   return {
     unsupportedFields({ language, tuning }) {
@@ -83,7 +82,7 @@ function createSpeechAdapter({ defaultVoice, isWide }: SpeechDialect): SpeechAda
   };
 }
 
-/** For test keys: silence, about as long as the text would take. No engine is asked. */
+/** Silence for test keys, about as long as speech of the text. */
 const mockSpeechAdapter: SpeechAdapter = {
   unsupportedFields: () => [],
   run: async ({ text }) => toSpeechResult(silentMp3(2 * text.length + 1)),
@@ -91,6 +90,6 @@ const mockSpeechAdapter: SpeechAdapter = {
 
 function toSpeechResult(audio: Buffer): SpeechResult {
   const facts = readMp3Header(audio);
-  if (facts === null) throw invalidMediaResponse('The engine answered with something that is no MP3.');
+  if (facts === null) throw invalidMediaResponse('The engine returned data that is not an MP3.');
   return { audio, sampleRate: facts.sampleRate };
 }

@@ -32,8 +32,8 @@ function prepare(engine: TextEngine, body: object) {
   return { request, adapter, upstream, sent: JSON.parse(upstream.body) };
 }
 
-describe('the mock engine', () => {
-  it('answers a stream that says the same as its whole answer and costs the same', () => {
+describe('mock engine', () => {
+  it('returns equal text and cost streamed and whole', () => {
     const whole = prepare('mock', { seed: 1 });
     const response = whole.adapter.readCompletion(
       Buffer.concat(mockResponseTo(whole.upstream).chunks).toString(),

@@ -13,7 +13,6 @@ import { openaiDialect } from './openai-dialect.ts';
 import { sglangDialect } from './sglang-dialect.ts';
 import { vllmDialect } from './vllm-dialect.ts';
 
-/** The engines that chat. */
 export type TextEngine = Extract<EngineKind, 'llama.cpp' | 'openai' | 'vllm' | 'sglang' | 'mock'>;
 
 export const textDialects: Readonly<Record<TextEngine, TextDialect>> = {
@@ -32,7 +31,6 @@ export function chatAdapterOf(engine: TextEngine): TextAdapter<ChatRequest> {
   return adapters[engine];
 }
 
-/** Engines for images and speech do not chat. */
 export function isTextEngine(engine: EngineKind): engine is TextEngine {
   return Object.hasOwn(textDialects, engine);
 }

@@ -2,28 +2,24 @@ import type { ChatRequest } from '../../wire/chat-request.ts';
 import { requestedLogprobs } from './text-request-fields.ts';
 import { asCount, asList, asObject, asText, type JsonObject } from './engine-json.ts';
 
-/**
- * How an operation's answers look: which parts of an engine's choice go to the client, and in which order. Nothing else
- * passes, so nothing that an engine adds can surprise a client.
- */
+/** Builds responses from the known parts of an engine's choice, so that fields an engine adds never reach clients. */
 export interface CompletionFormat {
   readonly whole: string;
   readonly chunk: string;
-  /** What a choice of a stream brings besides its end; null when it brings nothing. */
+  /** The content of a streamed choice without its end; null if empty. */
   piece(choice: JsonObject, index: number): string | null;
-  /** Whether a choice of a stream brings anything that the engine had to produce. */
+  /** Whether a streamed choice contains output that the engine had to generate. */
   hasOutput(choice: JsonObject): boolean;
-  /** Whether a choice of a stream brings one text and nothing else; then it is that text. */
+  /** The text of a streamed choice that has only one text; otherwise null. */
   onlyText(choice: JsonObject): OnlyText | null;
-  /** What stands before and after the text in a piece that has nothing but text. */
+  /** JSON before and after the text of a choice that has only text. */
   textPiece(index: number, field: OnlyText['field']): readonly [before: string, after: string];
-  /** The end of a choice. */
   end(index: number, reason: string): string;
-  /** A choice of an answer that came whole. */
+  /** A choice of a response without streaming. */
   fullChoice(choice: JsonObject, index: number): string;
 }
 
-/** A text, and the field of the engine's JSON that holds it. */
+/** A text and the JSON field of the engine that contains it. */
 export interface OnlyText {
   readonly field: 'content' | 'reasoning_content' | 'reasoning' | 'text';
   readonly text: string;
@@ -79,7 +75,7 @@ function isPresent(value: unknown): boolean {
 
 const contentOf = (part: JsonObject): string | null => asText(part['content']);
 
-/** Engines call it by one of two names, or by both while they change from one to the other. */
+/** Engines use one of the two names, or both during a migration. */
 const reasoningOf = (part: JsonObject): string | null =>
   asText(part['reasoning_content']) ?? asText(part['reasoning']);
 
@@ -93,7 +89,7 @@ function onlyTextOf(delta: JsonObject): OnlyText | null {
   return found.length === 1 ? (found[0] ?? null) : null;
 }
 
-/** Content is never null in a delta that neither calls a tool nor reasons. */
+/** Content is never null in a delta without tool calls and reasoning. */
 function deltaOf(delta: JsonObject): JsonObject | null {
   const isOpening = delta['role'] === 'assistant';
   const content = contentOf(delta);
@@ -127,7 +123,7 @@ function optionalField(name: string, value: string | null): JsonObject {
   return value === null ? {} : { [name]: value };
 }
 
-/** Content is null only beside calls of tools. */
+/** Content is null only with tool calls. */
 function messageOf(message: JsonObject): JsonObject {
   const calls = asList(message['tool_calls']).map(toolCall);
   const content = contentOf(message) ?? '';
@@ -150,7 +146,7 @@ function toolCall(value: unknown, position: number): JsonObject {
   };
 }
 
-/** As the client asked for them, whatever the engine adds or lists beyond that. */
+/** Only as many alternatives as the client requested, in the contract's shape. */
 function chatLogprobs(value: unknown, alternatives: number): object | null {
   const logprobs = asObject(value);
   if (logprobs === null) return null;

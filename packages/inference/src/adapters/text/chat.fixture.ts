@@ -10,7 +10,7 @@ import {
   type TokenCounts,
 } from './text-adapter.ts';
 
-/** Requests, facts and readers that the tests of the adapters share. */
+/** Requests, contexts and readers that the adapter tests share. */
 
 const readChat = createChatReader(contract.schemas.chatRequest);
 
@@ -35,7 +35,7 @@ export const deployment: DeploymentEntry = {
 
 export const upstreamContext = { deployment, maxTokens: 16, cacheSalt: 'salt-of-org' };
 
-/** Every kind of token has a price that shows in the sum. */
+/** Each kind of token changes a different digit of the cost. */
 export const completionContext: CompletionContext = {
   requestId: 'req_1',
   model: 'acme/chät',
@@ -44,7 +44,6 @@ export const completionContext: CompletionContext = {
   costOf: ({ prompt, cached, completion }) => (prompt - cached) * 10_000 + cached * 100 + completion,
 };
 
-/** What an adapter sends to its engine, as the engine reads it. */
 export function upstreamBodyOf<Request>(
   adapter: TextAdapter<Request>,
   request: Request,
@@ -59,7 +58,7 @@ export interface ReadStreamResult {
   readonly broken: TextEngineError | null;
 }
 
-/** All that a client would get of a stream that comes in these pieces. */
+/** Everything that a client gets from a stream that arrives in these pieces. */
 export function readStream(stream: TextStream, pieces: Iterable<Buffer | string>): ReadStreamResult {
   let text = '';
   let broken: TextEngineError | null = null;
@@ -73,7 +72,7 @@ export function readStream(stream: TextStream, pieces: Iterable<Buffer | string>
   return { text, counts: stream.counts(), finishReason: stream.finishReason(), broken };
 }
 
-/** A chunk as a client reads it, of a chat or of a completion. */
+/** A chunk of a chat or completion stream. */
 export interface StreamEvent {
   readonly id: string;
   readonly object: string;
@@ -93,7 +92,7 @@ export interface StreamEvent {
   readonly usage?: Readonly<Record<string, unknown>>;
 }
 
-/** The events of a stream, `[DONE]` left out. */
+/** The events of a stream without `[DONE]`. */
 export function eventsIn(text: string): StreamEvent[] {
   return text
     .split('\n\n')
@@ -101,7 +100,6 @@ export function eventsIn(text: string): StreamEvent[] {
     .map((block) => JSON.parse(block.slice(6)) as StreamEvent);
 }
 
-/** The text of each choice. */
 export function textsIn(text: string): string[] {
   const texts: string[] = [];
   for (const { choices } of eventsIn(text)) {

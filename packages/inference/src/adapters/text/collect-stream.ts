@@ -6,7 +6,7 @@ import { textEngineError, failureInEvent } from './text-failures.ts';
 import { asCount, asList, asObject, asText, parseJson, type JsonObject } from './engine-json.ts';
 import type { StreamSettings } from './text-stream.ts';
 
-/** A choice that is put together from its events, in the shape that a whole answer has. */
+/** A choice that is assembled from its events, in the shape of a full completion. */
 interface PartialChoice {
   readonly index: number;
   text: string;
@@ -17,10 +17,7 @@ interface PartialChoice {
   finishReason: string | null;
 }
 
-/**
- * The answer that a stream adds up to. Asked for where an engine reports usage by the choice, but only in a stream: the
- * client that wanted a whole answer gets one.
- */
+/** Assembles a completion from a stream, for engines that report usage per choice only in streams. */
 export function collectStream(
   text: string,
   dialect: TextDialect,
@@ -44,7 +41,7 @@ export function collectStream(
   }
   const all = [...choices.values()];
   if (all.some(({ finishReason }) => finishReason === null)) {
-    throw textEngineError('The engine ended its stream before its answer.');
+    throw textEngineError('The engine ended the stream before the completion was finished.');
   }
   return {
     choices: all.map(toFullChoice),
@@ -58,11 +55,11 @@ function eventsOf(text: string): JsonObject[] {
       .split('\n')
       .filter((line) => line.startsWith('data:'))
       .map((line) => line.slice(5).trim())
-      // It sends one `null` for choices that share a prompt.
+      // llama-server sends one `null` for choices that share a prompt.
       .filter((data) => data !== '[DONE]' && data !== 'null')
       .map((data) => {
         const event = asObject(parseJson(data));
-        if (event === null) throw textEngineError('The engine sent an event that is no JSON object.');
+        if (event === null) throw textEngineError('The engine sent an event that is not a JSON object.');
         return event;
       })
   );

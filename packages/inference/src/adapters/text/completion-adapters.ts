@@ -12,7 +12,6 @@ const adapters = Object.fromEntries(
   Object.entries(textDialects).map(([engine, dialect]) => [engine, createCompletionAdapter(dialect)]),
 ) as Readonly<Record<TextEngine, TextAdapter<CompletionRequest>>>;
 
-/** Engines that chat also complete plain text. */
 export function completionAdapterOf(engine: TextEngine): TextAdapter<CompletionRequest> {
   return adapters[engine];
 }

@@ -2,7 +2,7 @@ import type { CompletionRequest } from '../../wire/completion-request.ts';
 import type { CompletionFormat } from './chat-format.ts';
 import { asObject, asText, type JsonObject } from './engine-json.ts';
 
-/** Answers of `/v1/completions`: plain text, and logprobs in whichever of its two shapes the engine has. */
+/** Responses of `/v1/completions`: plain text, and logprobs in the engine's shape. */
 export function textCompletionFormat(request: CompletionRequest): CompletionFormat {
   const wantsLogprobs = request.logprobs !== undefined && request.logprobs !== null;
   const logprobsOf = (choice: JsonObject): JsonObject | null =>

@@ -1,4 +1,4 @@
-/** Reads what engines send. They are trusted to mean well and not to be right: whatever has another shape counts as absent. */
+/** Reads engine JSON leniently: a value of the wrong type counts as absent. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -16,17 +16,17 @@ export function asText(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** Nothing that an engine counts for one request comes near it. */
+/** No count of one request comes near this value. */
 const maxCount = 2 ** 31;
 
-/** A whole number of 0 or more. What is beyond all measure counts as absent: nobody is charged by it. */
+/** A whole number of 0 or more. Implausibly large counts count as absent, so that they are never charged. */
 export function asCount(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) < maxCount
     ? (value as number)
     : null;
 }
 
-/** Null when it is no JSON. */
+/** Null if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -38,11 +38,11 @@ describe('valueForSchema', () => {
     [object({ name: { type: 'string' }, age: { type: 'integer' } }), { name: 'mock', age: 1 }],
     [{ $ref: '#/$defs/x', $defs: { x: { type: 'boolean' } } }, true],
     [{}, 'mock'],
-  ])('%j gives %j', (schema, value) => {
+  ])('makes %j into %j', (schema, value) => {
     expect(valueForSchema(schema)).toEqual(value);
   });
 
-  it('ends recursive schemas where they may end', () => {
+  it('ends recursive schemas where they can end', () => {
     const tree = {
       ...object({ value: { type: 'integer' }, next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } }),
     };
@@ -51,7 +51,7 @@ describe('valueForSchema', () => {
     expect(text).toContain('"next":null');
   });
 
-  it('names members of Object.prototype like any other', () => {
+  it('treats names of Object.prototype members like any other', () => {
     const schema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"integer"}},"required":["__proto__"]}',
     ) as object;
@@ -64,8 +64,8 @@ describe('valueForSchema', () => {
     ['a reference to nothing', { $ref: '#/$defs/none' }],
     ['a foreign reference', { $ref: 'https://example.com/schema' }],
     ['bounds without a number between them', { type: 'integer', minimum: 3, maximum: 2 }],
-    ['a text without end', { type: 'string', minLength: 1_000_000_000 }],
-    ['a list without end', { type: 'array', items: { type: 'null' }, minItems: 1_000_000_000 }],
+    ['an endless text', { type: 'string', minLength: 1_000_000_000 }],
+    ['an endless list', { type: 'array', items: { type: 'null' }, minItems: 1_000_000_000 }],
     ['a long constant for each value', { type: 'array', minItems: 1_000, items: { const: long } }],
     ['a long alternative for each value', { type: 'array', minItems: 1_000, items: { enum: [long] } }],
     ['many required names for each value', { type: 'array', minItems: 1_000, items: { required: names } }],
@@ -93,7 +93,7 @@ describe('valueForSchema', () => {
     expect(() => valueForSchema(schema)).toThrow(UnsupportedSchemaError);
   });
 
-  it('refuses references that grow without bound, in bounded time', () => {
+  it('refuses references that grow without limit, in bounded time', () => {
     const names = Array.from({ length: 30 }, (_, nth) => nth);
     const $defs = Object.fromEntries(
       names.map((nth) => [

@@ -1,8 +1,8 @@
 import { asList, asObject, asText, type JsonObject } from './engine-json.ts';
 
-/** Makes a JSON value that a JSON schema allows, for the mock engine. Pure: the same schema gives the same value. */
+/** Builds a value that satisfies a JSON schema, for the mock engine. Pure: equal schemas give equal values. */
 
-/** The schema asks for something that the mock cannot make. Says which keyword, and no word of the tenant's. */
+/** Names the unsupported keyword and no text of the tenant. */
 export class UnsupportedSchemaError extends Error {
   constructor(keyword: string) {
     super(`The mock does not support ${keyword} in a JSON schema.`);
@@ -10,13 +10,12 @@ export class UnsupportedSchemaError extends Error {
   }
 }
 
-/** A few references to each other could ask for more values than memory holds. */
+/** Limits memory: a few mutual references could require any number of values. */
 const maxValues = 2_000;
-const tooManyValues = 'so many values';
+const tooManyValues = 'too many values';
 const maxTextLength = 10_000;
 const maxDepth = 24;
 
-/** Keywords whose values the mock could only guess. */
 const unsupportedKeywords = [
   'pattern',
   'not',
@@ -43,9 +42,9 @@ class SchemaValueBuilder {
   make(schema: unknown, depth: number): unknown {
     this.#left -= 1;
     if (this.#left < 0) throw new UnsupportedSchemaError(tooManyValues);
-    if (depth > maxDepth) throw new UnsupportedSchemaError('such deep nesting');
+    if (depth > maxDepth) throw new UnsupportedSchemaError('deep nesting');
     const found = asObject(schema);
-    // `true` allows everything.
+    // `true` allows every value.
     if (found === null) return 'mock';
     const whole = this.#resolve(found);
     for (const keyword of unsupportedKeywords)
@@ -59,7 +58,7 @@ class SchemaValueBuilder {
     return this.#makeType(whole, depth);
   }
 
-  /** Counts what is copied from the schema: 64 names or characters count as one value. */
+  /** Counts content copied from the schema: 64 names or characters count as one value. */
   #count(copied: number): void {
     this.#left -= copied >>> 6;
     if (this.#left < 0) throw new UnsupportedSchemaError(tooManyValues);
@@ -70,7 +69,7 @@ class SchemaValueBuilder {
     return value;
   }
 
-  /** The first alternative that can be made: recursive schemas end in a later one. */
+  /** Tries the alternatives in order, because recursive schemas can end in a later one. */
   #makeBranch(whole: JsonObject, branches: readonly unknown[], depth: number): unknown {
     const { anyOf: _any, oneOf: _one, ...rest } = whole;
     let lastError: unknown = null;
@@ -86,7 +85,6 @@ class SchemaValueBuilder {
     throw lastError;
   }
 
-  /** Follows `$ref` and merges `allOf`. */
   #resolve(schema: JsonObject): JsonObject {
     let found = schema;
     for (let nth = 0; nth <= maxDepth; nth += 1) {
@@ -100,7 +98,7 @@ class SchemaValueBuilder {
       this.#left -= 1 + schemas.length;
       if (this.#left < 0) break;
     }
-    throw new UnsupportedSchemaError('such a chain of $ref');
+    throw new UnsupportedSchemaError('long chains of $ref');
   }
 
   #find(ref: string): JsonObject {
@@ -156,7 +154,7 @@ class SchemaValueBuilder {
       try {
         made[name] = this.make(property, depth + 1);
       } catch (error) {
-        // An optional part may be left out; recursive schemas end this way.
+        // Optional properties can be left out; this ends recursive schemas.
         if (required.has(name) || !(error instanceof UnsupportedSchemaError) || this.#left < 0) throw error;
       }
     }
@@ -169,14 +167,14 @@ class SchemaValueBuilder {
   }
 }
 
-/** The names that are copied when a schema is merged with another, or read to make an object. */
+/** Number of names that are copied or read for this schema. */
 function namesIn(schema: unknown): number {
   const object = asObject(schema) ?? {};
   const properties = Object.keys(asObject(object['properties']) ?? {});
   return Object.keys(object).length + properties.length + asList(object['required']).length;
 }
 
-/** Of two schemas that both apply: their properties and required names together, else the latter. */
+/** Merges two schemas that both apply: properties and required names are combined, other keywords of the second win. */
 function merge(one: JsonObject, other: JsonObject): JsonObject {
   const properties = { ...asObject(one['properties']), ...asObject(other['properties']) };
   const required = [...asList(one['required']), ...asList(other['required'])];
@@ -222,11 +220,11 @@ function numberFor(schema: JsonObject): number {
       ? [least, most, (least + most) * 0.5, least + 1, most - 1]
       : [step, ...multiplesAround(least, step), ...multiplesAround(most, step)];
   const found = [1, 0, ...further].find(fits);
-  if (found === undefined) throw new UnsupportedSchemaError('such bounds of a number');
+  if (found === undefined) throw new UnsupportedSchemaError('these bounds of a number');
   return found;
 }
 
-/** The multiples of the step next to a bound, without a division: the remainder leads to them. */
+/** Multiples of the step next to a bound, computed by the remainder. */
 function multiplesAround(at: number, step: number): readonly number[] {
   if (!Number.isFinite(at)) return [];
   const below = at - (at % step);
@@ -252,10 +250,10 @@ function textFor(schema: JsonObject): string {
   const made = known ?? 'mock';
   const least = countOf(schema['minLength']) ?? 0;
   const most = countOf(schema['maxLength']) ?? Infinity;
-  if (least > maxTextLength || least > most) throw new UnsupportedSchemaError('such a minLength');
+  if (least > maxTextLength || least > most) throw new UnsupportedSchemaError('this minLength');
   if (known !== undefined) {
     if (made.length < least || made.length > most)
-      throw new UnsupportedSchemaError('a length beside a format');
+      throw new UnsupportedSchemaError('a length together with a format');
     return made;
   }
   return made.padEnd(least, ' mock').slice(0, Math.min(most, maxTextLength));

@@ -13,10 +13,7 @@ import type { TextDialect } from './text-dialect.ts';
 import { unsupportedParameter } from './text-failures.ts';
 import { asCount, asObject, type JsonObject } from './engine-json.ts';
 
-/**
- * llama.cpp's llama-server. Its `usage` counts one choice only, so several choices are always asked for as a stream, which
- * reports each of them; while it runs, its timings tell the counts.
- */
+/** llama-server. Its `usage` counts one choice, so several choices are always streamed, which reports usage per choice. */
 export const llamaDialect: TextDialect = {
   cache: 'slots',
   countsWhileRunning: true,
@@ -31,7 +28,7 @@ export const llamaDialect: TextDialect = {
       ...furtherSampling(request),
       ...conversationFields(request),
       logit_bias: request.logit_bias,
-      // Without a number it lists twenty alternatives, and with 0 it tells nothing at all: one is asked for and cut away.
+      // The default is twenty alternatives, and 0 returns no logprobs: request one and drop it.
       logprobs: logprobs === null ? undefined : true,
       top_logprobs: logprobs === null ? undefined : Math.max(1, logprobs.alternatives),
       ...cacheFields(slot),
@@ -56,14 +53,14 @@ export const llamaDialect: TextDialect = {
   runningCounts: (event) => timingsOf(event) ?? usageOf(event),
 };
 
-/** Its cache has no salt: a prompt is reused only in a slot that holds a prompt of the same organisation. */
+/** The cache has no salt, so prompts are reused only in a slot of the same organisation. */
 function cacheFields(slot: UpstreamContext['slot']) {
   return slot === undefined || slot === null
     ? { cache_prompt: false }
     : { id_slot: slot.id, cache_prompt: slot.reuse };
 }
 
-/** It would answer as if these had not been asked for. */
+/** llama-server would silently ignore these fields. */
 function rejectIgnoredFields(request: CompletionRequest): void {
   const ignored = request.echo === true ? 'echo' : request.suffix === undefined ? null : 'suffix';
   if (ignored !== null) throw new TextEngineError(unsupportedParameter(ignored));
@@ -75,25 +72,25 @@ function furtherSampling(request: ChatRequest | CompletionRequest) {
     top_k: request.top_k,
     min_p: request.min_p,
     seed: foldedSeed(request.seed ?? undefined),
-    // It ignores `repetition_penalty` without a word, and looks back over 64 tokens where others look over all.
+    // llama-server ignores `repetition_penalty` silently, and looks back over 64 tokens where other engines use all.
     ...(penalty === undefined ? {} : { repeat_penalty: penalty, repeat_last_n: penaltyWindowTokens }),
   };
 }
 
-/** It sets aside memory for each of them. */
+/** llama-server allocates memory for each token of the window. */
 const penaltyWindowTokens = 16_384;
 
 const seedRange = 2 ** 32;
 const randomSeedValue = seedRange - 1;
 
-/** Seeds are 32 bits there, and the last of them means a random one: every seed of ours stays one that can be repeated. */
+/** Seeds have 32 bits there and the highest means random, so it is mapped to a reproducible one. */
 function foldedSeed(seed: number | undefined): number | undefined {
   if (seed === undefined) return undefined;
   const folded = ((seed % seedRange) + seedRange) % seedRange;
   return folded === randomSeedValue ? 0 : folded;
 }
 
-/** An answer that is only put together here needs no counts while it runs: they would be most of its bytes. */
+/** Streams that are collected here skip running counts, which would be most of their bytes. */
 function streamFields(isStream: boolean, hasSeveral: boolean) {
   if (!isStream && !hasSeveral) return {};
   const counts = isStream ? { timings_per_token: true } : {};

@@ -12,11 +12,11 @@ describe('minTokens', () => {
     ['x'.repeat(33), 2],
     ['x'.repeat(320), 10],
     ['磨坊在夜里转动。', 1],
-  ])('counts %j as %i', (text, tokens) => {
+  ])('counts %j as %i tokens', (text, tokens) => {
     expect(minTokens(text)).toBe(tokens);
   });
 
-  it('counts one for each message and image, and the words of text parts', () => {
+  it('counts one token per message and image, and the words of text parts', () => {
     const messages = [
       { role: 'system', content: 'Be brief.' },
       {
@@ -30,7 +30,7 @@ describe('minTokens', () => {
     expect(minChatTokens(chatRequest({ messages }))).toBe(2 + 2 + 3 + 1);
   });
 
-  it('counts at least one for each prompt of a completion', () => {
+  it('counts at least one token per prompt of a completion', () => {
     expect(minCompletionTokens(completionRequest({ prompt: ['', 'Once upon a time'] }))).toBe(5);
   });
 });

@@ -2,9 +2,8 @@ import type { ChatRequest } from '../../wire/chat-request.ts';
 import { promptsOf, type CompletionRequest } from '../../wire/completion-request.ts';
 
 /**
- * A lower bound of the tokens of a text, for engines that did not count them: one for each word, and one more for every 32
- * characters of a longer word. Tokenisers of language models join no two words, and their longest tokens are shorter.
- * The gateway knows no model's tokeniser, so bills that rest on this are below the engine's own count.
+ * Lower bound of the tokens of a text, for engines that did not count them: one per word and per further 32 characters of it.
+ * Tokenisers join no words, and their longest tokens are shorter, so such bills are below the engine's own count.
  */
 
 const maxTokenLength = 32;
@@ -13,7 +12,6 @@ export function minTokens(text: string): number {
   let tokens = 0;
   let word = 0;
   for (let at = 0; at < text.length; at += 1) {
-    // Space and control characters end a word.
     if (text.charCodeAt(at) <= 32) word = 0;
     else {
       if (word % maxTokenLength === 0) tokens += 1;
@@ -23,7 +21,7 @@ export function minTokens(text: string): number {
   return tokens;
 }
 
-/** Images count as one token each, and every message as one for its role. */
+/** One token per image and one per message for its role. */
 export function minChatTokens(request: ChatRequest): number {
   let tokens = 0;
   for (const { content } of request.messages) {

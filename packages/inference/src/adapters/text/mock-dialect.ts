@@ -1,7 +1,7 @@
 import type { TextDialect } from './text-dialect.ts';
 import { vllmDialect } from './vllm-dialect.ts';
 
-/** The engine in our own process speaks as vLLM does, and is told the context of the model, which a real engine knows. */
+/** The mock engine uses vLLM's protocol and gets the context length, which a real engine knows. */
 export const mockDialect: TextDialect = {
   ...vllmDialect,
   chatBody: (request, facts) => ({

@@ -2,14 +2,11 @@ import type { UpstreamRequest } from './text-adapter.ts';
 import { asList, asObject, asText, parseJson, type JsonObject } from './engine-json.ts';
 import { UnsupportedSchemaError, valueForSchema } from './json-schema-value.ts';
 
-/**
- * The engine behind test keys. It runs in our own process, costs nothing, and answers the same words to the same request,
- * so that a client's code can be tested without a model. It speaks vLLM's protocol: `chatAdapterOf('mock')` reads it.
- */
+/** In-process engine behind test keys: free, deterministic and with vLLM's protocol, to test clients without a model. */
 export interface MockResponse {
   readonly status: 200 | 400;
   readonly contentType: 'application/json' | 'text/event-stream';
-  /** In the order in which they would arrive; one event each in a stream. */
+  /** In order of arrival; one event each in a stream. */
   readonly chunks: readonly Buffer[];
 }
 
@@ -46,16 +43,16 @@ export function mockResponseTo({ path, body }: UpstreamRequest): MockResponse {
   }
 }
 
-/** As vLLM refuses. */
+/** Refuses in vLLM's format. */
 function refuse(message: string, param: string): MockResponse {
   const body = { error: { message, type: 'BadRequestError', param, code: 400 } };
   return { status: 400, contentType: 'application/json', chunks: [Buffer.from(JSON.stringify(body))] };
 }
 
-/** About four bytes a token, as common tokenizers make of English. */
+/** About four bytes per token, typical for English. */
 const tokensOf = (text: string): number => (Buffer.byteLength(text) + 3) >>> 2;
 
-/** What a template adds around a message. */
+/** Tokens that a chat template adds per message. */
 const messageTokens = 4;
 
 function chatTokens(messages: unknown): number {
@@ -85,7 +82,7 @@ interface MockResponseOptions {
 interface MockPrompt {
   readonly prompt: string;
   readonly index: number;
-  /** Tokens that the context has left. */
+  /** Tokens left in the context. */
   readonly room: number;
   readonly isChat: boolean;
 }
@@ -111,7 +108,7 @@ interface MockJson {
   readonly pieces: readonly string[];
 }
 
-/** All choices of a request have the same JSON: it is made once for each schema of a parsed request. */
+/** All choices of a request share their JSON, which is built once per schema object. */
 const jsonCache = new WeakMap<object, MockJson>();
 
 function jsonFor(schema: unknown): MockJson {
@@ -133,7 +130,7 @@ interface Tool {
   readonly parameters: unknown;
 }
 
-/** The tool that the request insists on. */
+/** The tool that `tool_choice` requires. */
 function calledTool(request: JsonObject): Tool | null {
   const choice = request['tool_choice'];
   const tools = asList(request['tools']).map((tool) => asObject(asObject(tool)?.['function']) ?? {});
@@ -160,12 +157,12 @@ function wordsFor(text: string, request: JsonObject): readonly string[] {
   });
 }
 
-/** Up to four characters each; a character of two units is never cut. */
+/** Pieces of up to four characters; surrogate pairs are never split. */
 function piecesOf(text: string): readonly string[] {
   return text.match(/.{1,4}/gsu) ?? [];
 }
 
-/** FNV-1a, then Knuth's linear congruence: the same on every machine. */
+/** FNV-1a and a linear congruential generator: deterministic on every machine. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

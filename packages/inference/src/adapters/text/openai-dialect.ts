@@ -6,17 +6,14 @@ import {
 } from './text-request-fields.ts';
 import type { TextDialect } from './text-dialect.ts';
 
-/**
- * Any server of the widely used protocol. What is not part of it (`top_k`, `min_p`, `repetition_penalty`) is sent on only
- * if it changes anything; a server that does not know it refuses, which is better than an answer that ignores it.
- */
+/** Any OpenAI-compatible server. Non-standard fields are sent if they have an effect: a refusal is better than ignoring them. */
 export const openaiDialect: TextDialect = {
   cache: 'shared',
   countsWhileRunning: false,
   usageCounts: 'request',
   chatBody(request, { deployment, maxTokens }) {
     const logprobs = requestedLogprobs(request);
-    // Newer models know only the new name, many servers only the old one: the client, who knows its model, chooses.
+    // Newer models accept only the new name, many servers only the old one: use the client's choice.
     const limit =
       request.max_completion_tokens === undefined
         ? { max_tokens: maxTokens }

@@ -16,14 +16,14 @@ export interface ReadCompletionOptions {
   readonly facts: CompletionContext;
 }
 
-/** The choices of an answer, whichever way it came, and what they took. */
+/** The choices of a response, streamed or not, with their token counts. */
 export interface CollectedCompletion {
   readonly choices: readonly JsonObject[];
-  /** Null: the engine did not say. */
+  /** Null: the engine reported no usage. */
   readonly counts: TokenCounts | null;
 }
 
-/** An engine's whole answer, told in our name. Throws `TextEngineError` on what is no answer to the request. */
+/** Converts an engine's full response. Throws `TextEngineError` if it does not match the request. */
 export function readFullCompletion(
   text: string,
   { form, dialect, settings, facts }: ReadCompletionOptions,
@@ -33,9 +33,7 @@ export function readFullCompletion(
     : fromJson(text);
   const byIndex = choices.toSorted((a, b) => indexOf(a) - indexOf(b));
   if (byIndex.length !== settings.choices || byIndex.some((choice, index) => indexOf(choice) !== index)) {
-    throw new TextEngineError(
-      upstreamError(null, 'The engine answered with other choices than were asked for.'),
-    );
+    throw new TextEngineError(upstreamError(null, 'The engine returned other choices than requested.'));
   }
   const counts =
     counted === null
@@ -51,7 +49,7 @@ export function readFullCompletion(
   };
 }
 
-/** A lower bound for engines that send no usage: one token for each choice, or that of its text. */
+/** Lower bound for engines without usage: the minimum tokens of each choice's text, at least one. */
 function minProducedTokens(choices: readonly JsonObject[]): number {
   return choices.reduce((tokens, choice) => {
     const message = asObject(choice['message']) ?? {};
@@ -67,7 +65,7 @@ function minProducedTokens(choices: readonly JsonObject[]): number {
 function fromJson(text: string): CollectedCompletion {
   const response = asObject(parseJson(text));
   if (response === null)
-    throw new TextEngineError(upstreamError(null, 'The engine answered no JSON object.'));
+    throw new TextEngineError(upstreamError(null, 'The engine did not return a JSON object.'));
   const failure = failureInEvent(response);
   if (failure !== null) throw new TextEngineError(failure);
   return {

@@ -1,16 +1,15 @@
 /**
- * Most events of a stream differ from the one before in their text alone. Once one has been read in full, those like it are
- * recognised by the bytes around the text, and the text is passed on as it is: not decoded, not parsed, not written anew.
+ * Most events of a stream differ only in their text. After one is parsed, similar ones are recognised by the bytes around the
+ * text, which is copied without parsing.
  */
 export interface StreamFastPath {
   readonly index: number;
-  /** From the beginning of the choices to the quote that opens the text. What stands before goes to no client. */
+  /** From the start of the choices to the quote that opens the text. The bytes before are dropped. */
   readonly anchor: Uint8Array;
-  /** Where the anchor stands in the event. */
+  /** Offset of the anchor in the event. */
   readonly anchorAt: number;
-  /** From the quote that closes the text to the end of the choices. What follows is read only for its counts. */
+  /** From the quote that closes the text to the end of the choices. The bytes after are read only for counts. */
   readonly tail: Uint8Array;
-  /** What the client gets around the text. */
   readonly before: Uint8Array;
   readonly after: Uint8Array;
 }
@@ -19,7 +18,7 @@ const quote = 34;
 const backslash = 92;
 const dataPrefixLength = 'data: '.length;
 
-/** `data` is the event's JSON, which was read and found to bring one choice with nothing but text. Null: no way to tell. */
+/** `data` is the JSON of an event with one choice that has only text. Null if no fast path can be derived. */
 export function learnFastPath(
   data: string,
   field: string,
@@ -46,26 +45,25 @@ export function learnFastPath(
   };
 }
 
-/** Where the text of the event at `at` begins; -1 when it is of another kind. */
+/** Start of the text of the event at `at`; -1 if the event does not match. */
 export function startOfText({ anchor, anchorAt }: StreamFastPath, bytes: Buffer, at: number): number {
   const from = at + anchorAt;
   return matchesAt(anchor, bytes, from) ? from + anchor.length : -1;
 }
 
-/** Where the text that begins at `from` ends; -1 when something else than more of the same follows it. */
+/** End of the text that starts at `from`; -1 if the bytes after it do not match. */
 export function endOfText({ tail }: StreamFastPath, bytes: Buffer, from: number): number {
   const to = endOfPlainText(bytes, from);
   return to >= 0 && matchesAt(tail, bytes, to) ? to : -1;
 }
 
-/** The event as the client gets it. */
 export function spliceText(path: StreamFastPath, bytes: Buffer, from: number, to: number): Buffer {
   const { before, after } = path;
   const textAt = before.length;
   const afterAt = textAt + to - from;
   const event = Buffer.allocUnsafe(afterAt + after.length);
   event.set(before, 0);
-  // A token has a few bytes: a loop is done with them before a call has begun.
+  // Tokens have few bytes, so a loop is faster than a call of `copy`.
   for (let at = from; at < to; at += 1) event[textAt + at - from] = bytes[at] ?? 0;
   event.set(after, afterAt);
   return event;
@@ -79,10 +77,7 @@ function matchesAt(part: Uint8Array, bytes: Uint8Array, at: number): boolean {
   return true;
 }
 
-/**
- * The closing quote of a JSON text, if writing that text anew would give the very same bytes: so no `\u` and no `\/`.
- * Otherwise -1.
- */
+/** The closing quote of a JSON text that reserialises to the same bytes (no `\u`, no `\/`); otherwise -1. */
 function endOfPlainText(bytes: Uint8Array, from: number): number {
   for (let at = from; at < bytes.length; at += 1) {
     const code = bytes[at] ?? 0;
@@ -96,7 +91,7 @@ function endOfPlainText(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** `"` `\` `b` `f` `n` `r` `t`: the escapes that a writer of JSON uses for itself. */
+/** The escapes that JSON writers use: `"` `\` `b` `f` `n` `r` `t`. */
 function isShortEscape(code: number): boolean {
   switch (code) {
     case quote:
@@ -112,7 +107,7 @@ function isShortEscape(code: number): boolean {
   }
 }
 
-/** Where the list of choices is closed, from inside its only choice; -1 if it is not. */
+/** End of the list of choices, from inside its only choice; -1 if it is not closed. */
 function endOfChoices(bytes: Uint8Array, from: number): number {
   let depth = 0;
   for (let at = from; at < bytes.length; at += 1) {

@@ -1,25 +1,25 @@
 import type { DeploymentEntry } from '@millrace/core/inference';
 
-/** What every engine is spoken to through. An adapter knows its engine's names and quirks and nothing of money or routing. */
+/** Interface to text engines. An adapter handles the engine's names and quirks, not money or routing. */
 
-/** What was counted so far. Only ever grows within one request. */
+/** Tokens counted so far. The counts only grow within a request. */
 export interface TokenCounts {
-  /** All of the prompt, cached tokens included. */
+  /** Includes cached tokens. */
   readonly prompt: number;
   readonly cached: number;
   readonly completion: number;
 }
 
-/** What the adapter may put into the request besides what the client asked for. */
+/** Values that the gateway adds to the client's request. */
 export interface UpstreamContext {
   readonly deployment: DeploymentEntry;
-  /** What the gateway allows, already within context, model and money: for each choice. */
+  /** Maximum tokens per choice, already limited by context, model and reservation. */
   readonly maxTokens: number;
-  /** What prompt and answer may come to together. Real engines know it themselves; the mock is told. */
+  /** Maximum tokens of prompt and completion. Only the mock needs it; real engines know it. */
   readonly contextLength?: number | null;
-  /** Keeps the engine's prefix cache of one organisation apart from another's. */
+  /** Separates the engine's prefix cache by organisation. */
   readonly cacheSalt: string;
-  /** For an engine whose cache is kept apart by slots. Null: nothing of its cache may be reused. */
+  /** For engines that separate their cache by slots. Null: no cached prompt may be reused. */
   readonly slot?: { readonly id: number; readonly reuse: boolean } | null;
 }
 
@@ -27,30 +27,28 @@ export interface UpstreamRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** The engine closes the connection after this response, so no other request may be sent on it. */
+  /** The engine closes the connection after this response, so it must not be reused. */
   readonly closesConnection: boolean;
 }
 
-/** What the answer must say in our name. */
+/** Fields of the response that the gateway sets. */
 export interface CompletionContext {
   readonly requestId: string;
-  /** As the client wrote it. */
   readonly model: string;
   readonly createdSeconds: number;
-  /** The price of what was counted, in whole nano-USD; for `usage.cost_nano_usd`. */
+  /** The price of the counted tokens in whole nano-USD, for `usage.cost_nano_usd`. */
   readonly costOf: (counts: TokenCounts) => number;
-  /** A lower bound of the prompt's tokens, for an engine that does not count them. */
+  /** Lower bound of the prompt's tokens, for engines that report none. */
   readonly leastPrompt: () => number;
 }
 
 export interface FullCompletion {
-  /** As it goes to the client. */
   readonly body: string;
   readonly counts: TokenCounts;
   readonly finishReason: string | null;
 }
 
-/** A failure of the engine, told in our words. `retryable`: another deployment may do better. */
+/** An engine failure in our words. `retryable`: another deployment might succeed. */
 export interface EngineFailure {
   readonly status: number | null;
   readonly reason:
@@ -64,22 +62,22 @@ export interface EngineFailure {
   readonly retryable: boolean;
 }
 
-/** One stream of events from an engine to a client. Bytes in, bytes out; fed in order, by one caller. */
+/** One stream of events from an engine to a client, fed in order by one caller. */
 export interface TextStream {
-  /** Answers what goes to the client now; empty when nothing does. Throws `TextEngineError` on what is no answer. */
+  /** Returns the bytes for the client, or an empty string. Throws `TextEngineError` on an invalid event. */
   push(chunk: Buffer): string | Buffer;
-  /** The engine has ended its stream: what is left for the client, `[DONE]` included; throws if it ended too early. */
+  /** The engine ended its stream: returns the rest with `[DONE]`. Throws if the completion is unfinished. */
   end(): string;
-  /** What was counted so far by the engine's own word, or a lower bound where it has none. */
+  /** The engine's counts so far, or a lower bound if it reports none. */
   counts(): TokenCounts;
   finishReason(): string | null;
-  /** Something that a client can use has gone out. */
+  /** Output has been returned to the client. */
   hasStarted(): boolean;
-  /** The engine has said that this was all, whether or not it ends its connection. */
+  /** The engine sent its end marker, also if the connection is still open. */
   isDone(): boolean;
 }
 
-/** The engine's stream is not what it should be, or carried an error. */
+/** The engine's response is invalid or contains an error. */
 export class TextEngineError extends Error {
   readonly failure: EngineFailure;
   constructor(failure: EngineFailure) {
@@ -90,21 +88,20 @@ export class TextEngineError extends Error {
 }
 
 /**
- * How an engine's prompt cache is kept apart by organisation. `salted`: by a salt in the request. `slots`: by the slot that a
- * request names. `shared`: not at all, so its count of cached tokens is shown to no client.
+ * How the engine's prompt cache is separated by organisation: by a `salt` in the request, by the slot that a request names, or
+ * not (`shared`, whose cached tokens must not be shown to clients).
  */
 export type PromptCache = 'salted' | 'slots' | 'shared';
 
 /** `Request` is the validated body of the operation. */
 export interface TextAdapter<Request> {
   readonly cache: PromptCache;
-  /** Whether the engine says while it runs how much it has done. Without, a client that leaves pays a stated lower bound. */
+  /** Whether the engine reports running counts. Otherwise a client that leaves pays a documented lower bound. */
   readonly countsWhileRunning: boolean;
-  /** Throws `TextEngineError` when the engine would ignore what was asked of it. */
+  /** Throws `TextEngineError` if the engine would ignore a requested field. */
   toUpstream(request: Request, facts: UpstreamContext): UpstreamRequest;
-  /** Throws `TextEngineError` on what is no answer. */
+  /** Throws `TextEngineError` on an invalid response. */
   readCompletion(text: string, request: Request, facts: CompletionContext): FullCompletion;
   openStream(request: Request, facts: CompletionContext): TextStream;
-  /** Reads an answer that is no success. */
   readFailure(status: number, text: string): EngineFailure;
 }

@@ -2,8 +2,8 @@ import { TextEngineError, type EngineFailure } from './text-adapter.ts';
 import { asObject, asText, parseJson, type JsonObject } from './engine-json.ts';
 
 /**
- * What engines say when they fail, told in our words. Theirs may repeat the prompt, so no word of them goes on: not to a
- * log, not to a record, not even to the client; only the name of a parameter that we know.
+ * Maps engine errors to our own messages. Engine messages can quote the prompt, so nothing of them is shown, logged or stored
+ * except the name of a known parameter.
  */
 
 interface EngineErrorBody {
@@ -32,10 +32,10 @@ const tooLong =
   /exceed_context_size|context_length_exceeded|context (length|size|window)|maximum (context|input|model) length|longer than the model|too (long|many tokens)|max_model_len/i;
 const unsupported =
   /not (currently )?supported|unsupported|does not support|unrecognized|unknown (parameter|field|argument)|not permitted|value must be between|requires? --/i;
-/** What llama-server refuses as if it had failed itself: conversations that its template does not take, images without eyes. */
+/** Client errors that llama-server reports as 500: conversations that its template refuses, and images for a text model. */
 const refusedAsFailure = /jinja|chat template|raise_exception|conversation roles|input is not supported/i;
 
-/** Parameters whose names may be repeated to the client. */
+/** Parameters that may be named to the client. */
 const knownParameter =
   /\b(messages|frequency_penalty|logit_bias|logprobs|top_logprobs|max_tokens|max_completion_tokens|n|presence_penalty|seed|stop|stream_options|temperature|top_p|top_k|min_p|repetition_penalty|tools|tool_choice|response_format|prompt|echo|suffix|user)\b/;
 
@@ -60,17 +60,17 @@ function classifyFailure(status: number, body: EngineErrorBody): EngineFailure {
     return {
       status,
       reason: 'MODEL_OVERLOADED',
-      message: 'The engine takes no more requests.',
+      message: 'The engine is full.',
       retryable: true,
     };
   }
   if (status === 408 || status === 504) {
-    return { status, reason: 'UPSTREAM_TIMEOUT', message: 'The engine ran out of time.', retryable: true };
+    return { status, reason: 'UPSTREAM_TIMEOUT', message: 'The engine timed out.', retryable: true };
   }
-  return upstreamError(status, `The engine answered with status ${status}.`);
+  return upstreamError(status, `The engine returned status ${status}.`);
 }
 
-/** The request itself is at fault, so no other deployment would do better. */
+/** The request is invalid, so another deployment would refuse it too. */
 function requestFailure(status: number, words: string, body: EngineErrorBody): EngineFailure {
   if (tooLong.test(words)) {
     return {
@@ -92,7 +92,7 @@ function requestFailure(status: number, words: string, body: EngineErrorBody): E
     : { status, reason: 'VALIDATION_FAILED', message: `The engine refused ${subject}.`, retryable: false };
 }
 
-/** The engine has no such thing, so it is not even asked. */
+/** Known to be unsupported, so the engine is not called. */
 export function unsupportedParameter(parameter: string): EngineFailure {
   return {
     status: null,
@@ -106,7 +106,7 @@ export function upstreamError(status: number | null, message: string): EngineFai
   return { status, reason: 'UPSTREAM_ERROR', message, retryable: true };
 }
 
-/** An event that carries an error instead of an answer; null when it is none. */
+/** Returns null unless the event contains an error. */
 export function failureInEvent(event: JsonObject): EngineFailure | null {
   const error = event['error'];
   const isError = (error !== undefined && error !== null) || event['object'] === 'error';

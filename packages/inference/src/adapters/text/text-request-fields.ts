@@ -3,9 +3,8 @@ import type { CompletionRequest } from '../../wire/completion-request.ts';
 import type { UpstreamContext, UpstreamRequest } from './text-adapter.ts';
 import type { JsonObject } from './engine-json.ts';
 
-/** The parts of a request to an engine that all of them name alike. `undefined` leaves a field out. */
+/** Request fields that all engines name alike. `undefined` leaves a field out. */
 
-/** The sampling parameters that are the same everywhere. */
 export function samplingFields(request: ChatRequest | CompletionRequest) {
   return {
     temperature: request.temperature,
@@ -19,18 +18,17 @@ export function samplingFields(request: ChatRequest | CompletionRequest) {
   };
 }
 
-/** What a conversation has besides its sampling. */
 export function conversationFields(request: ChatRequest) {
   const tools = request.tools === undefined || request.tools.length === 0 ? undefined : request.tools;
   return {
     tools,
-    // Engines refuse a choice among no tools, and `none` of none is no choice.
+    // Engines refuse tool_choice without tools.
     tool_choice: tools === undefined ? undefined : request.tool_choice,
     response_format: request.response_format,
   };
 }
 
-/** Templates of open models know no developer and many fail on one: it is the system that speaks. */
+/** Templates of open models do not know the developer role, and many fail on it: send it as system. */
 export function messagesForTemplates(request: ChatRequest): ChatRequest['messages'] {
   if (!request.messages.some(({ role }) => role === 'developer')) return request.messages;
   return request.messages.map((message) =>
@@ -39,18 +37,18 @@ export function messagesForTemplates(request: ChatRequest): ChatRequest['message
 }
 
 export interface RequestedLogprobs {
-  /** How many alternatives for each token the client wants to see. */
+  /** Alternatives per token. */
   readonly alternatives: number;
 }
 
-/** `logprobs` is a boolean with `top_logprobs` beside it, or itself the number of alternatives. Null: none are wanted. */
+/** `logprobs` is a boolean with `top_logprobs`, or the number of alternatives itself. Null: none. */
 export function requestedLogprobs(request: ChatRequest): RequestedLogprobs | null {
   const { logprobs, top_logprobs: top } = request;
   if (logprobs === undefined || logprobs === false || logprobs === 0) return null;
   return { alternatives: top ?? (typeof logprobs === 'number' ? logprobs : 0) };
 }
 
-/** A repetition penalty of 1 changes nothing. */
+/** A penalty of 1 has no effect. */
 export function repetitionPenalty(request: ChatRequest | CompletionRequest): number | undefined {
   return request.repetition_penalty === 1 ? undefined : request.repetition_penalty;
 }
@@ -64,7 +62,7 @@ export function upstreamRequest(path: string, body: JsonObject, facts: UpstreamC
       ...(apiKey === null ? {} : { authorization: `Bearer ${apiKey}` }),
     },
     body: JSON.stringify(body),
-    // llama-server announces keep-alive but closes the connection after each stream. A request sent on it would be lost.
+    // llama-server announces keep-alive but closes the connection after a stream; another request on it would be lost.
     closesConnection: engine === 'llama.cpp' && body['stream'] === true,
   };
 }

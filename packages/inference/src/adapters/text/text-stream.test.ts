@@ -16,11 +16,11 @@ import { textCompletionFormat } from './completion-format.ts';
 interface Output {
   readonly index: number;
   readonly text: string;
-  /** Thought, not said. */
+  /** Reasoning instead of content. */
   readonly isThought?: boolean;
 }
 
-/** Writers of JSON differ in what they escape: all of these are the same text. */
+/** JSON writers differ in their escapes: all of these encode the same text. */
 const writers: Readonly<Record<string, (value: object) => string>> = {
   plain: (value) => JSON.stringify(value),
   ascii: (value) =>
@@ -42,7 +42,7 @@ const chatChoice = (output: Output, name?: string) => ({
   finish_reason: null,
 });
 
-/** How an event of each engine looks around its choices. */
+/** The event of each engine around its choices. */
 const styles: readonly { engine: TextEngine; frame: Frame; choice: (output: Output) => object }[] = [
   {
     engine: 'llama.cpp',
@@ -166,8 +166,8 @@ function open({ style, isChat, includeUsage }: Scenario, shortcuts: boolean): Ev
   });
 }
 
-describe('a stream', () => {
-  it('gives the same bytes and counts with shortcuts as without, however it is cut', () => {
+describe('EventStream', () => {
+  it('returns the same bytes and counts with and without the fast path, at any chunking', () => {
     fc.assert(
       fc.property(scenario, (given) => {
         const pieces = piecesOf(bytesOf(given), given.cuts);
@@ -184,7 +184,7 @@ describe('a stream', () => {
     );
   });
 
-  it('says to the client what the engine said, whichever way it was written', () => {
+  it("returns the engine's text, whatever its JSON escapes", () => {
     fc.assert(
       fc.property(scenario, (given) => {
         const received = readStream(open(given, true), piecesOf(bytesOf(given), given.cuts));
@@ -201,7 +201,7 @@ describe('a stream', () => {
     );
   });
 
-  it('breaks, and does not hang or leak, on whatever is no stream of answers', () => {
+  it('fails without hanging or leaking on invalid input', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (noise) => {
         const stream = open({ ...base, isChat: true }, true);
@@ -215,40 +215,34 @@ describe('a stream', () => {
     ...{ output: [], cuts: [] },
   };
 
-  it.each(styles)(
-    'recognises the events of $engine by what stands around their text, and reads no more of them',
-    (style) => {
-      const given = { ...base, style };
-      const event = (word: string) =>
-        JSON.stringify(style.frame([style.choice({ index: 0, text: word })], 1, 0)).slice(0, -1);
-      // Nobody would notice the rubbish at the end but a reader of all of it, which is what is not needed.
-      const bytes = `data: ${event('one')}}\n\ndata: ${event('two')},rubbish}\n\n`;
-      expect(textsIn(open(given, true).push(Buffer.from(bytes)).toString())).toEqual(['onetwo']);
-      expect(textsIn(readStream(open(given, false), [bytes]).text)).toEqual(['one']);
-    },
-  );
+  it.each(styles)('uses the fast path for events of $engine without parsing the rest', (style) => {
+    const given = { ...base, style };
+    const event = (word: string) =>
+      JSON.stringify(style.frame([style.choice({ index: 0, text: word })], 1, 0)).slice(0, -1);
+    // Only a full parse would notice the invalid end of the event.
+    const bytes = `data: ${event('one')}}\n\ndata: ${event('two')},rubbish}\n\n`;
+    expect(textsIn(open(given, true).push(Buffer.from(bytes)).toString())).toEqual(['onetwo']);
+    expect(textsIn(readStream(open(given, false), [bytes]).text)).toEqual(['one']);
+  });
 
-  it.each(styles)(
-    'shows what a model thinks as reasoning_content, by whichever name $engine has it',
-    (style) => {
-      const first = ['Let', ' me', ' think'].map((text) => style.choice({ index: 0, text, isThought: true }));
-      const last = style.choice({ index: 0, text: '42' });
-      const events = [...first, last].map(
-        (choice, at) => `data: ${JSON.stringify(style.frame([choice], at, at))}\n\n`,
-      );
-      const deltas = eventsIn(
-        open({ ...base, style }, true)
-          .push(Buffer.from(events.join('')))
-          .toString(),
-      ).flatMap(({ choices: received }) => received.map(({ delta }) => delta));
-      expect(deltas).toEqual([
-        ...['Let', ' me', ' think'].map((text) => ({ reasoning_content: text })),
-        { content: '42' },
-      ]);
-    },
-  );
+  it.each(styles)('returns reasoning of $engine as reasoning_content', (style) => {
+    const first = ['Let', ' me', ' think'].map((text) => style.choice({ index: 0, text, isThought: true }));
+    const last = style.choice({ index: 0, text: '42' });
+    const events = [...first, last].map(
+      (choice, at) => `data: ${JSON.stringify(style.frame([choice], at, at))}\n\n`,
+    );
+    const deltas = eventsIn(
+      open({ ...base, style }, true)
+        .push(Buffer.from(events.join('')))
+        .toString(),
+    ).flatMap(({ choices: received }) => received.map(({ delta }) => delta));
+    expect(deltas).toEqual([
+      ...['Let', ' me', ' think'].map((text) => ({ reasoning_content: text })),
+      { content: '42' },
+    ]);
+  });
 
-  it('passes on what came before a failure, and then fails', () => {
+  it('returns the output before a failure and then throws', () => {
     const good = { choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }] };
     const stream = open(base, true);
     const bytes = `data: ${JSON.stringify(good)}\n\ndata: {"error":{"message":"x","code":500}}\n\ndata: [DONE]\n\n`;
@@ -258,7 +252,7 @@ describe('a stream', () => {
     expect(stream.hasStarted()).toBe(true);
   });
 
-  it('fails before its first byte if the engine did, so that another may be tried', () => {
+  it('throws before its first byte if the engine failed, so that another can be tried', () => {
     const stream = open(base, true);
     expect(
       readStream(stream, ['data: {"error":{"message":"x","code":429}}\n\n']).broken?.failure,
@@ -269,11 +263,11 @@ describe('a stream', () => {
     expect(stream.hasStarted()).toBe(false);
   });
 
-  it('knows the older way of naming an error', () => {
+  it('recognises the older error field', () => {
     expect(readStream(open(base, true), ['error: {"code":500,"message":"x"}\n\n']).broken).not.toBeNull();
   });
 
-  it('needs no [DONE] when every choice has ended, and is broken when one has not', () => {
+  it('needs no [DONE] after all choices have ended, and throws if one has not', () => {
     const end = (index: number) =>
       `data: {"choices":[{"index":${index},"delta":{},"finish_reason":"stop"}]}\n\n`;
     const whole = readStream(open(base, true), [end(0) + end(1) + end(2)]);
@@ -283,12 +277,12 @@ describe('a stream', () => {
     expect(readStream(open(base, true), [`${end(0) + end(1)}data: [DONE]\n\n`]).broken).not.toBeNull();
   });
 
-  it('refuses a choice that nobody asked for', () => {
+  it('throws on a choice that was not requested', () => {
     const orphan = 'data: {"choices":[{"index":3,"delta":{"content":"x"},"finish_reason":null}]}\n\n';
     expect(readStream(open(base, true), [orphan]).broken).not.toBeNull();
   });
 
-  it('takes comments, fields without use, data in several lines, and what follows its end', () => {
+  it('accepts comments, unused fields, multi-line data and bytes after the end', () => {
     const end = (index: number) =>
       `data: {"choices":[{"index":${index},"delta":{},\ndata: "finish_reason":"stop"}]}\n\n`;
     const bytes = `: ping\n\nevent: x\nid: 7\n${end(0)}\n\n${end(1)}data:{"choices":[]}\n\n${end(2)}data: [DONE]\n\ndata: rubbish\n\n`;
@@ -297,14 +291,14 @@ describe('a stream', () => {
     expect(received.match(/\[DONE\]/g)).toHaveLength(1);
   });
 
-  it('gives up on an event that does not end', () => {
+  it('throws on an event that is too large', () => {
     const stream = open(base, true);
     expect(() => {
       for (let at = 0; at < 200; at += 1) stream.push(Buffer.alloc(64 * 1_024, 'x'));
-    }).toThrow('without an end');
+    }).toThrow('too large');
   });
 });
 
 function fail(): never {
-  throw new Error('There is no such style.');
+  throw new Error('The style does not exist.');
 }

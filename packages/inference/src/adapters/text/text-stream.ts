@@ -8,13 +8,13 @@ import { asCount, asList, asObject, asText, parseJson, type JsonObject } from '.
 import { spliceText, endOfText, learnFastPath, startOfText } from './stream-fast-path.ts';
 import type { StreamFastPath } from './stream-fast-path.ts';
 
-/** What the request decides about its stream. */
+/** Stream settings from the request. */
 export interface StreamSettings {
-  /** All choices, of all prompts. */
+  /** Total over all prompts. */
   readonly choices: number;
-  /** How many of them in a row belong to one prompt. */
+  /** Consecutive choices that belong to one prompt. */
   readonly choicesPerPrompt: number;
-  /** The client asked for an extra chunk with usage; otherwise the last end carries it. */
+  /** The client requested a separate usage chunk; otherwise the last end contains usage. */
   readonly includeUsage: boolean;
 }
 
@@ -23,36 +23,36 @@ export interface EventStreamOptions {
   readonly dialect: TextDialect;
   readonly settings: StreamSettings;
   readonly facts: CompletionContext;
-  /** Off: every event goes through JSON. Only a test that compares the two ways turns them off. */
+  /** False: parse every event as JSON. Only for a test that compares both ways. */
   readonly shortcuts?: boolean;
 }
 
-/** An event larger than this is no part of an answer. */
+/** Larger events are treated as an engine failure. */
 const maxEventBytes = 8 * 1_024 * 1_024;
 const lineFeed = 10;
 const carriageReturn = 13;
 const emptyBuffer = Buffer.alloc(0);
 
-/** A stream of server-sent events from an engine, told again in our name. */
+/** Converts an engine's server-sent events to events of our API. */
 export class EventStream implements TextStream {
   readonly #form: CompletionFormat;
   readonly #dialect: TextDialect;
   readonly #spec: StreamSettings;
   readonly #facts: CompletionContext;
   readonly #takesShortcuts: boolean;
-  /** Everything of a chunk before its choices. */
+  /** A chunk's JSON before its choices. */
   readonly #opening: string;
-  /** The beginning of a line that has not come whole. */
+  /** Start of an incomplete line. */
   #rest: Buffer = emptyBuffer;
-  /** The data of an event whose last line has not come. */
+  /** Data of an incomplete event. */
   #data: string | null = null;
   #out: Buffer[] = [];
   #shortcuts: readonly StreamFastPath[] = [];
-  /** The last event of each choice that took a shortcut: read only if somebody asks for the counts. */
+  /** The last event of each choice that took the fast path: parsed only if counts are requested. */
   readonly #unread = new Map<number, Buffer>();
   readonly #running = new Map<number, TokenCounts>();
   #usage: TokenCounts | null = null;
-  /** Events that brought something the engine had to produce: each is one token at least. */
+  /** Events with generated output: at least one token each. */
   #deltas = 0;
   readonly #ended = new Set<number>();
   #lastEnded = 0;
@@ -79,7 +79,7 @@ export class EventStream implements TextStream {
     try {
       this.#read(this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]));
     } catch (error) {
-      // What came before the failure is the client's: it goes out first, and the failure with the next call.
+      // Return the output before the failure first, and throw on the next call.
       if (!(error instanceof TextEngineError) || this.#out.length === 0) throw error;
       this.#failure = error;
     }
@@ -103,7 +103,7 @@ export class EventStream implements TextStream {
     }
     this.#unread.clear();
     if (this.#running.size > 0) return sumChoices(this.#running, this.#spec.choicesPerPrompt);
-    // A lower bound for engines without running counts: the deltas that were delivered.
+    // Lower bound for engines without running counts: the delivered deltas.
     return this.#deltas === 0 ? zeroCounts : countsOf(this.#facts.leastPrompt(), 0, this.#deltas);
   }
 
@@ -132,7 +132,7 @@ export class EventStream implements TextStream {
     this.#out.push(Buffer.from(text, 'utf8'));
   }
 
-  /** Takes whole lines and keeps what is left of the last one. */
+  /** Reads complete lines and keeps the rest. */
   #read(bytes: Buffer): void {
     let at = 0;
     while (!this.#isDone && at < bytes.length) {
@@ -148,10 +148,11 @@ export class EventStream implements TextStream {
       at = lineEnd + 1;
     }
     this.#rest = at === bytes.length ? emptyBuffer : bytes.subarray(at);
-    if (this.#rest.length > maxEventBytes) throw textEngineError('The engine sent an event without an end.');
+    if (this.#rest.length > maxEventBytes)
+      throw textEngineError('The engine sent an event that is too large.');
   }
 
-  /** Answers where the event ends, or 0 when it has to be read in full. */
+  /** Returns the end of the event, or 0 if it must be parsed in full. */
   #takeShortcut(bytes: Buffer, at: number): number {
     for (const shortcut of this.#shortcuts) {
       const from = startOfText(shortcut, bytes, at);
@@ -177,7 +178,7 @@ export class EventStream implements TextStream {
       const data = line.slice(line.startsWith(dataPrefix) ? 6 : 5);
       this.#data = this.#data === null ? data : `${this.#data}\n${data}`;
     } else if (line.startsWith('error:')) {
-      // Older llama-servers name the failure as a field of its own.
+      // Older llama-servers send failures in a separate field.
       this.#readEvent(`{"error":${line.slice(6)}}`);
     }
   }
@@ -187,10 +188,10 @@ export class EventStream implements TextStream {
       this.#complete();
       return;
     }
-    // llama-server sends one for choices that share a prompt, with nothing in it.
+    // llama-server sends an empty one for choices that share a prompt.
     if (data === 'null') return;
     const event = asObject(parseJson(data));
-    if (event === null) throw textEngineError('The engine sent an event that is no JSON object.');
+    if (event === null) throw textEngineError('The engine sent an event that is not a JSON object.');
     const failure = failureInEvent(event);
     if (failure !== null) throw new TextEngineError(failure);
     const choices = asList(event['choices']);
@@ -200,7 +201,8 @@ export class EventStream implements TextStream {
 
   #readChoice(choice: JsonObject, data: string, isAlone: boolean): void {
     const index = asCount(choice['index']) ?? 0;
-    if (index >= this.#spec.choices) throw textEngineError('The engine sent a choice that nobody asked for.');
+    if (index >= this.#spec.choices)
+      throw textEngineError('The engine sent a choice that was not requested.');
     const reason = asText(choice['finish_reason']);
     const piece = this.#form.piece(choice, index);
     if (piece !== null && (reason === null || this.#form.onlyText(choice)?.text !== '')) {
@@ -226,7 +228,7 @@ export class EventStream implements TextStream {
     if (first !== undefined && this.#dialect.countsWhileRunning) {
       const index = asCount(asObject(first)?.['index']) ?? 0;
       const counts = this.#dialect.runningCounts(event);
-      // Its own word on this event counts more than an older one that nobody has read yet.
+      // Counts of this event replace older unread ones.
       if (counts === null) return;
       this.#unread.delete(index);
       this.#running.set(index, counts);
@@ -241,10 +243,10 @@ export class EventStream implements TextStream {
     }
   }
 
-  /** The engine is through. All choices must have ended, or something was lost on the way. */
+  /** All choices must have ended, or part of the stream was lost. */
   #complete(): void {
     if (this.#ended.size < this.#spec.choices) {
-      throw textEngineError('The engine ended its stream before its answer.');
+      throw textEngineError('The engine ended the stream before the completion was finished.');
     }
     const counts = this.counts();
     this.#usage = counts;
@@ -263,7 +265,7 @@ export class EventStream implements TextStream {
       after: `${after}]}\n\n`,
     });
     if (shortcut === null) return;
-    // A choice that has begun to answer thinks no more: what was learnt of its thoughts may go.
+    // After content starts, no more reasoning follows, so the choice's older fast path is replaced.
     const others = this.#shortcuts.filter((known) => known.index !== index);
     this.#shortcuts = [shortcut, ...others.slice(0, maxFastPaths - 1)];
   }
@@ -271,5 +273,5 @@ export class EventStream implements TextStream {
 
 const dataPrefix = 'data: ';
 const twoLineFeeds = Buffer.from('\n\n');
-/** More choices at once are rare, and looking through a long list costs what a shortcut saves. */
+/** More concurrent choices are rare, and searching a long list costs more than the fast path saves. */
 const maxFastPaths = 8;

@@ -3,12 +3,12 @@ import { asCount, asObject, type JsonObject } from './engine-json.ts';
 
 export const zeroCounts: TokenCounts = { prompt: 0, cached: 0, completion: 0 };
 
-/** Cached tokens are some of the prompt's, whatever an engine says. */
+/** Cached tokens are part of the prompt, whatever an engine reports. */
 export function countsOf(prompt: number, cached: number, completion: number): TokenCounts {
   return { prompt, cached: Math.min(cached, prompt), completion };
 }
 
-/** The widely used `usage` object; null when the event has none. */
+/** The standard `usage` object; null if the event has none. */
 export function usageOf(event: JsonObject): TokenCounts | null {
   const usage = asObject(event['usage']);
   if (usage === null) return null;
@@ -24,10 +24,7 @@ export function reportableCounts(counts: TokenCounts, cache: PromptCache): Token
   return cache === 'shared' && counts.cached > 0 ? { ...counts, cached: 0 } : counts;
 }
 
-/**
- * What was counted choice by choice, as one. Choices of the same prompt share it, so its tokens count once; `perPrompt`
- * choices in a row belong to one prompt.
- */
+/** Sums counts per choice. `perPrompt` consecutive choices share a prompt, whose tokens count once. */
 export function sumChoices(choices: ReadonlyMap<number, TokenCounts>, perPrompt: number): TokenCounts {
   const prompts = new Map<number, TokenCounts>();
   let completion = 0;
@@ -35,7 +32,7 @@ export function sumChoices(choices: ReadonlyMap<number, TokenCounts>, perPrompt:
     completion += counts.completion;
     const first = index - (index % perPrompt);
     const known = prompts.get(first);
-    // Of several reports on one prompt the first choice's tells how much had to be computed: the others found it ready.
+    // Only the first choice of a prompt reports what was computed: the others found the prompt cached.
     if (known === undefined || index === first) prompts.set(first, counts);
   }
   let prompt = 0;
@@ -47,7 +44,6 @@ export function sumChoices(choices: ReadonlyMap<number, TokenCounts>, perPrompt:
   return countsOf(prompt, cached, completion);
 }
 
-/** `usage` as our answers carry it, as JSON text. */
 export function usageJson(counts: TokenCounts, costNanoUsd: number): string {
   const { prompt, cached, completion } = counts;
   return (

@@ -9,7 +9,7 @@ import {
 import { usageOf } from './token-counts.ts';
 import type { TextDialect } from './text-dialect.ts';
 
-/** vLLM, and by the same names SGLang: running counts in every event, a salt for the prefix cache. */
+/** vLLM, also used for SGLang: running counts in every event and a salt for the prefix cache. */
 export const vllmDialect: TextDialect = {
   cache: 'salted',
   countsWhileRunning: true,
@@ -43,13 +43,13 @@ export const vllmDialect: TextDialect = {
       ...vllmFields(request.stream === true, facts),
     };
   },
-  /** While a stream runs, `usage` counts the choice of the event that carries it. */
+  /** While a stream runs, `usage` counts the choice of its event. */
   runningCounts: usageOf,
 };
 
 function furtherSampling(request: Parameters<typeof repetitionPenalty>[0]) {
   return {
-    // 0 means all tokens to one of the two and is an error to the other; -1 means it to both.
+    // 0 means all tokens for one engine and is an error for the other; -1 works for both.
     top_k: request.top_k === 0 ? -1 : request.top_k,
     min_p: request.min_p,
     repetition_penalty: repetitionPenalty(request),
