@@ -35,12 +35,12 @@ const isRefused = (check: () => void): boolean => {
   }
 };
 
-describe('what every driver refuses', () => {
-  it('lets a plain wish pass', () => {
+describe('checks before an engine call', () => {
+  it('accept a valid spec', () => {
     expect(() => checkSpec(plain)).not.toThrow();
   });
 
-  it('an id that passes is one segment of a path, one line and one word, whatever it was made of', () => {
+  it('accept only ids that are one path segment without special characters', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[a-z0-9./%?#-]{1,70}$/)), (externalId) => {
         if (isRefused(() => checkRef({ ...plain, externalId }))) return;
@@ -50,7 +50,7 @@ describe('what every driver refuses', () => {
     );
   });
 
-  it('no text of a wish brings a line break or a NUL along, except user data its lines', () => {
+  it('refuse line breaks, NUL and escapes in every field of a spec', () => {
     const somewhere = fc.constantFrom('nodeName', 'image', 'hostname', 'externalId', 'orgId');
     const bad = fc.constantFrom('\n', '\r', '\0', '\u001b');
     fc.assert(
@@ -64,7 +64,7 @@ describe('what every driver refuses', () => {
     expect(isRefused(() => checkSpec({ ...plain, orgId: 'org_1/../x' as OrgId }))).toBe(true);
   });
 
-  it('refuses half a character, which no database and no file keeps', () => {
+  it('refuse lone surrogates in user data, labels, keys and commands', () => {
     const half = 'a\ud800b';
     const [key = ''] = plain.sshKeys;
     const requests = [{ userData: half }, { labels: { team: half } }, { sshKeys: [`${key} ${half}`] }];
@@ -78,7 +78,7 @@ describe('what every driver refuses', () => {
     expect(isRefused(() => checkArgv(command))).toBe(true);
   });
 
-  it('refuses sizes that are not whole numbers within bounds, and two ports at one spot', () => {
+  it('refuse sizes that are not integers within bounds, and two ports with the same number', () => {
     for (const size of [0, -1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53]) {
       for (const key of ['cpuCount', 'ramMb', 'diskGb']) {
         expect(
@@ -92,7 +92,7 @@ describe('what every driver refuses', () => {
     expect(isRefused(() => checkSpec({ ...plain, ports: twice }))).toBe(true);
   });
 
-  it('refuses a command without a name, with a NUL, or without bounds', () => {
+  it('refuse a command without a name, with NUL, or without limits', () => {
     const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 1_000 };
     expect(() => checkArgv(command)).not.toThrow();
     const bad = [{ argv: [] }, { argv: [''] }, { argv: ['a\0b'] }, { timeoutMs: 0 }, { maxBytes: 0 }];

@@ -23,7 +23,7 @@ const cluster: ClusterConnectionOptions = {
 
 function depsWith(credentials: Readonly<Record<string, CredentialSetting>>): ConnectDeps {
   return {
-    // Neither is asked for by this engine.
+    // Ironic needs neither.
     db: undefined as never,
     guard: undefined as never,
     clock: systemClock,
@@ -41,7 +41,7 @@ async function secretFile(): Promise<string> {
   return file;
 }
 
-it('an Ironic is connected with a password from a file, and nothing is asked of it yet', async () => {
+it('connectDriver connects to Ironic with a password from a file, without calling it', async () => {
   const metal = { username: 'millrace', passwordFile: await secretFile(), serverCertificateFile: null };
   const driver = await connectDriver(cluster, depsWith({ metal }));
   expect(driver).toMatchObject({ kind: 'ironic', can: { mapsPorts: false, sharesNodes: false } });
@@ -49,22 +49,22 @@ it('an Ironic is connected with a password from a file, and nothing is asked of 
 });
 
 it.each<[string, Readonly<Record<string, CredentialSetting>>, string]>([
-  ['no credential', {}, 'no credential metal'],
+  ['no known credential', {}, 'no credential metal'],
   [
-    'a certificate',
+    'a certificate as credential',
     { metal: { certificateFile: '/c', keyFile: '/k', serverCertificateFile: null } },
     'a password',
   ],
   [
-    'a file that is not there',
+    'a missing credential file',
     { metal: { username: 'u', passwordFile: '/no/such', serverCertificateFile: null } },
-    'cannot be read',
+    'Cannot read',
   ],
-])('an Ironic with %s is refused with a reason', async (_title, credentials, reason) => {
+])('connectDriver refuses Ironic with %s and gives the reason', async (_title, credentials, reason) => {
   await expect(connectDriver(cluster, depsWith(credentials))).rejects.toThrow(reason);
 });
 
-it('an Incus whose credential is a password is refused with a reason', async () => {
+it('connectDriver refuses Incus with a password as credential', async () => {
   const metal = { username: 'u', passwordFile: '/p', serverCertificateFile: null };
   const incus: ClusterConnectionOptions = {
     ...cluster,
@@ -74,7 +74,7 @@ it('an Incus whose credential is a password is refused with a reason', async () 
   await expect(connectDriver(incus, depsWith({ metal }))).rejects.toThrow('certificate');
 });
 
-it('a password that was changed is noticed by its file, and the name of its user is none', async () => {
+it('credentialVersion changes when the password file changes, and ignores the user name', async () => {
   const passwordFile = await secretFile();
   const credentials = { metal: { username: '/etc/passwd', passwordFile, serverCertificateFile: null } };
   const before = await credentialVersion(cluster, credentials);

@@ -18,11 +18,10 @@ import {
 import { createIronicDriver, readIronicSettings, type IronicConnectionOptions } from './ironic/index.ts';
 import { createMockDriver, createPostgresStore, readMockDatabase, readMockLayout } from './mock/index.ts';
 
-/** From what is configured of a cluster to a driver of its engine, for every process that speaks to engines. */
+/** Creates the driver of a cluster from its configuration, for every process that calls engines. */
 
 export type { GrantedProject, IncusTrust, TrustLimits } from './incus/index.ts';
 
-/** How a cluster is reached. */
 export interface ClusterConnectionOptions {
   readonly name: string;
   readonly driver: DriverKind;
@@ -36,13 +35,13 @@ export interface ConnectDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly credentials: Readonly<Record<string, CredentialSetting>>;
-  /** What may be connected to of what somebody else named. */
+  /** Restricts connections to endpoints that a supplier entered. */
   readonly guard: NetGuard;
-  /** Whether this process listens for the machines of mock engines, so that they can be logged into. */
+  /** Whether this process opens the port listeners of mock machines. */
   readonly opensPorts: boolean;
 }
 
-/** The driver that a cluster asks for. Whatever is wrong with what it was told becomes the reason of its silence. */
+/** Connects to a cluster. A configuration error is thrown as `refused` and becomes the reason why the cluster is unreachable. */
 export async function connectDriver(
   cluster: ClusterConnectionOptions,
   deps: ConnectDeps,
@@ -84,7 +83,10 @@ async function ironicConnectionOptions(
   const credential = credentialOf(cluster, credentials);
   if (credential === undefined) throw missingCredentialError(cluster);
   if (!isPassword(credential)) {
-    throw new DriverError('refused', 'Ironic asks for a user name and a password; its credential has none.');
+    throw new DriverError(
+      'refused',
+      'Ironic requires a user name and a password; the credential of the cluster has none.',
+    );
   }
   const { username, passwordFile, serverCertificateFile } = credential;
   return {
@@ -101,14 +103,18 @@ function isPassword(credential: CredentialSetting): credential is PasswordSettin
 
 function missingCredentialError({ credentialRef }: ClusterConnectionOptions): DriverError {
   const named =
-    credentialRef === null ? 'It names no credential' : `This process has no credential ${credentialRef}`;
-  return new DriverError('refused', `${named}; an engine that is reached over the network needs one.`);
+    credentialRef === null
+      ? 'The cluster names no credential'
+      : `This process has no credential ${credentialRef}`;
+  return new DriverError('refused', `${named}; connecting over the network requires one.`);
 }
 
-/** Of engines that know us by what we show them. */
 function requireCertificate(credential: CredentialSetting): CertificateSetting {
   if (!isPassword(credential)) return credential;
-  throw new DriverError('refused', 'Incus knows us by a certificate; its credential has a password instead.');
+  throw new DriverError(
+    'refused',
+    'Incus requires a client certificate; the credential of the cluster is a password.',
+  );
 }
 
 async function incusConnectionOptions(
@@ -135,7 +141,10 @@ async function incusConnectionOptions(
 
 function serverCertificateOf({ serverCertificateFile }: CertificateSetting): Promise<string> {
   if (serverCertificateFile !== null) return readSecret(serverCertificateFile);
-  throw new DriverError('refused', 'Neither its settings nor its credential say which certificate it shows.');
+  throw new DriverError(
+    'refused',
+    'Neither the settings nor the credential of the cluster contain its server certificate.',
+  );
 }
 
 function credentialOf(
@@ -145,7 +154,7 @@ function credentialOf(
   return credentialRef === null ? undefined : credentials[credentialRef];
 }
 
-/** How a daemon that somebody else named, with the certificate that it is to show, comes to trust us. */
+/** For establishing trust with a daemon whose endpoint and certificate a supplier entered. */
 export async function connectTrust(
   daemon: { readonly endpoint: string; readonly serverCertificate: string },
   deps: Pick<ConnectDeps, 'clock' | 'guard' | 'credentials'> & { readonly credentialRef: string },
@@ -163,7 +172,7 @@ export async function connectTrust(
   return openIncusTrust({ endpoints: [daemon.endpoint], tls, guard: deps.guard }, deps.clock);
 }
 
-/** Changes when one of the files of its credential does. One that cannot be read is complained of by whoever reads it. */
+/** Changes when a file of the credential changes. Unreadable files count as empty here; the driver reports them. */
 export async function credentialVersion(
   cluster: ClusterConnectionOptions,
   credentials: ConnectDeps['credentials'],
@@ -183,6 +192,8 @@ async function readSecret(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    throw new DriverError('refused', `The file ${path} of its credential cannot be read.`, { cause: error });
+    throw new DriverError('refused', `Cannot read the credential file ${path} of the cluster.`, {
+      cause: error,
+    });
   }
 }

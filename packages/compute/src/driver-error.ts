@@ -1,19 +1,18 @@
 import { plainText } from './plain-text.ts';
 
 /**
- * Why a driver could not do what it was asked.
+ * Why a driver call failed.
  *
- * - `unavailable`: the engine, or the member that holds the machine, did not answer, or answered that it cannot now.
- *   Nothing is known about what was done. Ask again.
- * - `busy`: the engine is doing something else with this machine. Ask again.
- * - `not_found`: the engine says that the machine (or node, image, device) does not exist.
- * - `conflict`: a machine of this id exists and is not what was asked for.
- * - `no_capacity`: the node cannot hold it: memory, disk, a device that is taken or gone.
- * - `refused`: the engine understood and will not; asking again gives the same answer.
- * - `unsupported`: this engine cannot do it at all.
- * - `failed`: the engine tried and the machine did not come about, for a reason of the node. Another node may work.
- * - `unclean`: of `terminate` alone. The machine is taken from its tenant for good, and its node could not be wiped: nobody
- *   may be put there before a person has looked.
+ * - `unavailable`: the engine or node did not respond, or cannot do it now. The outcome is unknown; retry.
+ * - `busy`: the engine has another operation on this machine in progress; retry.
+ * - `not_found`: the engine reports that the machine (or node, image, device) does not exist.
+ * - `conflict`: a machine with this id exists and differs from the spec.
+ * - `no_capacity`: the node lacks memory, disk or a device.
+ * - `refused`: the engine rejects the request; a retry gives the same result.
+ * - `unsupported`: this engine cannot do it.
+ * - `failed`: the engine could not create the machine because of its node; another node may work.
+ * - `unclean`: only from `terminate`. The tenant has no access any more, but the node could not be wiped: nothing may be placed
+ * on it before an operator has checked it.
  */
 export type DriverErrorKind =
   | 'unavailable'
@@ -32,13 +31,13 @@ export class DriverError extends Error {
   readonly kind: DriverErrorKind;
 
   constructor(kind: DriverErrorKind, message: string, options?: ErrorOptions) {
-    // Part of it is often what an engine said, and it is kept, logged and shown.
+    // The message often contains text of an engine, and is stored, logged and shown.
     super(plainText(message), options);
     this.name = 'DriverError';
     this.kind = kind;
   }
 
-  /** Whether asking the same again, of the same engine, would be answered the same. */
+  /** Whether a retry at the same engine would fail again. */
   get isFinal(): boolean {
     return !transientKinds.has(this.kind);
   }

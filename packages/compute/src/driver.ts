@@ -3,174 +3,161 @@ import type { OrgId } from '@millrace/platform/ids';
 import type { NetGuard } from '@millrace/platform/net';
 
 /**
- * What Millrace asks of an engine that runs machines. One driver serves one cluster: one endpoint of one engine.
+ * Interface to an engine that runs machines. One driver serves one cluster, which is one endpoint of one engine.
  *
- * These promises hold for every driver, and the conformance suite checks them:
+ * Every driver guarantees, and the conformance suite checks:
  *
- * - **Machines are known by `externalId`.** It is chosen by the caller before anything is asked of the engine, and the
- *   engine keeps it. So a caller that lost an answer asks again with the same id and gets one machine, not two.
- * - **Every method may be repeated**, also while an earlier call of it is still under way, also from another process.
- *   A repeat that finds its work done answers as the first did.
- * - **A call waits for the engine**, up to the signal's deadline: when it resolves, the engine has done it, not merely
- *   accepted it. The one thing that is not waited for is the power of a machine that `create` made. Waiting for the
- *   *machine* (booted, reachable, proven) is the caller's business: it polls `describe`.
- * - **"Not there" is said only by an engine that answered.** `describe` is null, and `terminate` is done, when the
- *   engine itself says that it has no such machine. An engine that is silent, restarting, or has lost the member that
- *   holds the machine is a `DriverError` of kind `unavailable`. Nobody may conclude from silence that a machine is gone.
- * - **Every failure is a `DriverError`**, and `isFinal` tells whether asking again could help.
- * - **Nothing is decided here.** Which node, which GPUs, which ports: the caller chose all of it, and the driver either
- *   gives exactly that or refuses. Engines let one GPU into two machines; that it is sold once is the caller's rule.
+ * - **Machines are identified by `externalId`**, which the caller chooses before the first call. A caller that lost a response
+ * repeats the call with the same id and gets one machine, not two.
+ * - **Every method is idempotent**, also while an earlier call is in progress and from another process. A repeat of completed
+ * work returns the same result.
+ * - **A call waits for the engine**, up to the signal's deadline: when it resolves, the engine has done the work. The only
+ * exception is the power-on after `create`. Waiting until the *machine* has booted is up to the caller, which polls `describe`.
+ * - **Only a response of the engine proves absence.** `describe` is null, and `terminate` resolves, if the engine reports that it
+ * has no such machine. An engine that does not respond, restarts or lost the node is `unavailable`.
+ * - **Every failure is a `DriverError`** whose `isFinal` says whether to retry.
+ * - **Drivers decide nothing.** The caller chooses node, GPUs and ports; the driver provides exactly these or refuses. Engines
+ * let two machines use one GPU, so the caller must prevent that.
  */
 export interface ComputeDriver {
   readonly kind: DriverKind;
   readonly can: DriverCapabilities;
-  /**
-   * Where somebody else named where the engine is: what of the addresses that it tells may be connected to. Whoever dials one
-   * of them goes through this.
-   */
+  /** For endpoints that a supplier entered: every connection to an address that the engine reports must use this guard. */
   readonly guard?: NetGuard;
 
-  /** All nodes of the cluster and the hardware of each, as the engine reports it now. */
+  /** All nodes of the cluster with their hardware, as the engine reports them now. */
   readInventory(signal: AbortSignal): Promise<Inventory>;
 
   /**
-   * Makes the machine and has it started. A machine of this `externalId` that exists already is kept and started if it
-   * is off; if it differs from the wish in node, GPUs, size or image the call is refused with `conflict`. A machine left
-   * half-made by a crash is finished or made anew. Access is as the wish says, and nothing else is open.
+   * Creates the machine and requests its start. An existing machine with this `externalId` is kept, and started if it is off; if
+   * it differs from the spec in node, GPUs, size or image, the call fails with `conflict`. A partial machine left by a crash is
+   * completed or created again. Only the access that the spec lists is open.
    *
-   * When it resolves the machine is whole, and the engine has at least taken the order to power it on. What becomes of
-   * that `describe` tells: `changing` while it is under way, then `on`, or `off` where it came to nothing, and then
-   * `start` says why. SSH may let somebody in before it is `on`. Whatever is asked for meanwhile comes after the start:
-   * a stop, a cut or new ports wait for it.
+   * When it resolves, the machine is complete and the engine has accepted the power-on. `describe` then reports `changing`, and
+   * later `on`, or `off` if the start failed, for which `start` gives the reason. SSH may work before `on`. Later calls (stop,
+   * cut, new ports) wait for the start.
    */
   create(spec: MachineSpec, signal: AbortSignal): Promise<void>;
 
-  /** The machine as the engine sees it now; null only when the engine says that there is none. */
+  /** Null only if the engine reports that the machine does not exist. */
   describe(machine: MachineRef, signal: AbortSignal): Promise<MachineView | null>;
 
-  /** Powers on. GPUs and ports are as they were. Refused with `not_found` when there is no such machine. */
+  /** Powers on with unchanged GPUs and ports; `not_found` if the machine does not exist. */
   start(machine: MachineRef, signal: AbortSignal): Promise<void>;
 
-  /** Powers off: asks the machine, then insists after `graceMs`. Disk and address stay. */
+  /** Shuts down, and powers off by force after `graceMs`. Disk and address stay. */
   stop(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void>;
 
-  /** Restarts a machine that is on, by force if it does not obey within `graceMs`; starts one that is off. */
+  /** Restarts a machine that is on, by force after `graceMs`; starts one that is off. */
   reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void>;
 
   /**
-   * Replaces the keys that may log in as the user of the view. Works on a machine that runs; one that is being started is
-   * waited for. Drivers that cannot reach inside (`can.setKeys` is false) refuse with `unsupported`: there it is done over
-   * the caller's own SSH session.
+   * Replaces the login keys of the view's user on a running machine; waits for a start in progress. Where `can.setKeys` is false,
+   * it fails with `unsupported`, and the caller uses its own SSH session.
    */
   setKeys(machine: MachineRef, keys: readonly string[], signal: AbortSignal): Promise<void>;
 
   /**
-   * Gives a machine that is off these GPUs of its node instead of those that it had: one that gave its GPUs back gets
-   * others before it starts again, or none. Done for one that has them already, on or off; otherwise `refused` while it
-   * is on. A GPU that the node does not have is `not_found` or `no_capacity`, here or when the machine is started. From
-   * then on `create` with these GPUs in its wish finds the machine that it asks for. Where `can.sharesNodes` is false other
-   * GPUs than those of its node are `unsupported`.
+   * Replaces the GPUs of a machine that is off, possibly by none. Succeeds if it already has them; otherwise `refused` while it
+   * is on. A GPU that the node does not have is `not_found` or `no_capacity`, here or at the next start. Afterwards `create` must
+   * use the new GPUs in its spec. Where `can.sharesNodes` is false, GPUs other than those of the node are `unsupported`.
    */
   setGpus(machine: MachineRef, gpuPciAddresses: readonly string[], signal: AbortSignal): Promise<void>;
 
   /**
-   * Hands user data to a machine that runs, and starts it there in the background, as root. When it resolves the text is
-   * in the machine and was started; how it ends nobody waits for. What it writes is added to `userDataLog` inside.
+   * Starts user data on a running machine as root in the background. When it resolves, the text has been stored and started; its
+   * output is appended to `userDataLog`.
    *
-   * Each text is started once in a machine's life: a repeat with the same text does nothing, be the first still running,
-   * ended, failed, or before a reboot. What dies with the machine in the instant of starting is not started again. What
-   * `create` was given is not counted.
+   * Each text is started once per machine: a repeat does nothing, also after a reboot or a failure. A text whose start is
+   * interrupted by the end of the machine is not started again. User data of `create` does not count.
    *
-   * A text that begins with `#!` is a program and runs as it is, in any image. One that begins with `#cloud-config` is
-   * carried out by the image's cloud-init, module by module, without those that make a first boot (disks, network, host
-   * name, the login keys and the host keys: access is what `setKeys` says); in an image without cloud-init it is
-   * `unsupported`. Every other text is `unsupported`. What is `unsupported` leaves nothing in the machine.
+   * A text with `#!` runs as a program in any image. A text with `#cloud-config` is run by cloud-init, without the modules of a
+   * first boot (disks, network, host name, login keys, host keys); without cloud-init it is `unsupported`. Any other text is
+   * `unsupported`. Unsupported texts change nothing in the machine.
    *
-   * `unavailable` while the machine is off or not up yet; one that is being started is waited for. Drivers that cannot
-   * reach inside (`can.runUserData` is false) refuse with `unsupported`: there user data goes over the caller's own SSH
-   * session.
+   * `unavailable` while the machine is off or not booted; a start in progress is waited for. Where `can.runUserData` is false, it
+   * fails with `unsupported`, and the caller uses its own SSH session.
    */
   runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void>;
 
   /**
-   * Replaces the set of open ports. An empty set closes all, SSH included. Where `can.mapsPorts` is false every port is open
-   * for as long as the machine is on: one that keeps its number is done, another is `refused`, and to close all is
+   * Replaces the set of open ports. An empty set closes all, including SSH. Where `can.mapsPorts` is false, all ports are open
+   * while the machine is on: a port with the same internal and external number succeeds, another is `refused`, and closing all is
    * `unsupported` unless it is off.
    */
   setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void>;
 
   /**
-   * Ends every way into the machine and out of it: ports, network, then power, by force. From the moment that it
-   * resolves the tenant can do nothing with the machine, so billing may stop. What was open is broken, not drained.
-   * A machine that is not there has no access: done. A cut is for good: `create`, `start`, `reboot`, `setGpus`,
-   * `runUserData` and new ports are a `conflict` from then on, however late a call comes in that was sent before, and
-   * `terminate` is all that follows.
+   * Removes all access to and from the machine by force: ports, network, then power. When it resolves, the tenant cannot use the
+   * machine, so billing may stop. Open connections are dropped. Also resolves if the machine does not exist. The cut is
+   * permanent: `create`, `start`, `reboot`, `setGpus`, `runUserData` and new ports fail with `conflict` from then on, also if
+   * they were sent earlier; only `terminate` is possible.
    */
   cutAccess(machine: MachineRef, signal: AbortSignal): Promise<void>;
 
   /**
-   * Deletes the machine and its disk. Resolves when the engine has released it; a machine that is not there is
-   * released. The caller asks `describe` once more before it sells the GPUs again.
+   * Deletes the machine and its disk. Resolves when the engine has released it, or if it does not exist. The caller must confirm
+   * with `describe` before it sells the GPUs again.
    *
-   * `unclean`: nothing of the machine is left but its data, which the engine could not wipe from the node. From then on the
-   * machine is not there for `describe` and `listOwned`, and a repeat says the same for as long as the node is so.
+   * `unclean`: the machine is deleted, but its data could not be wiped from the node. `describe` and `listOwned` then report it
+   * as absent, and a repeat fails the same way while the node is unclean.
    */
   terminate(machine: MachineRef, signal: AbortSignal): Promise<void>;
 
   /**
-   * Every machine of ours on this cluster, also those the caller has never heard of. Machines of others are left out.
-   * Complete or failed: a driver that cannot see a part of its cluster names the nodes it could not ask in `unseen`.
+   * All owned machines of this cluster, also those that no row refers to. `unreachableNodes` lists the nodes whose machines could
+   * not be listed.
    */
   listOwned(signal: AbortSignal): Promise<OwnedMachines>;
 
   /**
-   * What changes, as hints: a reader that misses one finds the same by reading. Ends when the signal aborts, throws
-   * `unavailable` when the connection is lost; the caller connects again and then reads everything once.
+   * Changes, as notifications that may be lost; a reader must also poll. Ends when the signal aborts and throws `unavailable` if
+   * the connection is lost; the caller then reconnects and reads everything once.
    */
   events(signal: AbortSignal): AsyncIterable<EngineEvent>;
 
   /**
-   * The newest part of what the machine wrote to its console, at most `maxBytes`. Some engines hand out what a running
-   * machine wrote once and no more: who needs it again keeps it. Of a machine that is off it is all there, each time.
+   * The end of the console output, at most `maxBytes`. Some engines return the output of a running machine only once, so the
+   * caller must store it. The output of a machine that is off is always complete.
    */
   consoleLog(machine: MachineRef, limit: { readonly maxBytes: number }, signal: AbortSignal): Promise<string>;
 
-  /** What the engine measures; a figure it does not have is null, never 0. */
+  /** Values that the engine does not measure are null, never 0. */
   metrics(machine: MachineRef, signal: AbortSignal): Promise<MachineMetrics>;
 
-  /** Runs a command inside, without a shell. Output is cut at `maxBytes` each. Refused where `can.exec` is false. */
+  /** Runs a command without a shell and truncates each output at `maxBytes`. `unsupported` where `can.exec` is false. */
   exec(machine: MachineRef, command: ExecCommand, signal: AbortSignal): Promise<ExecResult>;
 
-  /** Only where the engine can: null otherwise. */
+  /** Null if the engine has no volumes. */
   readonly volumes: DriverVolumes | null;
 
-  /** Closes connections; calls under way fail as `unavailable`. */
+  /** Closes connections; calls in progress fail as `unavailable`. */
   close(): Promise<void>;
 }
 
 export type DriverKind = 'incus' | 'ironic' | 'mock';
 
-/** Whether `metrics` of a driver reports how busy each GPU is. Processes that have no driver use it to refuse idle rules. */
+/** Whether `metrics` reports GPU utilisation. Processes without a driver use it to refuse idle rules. */
 export const reportsGpuUse: Record<DriverKind, boolean> = { incus: false, ironic: false, mock: true };
 
-/** What differs between engines and cannot be hidden. */
+/** Differences between engines that callers must handle. */
 export interface DriverCapabilities {
   readonly exec: boolean;
   readonly setKeys: boolean;
   readonly runUserData: boolean;
   readonly consoleLog: boolean;
   readonly metrics: boolean;
-  /** False: `metrics` does not report GPUs, so it cannot be known whether a machine is idle. */
+  /** If false, `metrics` has no GPU utilisation, so idleness is unknown. */
   readonly gpuUse: boolean;
-  /** False: changes are seen only by reading. */
+  /** If false, changes are found only by polling. */
   readonly events: boolean;
-  /** False: a machine has an address of its own, all of it. Its ports are reached at their own numbers and none is closed. */
+  /** If false, a machine has its own address, its ports keep their numbers and none is closed. */
   readonly mapsPorts: boolean;
-  /** False: a machine is a whole node, with all of its GPUs. */
+  /** If false, a machine is a whole node with all its GPUs. */
   readonly sharesNodes: boolean;
 }
 
-/** A machine of ours. The organisation is part of the reference: engines keep each organisation's machines apart. */
+/** Includes the organisation, because engines separate the machines of organisations. */
 export interface MachineRef {
   readonly externalId: string;
   readonly orgId: OrgId;
@@ -178,39 +165,38 @@ export interface MachineRef {
 
 export interface MachineSpec extends MachineRef {
   readonly mode: Mode;
-  /** The engine's own name of the node, from its inventory. */
+  /** The engine's name of the node, from the inventory. */
   readonly nodeName: string;
-  /** Exactly these devices, by address on that node; empty for a machine without GPUs. */
+  /** Exactly these devices of the node; empty for none. */
   readonly gpuPciAddresses: readonly string[];
   readonly cpuCount: number;
   readonly ramMb: number;
   readonly diskGb: number;
-  /** A name that the cluster knows. */
+  /** Name of an image that the cluster has. */
   readonly image: string;
   readonly hostname: string;
-  /** Public keys in the form of a line of `authorized_keys`. */
+  /** Public keys as lines of `authorized_keys`. */
   readonly sshKeys: readonly string[];
   /**
-   * The Ed25519 key by which the machine's SSH server must identify itself, put in before the first boot: the caller knows the
-   * machine at the first login. A driver never stores the private half outside of the machine and its boot data. A driver
-   * whose engine cannot take one refuses with `unsupported`. Left out: the machine makes a key that only it knows.
+   * The Ed25519 key with which the machine's SSH server must identify itself, installed before the first boot, so that the caller
+   * can verify the first login. Drivers store the private key only in the machine and its boot data, and fail with `unsupported`
+   * if the engine cannot install one. If omitted, the machine generates its own key.
    */
   readonly hostKey?: MachineHostKey;
-  /** Handed to the machine's first boot as it is; null for none. */
+  /** Passed unchanged to the first boot. */
   readonly userData: string | null;
   readonly ports: readonly PortMapping[];
-  /** Kept by the engine for people who look there, and by the mock for its faults. Keys `[a-z][a-z0-9_.-]{0,62}`. */
+  /** Stored by the engine for operators; the mock reads its injected faults from them. Keys `[a-z][a-z0-9_.-]{0,62}`. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
 export interface MachineHostKey {
-  /** OpenSSH's own form, without a passphrase. */
+  /** OpenSSH format without a passphrase. */
   readonly privateKey: string;
-  /** `ssh-ed25519` and the key, in one line. */
   readonly publicKey: string;
 }
 
-/** A port of the machine that is reachable at a port of its node's address. SSH is one of them. */
+/** A port of the machine that is reachable at a port of the node's address. SSH is one of them. */
 export interface PortMapping {
   readonly internalPort: number;
   readonly externalPort: number;
@@ -221,45 +207,42 @@ export interface StopOptions {
   readonly graceMs: number;
 }
 
-/**
- * `changing`: the engine is at work on it: it is being made, started or deleted. `error`: the engine itself calls it
- * broken, or cannot reach it while its node is away.
- */
+/** `changing`: being created, started or deleted. `error`: broken, or its node is unreachable from the engine. */
 export type MachinePower = 'on' | 'off' | 'changing' | 'error';
 
 export interface MachineView extends MachineRef {
   readonly nodeName: string;
   readonly power: MachinePower;
-  /** What the engine says about `changing` or `error`, for people. */
+  /** The engine's explanation of `changing` or `error`, for operators. */
   readonly detail: string | null;
   readonly gpuPciAddresses: readonly string[];
   readonly privateIps: readonly string[];
-  /** Where its ports are opened: the address of its node. */
+  /** Address of the node, where the ports are open. */
   readonly address: string | null;
   readonly ports: readonly PortMapping[];
   readonly sshUser: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: Date | null;
-  /** Its host lets it use addresses that are not its own: an older version made it. It is protected at its next start. */
+  /** The machine was created by an older version and can use foreign addresses until its next start. */
   readonly isUnfiltered?: true;
 }
 
 export interface OwnedMachines {
   readonly machines: readonly MachineView[];
-  /** Nodes whose machines could not be asked for: what they hold is unknown, not gone. */
+  /** Nodes whose machines could not be listed; these machines are unknown, not deleted. */
   readonly unreachableNodes: readonly string[];
 }
 
 export interface Inventory {
-  /** The engine's name and version, for people. */
+  /** Name and version of the engine, for operators. */
   readonly engine: string;
   readonly nodes: readonly InventoryNode[];
 }
 
 export interface InventoryNode {
-  /** The engine's own name of it, stable for as long as the node is part of the cluster. */
+  /** The engine's name, stable while the node is part of the cluster. */
   readonly name: string;
-  /** Whether the engine itself can reach the node now. The hardware of one it cannot reach is null. */
+  /** Whether the engine can reach the node now. If not, `hardware` is null. */
   readonly reachable: boolean;
   readonly detail: string | null;
   /** Where ports of its machines are opened. */
@@ -269,22 +252,21 @@ export interface InventoryNode {
 
 export interface NodeHardware {
   readonly cpuModel: string;
-  /** Threads that machines can be given. */
+  /** Threads available to machines. */
   readonly cpuCount: number;
   readonly ramMb: number;
   readonly storageGb: number;
   readonly gpus: readonly InventoryGpu[];
-  /** The fast network it shares with others, from the engine's own labels; null: as its cluster is configured. */
+  /** The fast network of the node, from the engine's labels; null: as the cluster is configured. */
   readonly fabric: string | null;
   readonly connectionType: 'ethernet' | 'infiniband' | null;
 }
 
 export interface InventoryGpu {
   readonly pciAddress: string;
-  /** The maker's id of this very device, if the engine tells it: a card that was exchanged is another GPU. */
+  /** The vendor's id of the device, if the engine reports it: a replaced card is another GPU. */
   readonly uuid: string | null;
   readonly model: string;
-  /** Null where the engine does not tell. */
   readonly ramMb: number | null;
   readonly numaNode: number | null;
   readonly driverVersion: string | null;
@@ -319,7 +301,7 @@ export interface ExecResult {
   readonly stderr: string;
 }
 
-/** Disks of the engine itself that outlive a machine. Shared volumes over the network are another feature. */
+/** Disks of the engine that outlive a machine. Shared network volumes are a separate feature. */
 export interface DriverVolumes {
   create(volume: DriverVolume, signal: AbortSignal): Promise<void>;
   attach(machine: MachineRef, volume: DriverVolume, mountPath: string, signal: AbortSignal): Promise<void>;

@@ -3,13 +3,13 @@ import { expect, it } from 'vitest';
 import { DriverError } from './driver-error.ts';
 import { plainText } from './plain-text.ts';
 
-it('leaves what people write as it is', () => {
+it('plainText keeps ordinary text unchanged', () => {
   expect(plainText('Incus could not make the instance: no space left (500)')).toBe(
     'Incus could not make the instance: no space left (500)',
   );
 });
 
-it('has no control character, no half of a character and an end, whatever comes in', () => {
+it('plainText removes control characters and lone surrogates and limits the length', () => {
   const text = fc.oneof(fc.string({ unit: 'binary', maxLength: 5_000 }), fc.string({ maxLength: 5_000 }));
   fc.assert(
     fc.property(text, fc.boolean(), (value, half) => {

@@ -1,10 +1,7 @@
-/** Longer than anybody reads, shorter than any column that keeps it. */
+/** Shorter than every column that stores such a text. */
 const MAX_CHARS = 1_900;
 
-/**
- * A text of others, as it can be kept and shown: in one line, without what steers terminals, without halves of characters,
- * and not for ever. Part of what an engine or a machine says may have been written to do harm.
- */
+/** Makes an untrusted text safe to store and show: one line, no control characters, no lone surrogates, limited length. */
 export function plainText(text: string): string {
   return text
     .slice(0, 2 * MAX_CHARS)

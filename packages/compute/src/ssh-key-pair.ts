@@ -1,13 +1,12 @@
 import ssh2 from 'ssh2';
 
 export interface SshKeyPair {
-  /** OpenSSH's own form, without a passphrase. */
+  /** OpenSSH format without a passphrase. */
   readonly private: string;
-  /** A line of `authorized_keys`. */
   readonly public: string;
 }
 
-/** A key that everybody can read: of 256 that ssh2 makes, one begins with a zero, which it drops. */
+/** Retries, because ssh2 drops a leading zero byte in one of 256 keys, which nothing can parse. */
 export function newSshKeyPair(comment: string): SshKeyPair {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync('ed25519', { comment });

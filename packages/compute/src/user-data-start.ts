@@ -1,14 +1,14 @@
 import { requireUserDataKind, userDataLog, userDataDigestName } from './user-data.ts';
 
-/** How a text is started inside a machine that runs, by whatever way somebody got in. */
+/** Starts user data inside a running machine, for engines and for SSH sessions. */
 
 export const exitUnsupported = 69;
-/** What a boot that is under way has to end, before its cloud-init is asked for more. */
+/** How long a boot in progress may take before cloud-init runs the text. */
 const bootSeconds = 300;
 
 /**
- * What cloud-init does with a text on a machine that has booted, in its own order. Left out is what belongs to a first
- * boot, and `ssh` above all: it would make the host keys anew and put the first boot's login keys back.
+ * The cloud-init modules that run on a booted machine, in cloud-init's order. Modules of a first boot are left out, above all
+ * `ssh`: it would regenerate the host keys and restore the login keys of the first boot.
  */
 const modules = [
   ...['bootcmd', 'write_files', 'ca_certs', 'users_groups', 'set_passwords', 'locale', 'timezone'],
@@ -17,10 +17,10 @@ const modules = [
 ];
 
 /**
- * Runs inside, as root, with the text as its input and $1 the text's name, $2 its bytes, $3 its kind. A connection that
- * breaks is an end of input, so bytes are counted. Of any number of calls the one that makes the folder starts the text:
- * the others find it made, now and after every reboot. Making it and starting are done by a process of their own, which
- * lives on when this one is killed; we wait until it has let go of its output, and it has nothing else of this call.
+ * Runs inside as root with the text on stdin and $1 its digest, $2 its bytes, $3 its kind. The byte count detects a broken
+ * connection. The call that creates the `.started` folder starts the text; all others find it, also after a reboot. A separate
+ * process creates the folder and starts the text, so it continues if this one is killed; the script waits until that process has
+ * redirected its output.
  */
 const script = `
 set -eu
@@ -55,7 +55,7 @@ trap - EXIT
 [ -d "$text.started" ]
 `;
 
-/** Starts the text, which is to be its input. Ends with 0 once the text runs or ran before. */
+/** The command reads the text on stdin and exits with 0 once the text runs or ran before. */
 export function userDataStartCommand(userData: string): readonly string[] {
   const bytes = String(Buffer.byteLength(userData));
   return ['sh', '-c', script, 'sh', userDataDigestName(userData), bytes, requireUserDataKind(userData)];

@@ -1,25 +1,27 @@
 import { createHash } from 'node:crypto';
 import { DriverError } from './driver-error.ts';
 
-/** Where, inside a machine, that what `runUserData` started writes to. */
+/** File inside the machine with the output of `runUserData`. */
 export const userDataLog = '/var/log/millrace-user-data.log';
 
 export type UserDataKind = 'script' | 'cloud-config';
 
-/** By its first characters, as cloud-init tells them apart. Null: nothing could be started of it on a machine that runs. */
+/** Decides by the first characters, like cloud-init. Null: cannot be started on a running machine. */
 export function userDataKind(text: string): UserDataKind | null {
   if (text.startsWith('#!')) return 'script';
   return /^#cloud-config\s/.test(text) ? 'cloud-config' : null;
 }
 
-/** The same for drivers, which refuse what cannot be started. */
 export function requireUserDataKind(text: string): UserDataKind {
   const kind = userDataKind(text);
   if (kind !== null) return kind;
-  throw new DriverError('unsupported', 'User data for a running machine begins with #! or #cloud-config.');
+  throw new DriverError(
+    'unsupported',
+    'User data for a running machine must begin with #! or #cloud-config.',
+  );
 }
 
-/** A name for the text, safe in a path: the same text has the same. */
+/** A digest that is safe in a path. */
 export function userDataDigestName(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

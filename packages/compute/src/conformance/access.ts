@@ -3,13 +3,13 @@ import type { PortMapping } from '../driver.ts';
 import { newKeyPair } from './ssh.ts';
 import { expectFailure, type Suite } from './suite-context.ts';
 
-/** Who gets in, through which ports, and that nobody does after the cut. */
+/** Logins, keys and ports, and their removal by cutAccess. */
 export function describeAccess(stage: Suite): void {
   if (stage.hasInside) describeLogins(stage);
   if (stage.hasInside && stage.harness.abilities.mapsPorts) describePorts(stage);
   if (!stage.harness.abilities.mapsPorts) describeUnmappedPorts(stage);
 
-  it('cutAccess of a machine that is off already is done, and leaves no port open', async () => {
+  it('cutAccess of a machine that is off succeeds and leaves no port open', async () => {
     const spec = await stage.make();
     const view = await stage.view(spec);
     await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
@@ -20,7 +20,7 @@ export function describeAccess(stage: Suite): void {
     }
   });
 
-  it('a cut is for good: create, start, reboot, GPUs, user data and new ports are a conflict, and terminate is done', async () => {
+  it('cutAccess is permanent: create, start, reboot, setGpus, runUserData and new ports fail with conflict, terminate succeeds', async () => {
     const spec = await stage.make();
     await stage.driver.cutAccess(spec, stage.signal());
     const { other } = stage;
@@ -43,13 +43,13 @@ export function describeAccess(stage: Suite): void {
 }
 
 function describeNoKeys(stage: Suite): void {
-  it('setKeys says that this engine cannot', async () => {
+  it('setKeys is unsupported on this engine', async () => {
     await expectFailure(stage.driver.setKeys(stage.unknownMachine(), [], stage.signal()), ['unsupported']);
   });
 }
 
 function describeKeys(stage: Suite): void {
-  it('setKeys replaces the keys of a machine that runs: the old is refused, the new gets in', async () => {
+  it('setKeys replaces the keys of a running machine: old keys are rejected, new ones work', async () => {
     const spec = await stage.make();
     (await stage.login(spec)).end();
     const next = newKeyPair();
@@ -60,9 +60,8 @@ function describeKeys(stage: Suite): void {
   });
 }
 
-/** Where machines have addresses of their own. */
 function describeUnmappedPorts(stage: Suite): void {
-  it('setPorts finds every port open at its own number, and neither moves one nor closes all of a machine that is on', async () => {
+  it('setPorts accepts ports with unchanged numbers, refuses moved ones, and cannot close all while the machine is on', async () => {
     const spec = await stage.make();
     const more = { internalPort: 8_080, externalPort: 8_080, protocol: 'tcp' } as const;
     await stage.driver.setPorts(spec, [...spec.ports, more], stage.signal());
@@ -77,7 +76,7 @@ function describeUnmappedPorts(stage: Suite): void {
 }
 
 function describeLogins(stage: Suite): void {
-  it('the given key logs in over SSH and no other does', async () => {
+  it('only the given key can log in over SSH', async () => {
     const spec = await stage.make({ hostname: 'who-am-i' });
     const session = await stage.login(spec);
     expect((await session.run('hostname')).trim()).toBe('who-am-i');
@@ -85,7 +84,7 @@ function describeLogins(stage: Suite): void {
     await expect(stage.tryLogin(spec, newKeyPair())).rejects.toThrow();
   });
 
-  it('the host key that a client pinned on first use is the same after a reboot', async () => {
+  it('the host key is unchanged after a reboot', async () => {
     const spec = await stage.make();
     const first = await stage.login(spec);
     await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
@@ -96,11 +95,11 @@ function describeLogins(stage: Suite): void {
     second.end();
   });
 
-  it('cutAccess breaks an open session, refuses new ones, and the machine is off', async () => {
+  it('cutAccess breaks open sessions, closes all ports and powers off', async () => {
     const spec = await stage.make();
     const session = await stage.login(spec);
     const view = await stage.view(spec);
-    // By another process than the one that opened everything.
+    // From another process than the one that opened the ports.
     await stage.other.cutAccess(spec, stage.signal());
     expect(await stage.view(spec)).toMatchObject({ power: 'off', ports: [] });
     for (const { externalPort } of spec.ports) {
@@ -116,7 +115,7 @@ function describeLogins(stage: Suite): void {
 }
 
 function describePorts(stage: Suite): void {
-  it('setPorts opens what is asked for, closes what is not, and an empty set closes SSH too', async () => {
+  it('setPorts opens and closes ports to match the set, and an empty set also closes SSH', async () => {
     const spec = await stage.make();
     (await stage.login(spec)).end();
     const [ssh] = spec.ports;
@@ -125,7 +124,7 @@ function describePorts(stage: Suite): void {
       externalPort: await stage.facts.freePort(spec.nodeName),
       protocol: 'tcp',
     };
-    const all = [ssh ?? expect.fail('The wish has no port.'), custom];
+    const all = [ssh ?? expect.fail('The spec has no port.'), custom];
     await stage.driver.setPorts(spec, all, stage.signal());
     const opened = await stage.view(spec);
     expect(opened.ports.toSorted((a, b) => a.internalPort - b.internalPort)).toEqual(all);

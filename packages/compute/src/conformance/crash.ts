@@ -5,7 +5,7 @@ import { expectSingleMachine } from './create-and-terminate.ts';
 import type { Suite } from './suite-context.ts';
 import type { DriverHarness } from './harness.ts';
 
-/** What is true after something died that ought not to. */
+/** Behaviour after the engine, a node or the leader is killed. */
 export function describeCrashes(stage: Suite, timeoutMs: number): void {
   const { killEngineDuringCreate, killMember, killLeader } = stage.harness;
   const limits = { timeout: timeoutMs };
@@ -21,7 +21,7 @@ type Kill<Name extends keyof DriverHarness> = NonNullable<DriverHarness[Name]>;
 
 function describeKilledEngine(stage: Suite, limits: Limits, kill: Kill<'killEngineDuringCreate'>): void {
   it(
-    'an engine killed in the middle of create has one machine once create was asked again',
+    'create yields one machine when it is repeated after the engine was killed in the middle',
     limits,
     async () => {
       const spec = await stage.newSpec(stage.on(0, 0));
@@ -40,14 +40,14 @@ function describeKilledEngine(stage: Suite, limits: Limits, kill: Kill<'killEngi
 
 function describeKilledMember(stage: Suite, limits: Limits, kill: Kill<'killMember'>): void {
   it(
-    'a machine whose member died is never called gone, and the member is named as unseen',
+    'a machine on a killed node is never reported as deleted, and the node is listed as unreachable',
     limits,
     async () => {
       const node = stage.facts.nodes.at(-1) ?? expect.fail('There are no nodes.');
       const spec = await stage.make({ nodeName: node.name });
       await healAfter(stage, async () => {
         await kill(node.name);
-        await stage.until('the engine to notice', stage.facts.bounds.failoverMs, async () => {
+        await stage.until('the engine to notice the dead node', stage.facts.bounds.failoverMs, async () => {
           await expectNotReportedDeleted(stage, spec);
           return (await stage.driver.listOwned(stage.signal())).unreachableNodes.includes(node.name);
         });
@@ -62,7 +62,7 @@ function describeKilledMember(stage: Suite, limits: Limits, kill: Kill<'killMemb
           hardware: null,
         });
       });
-      await stage.until('the machine to be seen again', stage.facts.bounds.failoverMs, async () => {
+      await stage.until('the machine to be reported again', stage.facts.bounds.failoverMs, async () => {
         const view = await stage.view(spec);
         return view.power !== 'error' && view.nodeName === node.name;
       });
@@ -71,20 +71,23 @@ function describeKilledMember(stage: Suite, limits: Limits, kill: Kill<'killMemb
 }
 
 function describeKilledLeader(stage: Suite, limits: Limits, kill: Kill<'killLeader'>): void {
-  it('calls succeed again, through another member, when the leader dies', limits, async () => {
+  it('calls succeed again through another node after the leader is killed', limits, async () => {
     const made = await Promise.all(
       stage.facts.nodes.slice(0, 3).map(({ name }) => stage.make({ nodeName: name })),
     );
     await healAfter(stage, async () => {
       const dead = await kill();
       const alive = made.filter(({ nodeName }) => nodeName !== dead);
-      await stage.until('the others to answer', stage.facts.bounds.failoverMs, async () => {
+      await stage.until('the other nodes to respond', stage.facts.bounds.failoverMs, async () => {
         for (const spec of alive) await stage.view(spec);
         const { machines } = await stage.driver.listOwned(stage.signal());
         return alive.every((spec) => machines.some(({ externalId }) => externalId === spec.externalId));
       });
       const [request] = alive;
-      await stage.driver.terminate(request ?? expect.fail('No machine outlived the leader.'), stage.signal());
+      await stage.driver.terminate(
+        request ?? expect.fail('All machines were on the killed leader.'),
+        stage.signal(),
+      );
     });
   });
 }
@@ -98,11 +101,11 @@ async function healAfter(stage: Suite, hurt: () => Promise<void>): Promise<void>
   }
 }
 
-/** Silence is no answer: either the engine says that it cannot reach it, or the call fails as `unavailable`. */
+/** A missing response proves nothing: the engine reports the node as unreachable, or the call fails as `unavailable`. */
 async function expectNotReportedDeleted(stage: Suite, machine: MachineRef): Promise<void> {
   try {
     const view = await stage.bare.describe(machine, stage.signal());
-    expect(view, 'an engine that lost a member says that its machine is not there').not.toBeNull();
+    expect(view, 'an engine that lost a node reports its machine as deleted').not.toBeNull();
   } catch (error) {
     if (!isDriverError(error, 'unavailable')) throw error;
   }
@@ -111,7 +114,7 @@ async function expectNotReportedDeleted(stage: Suite, machine: MachineRef): Prom
 async function expectTerminateIsNotDone(stage: Suite, machine: MachineRef): Promise<void> {
   const outcome = await stage.bare.terminate(machine, stage.signal()).then(
     () => 'done',
-    (error: unknown) => (isDriverError(error) && !error.isFinal ? 'ask again' : String(error)),
+    (error: unknown) => (isDriverError(error) && !error.isFinal ? 'retry' : String(error)),
   );
-  expect(outcome).toBe('ask again');
+  expect(outcome).toBe('retry');
 }

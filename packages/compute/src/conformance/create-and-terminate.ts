@@ -2,12 +2,11 @@ import { expect, it } from 'vitest';
 import type { MachineRef, MachineSpec } from '../driver.ts';
 import { expectFailure, type Suite } from './suite-context.ts';
 
-/** Making a machine: exactly what was asked for, once, whoever asks how often. */
 export function describeCreation(stage: Suite): void {
-  it('shows all nodes and the GPUs of each, by address', async () => {
-    // A member that did not answer in time is shown as out of reach for some seconds.
+  it('readInventory lists all nodes with the PCI addresses of their GPUs', async () => {
+    // A node that did not respond in time is reported as unreachable for some seconds.
     const { bootMs } = stage.facts.bounds;
-    const { engine, nodes } = await stage.until('all nodes to be seen', bootMs, async () => {
+    const { engine, nodes } = await stage.until('all nodes to be reachable', bootMs, async () => {
       const inventory = await stage.driver.readInventory(stage.signal());
       return inventory.nodes.every(({ reachable }) => reachable) && inventory;
     });
@@ -21,12 +20,12 @@ export function describeCreation(stage: Suite): void {
     }
   });
 
-  it('create gives the machine that was asked for: node, GPUs, ports, labels, and it comes on by itself', async () => {
+  it('create makes the machine of the spec, with node, GPUs, ports and labels, and it powers on by itself', async () => {
     const node = stage.node(0);
     const labels = { 'millrace.rental': '1042', team: 'vision, with commas: and "quotes"' };
     const spec = await stage.newSpec({ ...stage.on(0, 1), labels });
     await stage.driver.create(spec, stage.signal());
-    // Whoever saw it off now would take it for one that could not be started.
+    // `off` would mean that the start failed.
     expect(['changing', 'on']).toContain((await stage.view(spec, stage.other)).power);
     const { machines } = await stage.other.listOwned(stage.signal());
     const listed = machines.find(({ externalId }) => externalId === spec.externalId);
@@ -50,7 +49,7 @@ export function describeCreation(stage: Suite): void {
 }
 
 function describeRepeatedCreate(stage: Suite): void {
-  it('create of what exists already changes nothing and answers as the first did', async () => {
+  it('create of an existing machine changes nothing and returns the same result', async () => {
     const spec = await stage.make(stage.on(0, 0));
     const before = await stage.view(spec);
     await stage.other.create(spec, stage.signal());
@@ -59,7 +58,7 @@ function describeRepeatedCreate(stage: Suite): void {
     await expectSingleMachine(stage, spec);
   });
 
-  it('create twice at once from two connections is one machine', async () => {
+  it('concurrent creates from two connections make one machine', async () => {
     const spec = await stage.newSpec(stage.on(0, 0));
     const drivers = [stage.driver, stage.other, stage.driver];
     await Promise.all(drivers.map((driver) => driver.create(spec, stage.signal())));
@@ -67,7 +66,7 @@ function describeRepeatedCreate(stage: Suite): void {
     await expectSingleMachine(stage, spec);
   });
 
-  it('what is asked for right after create comes after the start: a stop, other ports, a cut', async () => {
+  it('stop, setPorts and cutAccess right after create take effect after the start', async () => {
     const [stopped, closed, cut] = [await stage.newSpec(), await stage.newSpec(), await stage.newSpec()];
     const { mapsPorts } = stage.harness.abilities;
     await stage.driver.create(stopped, stage.signal());
@@ -82,7 +81,7 @@ function describeRepeatedCreate(stage: Suite): void {
     expect(await stage.view(cut)).toMatchObject({ power: 'off', ports: [] });
   });
 
-  it('create with another node, GPU, size or image under the same id is a conflict and changes nothing', async () => {
+  it('create with another node, GPU, size or image for an existing id is a conflict and changes nothing', async () => {
     const [here, there] = [stage.node(0), stage.node(1)];
     const spec = await stage.make(stage.on(0, 0));
     const others: Partial<MachineSpec>[] = [
@@ -105,7 +104,7 @@ function describeRepeatedCreate(stage: Suite): void {
     await expectSingleMachine(stage, spec);
   });
 
-  it('create starts a machine that exists and is off', async () => {
+  it('create starts an existing machine that is off', async () => {
     const spec = await stage.make();
     await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
     await stage.other.create(spec, stage.signal());
@@ -114,7 +113,7 @@ function describeRepeatedCreate(stage: Suite): void {
 }
 
 function describeRefusedCreate(stage: Suite): void {
-  it('a node or an image that is not there is a final refusal, and leaves nothing behind', async () => {
+  it('create with an unknown node or image fails permanently and leaves nothing behind', async () => {
     const { unknownImage } = stage.facts;
     const nowhere = await stage.newSpec({ nodeName: 'no-such-node', ports: [] });
     await expectFailure(stage.driver.create(nowhere, stage.signal()), ['not_found'], 'node');
@@ -125,7 +124,7 @@ function describeRefusedCreate(stage: Suite): void {
     }
   });
 
-  it('a GPU that is not there is a final refusal, of create or of the start, and what is left can be removed', async () => {
+  it('a GPU that the node does not have fails create or start permanently, and the rest can be terminated', async () => {
     const bare = await stage.newSpec({ gpuPciAddresses: ['00ff:fe:1f.7'], ports: [] });
     await expectFailure(stage.bringUp(bare), ['not_found', 'no_capacity'], 'GPU');
     expect((await stage.driver.describe(bare, stage.signal()))?.power ?? 'off').toBe('off');
@@ -137,7 +136,7 @@ function describeRefusedCreate(stage: Suite): void {
 function describePartialCreate(stage: Suite): void {
   const { leaveHalfMade } = stage.harness;
   if (leaveHalfMade === undefined) return;
-  it('create finishes a machine that a crash left half-made', async () => {
+  it('create completes a partial machine that a crash left behind', async () => {
     const spec = await stage.newSpec(stage.on(0, 0));
     await leaveHalfMade.call(stage.harness, spec);
     expect(await stage.bringUp(spec)).toMatchObject({
@@ -149,7 +148,7 @@ function describePartialCreate(stage: Suite): void {
     await expectSingleMachine(stage, spec);
   });
 
-  it('terminate releases a machine that a crash left half-made', async () => {
+  it('terminate deletes a partial machine that a crash left behind', async () => {
     const spec = await stage.newSpec(stage.on(0, 0));
     await leaveHalfMade.call(stage.harness, spec);
     await stage.driver.terminate(spec, stage.signal());
@@ -157,9 +156,8 @@ function describePartialCreate(stage: Suite): void {
   });
 }
 
-/** Ending a machine, and what is said of one that is not there. */
 export function describeTermination(stage: Suite): void {
-  it('terminate releases the machine before it answers, and a second one is done too', async () => {
+  it('terminate resolves after the machine is released, and can be repeated', async () => {
     const spec = await stage.make();
     const drivers = [stage.driver, stage.other];
     await Promise.all(drivers.map((driver) => driver.terminate(spec, stage.signal())));
@@ -169,20 +167,20 @@ export function describeTermination(stage: Suite): void {
     expect(machines.map(({ externalId }) => externalId)).not.toContain(spec.externalId);
   });
 
-  it('a machine that is not there is null to describe, and done to terminate and to cutAccess', async () => {
+  it('describe returns null, and terminate and cutAccess succeed, for an unknown machine', async () => {
     const absent = stage.unknownMachine();
     expect(await stage.driver.describe(absent, stage.signal())).toBeNull();
     await stage.driver.terminate(absent, stage.signal());
     await stage.driver.cutAccess(absent, stage.signal());
   });
 
-  it('what needs a machine is refused with not_found when there is none', async () => {
+  it('methods that need a machine fail with not_found for an unknown one', async () => {
     for (const [method, call] of Object.entries(callsRequiring(stage, stage.unknownMachine()))) {
       await expectFailure(call(), [stage.can(method) ? 'not_found' : 'unsupported'], method);
     }
   });
 
-  it("an organisation's reference finds nothing of another's, and harms nothing", async () => {
+  it('a reference with another organisation finds and changes nothing', async () => {
     const spec = await stage.make();
     const foreign = { externalId: spec.externalId, orgId: stage.otherOrgId };
     expect(await stage.driver.describe(foreign, stage.signal())).toBeNull();
@@ -195,7 +193,7 @@ export function describeTermination(stage: Suite): void {
   });
 }
 
-/** Every method that makes no sense without a machine, on this one. */
+/** All methods that need an existing machine. */
 function callsRequiring(stage: Suite, machine: MachineRef): Readonly<Record<string, () => Promise<unknown>>> {
   const { driver } = stage;
   return {
@@ -212,7 +210,7 @@ function callsRequiring(stage: Suite, machine: MachineRef): Readonly<Record<stri
   };
 }
 
-/** That the engine has this machine exactly once, on one node. */
+/** Asserts that the engine has exactly one machine with this id. */
 export async function expectSingleMachine(stage: Suite, spec: MachineSpec): Promise<void> {
   const { machines } = await stage.driver.listOwned(stage.signal());
   const found = machines.filter(({ externalId }) => externalId === spec.externalId);

@@ -13,12 +13,12 @@ import { describeUserData } from './user-data.ts';
 import type { DriverHarness } from './harness.ts';
 
 export interface SuiteOptions {
-  /** For one test, and for one that kills something. Real engines need more than the mock. */
+  /** Limits for one test and for one that kills something. Real engines need more than the mock. */
   readonly testTimeoutMs?: number;
   readonly crashTimeoutMs?: number;
-  /** For bringing the engine up and taking it down. */
+  /** For starting and stopping the engine. */
   readonly hookTimeoutMs?: number;
-  /** Only these, where the rest is known to hold by what another world tries; all of them unless said. */
+  /** Limits the suite to these sections if another harness runs the rest; default all. */
   readonly sections?: readonly SuiteSection[] | undefined;
 }
 
@@ -36,8 +36,8 @@ export type SuiteSection =
   | 'crashes';
 
 /**
- * Registers the tests that every driver passes: the promises of `ComputeDriver`, one by one. The tests are independent
- * of each other; each has ids of its own and clears away what it made.
+ * Registers the conformance suite: the guarantees of `ComputeDriver`, one by one. The tests are independent; each uses its own
+ * ids and deletes its machines.
  */
 export function describeDriver(name: string, harness: DriverHarness, options: SuiteOptions = {}): void {
   const { testTimeoutMs = 20_000, crashTimeoutMs = 60_000, hookTimeoutMs = 60_000 } = options;
@@ -47,7 +47,7 @@ export function describeDriver(name: string, harness: DriverHarness, options: Su
     afterEach(() => stage.clear(), crashTimeoutMs);
     afterAll(() => stage.close(), hookTimeoutMs);
 
-    it('says truly what its engine can', () => {
+    it('can matches the features of the engine', () => {
       expect(stage.driver.can).toEqual(harness.abilities);
     });
     const sections: Readonly<Record<SuiteSection, () => void>> = {

@@ -6,14 +6,13 @@ import { expectFailure, type Suite } from './suite-context.ts';
 const execLimits = { timeoutMs: 10_000, maxBytes: 65_536 };
 const defaultGpuListing = { argv: ['ls', '/dev'], pattern: /^nvidia\d+$/ };
 
-/** A command of the suite, once the machine is up far enough to run one. */
+/** Runs a command as soon as the machine has booted. */
 function exec(stage: Suite, machine: MachineRef, argv: readonly string[]): Promise<ExecResult> {
-  return stage.until(`an answer of ${argv[0]}`, stage.facts.bounds.bootMs, () =>
+  return stage.until(`a result of ${argv[0]}`, stage.facts.bounds.bootMs, () =>
     stage.whileTimePasses(stage.driver.exec(machine, { argv, ...execLimits }, stage.signal())),
   );
 }
 
-/** What is seen inside the machine: its devices, its console, its figures, and commands. */
 export function describeExecAndMetrics(stage: Suite): void {
   if (stage.harness.abilities.exec) describeExec(stage);
   else describeNoExec(stage);
@@ -23,7 +22,7 @@ export function describeExecAndMetrics(stage: Suite): void {
 }
 
 function describeIsolation(stage: Suite): void {
-  it('machines on one node do not reach each other, whosever they are', async () => {
+  it('machines on one node cannot reach each other, whatever their organisations', async () => {
     const [one, other] = [await stage.make(), await stage.make({ orgId: stage.otherOrgId })];
     const addressOf = (machine: MachineRef): Promise<string> =>
       stage.until('an address', stage.facts.bounds.bootMs, async () =>
@@ -31,21 +30,21 @@ function describeIsolation(stage: Suite): void {
       );
     const ping = async (address: string): Promise<number | null> =>
       (await exec(stage, one, ['ping', '-c', '1', '-W', '2', address])).exitCode;
-    // Its own address shows that the question is a good one.
+    // Pinging the own address shows that ping works.
     expect(await ping(await addressOf(one))).toBe(0);
     expect(await ping(await addressOf(other))).not.toBe(0);
   });
 }
 
 function describeNoExec(stage: Suite): void {
-  it('exec says that this engine cannot', async () => {
+  it('exec is unsupported on this engine', async () => {
     const command = { argv: ['true'], ...execLimits };
     await expectFailure(stage.driver.exec(stage.unknownMachine(), command, stage.signal()), ['unsupported']);
   });
 }
 
 function describeConsole(stage: Suite): void {
-  it('consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off', async () => {
+  it('consoleLog returns the end within the byte limit, and the complete output of a machine that is off', async () => {
     const spec = await stage.make();
     const whole = await stage.until('something on the console', stage.facts.bounds.bootMs, async () => {
       const text = await stage.driver.consoleLog(spec, { maxBytes: 65_536 }, stage.signal());
@@ -64,7 +63,7 @@ function describeConsole(stage: Suite): void {
 }
 
 function describeMetrics(stage: Suite): void {
-  it('metrics are figures of a machine that runs or null, and never a 0 that nobody measured', async () => {
+  it('metrics are plausible values or null, never an unmeasured 0', async () => {
     const spec = await stage.make({ gpuPciAddresses: [stage.gpu(stage.node(0), 0)] });
     (await stage.login(spec)).end();
     const { at, gpus, ...figures } = await stage.driver.metrics(spec, stage.signal());
@@ -72,7 +71,7 @@ function describeMetrics(stage: Suite): void {
     for (const [name, figure] of Object.entries(figures)) {
       if (figure !== null) expect(figure, name).toBeGreaterThanOrEqual(0);
     }
-    // A machine that has booted has used memory and time: 0 would be an invention.
+    // A booted machine has used memory and CPU time, so 0 would be invented.
     expect(figures.ramUsedBytes).not.toBe(0);
     expect(figures.cpuSeconds).not.toBe(0);
     for (const gpu of gpus ?? []) {
@@ -81,7 +80,7 @@ function describeMetrics(stage: Suite): void {
     }
   });
 
-  it('metrics of a machine that is off measure nothing instead of zero', async () => {
+  it('metrics of a machine that is off are null, not 0', async () => {
     const spec = await stage.make();
     await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
     const figures = await stage.driver.metrics(spec, stage.signal());
@@ -90,7 +89,7 @@ function describeMetrics(stage: Suite): void {
 }
 
 function describeExec(stage: Suite): void {
-  it('a machine sees exactly the GPUs that it was given, and one without sees none', async () => {
+  it('a machine sees exactly its own GPUs, or none', async () => {
     const node = stage.node(1);
     const { argv, pattern } = stage.harness.gpuDevices ?? defaultGpuListing;
     for (const gpuPciAddresses of [[stage.gpu(node, 0), stage.gpu(node, 1)], []]) {
@@ -102,7 +101,7 @@ function describeExec(stage: Suite): void {
     }
   });
 
-  it('exec runs a command without a shell, and gives its output, its exit code, and no more than asked for', async () => {
+  it('exec runs a command without a shell and returns exit code and output within the byte limit', async () => {
     const spec = await stage.make();
     const literal = '$HOME; id | cat > /tmp/x `id`';
     expect(await exec(stage, spec, ['echo', literal])).toEqual({
@@ -120,7 +119,7 @@ function describeExec(stage: Suite): void {
     expect(stdout.startsWith('1\n2\n3\n')).toBe(true);
   });
 
-  it('exec ends at its timeout, and says so', async () => {
+  it('exec fails at its timeout', async () => {
     const spec = await stage.make();
     await exec(stage, spec, ['true']);
     const startedMs = systemClock.monotonicMs();

@@ -2,14 +2,13 @@ import { expect, it } from 'vitest';
 import { loginAndCountGpus, newReadinessKey } from '../readiness/index.ts';
 import { expectFailure, type Suite } from './suite-context.ts';
 
-/** Which GPUs a machine has, and how one that is off gets others. */
 export function describeGpus(stage: Suite): void {
   if (stage.harness.abilities.sharesNodes) describeGpuSelection(stage);
   else describeWholeNode(stage);
 }
 
 function describeWholeNode(stage: Suite): void {
-  it('a machine has all GPUs of its node: create and setGpus give no other set', async () => {
+  it('create and setGpus accept only all GPUs of the node', async () => {
     const node = stage.node(0);
     const some = await stage.newSpec({ nodeName: node.name, gpuPciAddresses: [stage.gpu(node, 0)] });
     await expectFailure(stage.driver.create(some, stage.signal()), ['refused'], 'one of several');
@@ -24,7 +23,7 @@ function describeWholeNode(stage: Suite): void {
 }
 
 function describeGpuSelection(stage: Suite): void {
-  it('setGpus gives a machine that is off other GPUs, more or none, and inside it sees those', async () => {
+  it('setGpus replaces the GPUs of a machine that is off, and the machine sees the new ones', async () => {
     const node = stage.node(1);
     const [first, second] = [stage.gpu(node, 0), stage.gpu(node, 1)];
     const key = newReadinessKey();
@@ -40,9 +39,9 @@ function describeGpuSelection(stage: Suite): void {
       const view = await stage.view(spec);
       expect(view).toMatchObject({ power: 'off', nodeName: node.name, ports: spec.ports });
       expect(view.gpuPciAddresses.toSorted()).toEqual(gpuPciAddresses.toSorted());
-      // Who asks for the machine as it is now finds it, and starts it.
+      // Create with the new GPUs finds the machine and starts it.
       await stage.other.create({ ...spec, gpuPciAddresses }, stage.signal());
-      const look = await stage.until('the machine to let us in', stage.facts.bounds.bootMs, async () => {
+      const look = await stage.until('the readiness login', stage.facts.bounds.bootMs, async () => {
         const seen = await loginAndCountGpus(await stage.sshTarget(spec, key.privateKey), stage.signal());
         return seen.outcome === 'in' && seen;
       });
@@ -50,7 +49,7 @@ function describeGpuSelection(stage: Suite): void {
     }
   });
 
-  it('setGpus of a machine that is on is refused and changes nothing, unless it has them already', async () => {
+  it('setGpus of a machine that is on is refused and changes nothing, unless it already has them', async () => {
     const node = stage.node(0);
     const gpuPciAddresses = [stage.gpu(node, 0)];
     const spec = await stage.make({ gpuPciAddresses });
@@ -61,7 +60,7 @@ function describeGpuSelection(stage: Suite): void {
     expect(await stage.view(spec)).toMatchObject({ power: 'on', gpuPciAddresses });
   });
 
-  it('setGpus refuses what is no GPU, and one that is not there at the latest when the machine starts', async () => {
+  it('setGpus refuses invalid addresses, and a missing GPU fails there or at the next start', async () => {
     const spec = await stage.make();
     await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
     for (const hostile of [['../../0000:17:00.0'], ['0000:17:00.0', '0000:17:00.0']]) {
@@ -70,7 +69,7 @@ function describeGpuSelection(stage: Suite): void {
     const missing = stage.driver
       .setGpus(spec, ['00ff:fe:1f.7'], stage.signal())
       .then(() => stage.driver.start(spec, stage.signal()));
-    await expectFailure(missing, ['not_found', 'no_capacity'], 'a GPU that is not there');
+    await expectFailure(missing, ['not_found', 'no_capacity'], 'a missing GPU');
     await stage.driver.setGpus(spec, [], stage.signal());
     await stage.driver.start(spec, stage.signal());
     expect(await stage.view(spec)).toMatchObject({ power: 'on', gpuPciAddresses: [] });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { MachineSpec } from '../driver.ts';
 import { expectFailure, immediateMs, type Suite } from './suite-context.ts';
 
-// Each could be a path, a line of a configuration file, or a number that wraps, if it were passed on.
+// Passed on, each could become a path, a line of a configuration file or a number that overflows.
 const badIds = ['../../1.0/projects', 'a/b', 'a?project=default', 'a%2fb', '', 'a\nb', '.', 'a'.repeat(300)];
 const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
   ['a hostname with a slash', { hostname: '../etc/passwd' }],
@@ -15,19 +15,19 @@ const invalidSpecs: readonly [string, Partial<MachineSpec>][] = [
   ['an image that is a path', { image: '../../images' }],
   ['no CPU', { cpuCount: 0 }],
   ['half a CPU', { cpuCount: 0.5 }],
-  ['a number that is none', { cpuCount: Number.NaN }],
-  ['less than no memory', { ramMb: -1 }],
-  ['memory beyond all bounds', { ramMb: Number.MAX_SAFE_INTEGER }],
-  ['a disk beyond all bounds', { diskGb: 1e15 }],
+  ['a CPU count that is NaN', { cpuCount: Number.NaN }],
+  ['negative memory', { ramMb: -1 }],
+  ['memory above the limit', { ramMb: Number.MAX_SAFE_INTEGER }],
+  ['a disk above the limit', { diskGb: 1e15 }],
   ['a GPU that is a path', { gpuPciAddresses: ['../../0000:17:00.0'] }],
-  ['a GPU twice', { gpuPciAddresses: ['0000:17:00.0', '0000:17:00.0'] }],
+  ['a duplicate GPU', { gpuPciAddresses: ['0000:17:00.0', '0000:17:00.0'] }],
   ['a key of two lines', { sshKeys: ['ssh-ed25519 AAAA a\nssh-ed25519 AAAA b'] }],
-  ['a port that is none', { ports: [{ internalPort: 22, externalPort: 70_000, protocol: 'tcp' }] }],
+  ['a port above 65535', { ports: [{ internalPort: 22, externalPort: 70_000, protocol: 'tcp' }] }],
 ];
 
-/** Input that a tenant chose, and callers that give up. */
+/** Invalid input of tenants, and aborted calls. */
 export function describeInvalidInput(stage: Suite): void {
-  it('an external id that is not one is refused by every method, and reaches the engine as no path', async () => {
+  it('every method refuses an invalid external id before it reaches the engine', async () => {
     const { driver } = stage;
     const spec = await stage.newSpec({ ports: [] });
     for (const externalId of badIds) {
@@ -55,7 +55,7 @@ export function describeInvalidInput(stage: Suite): void {
     }
   });
 
-  it('a wish that no machine can be made of is refused, and leaves nothing behind', async () => {
+  it('create refuses an invalid spec and leaves nothing behind', async () => {
     for (const [title, changes] of invalidSpecs) {
       const spec = await stage.newSpec({ ports: [], ...changes });
       await expectFailure(stage.driver.create(spec, stage.signal()), ['refused'], title);
@@ -63,7 +63,7 @@ export function describeInvalidInput(stage: Suite): void {
     }
   });
 
-  it('a caller that gives up gets its answer at once, before and while the call is under way', async () => {
+  it('an aborted call fails as unavailable at once, before and during the call', async () => {
     const spec = await stage.newSpec({ ports: [] });
     const waits: number[] = [];
     for (let attempt = 0; attempt < 3; attempt += 1) {
@@ -84,17 +84,17 @@ export function describeInvalidInput(stage: Suite): void {
       });
       waits.push(early + late);
     }
-    // The fastest attempt counts, since a stall of the machine may delay the others.
+    // The fastest attempt counts, because a stall of the host may delay the others.
     expect(Math.min(...waits)).toBeLessThan(immediateMs);
-    // Nothing is known about what was done; asking again makes it so.
-    await stage.until('create after giving up', stage.facts.bounds.callMs, async () => {
+    // The outcome of an aborted call is unknown; a repeat completes it.
+    await stage.until('create after an abort', stage.facts.bounds.callMs, async () => {
       await stage.driver.create(spec, stage.signal());
       return true;
     });
     expect(await stage.settled(spec)).toMatchObject({ power: 'on' });
   });
 
-  it('a connection that was closed fails every call as unavailable', async () => {
+  it('every call on a closed connection fails as unavailable', async () => {
     const driver = await stage.harness.connect();
     await driver.close();
     await driver.close();

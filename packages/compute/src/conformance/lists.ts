@@ -2,17 +2,20 @@ import { expect, it } from 'vitest';
 import type { ComputeDriver, EngineEvent } from '../driver.ts';
 import { expectFailure, type Suite } from './suite-context.ts';
 
-/** What is there, told by the engine alone. */
 export function describeLists(stage: Suite): void {
-  it('listOwned has machines that the caller never heard of, by organisation, and agrees with describe', async () => {
+  it('listOwned includes machines created by other processes, by organisation, and matches describe', async () => {
     const own = await stage.make(stage.on(0, 0));
     const theirs = await stage.make({ orgId: stage.otherOrgId, nodeName: stage.node(1).name });
     const outsider = await stage.connect();
     try {
-      const { machines } = await stage.until('all nodes to be seen', stage.facts.bounds.bootMs, async () => {
-        const owned = await outsider.listOwned(stage.signal());
-        return owned.unreachableNodes.length === 0 && owned;
-      });
+      const { machines } = await stage.until(
+        'all nodes to be reachable',
+        stage.facts.bounds.bootMs,
+        async () => {
+          const owned = await outsider.listOwned(stage.signal());
+          return owned.unreachableNodes.length === 0 && owned;
+        },
+      );
       for (const spec of [own, theirs]) {
         const listed = machines.find(({ externalId }) => externalId === spec.externalId);
         expect(listed).toEqual(await stage.view(spec, outsider));
@@ -28,8 +31,9 @@ export function describeLists(stage: Suite): void {
 }
 
 function describeForeign(stage: Suite): void {
-  it('listOwned leaves out what is not ours', async () => {
-    const foreign = (await stage.harness.createForeign?.()) ?? expect.fail('Nothing was planted.');
+  it('listOwned omits machines that are not owned', async () => {
+    const foreign =
+      (await stage.harness.createForeign?.()) ?? expect.fail('The harness created no foreign machine.');
     try {
       const { machines } = await stage.driver.listOwned(stage.signal());
       expect(machines.map(({ externalId }) => externalId)).not.toContain(foreign.externalId);
@@ -39,7 +43,7 @@ function describeForeign(stage: Suite): void {
   });
 }
 
-/** Collects what a connection is told, until it is ended. */
+/** Collects events until it is ended. */
 function listen(driver: ComputeDriver): {
   readonly received: EngineEvent[];
   readonly over: Promise<void>;
@@ -50,30 +54,30 @@ function listen(driver: ComputeDriver): {
   const over = (async () => {
     for await (const event of driver.events(abort.signal)) received.push(event);
   })();
-  // Awaited by the test; until then a rejection is not news.
+  // The test awaits the rejection later.
   over.catch(() => undefined);
   return { received, over, end: () => abort.abort() };
 }
 
 function describeEvents(stage: Suite): void {
-  it('events hint at a machine that comes and at one that goes, and end with their signal', async () => {
+  it('events report a created and a deleted machine, and end with their signal', async () => {
     const ears = listen(stage.other);
-    // The engine may take a moment to take the listener in, and a hint may be missed: so it is asked for repeatedly.
-    const spec = await stage.until('a hint of a new machine', stage.facts.bounds.bootMs, async () => {
+    // Subscribing takes a moment and a notification may be lost, so a machine is created repeatedly.
+    const spec = await stage.until('an event of a new machine', stage.facts.bounds.bootMs, async () => {
       const made = await stage.make({ ports: [] });
       await stage.harness.advance(1_000);
       return ears.received.some((event) => names(event, made.externalId)) && made;
     });
     const before = ears.received.length;
     await stage.driver.terminate(spec, stage.signal());
-    await stage.until('a hint of its end', stage.facts.bounds.bootMs, async () =>
+    await stage.until('an event of its deletion', stage.facts.bounds.bootMs, async () =>
       ears.received.slice(before).some((event) => names(event, spec.externalId)),
     );
     ears.end();
     await stage.whileTimePasses(ears.over);
   });
 
-  it('events throw unavailable when the connection is closed under them', async () => {
+  it('events throw unavailable when the driver is closed', async () => {
     const driver = await stage.harness.connect();
     const ears = listen(driver);
     await stage.harness.advance(250);
@@ -90,7 +94,7 @@ function describeEvents(stage: Suite): void {
       isOver = true;
     };
     void ears.over.then(end, end);
-    // On a machine that stalls, the connection may open after the others were broken, so they are broken again.
+    // If the host stalls, the subscription may open only after the others were broken, so they are broken again.
     while (!isOver) {
       await stage.harness.advance(1_000);
       if (!isOver) await loseEvents.call(stage.harness);

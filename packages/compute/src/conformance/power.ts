@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Suite } from './suite-context.ts';
 
 export function describePower(stage: Suite): void {
-  it('stop powers off and keeps node, GPUs and ports; start powers on again; both may be repeated', async () => {
+  it('stop keeps node, GPUs and ports, start powers on again, and both can be repeated', async () => {
     const spec = await stage.make(stage.on(0, 0));
     const { nodeName, gpuPciAddresses, ports } = spec;
     const expected = { nodeName, gpuPciAddresses, ports };
@@ -15,7 +15,7 @@ export function describePower(stage: Suite): void {
     if (stage.hasInside) (await stage.login(spec)).end();
   });
 
-  it('reboot of a machine that is off is a start, and of one that is on leaves it on', async () => {
+  it('reboot starts a machine that is off, and leaves one that is on running', async () => {
     const spec = await stage.make();
     await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
     expect(await stage.view(spec)).toMatchObject({ power: 'on', ports: spec.ports });
@@ -26,7 +26,7 @@ export function describePower(stage: Suite): void {
 
   if (stage.hasInside) describeReboot(stage);
 
-  it('stop and start at once leave the machine in one of the two states, and whole', async () => {
+  it('concurrent stop and start leave the machine complete in one of both states', async () => {
     const spec = await stage.make();
     const outcomes = await Promise.allSettled([
       stage.driver.stop(spec, { graceMs: 0 }, stage.signal()),
@@ -42,7 +42,7 @@ export function describePower(stage: Suite): void {
 }
 
 function describeReboot(stage: Suite): void {
-  it('reboot ends what ran inside and starts anew', async () => {
+  it('reboot ends running sessions and starts again', async () => {
     const spec = await stage.make();
     const session = await stage.login(spec);
     await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
@@ -51,7 +51,7 @@ function describeReboot(stage: Suite): void {
     void session.closed.then(() => {
       isBroken = true;
     });
-    // Not every engine resets what was open: what counts is that nothing answers there any more.
+    // Not every engine resets open connections, so the session only must not respond.
     await stage.until('the end of the session', stage.facts.bounds.bootMs, async () => {
       if (isBroken) return true;
       return session.run('true').then(

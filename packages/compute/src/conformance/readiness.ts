@@ -11,7 +11,7 @@ import type { MachineRef } from '../driver.ts';
 import { userDataLog } from '../user-data.ts';
 import type { Suite } from './suite-context.ts';
 
-/** That a machine of this engine can be proven the way in which rentals prove theirs. */
+/** The readiness check must work with machines of this engine as it does for rentals. */
 export function describeReadiness(stage: Suite): void {
   if (stage.hasInside) describeHostKey(stage);
   if (stage.harness.abilities.setKeys) describeOneTimeKey(stage);
@@ -23,14 +23,14 @@ function waitUntilReady(
   machine: MachineRef,
   privateKey: string,
 ): Promise<Extract<ReadinessResult, { outcome: 'in' }>> {
-  return stage.until('the machine to let us in', stage.facts.bounds.bootMs, async () => {
+  return stage.until('the readiness login', stage.facts.bounds.bootMs, async () => {
     const look = await loginAndCountGpus(await stage.sshTarget(machine, privateKey), stage.signal());
     return look.outcome === 'in' && look;
   });
 }
 
 function describeHostKey(stage: Suite): void {
-  it('a machine identifies itself by the host key that it was given, and a login that expects another is not made', async () => {
+  it('the machine has the host key of its spec, and a login that expects another key fails', async () => {
     const [given, other] = [newReadinessKey(), newReadinessKey()];
     const spec = await stage.make({ sshKeys: [given.publicKey], hostKey: given.hostKey });
     const { hostKey } = await waitUntilReady(stage, spec, given.privateKey);
@@ -42,7 +42,7 @@ function describeHostKey(stage: Suite): void {
 }
 
 function describeOneTimeKey(stage: Suite): void {
-  it('a one-time key proves a machine by its GPUs, and is refused once the tenant has other keys', async () => {
+  it("a one-time key logs in and counts the GPUs, and is rejected after the tenant's keys replaced it", async () => {
     const node = stage.node(0);
     const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
     const gpuPciAddresses = [stage.gpu(node, 0), stage.gpu(node, 1)];
@@ -62,7 +62,7 @@ function describeOneTimeKey(stage: Suite): void {
 
 function describeKeysOverSsh(stage: Suite): void {
   if (stage.harness.abilities.exec) describeKeyHandOver(stage);
-  it('keys are replaced over SSH where no engine reaches inside, all of them or none', async () => {
+  it('replaceKeysOverSsh replaces all keys or none', async () => {
     const [first, second, third] = [newReadinessKey(), newReadinessKey(), newReadinessKey()];
     const spec = await stage.make({ sshKeys: [first.publicKey] });
     const { hostKey } = await waitUntilReady(stage, spec, first.privateKey);
@@ -77,9 +77,9 @@ function describeKeysOverSsh(stage: Suite): void {
   });
 }
 
-/** As root, since not every image lets its user become root without a password. */
+/** As root, because not every image lets its user become root without a password. */
 function describeKeyHandOver(stage: Suite): void {
-  it('keys and user data are handed over in one session, and the text is started after what must come first', async () => {
+  it('handOverOverSsh replaces the keys, runs the preparation and then starts the user data in one session', async () => {
     const [platform, tenant] = [newReadinessKey(), newReadinessKey()];
     const spec = await stage.make({ sshKeys: [platform.publicKey] });
     const { hostKey } = await waitUntilReady(stage, spec, platform.privateKey);
@@ -104,7 +104,7 @@ function describeKeyHandOver(stage: Suite): void {
       hasStarted: true,
     });
     expect(seen).toEqual(['refused', '']);
-    await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
+    await stage.until('output of the user data', stage.facts.bounds.callMs, async () => {
       return (await inside(`cat ${userDataLog}`)) === "it's 0";
     });
     expect(await handOverOverSsh(target, handOver, stage.signal())).toMatchObject({ outcome: 'refused' });

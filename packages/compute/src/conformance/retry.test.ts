@@ -17,7 +17,7 @@ function immediately(): void {
   vi.spyOn(systemClock, 'sleep').mockResolvedValue();
 }
 
-test('a lost call is repeated, a bounded number of times', async () => {
+test('retryingDriver repeats a lost call a limited number of times', async () => {
   immediately();
   const twice = vi.fn<ComputeDriver['terminate']>().mockRejectedValueOnce(lost).mockResolvedValue();
   await driverThat(twice).terminate(machine, AbortSignal.timeout(60_000));
@@ -28,14 +28,14 @@ test('a lost call is repeated, a bounded number of times', async () => {
   vi.restoreAllMocks();
 });
 
-test('a call is not repeated after a failure that no stall explains', async () => {
+test('retryingDriver does not repeat a call after a failure that no stall explains', async () => {
   const refused = new DriverError('refused', 'no');
   const call = vi.fn<ComputeDriver['terminate']>().mockRejectedValue(refused);
   await expect(driverThat(call).terminate(machine, AbortSignal.timeout(60_000))).rejects.toBe(refused);
   expect(call).toHaveBeenCalledTimes(1);
 });
 
-test('a call is not repeated after its caller gave up, and gets a new deadline after the first has passed', async () => {
+test('retryingDriver does not repeat an aborted call, and renews an expired deadline', async () => {
   immediately();
   const call = vi.fn<ComputeDriver['terminate']>().mockRejectedValue(lost);
   await expect(driverThat(call).terminate(machine, AbortSignal.abort())).rejects.toBe(lost);

@@ -4,7 +4,7 @@ import type { ComputeDriver } from '../driver.ts';
 const attempts = 5;
 const pauseMs = 1_000;
 
-/** Repeats the call while `isLost` accepts its error. Throws any other error, and the error of the last attempt. */
+/** Repeats the call while `isLost` accepts its error, up to five attempts. */
 export async function retryWhile<T>(isLost: (error: unknown) => boolean, call: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -17,8 +17,8 @@ export async function retryWhile<T>(isLost: (error: unknown) => boolean, call: (
 }
 
 /**
- * The driver as its callers use it: a call that was lost because the machine stalled is repeated, with a new deadline if the
- * first one has passed. A call whose caller gave up is not repeated.
+ * Repeats calls that were lost because the host stalled, as callers of a driver do, with a new deadline if the first has expired.
+ * Aborted calls are not repeated.
  */
 export function retryingDriver(
   driver: ComputeDriver,

@@ -4,24 +4,22 @@ import { systemClock } from '@millrace/platform/clock';
 import ssh2, { type ClientChannel, type ConnectConfig } from 'ssh2';
 import { newSshKeyPair, type SshKeyPair } from '../ssh-key-pair.ts';
 
-/** A key of a test: the private half for the client, the public half as a line of `authorized_keys`. */
 export type KeyPair = SshKeyPair;
 
 export const newKeyPair = (): KeyPair => newSshKeyPair('conformance');
 
 export interface SshSession {
-  /** The host's key as it showed it, in base64: what a client pins on first use. */
+  /** The server's host key in base64. */
   readonly hostKey: string;
-  /** Runs a command and gives what it wrote. */
+  /** Returns the output of the command. */
   run(command: string): Promise<string>;
-  /** Resolves when the connection is gone, whoever ended it. */
+  /** Resolves when the connection has ended. */
   readonly closed: Promise<void>;
   end(): void;
 }
 
 const connectTimeoutMs = 10_000;
 
-/** Logs in, or throws what the client says: the test decides whether that was right. */
 export async function openSsh(config: ConnectConfig): Promise<SshSession> {
   const client = new ssh2.Client();
   let hostKey = '';
@@ -30,9 +28,9 @@ export async function openSsh(config: ConnectConfig): Promise<SshSession> {
   });
   const ready = new Promise<void>((resolve, reject) => {
     client.once('ready', resolve);
-    // Stays for as long as the client does: a connection that is broken on purpose is reported here too.
+    // Stays registered, because a connection that is broken on purpose also emits an error.
     client.on('error', reject);
-    client.once('close', () => reject(new Error('The connection was closed before anyone was logged in.')));
+    client.once('close', () => reject(new Error('The connection was closed before the login.')));
   });
   const hostVerifier = (key: Buffer): boolean => {
     hostKey = key.toString('base64');
@@ -43,7 +41,7 @@ export async function openSsh(config: ConnectConfig): Promise<SshSession> {
   return {
     hostKey,
     closed,
-    // Who is given more time to let us in is also slow to answer.
+    // A server with a longer login timeout is also slow to respond.
     run: (command) => execOverSsh(client, command, config.readyTimeout ?? connectTimeoutMs),
     end: () => client.end(),
   };
@@ -51,8 +49,7 @@ export async function openSsh(config: ConnectConfig): Promise<SshSession> {
 
 function execOverSsh(client: ssh2.Client, command: string, timeoutMs: number): Promise<string> {
   return new Promise((resolve, reject) => {
-    const fail = (): void =>
-      reject(new Error('The connection was lost, or fell silent, while the command ran.'));
+    const fail = (): void => reject(new Error('The connection was lost or timed out while the command ran.'));
     const cancel = systemClock.after(timeoutMs, fail);
     client.once('close', fail);
     client.exec(command, (error, channel: ClientChannel) => {
@@ -74,7 +71,7 @@ function execOverSsh(client: ssh2.Client, command: string, timeoutMs: number): P
   });
 }
 
-/** Whether something accepts connections there. Silence counts as no. */
+/** Whether the port accepts connections; a timeout counts as no. */
 export async function acceptsTcp(target: { readonly host: string; readonly port: number }): Promise<boolean> {
   const socket = connectTcp(target);
   const late = new AbortController();

@@ -10,10 +10,10 @@ import type { DriverHarness, HarnessInfo, HarnessNode } from './harness.ts';
 
 export const sshPort = 22;
 const suitePollMs = 250;
-// What no engine may take for an answer that needs no work, such as one to a signal that has aborted.
+// Upper limit for results that need no work of the engine, such as an aborted signal.
 export const immediateMs = 2_000;
 
-/** What every test of the suite stands on: two connections, two organisations, and machines that are cleared away. */
+/** Shared by the tests of the suite: two connections, two organisations, and machines that are deleted after each test. */
 export class Suite {
   readonly key: KeyPair = newKeyPair();
   readonly orgId: OrgId;
@@ -36,7 +36,7 @@ export class Suite {
     this.#connections = [await this.#harness.connect(), await this.#harness.connect()];
   }
 
-  /** What a test left is terminated, whether it passed or not. */
+  /** Terminates the machines of a test, whether it passed or not. */
   async clear(): Promise<void> {
     const left = this.#made;
     this.#made = [];
@@ -58,14 +58,14 @@ export class Suite {
   }
 
   get facts(): HarnessInfo {
-    return this.#facts ?? expect.fail('The world was not opened.');
+    return this.#facts ?? expect.fail('The harness is not open.');
   }
 
   get driver(): ComputeDriver {
     return this.#requested(this.bare);
   }
 
-  /** As another process. */
+  /** Like another process. */
   get other(): ComputeDriver {
     return this.#requested(this.#connections[1] ?? expect.fail('There is no second connection.'));
   }
@@ -75,7 +75,7 @@ export class Suite {
     return this.#requested(await this.harness.connect());
   }
 
-  /** Repeats no call: for calls that must fail because the engine does not answer. */
+  /** Does not repeat calls: for calls that must fail because the engine does not respond. */
   get bare(): ComputeDriver {
     return this.#connections[0] ?? expect.fail('There is no connection.');
   }
@@ -86,30 +86,30 @@ export class Suite {
     return retryingDriver(driver, harness.isStalled.bind(harness), () => this.signal());
   }
 
-  /** Whether the engine has this method: those that `can` does not name every engine has. */
+  /** Methods that `can` does not list are supported by every engine. */
   can(method: string): boolean {
     return !Object.entries(this.harness.abilities).some(([name, isThere]) => name === method && !isThere);
   }
 
-  /** One of the nodes; where there is but one, that is also the second. */
+  /** If there is only one node, it is also the second. */
   node(index: number): HarnessNode {
     const { nodes } = this.facts;
-    return nodes[Math.min(index, nodes.length - 1)] ?? expect.fail(`The world has no node ${index}.`);
+    return nodes[Math.min(index, nodes.length - 1)] ?? expect.fail(`The harness has no node ${index}.`);
   }
 
-  /** Where machines are whole nodes each is put on the next one: several may be there at once. */
+  /** If machines are whole nodes, each test machine uses the next node, because several can exist at once. */
   #nextNode(): HarnessNode {
     if (this.harness.abilities.sharesNodes) return this.node(0);
     const { nodes } = this.facts;
     this.#turn = (this.#turn + 1) % nodes.length;
-    return nodes[this.#turn] ?? expect.fail('The world has no nodes.');
+    return nodes[this.#turn] ?? expect.fail('The harness has no nodes.');
   }
 
   get hasInside(): boolean {
     return this.harness.hasInside ?? true;
   }
 
-  /** This node and some of its GPUs; all of them where a machine is the whole node. */
+  /** A node and some of its GPUs, or all if machines are whole nodes. */
   on(index: number, ...gpus: readonly number[]): Pick<MachineSpec, 'nodeName' | 'gpuPciAddresses'> {
     const node = this.node(index);
     const some = gpus.map((gpu) => this.gpu(node, gpu));
@@ -123,7 +123,6 @@ export class Suite {
     return node.gpuPciAddresses[index] ?? expect.fail(`${node.name} has no GPU ${index}.`);
   }
 
-  /** The deadline of one call. */
   signal(): AbortSignal {
     return AbortSignal.timeout(this.facts.bounds.callMs);
   }
@@ -132,12 +131,11 @@ export class Suite {
     return this.#ids.nextUuid();
   }
 
-  /** A reference to a machine that nobody made. */
   unknownMachine(): MachineRef {
     return { externalId: this.newId(), orgId: this.orgId };
   }
 
-  /** A wish that the engine can fulfil, and a promise that what comes of it is cleared away. */
+  /** Returns a valid spec and registers its machine for deletion. */
   async newSpec(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
     const nodeName = changes.nodeName ?? this.#nextNode().name;
     const whole = this.facts.nodes.find(({ name }) => name === nodeName)?.gpuPciAddresses ?? [];
@@ -165,14 +163,14 @@ export class Suite {
     return { internalPort: sshPort, externalPort, protocol: 'tcp' };
   }
 
-  /** A machine that is on. */
+  /** Creates a machine and waits until it is on. */
   async make(changes: Partial<MachineSpec> = {}): Promise<MachineSpec> {
     const spec = await this.newSpec(changes);
     await this.bringUp(spec);
     return spec;
   }
 
-  /** Makes it and waits until it is on, which the engine does by itself; throws what kept it from coming on. */
+  /** Creates the machine and waits until it is on; throws the reason if the start fails. */
   async bringUp(spec: MachineSpec, driver: ComputeDriver = this.driver): Promise<MachineView> {
     await driver.create(spec, this.signal());
     const view = await this.settled(spec);
@@ -180,7 +178,7 @@ export class Suite {
     return this.view(spec);
   }
 
-  /** The machine once nothing is under way with it. */
+  /** Waits until no operation on the machine is in progress. */
   async settled(machine: MachineRef): Promise<MachineView> {
     return this.until('the machine to come on', this.facts.bounds.bootMs, async () => {
       const view = await this.view(machine);
@@ -188,13 +186,13 @@ export class Suite {
     });
   }
 
-  /** The machine as it is now; fails when there is none. */
+  /** Fails if the machine does not exist. */
   async view(machine: MachineRef, driver: ComputeDriver = this.driver): Promise<MachineView> {
     const view = await driver.describe(machine, this.signal());
     return view ?? expect.fail(`There is no machine ${machine.externalId}.`);
   }
 
-  /** A login over the network, as soon as the machine lets anyone in. */
+  /** Logs in as soon as the machine accepts it. */
   async login(machine: MachineRef, key: KeyPair = this.key): Promise<SshSession> {
     return this.until('a login over SSH', this.facts.bounds.bootMs, () => this.tryLogin(machine, key));
   }
@@ -204,23 +202,18 @@ export class Suite {
     return openSsh({ ...this.harness.ssh, host, port, username: user, privateKey });
   }
 
-  /** Where and as whom one logs in, to whatever host key. */
   async sshTarget(machine: MachineRef, privateKey: string): Promise<SshTarget> {
     const view = await this.view(machine);
     const mapping = view.ports.find((port) => port.internalPort === sshPort);
-    const { externalPort } = mapping ?? expect.fail('No port leads to SSH.');
+    const { externalPort } = mapping ?? expect.fail('No port is mapped to SSH.');
     return { ...this.harness.reach(view, externalPort), user: view.sshUser, privateKey, hostKey: null };
   }
 
-  /** Whether anything answers at this port of the machine's node. */
   async reaches(view: MachineView, externalPort: number): Promise<boolean> {
     return acceptsTcp(this.harness.reach(view, externalPort));
   }
 
-  /**
-   * Nothing answers there any more. Looked for repeatedly, and not for long: the kernel takes connections for a listener
-   * that was killed until it has cleared it away, though nobody serves them.
-   */
+  /** Polls briefly until the port is closed: the kernel accepts connections for a killed listener until it has removed it. */
   async untilClosed(view: MachineView, externalPort: number): Promise<void> {
     await this.until(
       `port ${externalPort} to be closed`,
@@ -229,7 +222,7 @@ export class Suite {
     );
   }
 
-  /** Waits for something that is under way, by looking. Undefined, false and an exception mean "not yet". */
+  /** Polls until the result is neither undefined nor false; errors count as not yet. */
   async until<T>(
     what: string,
     withinMs: number,
@@ -242,29 +235,29 @@ export class Suite {
         if (seen !== undefined && seen !== false) return seen as Exclude<T, false | undefined>;
         last = seen;
       } catch (error) {
-        // What is under way may fail for a while; a broken promise does not become whole by waiting.
+        // Errors may be temporary, but a failed assertion is final.
         if (error instanceof Error && error.name === 'AssertionError') throw error;
         last = error;
       }
       await this.harness.advance(suitePollMs);
     }
-    throw new Error(`Waited ${withinMs} ms in vain for ${what}.`, { cause: last });
+    throw new Error(`Timed out after ${withinMs} ms waiting for ${what}.`, { cause: last });
   }
 
-  /** The outcome of a call that may itself wait for the engine's clock. */
+  /** For a call that waits for the engine's clock. */
   async whileTimePasses<T>(call: Promise<T>): Promise<T> {
     let isOver = false;
     const over = call.finally(() => {
       isOver = true;
     });
-    // The real outcome is awaited below; this keeps a rejection from being reported before that.
+    // The rejection is awaited below.
     over.catch(() => undefined);
     while (!isOver) await this.harness.advance(suitePollMs);
     return over;
   }
 }
 
-/** Holds a call to its failure: a `DriverError` of one of these kinds, final if and only if the kind is. */
+/** Asserts that the call fails with a `DriverError` of one of these kinds, and that `isFinal` matches. */
 export async function expectFailure(
   call: Promise<unknown>,
   kinds: readonly DriverErrorKind[],

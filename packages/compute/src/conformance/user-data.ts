@@ -3,7 +3,7 @@ import type { MachineRef } from '../driver.ts';
 import { userDataLog } from '../user-data.ts';
 import { expectFailure, type Suite } from './suite-context.ts';
 
-/** Texts that nothing on a machine that runs could start. */
+/** Texts of unsupported kinds. */
 const unknown = [
   'Content-Type: multipart/mixed; boundary="x"\n',
   '#include\nhttps://example.com/x\n',
@@ -11,20 +11,19 @@ const unknown = [
   '',
 ];
 
-/** Handing a text to a machine that runs. */
 export function describeUserData(stage: Suite): void {
   if (stage.harness.abilities.runUserData) describeUserDataStart(stage);
   else describeUserDataUnsupported(stage);
 }
 
 function describeUserDataUnsupported(stage: Suite): void {
-  it('runUserData says that this engine cannot', async () => {
+  it('runUserData is unsupported on this engine', async () => {
     const call = stage.driver.runUserData(stage.unknownMachine(), '#!/bin/sh\n', stage.signal());
     await expectFailure(call, ['unsupported']);
   });
 }
 
-/** The lines that user data has written in this machine; none where nothing was ever started. */
+/** The lines that user data has written in this machine. */
 async function readUserDataOutput(stage: Suite, machine: MachineRef): Promise<string[]> {
   const command = { argv: ['cat', userDataLog], timeoutMs: 10_000, maxBytes: 65_536 };
   const { stdout } = await stage.whileTimePasses(stage.driver.exec(machine, command, stage.signal()));
@@ -39,12 +38,12 @@ function startOnce(stage: Suite, machine: MachineRef, text: string, driver = sta
 }
 
 function describeUserDataStart(stage: Suite): void {
-  it('runUserData starts a program once as root, whoever asks how often, also after a reboot', async () => {
+  it('runUserData starts a program once as root, however often it is called, also after a reboot', async () => {
     const spec = await stage.make();
     const text = '#!/bin/sh\nid -u\n';
     await startOnce(stage, spec, text);
     await Promise.all([startOnce(stage, spec, text), startOnce(stage, spec, text, stage.other)]);
-    await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
+    await stage.until('output of the program', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length > 0;
     });
     await stage.driver.reboot(spec, { graceMs: 1_000 }, stage.signal());
@@ -54,23 +53,23 @@ function describeUserDataStart(stage: Suite): void {
     if (stage.harness.runsPrograms === true) expect(lines).toEqual(['0']);
     // Another text is another program.
     await startOnce(stage, spec, '#!/bin/sh\necho a "quoted" $0 word; # and more\n');
-    await stage.until('what the other writes', stage.facts.bounds.callMs, async () => {
+    await stage.until('output of the second program', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 2;
     });
   });
 
-  it('runUserData answers when the program has begun, and does not wait for its end', async () => {
+  it('runUserData resolves when the program has started and does not wait for its end', async () => {
     const spec = await stage.make();
     await startOnce(stage, spec, '#!/bin/sh\necho begun\nsleep 600\necho ended\n');
-    await stage.until('its beginning', stage.facts.bounds.callMs, async () => {
+    await stage.until('its first output', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 1;
     });
   });
 
-  it('runUserData takes no text that nothing could start, and leaves nothing of it in the machine', async () => {
+  it('runUserData refuses unsupported texts and leaves nothing of them in the machine', async () => {
     const spec = await stage.make();
     await startOnce(stage, spec, '#!/bin/sh\necho up\n');
-    await stage.until('a machine that is up', stage.facts.bounds.callMs, async () => {
+    await stage.until('a booted machine', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 1;
     });
     for (const text of unknown) {
@@ -85,14 +84,14 @@ function describeUserDataStart(stage: Suite): void {
     expect(await readUserDataOutput(stage, spec)).toHaveLength(1);
   });
 
-  it('runUserData of a machine that is off is not lost: it is unavailable, and started once it runs', async () => {
+  it('runUserData of a machine that is off is unavailable, and works after a start', async () => {
     const spec = await stage.make();
     await stage.driver.stop(spec, { graceMs: 0 }, stage.signal());
     const text = '#!/bin/sh\necho here\n';
     await expectFailure(stage.driver.runUserData(spec, text, stage.signal()), ['unavailable']);
     await stage.driver.start(spec, stage.signal());
     await startOnce(stage, spec, text);
-    await stage.until('what it writes', stage.facts.bounds.callMs, async () => {
+    await stage.until('output of the program', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length === 1;
     });
   });
@@ -104,18 +103,18 @@ function describeUserDataStart(stage: Suite): void {
 const cloudConfig = '#cloud-config\nruncmd: [[id]]\n';
 
 function describeCloudInit(stage: Suite): void {
-  it('runUserData hands a cloud-config to cloud-init, once', async () => {
+  it('runUserData passes a cloud-config to cloud-init, once', async () => {
     const spec = await stage.make();
     await startOnce(stage, spec, cloudConfig);
     await startOnce(stage, spec, cloudConfig, stage.other);
-    await stage.until('a trace of it', stage.facts.bounds.callMs, async () => {
+    await stage.until('output of cloud-init', stage.facts.bounds.callMs, async () => {
       return (await readUserDataOutput(stage, spec)).length > 0;
     });
   });
 }
 
 function describeNoCloudInit(stage: Suite): void {
-  it('runUserData refuses a cloud-config where the image has no cloud-init, and leaves nothing of it', async () => {
+  it('runUserData refuses a cloud-config without cloud-init and leaves nothing of it in the machine', async () => {
     const spec = await stage.make();
     const call = stage.driver.runUserData(spec, cloudConfig, stage.signal());
     await expectFailure(call, ['unsupported']);

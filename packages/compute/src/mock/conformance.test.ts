@@ -23,7 +23,7 @@ const vitest = path.join(
 );
 const exactly = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
 const tests = new Set(Object.values(faultyDriverCases).map(({ caughtBy }) => caughtBy));
-/** Of each broken driver the test that must notice, of the good one all of these. */
+/** Runs the detecting test of each faulty driver, and all of these tests with the correct driver. */
 const pattern = [
   ...Object.entries(faultyDriverCases).map(
     ([name, { caughtBy }]) => `the ${exactly(name)} driver .* ${exactly(caughtBy)}$`,
@@ -31,7 +31,7 @@ const pattern = [
   ...[...tests].map((title) => `the ${untouched} driver .* ${exactly(title)}$`),
 ].join('|');
 
-/** How each test ended, by the name of the driver and its own. */
+/** The status of each test, by driver and title. */
 async function runSuite(): Promise<Map<string, string>> {
   const folder = await mkdtemp(path.join(tmpdir(), 'mr-suite-'));
   try {
@@ -41,7 +41,7 @@ async function runSuite(): Promise<Map<string, string>> {
     const options = ['--reporter=json', `--outputFile=${file}`, '-t', pattern];
     const argv = [vitest, 'run', '--config', config, '--root', import.meta.dirname, ...options];
     const output = await new Promise<string>((resolve) => {
-      // It ends with a failure, as it should: what counts is the report.
+      // Exits with a failure on purpose; only the report counts.
       execFile(process.execPath, argv, { cwd: import.meta.dirname }, (_error, stdout, stderr) => {
         resolve(`${stdout}\n${stderr}`);
       });
@@ -56,7 +56,7 @@ async function runSuite(): Promise<Map<string, string>> {
   }
 }
 
-describe('the conformance suite notices a driver that', () => {
+describe('the conformance suite detects a driver that', () => {
   let statuses: ReadonlyMap<string, string>;
   beforeAll(async () => {
     statuses = await runSuite();

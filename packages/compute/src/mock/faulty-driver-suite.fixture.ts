@@ -8,7 +8,7 @@ import {
 } from './faulty-driver.fixture.ts';
 import { mockHarness } from './mock-harness.fixture.ts';
 
-// Run by conformance.test.ts in a process of its own, where tests fail without failing anything else.
+// Run by conformance.test.ts in a separate process, because its tests fail on purpose.
 const good: FaultyDriverCase['break'] = () => ({});
 const all = Object.entries(faultyDriverCases).map(([name, sabotage]) => [name, sabotage.break] as const);
 for (const [name, broken] of [...all, [untouched, good] as const]) {

@@ -1,10 +1,10 @@
 import type { MachineRef } from '../driver.ts';
 import { isDriverError, type ComputeDriver, type DriverErrorKind, type MachineSpec } from '../index.ts';
 
-/** What a driver can get wrong, and the test of the suite that must notice. */
+/** A mistake of a driver, and the conformance test that must detect it. */
 export interface FaultyDriverCase {
   readonly caughtBy: string;
-  /** The methods of the broken driver; all others are those of the good one. */
+  /** Overrides of the faulty driver; all other methods work. */
   break(driver: ComputeDriver): Partial<ComputeDriver>;
 }
 
@@ -12,18 +12,19 @@ const after = (kind: DriverErrorKind) => (error: unknown) => {
   if (!isDriverError(error, kind)) throw error;
 };
 
-/** The keys that machines were made with, whichever connection made them. */
+/** Keys that machines were created with, from any connection. */
 const firstKeys = new Map<string, readonly string[]>();
 
 const reboots = new Map<string, number>();
 const cutAccessTestTitle =
-  'a cut is for good: create, start, reboot, GPUs, user data and new ports are a conflict, and terminate is done';
-const userDataOnce = 'runUserData starts a program once as root, whoever asks how often, also after a reboot';
+  'cutAccess is permanent: create, start, reboot, setGpus, runUserData and new ports fail with conflict, terminate succeeds';
+const userDataOnce =
+  'runUserData starts a program once as root, however often it is called, also after a reboot';
 
-/** Each is a mistake that somebody who writes a driver makes. */
 export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
-  'takes silence for absence': {
-    caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
+  'reports a machine as absent if the engine does not respond': {
+    caughtBy:
+      'a machine on a killed node is never reported as deleted, and the node is listed as unreachable',
     break: (driver) => ({
       describe: (machine, signal) =>
         driver.describe(machine, signal).catch((error: unknown) => {
@@ -32,36 +33,38 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
         }),
     }),
   },
-  'calls a machine released that nobody could ask': {
-    caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
+  'reports a machine as terminated if its node is unreachable': {
+    caughtBy:
+      'a machine on a killed node is never reported as deleted, and the node is listed as unreachable',
     break: (driver) => ({
       terminate: (machine, signal) => driver.terminate(machine, signal).catch(after('unavailable')),
     }),
   },
-  'hides the nodes that it could not ask': {
-    caughtBy: 'a machine whose member died is never called gone, and the member is named as unseen',
+  'omits unreachable nodes': {
+    caughtBy:
+      'a machine on a killed node is never reported as deleted, and the node is listed as unreachable',
     break: (driver) => ({
       listOwned: async (signal) => ({ ...(await driver.listOwned(signal)), unreachableNodes: [] }),
     }),
   },
-  'answers before the engine is done': {
-    caughtBy: 'terminate releases the machine before it answers, and a second one is done too',
+  'resolves before the engine is done': {
+    caughtBy: 'terminate resolves after the machine is released, and can be repeated',
     break: (driver) => ({
       terminate: async (machine, signal) => {
         setImmediate(() => void driver.terminate(machine, signal).catch(() => undefined));
       },
     }),
   },
-  'takes any machine of the id for the one that was asked for': {
+  'accepts any machine with the id': {
     caughtBy:
-      'create with another node, GPU, size or image under the same id is a conflict and changes nothing',
+      'create with another node, GPU, size or image for an existing id is a conflict and changes nothing',
     break: (driver) => ({
       create: (spec, signal) => driver.create(spec, signal).catch(after('conflict')),
     }),
   },
-  'calls a machine off that is being started': {
+  'reports a starting machine as off': {
     caughtBy:
-      'create gives the machine that was asked for: node, GPUs, ports, labels, and it comes on by itself',
+      'create makes the machine of the spec, with node, GPUs, ports and labels, and it powers on by itself',
     break: (driver) => ({
       describe: async (machine, signal) => {
         const view = await driver.describe(machine, signal);
@@ -69,8 +72,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       },
     }),
   },
-  'makes a second machine when it is asked again': {
-    caughtBy: 'create twice at once from two connections is one machine',
+  'creates a second machine on a repeated call': {
+    caughtBy: 'concurrent creates from two connections make one machine',
     break: (driver) => ({
       create: async (spec, signal) => {
         await driver.create(spec, signal);
@@ -81,8 +84,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       },
     }),
   },
-  'forgets whose machine it is': {
-    caughtBy: "an organisation's reference finds nothing of another's, and harms nothing",
+  'ignores the organisation of a reference': {
+    caughtBy: 'a reference with another organisation finds and changes nothing',
     break: (driver) => {
       const owners = new Map<string, MachineRef['orgId']>();
       const owned = ({ externalId, orgId }: MachineRef): MachineRef => ({
@@ -98,9 +101,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       };
     },
   },
-  'lists what it made itself': {
-    caughtBy:
-      'listOwned has machines that the caller never heard of, by organisation, and agrees with describe',
+  'lists only machines that it created itself': {
+    caughtBy: 'listOwned includes machines created by other processes, by organisation, and matches describe',
     break: (driver) => {
       const made = new Set<string>();
       return {
@@ -115,13 +117,13 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       };
     },
   },
-  'powers off and leaves the ports': {
-    caughtBy: 'cutAccess breaks an open session, refuses new ones, and the machine is off',
+  'powers off without closing the ports': {
+    caughtBy: 'cutAccess breaks open sessions, closes all ports and powers off',
     break: (driver) => ({
       cutAccess: (machine, signal) => driver.stop(machine, { graceMs: 0 }, signal).catch(after('not_found')),
     }),
   },
-  'lets a late create undo a cut': {
+  'lets a late create undo an access cut': {
     caughtBy: cutAccessTestTitle,
     break: (driver) => ({
       cutAccess: async (machine, signal) => {
@@ -130,8 +132,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       },
     }),
   },
-  'adds keys and takes none away': {
-    caughtBy: 'setKeys replaces the keys of a machine that runs: the old is refused, the new gets in',
+  'adds keys and removes none': {
+    caughtBy: 'setKeys replaces the keys of a running machine: old keys are rejected, new ones work',
     break: (driver) => ({
       create: (spec, signal) => {
         firstKeys.set(spec.externalId, spec.sshKeys);
@@ -141,8 +143,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
         driver.setKeys(machine, [...(firstKeys.get(machine.externalId) ?? []), ...next], signal),
     }),
   },
-  'exchanges the GPUs of a machine that runs': {
-    caughtBy: 'setGpus of a machine that is on is refused and changes nothing, unless it has them already',
+  'replaces the GPUs of a running machine': {
+    caughtBy: 'setGpus of a machine that is on is refused and changes nothing, unless it already has them',
     break: (driver) => ({
       setGpus: async (machine, gpuPciAddresses, signal) => {
         const view = await driver.describe(machine, signal);
@@ -152,8 +154,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       },
     }),
   },
-  'adds GPUs and takes none away': {
-    caughtBy: 'setGpus gives a machine that is off other GPUs, more or none, and inside it sees those',
+  'adds GPUs and removes none': {
+    caughtBy: 'setGpus replaces the GPUs of a machine that is off, and the machine sees the new ones',
     break: (driver) => ({
       setGpus: async (machine, gpuPciAddresses, signal) => {
         const had = (await driver.describe(machine, signal))?.gpuPciAddresses ?? [];
@@ -161,22 +163,21 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       },
     }),
   },
-  'takes any GPU, be it there or not': {
-    caughtBy:
-      'setGpus refuses what is no GPU, and one that is not there at the latest when the machine starts',
+  'accepts GPUs that do not exist': {
+    caughtBy: 'setGpus refuses invalid addresses, and a missing GPU fails there or at the next start',
     break: (driver) => ({
       setGpus: (machine, gpuPciAddresses, signal) =>
         driver.setGpus(machine, gpuPciAddresses, signal).catch(after('no_capacity')),
     }),
   },
-  'takes a late exchange of GPUs after a cut for done': {
+  'accepts setGpus after an access cut': {
     caughtBy: cutAccessTestTitle,
     break: (driver) => ({
       setGpus: (machine, gpuPciAddresses, signal) =>
         driver.setGpus(machine, gpuPciAddresses, signal).catch(after('conflict')),
     }),
   },
-  'starts user data whenever it is asked to': {
+  'starts user data at every call': {
     caughtBy: userDataOnce,
     break: (driver) => {
       let calls = 0;
@@ -186,7 +187,7 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       };
     },
   },
-  'forgets at a reboot which user data was started': {
+  'starts user data again after a reboot': {
     caughtBy: userDataOnce,
     break: (driver) => ({
       reboot: async (machine, options, signal) => {
@@ -197,8 +198,8 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
         driver.runUserData(machine, `${text}# ${reboots.get(machine.externalId) ?? 0}\n`, signal),
     }),
   },
-  'waits for the end of what user data started': {
-    caughtBy: 'runUserData answers when the program has begun, and does not wait for its end',
+  'waits for the end of the user data': {
+    caughtBy: 'runUserData resolves when the program has started and does not wait for its end',
     break: (driver) => ({
       runUserData: async (machine, text, signal) => {
         await driver.runUserData(machine, text, signal);
@@ -207,29 +208,29 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       },
     }),
   },
-  'takes any text for a program': {
-    caughtBy: 'runUserData takes no text that nothing could start, and leaves nothing of it in the machine',
+  'runs any text as a program': {
+    caughtBy: 'runUserData refuses unsupported texts and leaves nothing of them in the machine',
     break: (driver) => ({
       runUserData: (machine, text, signal) =>
         driver.runUserData(machine, text.startsWith('#!') ? text : `#!/bin/sh\n${text}`, signal),
     }),
   },
   'loses the user data of a machine that is off': {
-    caughtBy: 'runUserData of a machine that is off is not lost: it is unavailable, and started once it runs',
+    caughtBy: 'runUserData of a machine that is off is unavailable, and works after a start',
     break: (driver) => ({
       runUserData: (machine, text, signal) =>
         driver.runUserData(machine, text, signal).catch(after('unavailable')),
     }),
   },
-  'lets the machine make a host key of its own': {
-    caughtBy:
-      'a machine identifies itself by the host key that it was given, and a login that expects another is not made',
+  'lets the machine generate its own host key': {
+    caughtBy: 'the machine has the host key of its spec, and a login that expects another key fails',
     break: (driver) => ({
       create: ({ hostKey: _hostKey, ...spec }, signal) => driver.create(spec, signal),
     }),
   },
-  'leaves the key of the proof where it was': {
-    caughtBy: 'a one-time key proves a machine by its GPUs, and is refused once the tenant has other keys',
+  'keeps the readiness key installed': {
+    caughtBy:
+      "a one-time key logs in and counts the GPUs, and is rejected after the tenant's keys replaced it",
     break: (driver) => ({
       setKeys: async (machine, next, signal) => {
         if (next.length > 0) await driver.setKeys(machine, next, signal);
@@ -237,8 +238,7 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
     }),
   },
   'runs commands through a shell': {
-    caughtBy:
-      'exec runs a command without a shell, and gives its output, its exit code, and no more than asked for',
+    caughtBy: 'exec runs a command without a shell and returns exit code and output within the byte limit',
     break: (driver) => ({
       exec: (machine, command, signal) => {
         const argv = command.argv.flatMap((word) => word.replace('$HOME', '/root').split(' '));
@@ -246,16 +246,16 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
       },
     }),
   },
-  'shows the oldest part of the console': {
+  'returns the beginning of the console output': {
     caughtBy:
-      'consoleLog gives the newest part, no more bytes than asked for, and all of a machine that is off',
+      'consoleLog returns the end within the byte limit, and the complete output of a machine that is off',
     break: (driver) => ({
       consoleLog: async (machine, { maxBytes }, signal) =>
         (await driver.consoleLog(machine, { maxBytes: 65_536 }, signal)).slice(0, maxBytes),
     }),
   },
-  'throws what its library throws': {
-    caughtBy: 'what needs a machine is refused with not_found when there is none',
+  'throws errors of its library': {
+    caughtBy: 'methods that need a machine fail with not_found for an unknown one',
     break: (driver) => ({
       reboot: (machine, options, signal) =>
         driver.reboot(machine, options, signal).catch((error: unknown) => {
@@ -263,13 +263,13 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
         }),
     }),
   },
-  'does not notice that nobody waits any more': {
-    caughtBy: 'a caller that gives up gets its answer at once, before and while the call is under way',
+  'ignores aborted signals': {
+    caughtBy: 'an aborted call fails as unavailable at once, before and during the call',
     break: (driver) => ({
       create: (spec) => driver.create(spec, new AbortController().signal),
     }),
   },
-  'ends events quietly when the connection is lost': {
+  'ends events without an error when the connection is lost': {
     caughtBy: 'events throw unavailable when the connection to the engine is lost',
     break: (driver) => ({
       events: async function* (signal) {
@@ -283,10 +283,9 @@ export const faultyDriverCases: Readonly<Record<string, FaultyDriverCase>> = {
   },
 };
 
-/** The driver of which nothing was exchanged: it shows that the way of doing so breaks nothing. */
+/** Overrides nothing, to show that the proxy itself breaks nothing. */
 export const untouched = 'untouched';
 
-/** A driver with some of its methods exchanged. */
 export function makeFaultyDriver(driver: ComputeDriver, broken: Partial<ComputeDriver>): ComputeDriver {
   const methods: Partial<Record<PropertyKey, unknown>> = broken;
   return new Proxy(driver, {

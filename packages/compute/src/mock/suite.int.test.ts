@@ -6,7 +6,7 @@ import { mockHarness } from './mock-harness.fixture.ts';
 
 let database: TestDatabase | undefined;
 
-/** The suite makes organisations up; rows want theirs to exist. */
+/** The suite invents organisations, but rows require existing ones. */
 function withOrganisations({ db }: TestDatabase, memory: MachineStore): MachineStore {
   return {
     ...memory,
@@ -32,7 +32,7 @@ const harness = mockHarness(
   async () => database?.drop(),
 );
 
-// The limits of the suite end a test that hangs; they do not judge how fast the machine is.
+// The limits only end tests that hang; they are no statement about speed.
 describeDriver('mock (in PostgreSQL)', harness, {
   testTimeoutMs: 600_000,
   crashTimeoutMs: 600_000,

@@ -1,22 +1,22 @@
 import type { SshCommandResult } from './ssh-connection.ts';
 
-/** Lists the GPUs of a machine by its driver, and its devices where there is no such tool. */
+/** The driver's tool, or the device files where it is not installed. */
 export const listGpusCommand = 'nvidia-smi -L';
 export const listDevicesCommand = 'ls /dev';
 
-/** What a shell says of a command that it does not find, or finds and cannot run. */
+/** Exit codes of a shell for a command that does not exist or cannot run. */
 const commandNotFound: ReadonlySet<number | null> = new Set([126, 127]);
 
 const countMatchingLines = (pattern: RegExp, { stdout }: SshCommandResult): number =>
   new Set(stdout.split('\n').filter((line) => pattern.test(line.trimEnd()))).size;
 
-/** By the driver, which leaves out a card that fell off the bus although its device is there. Null: ask the devices. */
+/** The driver omits a card that fell off the bus although its device file exists. Null: count the devices. */
 export function countByDriver(gpus: SshCommandResult): number | null {
-  // Parts of a GPU are indented lines.
+  // MIG instances are indented lines.
   return gpus.exitCode === 0 ? countMatchingLines(/^GPU \d{1,4}: /, gpus) : null;
 }
 
-/** By the devices. Null: they are there and their driver does not answer, as in the middle of a boot. */
+/** Null: devices exist and the driver does not respond, as during a boot. */
 export function countByDevices(gpus: SshCommandResult, devices: SshCommandResult): number | null {
   if (devices.exitCode !== 0) return null;
   const count = countMatchingLines(/^nvidia\d{1,4}$/, devices);

@@ -29,7 +29,7 @@ const details = 'nvidia-smi --query-gpu';
 
 type CommandHandler = (channel: ServerChannel, line: string) => boolean;
 
-/** A machine that does as it is told, but for what `odd` does of it. */
+/** A machine that runs every command correctly except those that `odd` handles. */
 async function serve(odd: CommandHandler = () => false): Promise<SshTarget> {
   server = await serveSshd({
     run: (channel, line) => {
@@ -67,14 +67,14 @@ function failing(prefix: string, code: number): CommandHandler {
   };
 }
 
-describe('measuring a machine', () => {
-  it('tells its GPUs, what one core, memory and disk do, and both ways of the network', async () => {
+describe('benchmarkMachine', () => {
+  it('reports GPUs, the rates of one core, memory and disk, and both network directions', async () => {
     const look = await measured();
     expect(look).toMatchObject({
       outcome: 'measured',
       figures: {
         cpu: { count: 16 },
-        // The slowest counts.
+        // The slowest GPU counts.
         gpu: { count: 2, clockMhz: 1_410 },
       },
     });
@@ -88,7 +88,7 @@ describe('measuring a machine', () => {
     expect(figures.network.upMbps).toBeGreaterThan(0);
   });
 
-  it('is not done where a step fails, or where less arrives than was sent', async () => {
+  it('returns not-yet if a step fails or less data arrives than was sent', async () => {
     expect(await measured(failing('cd && dd', 1))).toMatchObject({
       outcome: 'not-yet',
       detail: expect.stringContaining('disk'),
@@ -103,7 +103,7 @@ describe('measuring a machine', () => {
     });
   });
 
-  it('needs no driver of GPUs, and believes no line of one that is none', async () => {
+  it('works without a GPU driver and ignores malformed lines of one', async () => {
     expect(await measured(failing(details, 127))).toMatchObject({
       figures: { gpu: { count: 2, clockMhz: null, details: [] } },
     });
@@ -117,7 +117,7 @@ describe('measuring a machine', () => {
     expect(await measured(rude)).toMatchObject({ figures: { gpu: { clockMhz: null, details: [] } } });
   });
 
-  it('ends where a machine sends without end', async () => {
+  it('returns not-yet if the machine sends without end', async () => {
     const look = await measured((channel, line) => {
       if (!line.startsWith('head')) return false;
       writeEndlessly(channel, 'x'.repeat(65_536));
@@ -127,14 +127,14 @@ describe('measuring a machine', () => {
   });
 });
 
-describe('a machine that somebody else named', () => {
-  it('is not dialled where the guard does not let us, by address or by name', async () => {
+describe('a machine at an endpoint that a supplier entered', () => {
+  it('is not contacted if the guard forbids its address or name', async () => {
     const target = await serve();
     for (const host of ['127.0.0.1', 'localhost']) {
       const look = await loginAndCountGpus({ ...target, host, guard: nowhere }, AbortSignal.timeout(60_000));
       expect(look).toMatchObject({
         outcome: 'not-yet',
-        detail: 'The address is none that may be connected to.',
+        detail: 'Connections to this address are not allowed.',
       });
     }
     expect(server?.sent).toBe(0);

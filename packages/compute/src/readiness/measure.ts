@@ -6,19 +6,17 @@ import type { SshCommandResult, SshConnection, SshTarget } from './ssh-connectio
 const mebibyte = 1_048_576;
 
 /**
- * What a machine can do, as it showed us over its own SSH port. Rates are in whole MiB or Mbit a second and as seen from
- * here, so they are what a tenant would see at best, and a lower bound on what the hardware can do.
+ * Results measured over the machine's SSH port, in whole MiB or Mbit per second. The connection limits them, so they are a lower
+ * bound of what the hardware can do.
  */
 export interface MachineBenchmark {
-  /** `count` is null where the system inside does not tell; the rate is that of one core, hashing. */
+  /** `count` is null if `nproc` fails; the rate is SHA-256 on one core. */
   readonly cpu: { readonly count: number | null; readonly mibPerSecond: number };
-  /** One core, copying. */
+  /** Copying on one core. */
   readonly memory: { readonly mibPerSecond: number };
-  /** Written and flushed. */
+  /** Written and synced. */
   readonly disk: { readonly mibPerSecond: number };
-  /** Into the machine and out of it. */
   readonly network: { readonly downMbps: number; readonly upMbps: number };
-  /** How many it sees, and what their driver says of each, where there is one. */
   readonly gpu: {
     readonly count: number;
     readonly clockMhz: number | null;
@@ -28,7 +26,7 @@ export interface MachineBenchmark {
 
 export type BenchmarkResult = { readonly outcome: 'measured'; readonly figures: MachineBenchmark } | NotReady;
 
-/** How much is hashed, copied, written and sent: enough for a second or so of a slow machine. */
+/** Enough work for about a second on a slow machine. */
 const sampleSizes = { hashedMib: 64, copiedMib: 512, writtenMib: 64, sentBytes: 4 * mebibyte };
 const bitsOfByte = 8;
 const megabit = 1_000_000;
@@ -40,10 +38,7 @@ const gpuQuery =
 const gpuLine = /^[\x20-\x7e]{1,200}$/;
 const maxGpus = 64;
 
-/**
- * Logs in and has the machine show what it can. Each command does a known amount of work; how long it took is measured
- * here. Never throws, but for a private key that is none.
- */
+/** Logs in and times commands with a known amount of work. Throws only for an invalid private key. */
 export function benchmarkMachine(
   target: SshTarget,
   clock: Timer,
@@ -55,7 +50,7 @@ export function benchmarkMachine(
 async function runBenchmarks(call: SshConnection, clock: Timer): Promise<BenchmarkResult> {
   const gpuCount = await countGpus(call);
   if (gpuCount === null) {
-    return { outcome: 'not-yet', detail: 'The machine lets us in and does not tell its GPUs.' };
+    return { outcome: 'not-yet', detail: 'The login works, but the GPUs cannot be counted yet.' };
   }
   const timed = async (
     line: string,
@@ -63,7 +58,7 @@ async function runBenchmarks(call: SshConnection, clock: Timer): Promise<Benchma
   ): Promise<{ elapsedMs: number; result: SshCommandResult }> => {
     const startedMs = clock.monotonicMs();
     const result = await call.run({ line, input });
-    // A machine that claims to need no time at all does not thereby become infinitely fast.
+    // A time of 0 ms would give an infinite rate.
     return { elapsedMs: Math.max(1, clock.monotonicMs() - startedMs), result };
   };
   const zeros = (mib: number): string => `dd if=/dev/zero bs=1048576 count=${mib} 2>/dev/null`;
@@ -82,7 +77,7 @@ async function runBenchmarks(call: SshConnection, clock: Timer): Promise<Benchma
   const isGot = steps.up.result.stdout.length === sampleSizes.sentBytes;
   if (failed !== undefined || !isSent || !isGot) {
     const what = failed?.[0] ?? (isSent ? 'up' : 'down');
-    return { outcome: 'not-yet', detail: `The machine could not be measured: ${what}.` };
+    return { outcome: 'not-yet', detail: `The benchmark step ${what} failed.` };
   }
   const rate = (mib: number, { elapsedMs }: { elapsedMs: number }): number =>
     Math.floor(perSecond(mib, elapsedMs));
@@ -107,7 +102,7 @@ function wholeNumber({ exitCode, stdout }: SshCommandResult): number | null {
   return exitCode === 0 && /^\d{1,6}$/.test(stdout.trim()) ? Number(stdout.trim()) : null;
 }
 
-/** The slowest of them counts. */
+/** Uses the clock of the slowest GPU. */
 async function gpuDetails({ run }: SshConnection): Promise<Omit<MachineBenchmark['gpu'], 'count'>> {
   const { exitCode, stdout } = await run({ line: gpuQuery });
   const details = (exitCode === 0 ? stdout.split('\n') : [])

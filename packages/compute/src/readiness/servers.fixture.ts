@@ -3,18 +3,17 @@ import { createServer, type Server, type Socket } from 'node:net';
 import ssh2, { type Algorithms, type AuthContext, type Connection, type ServerChannel } from 'ssh2';
 import { newSshKeyPair } from '../ssh-key-pair.ts';
 
-/** A server of a test, at a port of its own. */
 export interface TestServer {
   readonly host: string;
   readonly port: number;
-  /** Connections that somebody still holds open. */
+  /** Number of open connections. */
   readonly open: number;
-  /** What clients were told so far, in bytes. */
+  /** Bytes sent to clients. */
   readonly sent: number;
   close(): Promise<void>;
 }
 
-/** A server that reads nothing sees nobody leave, so what is not for SSH is read and dropped. */
+/** Reads and drops the input, because a server that does not read never notices a disconnect. */
 export function serveTcp(welcome: (socket: Socket) => void): Promise<TestServer> {
   return listen((socket) => {
     socket.resume();
@@ -59,16 +58,15 @@ export interface SshBehaviour {
   readonly hostKey?: string;
   readonly banner?: string;
   readonly algorithms?: Algorithms;
-  /** The server's own part of an authentication; everybody gets in where it is left out. */
+  /** Authentication by the server; accepts every client by default. */
   readonly onAuth?: (context: AuthContext, client: Connection) => void;
-  /** What becomes of a command; it is left unanswered where this is left out. */
+  /** Handles a command; by default it gets no response. */
   readonly run?: (channel: ServerChannel, line: string) => void;
   readonly onClient?: (client: Connection) => void;
 }
 
 export const newHostKey = (): string => newSshKeyPair('host').private;
 
-/** An SSH server that behaves as it is told. */
 export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
   const { hostKey = newHostKey(), banner, algorithms, onAuth, run, onClient } = behaviour;
   return listen((socket) => {
@@ -94,7 +92,7 @@ export function serveSshd(behaviour: SshBehaviour): Promise<TestServer> {
   });
 }
 
-/** Writes for as long as the other side is there to take it. */
+/** Writes until the client disconnects. */
 export function writeEndlessly(stream: Socket | ServerChannel, text: string): void {
   const go = (): void => {
     while (!stream.destroyed && stream.writable && stream.write(text));
@@ -103,7 +101,7 @@ export function writeEndlessly(stream: Socket | ServerChannel, text: string): vo
   go();
 }
 
-/** Answers a command by a table of what commands say; others are not found, as a shell would have it. */
+/** Responds to commands from a table; other commands exit with 127, as in a shell. */
 export function shellOf(responses: Readonly<Record<string, readonly [code: number, stdout: string]>>) {
   return (channel: ServerChannel, line: string): void => {
     const [code, stdout] = responses[line] ?? [127, ''];

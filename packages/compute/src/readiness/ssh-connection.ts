@@ -4,28 +4,27 @@ import { systemClock } from '@millrace/platform/clock';
 import { guardedLookup, assertAddressAllowed, type NetGuard } from '@millrace/platform/net';
 import ssh2, { type Algorithms, type ClientChannel } from 'ssh2';
 
-/** A login: where, as whom, by which key, and who must answer there. */
 export interface SshTarget {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** OpenSSH's own form, without a passphrase. */
+  /** OpenSSH format without a passphrase. */
   readonly privateKey: string;
-  /** The host key that the server must show, as `SHA256:…`; null accepts any, which no login of a rental does. */
+  /** The required host key as `SHA256:…`; null accepts any, which no login to a rental uses. */
   readonly hostKey: string | null;
-  /** Where somebody else named the host: what of it may be connected to. */
+  /** For a host that a supplier entered: which addresses are allowed. */
   readonly guard?: NetGuard;
 }
 
 /**
- * - `unreachable`: nobody there, silence, or something that is no SSH server to us. Nothing is known.
- * - `refused`: the server itself said that this key does not get in.
- * - `not-enough`: the server takes the key and wants more than it.
- * - `wrong-host-key`: somebody else answers at this place; the key was not shown to it.
+ * - `unreachable`: no response, or none of a usable SSH server. Nothing is known.
+ * - `refused`: the server rejected the key.
+ * - `not-enough`: the server accepted the key and requires another factor.
+ * - `wrong-host-key`: another host responds; it did not receive the key.
  */
 export type SshFailureKind = 'unreachable' | 'refused' | 'not-enough' | 'wrong-host-key';
 
-/** Its message is ours alone: nothing that a machine says gets into logs and rows by way of an error. */
+/** Messages are fixed texts, so that text of a machine never reaches logs or rows. */
 export class SshFailure extends Error {
   readonly kind: SshFailureKind;
 
@@ -37,40 +36,40 @@ export class SshFailure extends Error {
 }
 
 export interface SshCommand {
-  /** A line for the shell of whoever logged in. */
+  /** A line for the login shell. */
   readonly line: string;
   readonly input?: string;
 }
 
 export interface SshCommandResult {
-  /** Null when the server did not say how the command ended. */
+  /** Null if the server did not report it. */
   readonly exitCode: number | null;
   readonly stdout: string;
 }
 
 export interface SshConnection {
-  /** As `SHA256:…`, the way OpenSSH shows it. */
+  /** As `SHA256:…`. */
   readonly hostKey: string;
   run(command: SshCommand): Promise<SshCommandResult>;
 }
 
-/** How long what may take. Everything that the caller's signal ends earlier ends then. */
+/** Limits; the caller's signal may end a call earlier. */
 const defaultLimits = {
-  /** From nothing to logged in. */
+  /** Connecting and login. */
   loginMs: 20_000,
-  /** All commands together: the tool that counts GPUs takes seconds where no driver is loaded yet. */
+  /** All commands together. `nvidia-smi` takes seconds while no driver is loaded. */
   workMs: 30_000,
-  /** Of one command's output. */
+  /** Of one command. */
   outputBytes: 65_536,
-  /** All that a server may send in a call: banners, packets that mean nothing, output. */
+  /** Everything the server sends: banners, ignored packets, output. */
   receivedBytes: 1_048_576,
 };
 
 export type SshLimits = typeof defaultLimits;
 
 /**
- * What every server of the last ten years has, in an order that never changes, so that a machine is always known by the
- * same one of its host keys. Not what a server could choose to make us work: groups of 8192 bits, or compressed bombs.
+ * Supported by every server of the last ten years, in a fixed order, so that a machine always identifies itself with the same
+ * host key. Excludes what a server could use to exhaust us: 8192-bit groups and compression.
  */
 const algorithms: Algorithms = {
   kex: [
@@ -92,17 +91,17 @@ const algorithms: Algorithms = {
 };
 
 const errorTexts: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'Nothing listens there.',
+  ECONNREFUSED: 'The port is closed.',
   ECONNRESET: 'The connection was reset.',
-  EHOSTUNREACH: 'The address cannot be reached.',
-  ENETUNREACH: 'The address cannot be reached.',
-  ETIMEDOUT: 'The address does not answer.',
-  ERR_ADDRESS_FORBIDDEN: 'The address is none that may be connected to.',
+  EHOSTUNREACH: 'The address is unreachable.',
+  ENETUNREACH: 'The address is unreachable.',
+  ETIMEDOUT: 'The address does not respond.',
+  ERR_ADDRESS_FORBIDDEN: 'Connections to this address are not allowed.',
 };
 
 /**
- * Logs in by this one key and by nothing else, does the work, and hangs up, whatever the other side does or does not do:
- * when this settles, no socket, timer or listener is left. Throws a `SshFailure`, and what the work throws.
+ * Logs in with this key only, runs the work and disconnects. When it settles, no socket, timer or listener remains. Throws
+ * `SshFailure` and the errors of `work`.
  */
 export async function withSshConnection<T>(
   target: SshTarget,
@@ -114,9 +113,9 @@ export async function withSshConnection<T>(
   const key = readPrivateKey(target.privateKey);
   const over = Promise.withResolvers<never>();
   const fail = (kind: SshFailureKind, message: string): void => over.reject(new SshFailure(kind, message));
-  // It may fail when nobody waits any more.
+  // It may reject after the race is decided.
   over.promise.catch(() => undefined);
-  const giveUp = (): void => fail('unreachable', 'The call was given up before it was answered.');
+  const giveUp = (): void => fail('unreachable', 'The call was aborted before the server responded.');
   if (signal.aborted) giveUp();
   else signal.addEventListener('abort', giveUp, { once: true });
   let cancel = systemClock.after(limits.loginMs, () => fail('unreachable', 'The login took too long.'));
@@ -144,27 +143,27 @@ type Fail = (kind: SshFailureKind, message: string) => void;
 function readPrivateKey(text: string): ssh2.ParsedKey {
   const key = ssh2.utils.parseKey(text);
   const isUsable = !(key instanceof Error) && !Array.isArray(key) && key.isPrivateKey();
-  if (!isUsable) throw new TypeError('The private key for a call over SSH cannot be read.');
+  if (!isUsable) throw new TypeError('The private key of the SSH call cannot be parsed.');
   return key;
 }
 
-/** Turns whatever becomes of the connection into one failure. Stays for as long as the socket can still say anything. */
+/** Converts every end of the connection into one failure. The listeners stay while the socket can emit events. */
 function enforceLimits(socket: Socket, client: ssh2.Client, limits: SshLimits, fail: Fail): void {
   let received = 0;
   socket.on('data', (chunk) => {
     received += chunk.length;
     if (received <= limits.receivedBytes) return;
-    fail('unreachable', 'The server sends without end.');
+    fail('unreachable', 'The server sent too much data.');
     socket.destroy();
   });
   client.on('error', (error: Error & { readonly code?: unknown }) => {
     const known = typeof error.code === 'string' ? errorTexts[error.code] : undefined;
-    fail('unreachable', known ?? 'What answers there does not go on as an SSH server would.');
+    fail('unreachable', known ?? 'The server does not follow the SSH protocol.');
   });
   client.on('close', () => fail('unreachable', 'The connection was closed.'));
 }
 
-/** The host's key, once the server has let us in. */
+/** Resolves with the host key after the login. */
 function logIn(options: {
   readonly target: SshTarget;
   readonly key: ssh2.ParsedKey;
@@ -184,22 +183,23 @@ function logIn(options: {
     sock: socket,
     username: target.user,
     algorithms,
-    // Ours is longer, ends more, and can be given up.
+    // `loginMs` replaces it.
     readyTimeout: 0,
     hostVerifier: (shown: Buffer): boolean => {
       const fingerprint = fingerprintOf(shown);
-      // Also within a call: whoever exchanges keys anew must stay who it was.
+      // Also applies to a re-exchange of keys within a call.
       if (hostKey !== null && hostKey !== fingerprint) {
-        fail('wrong-host-key', `It shows the host key ${fingerprint} instead of ${hostKey}.`);
+        fail('wrong-host-key', `The server has the host key ${fingerprint} instead of ${hostKey}.`);
         return false;
       }
       hostKey = fingerprint;
       return true;
     },
     authHandler: (_methods, isPartial, next) => {
-      // Called again when the server has answered. Leaving it without another method ends the attempt.
-      if (hasShownKey && isPartial) fail('not-enough', 'The server asks for more than the key.');
-      else if (hasShownKey) fail('refused', 'The server refuses the key.');
+      // Called again after the server responded. Not calling `next` ends the attempt.
+      if (hasShownKey && isPartial)
+        fail('not-enough', 'The server accepts the key and requires another factor.');
+      else if (hasShownKey) fail('refused', 'The server rejected the key.');
       else next({ type: 'publickey', username: target.user, key });
       hasShownKey = true;
     },
@@ -216,11 +216,10 @@ function connectSocket(socket: Socket, { host, port, guard }: SshTarget, fail: F
     assertAddressAllowed(guard, host);
     socket.connect({ host, port, lookup: guardedLookup(guard) });
   } catch {
-    fail('unreachable', 'The address is none that may be connected to.');
+    fail('unreachable', 'Connections to this address are not allowed.');
   }
 }
 
-/** Of a public key as a line, such as `ssh-ed25519 AAAA… comment`. */
 export function publicKeyFingerprint(publicKey: string): string {
   return fingerprintOf(Buffer.from(publicKey.split(' ')[1] ?? '', 'base64'));
 }
@@ -241,7 +240,7 @@ function execOverSsh(
   return new Promise((resolve) => {
     const response = (error: Error | undefined, channel: ClientChannel): void => {
       if (error !== undefined) {
-        fail('unreachable', 'The server let us in and runs no command.');
+        fail('unreachable', 'The login works, but the server runs no commands.');
         return;
       }
       const chunks: Buffer[] = [];
@@ -249,12 +248,12 @@ function execOverSsh(
       let exitCode: number | null = null;
       channel.on('data', (chunk: Buffer) => {
         size += chunk.length;
-        if (size > limits.outputBytes) fail('unreachable', 'A command answers without end.');
+        if (size > limits.outputBytes) fail('unreachable', 'The output of a command is too long.');
         else chunks.push(chunk);
       });
-      // Nobody reads what it complains about, and unread it would hold the command up.
+      // Unread stderr would block the command.
       channel.stderr.resume();
-      channel.on('error', () => fail('unreachable', 'The server broke a command off.'));
+      channel.on('error', () => fail('unreachable', 'The server aborted a command.'));
       channel.once('exit', (code: unknown) => {
         exitCode = typeof code === 'number' ? code : null;
       });

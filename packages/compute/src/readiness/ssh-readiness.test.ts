@@ -20,7 +20,7 @@ import {
 } from './servers.fixture.ts';
 
 const { privateKey, publicKey } = newReadinessKey();
-/** For what happens in any case: a busy machine may take long. */
+/** Long enough for a busy machine. */
 const patientMs = 60_000;
 const patient = (): AbortSignal => AbortSignal.timeout(patientMs);
 
@@ -41,7 +41,7 @@ function targetAt({ host, port }: { host: string; port: number }, hostKey: strin
   return { host, port, user: 'ubuntu', privateKey, hostKey };
 }
 
-/** Looks, and sees that nothing is left of the look. */
+/** Runs the check and asserts that no listener or connection remains. */
 async function lookAt(server: TestServer, target = targetAt(server), timeoutMs = patientMs) {
   const signal = AbortSignal.timeout(timeoutMs);
   const look = await loginAndCountGpus(target, signal);
@@ -53,14 +53,15 @@ async function lookAt(server: TestServer, target = targetAt(server), timeoutMs =
 const serving = (behaviour: SshBehaviour): Promise<TestServer> => track(serveSshd(behaviour));
 const listing = (stdout: string): SshBehaviour => ({ run: shellOf({ 'nvidia-smi -L': [0, stdout] }) });
 
-describe('the proof against servers that mean harm', () => {
+describe('readiness check against hostile servers', () => {
   const silent: Readonly<Record<string, () => Promise<TestServer>>> = {
-    'says nothing': () => serveTcp(() => undefined),
-    'names itself and falls silent': () => serveTcp((socket) => void socket.write('SSH-2.0-OpenSSH_9.6\r\n')),
-    'never judges the key': () => serveSshd({ onAuth: () => undefined }),
-    'lets in and never answers a command': () => serveSshd({}),
-    'answers a command and never ends it': () => serveSshd({ run: (channel) => channel.write('GPU 0: x\n') }),
-    'greets a byte at a time': () =>
+    'sends nothing': () => serveTcp(() => undefined),
+    'sends its version and then nothing': () =>
+      serveTcp((socket) => void socket.write('SSH-2.0-OpenSSH_9.6\r\n')),
+    'never answers the authentication': () => serveSshd({ onAuth: () => undefined }),
+    'accepts the login and never runs a command': () => serveSshd({}),
+    'starts a command and never ends it': () => serveSshd({ run: (channel) => channel.write('GPU 0: x\n') }),
+    'sends its greeting one byte at a time': () =>
       serveTcp((socket) => {
         const drip = (): void => {
           if (!socket.destroyed) socket.write('a', () => setImmediate(drip));
@@ -69,7 +70,7 @@ describe('the proof against servers that mean harm', () => {
       }),
   };
   for (const [what, serve] of Object.entries(silent)) {
-    it(`one that ${what} holds a call no longer than the caller waits, and keeps nothing open`, async () => {
+    it(`ends with the caller's deadline if the server ${what}`, async () => {
       const server = await track(serve());
       expect(await lookAt(server, targetAt(server), 300)).toMatchObject({ outcome: 'not-yet' });
       const isLetIn = what.includes('command');
@@ -79,29 +80,30 @@ describe('the proof against servers that mean harm', () => {
   }
 
   const endless: Readonly<Record<string, () => Promise<TestServer>>> = {
-    'greets in one endless line': () => serveTcp((socket) => writeEndlessly(socket, 'a'.repeat(16_384))),
-    'greets in endless lines': () => serveTcp((socket) => writeEndlessly(socket, 'hello\r\n'.repeat(1_000))),
-    'sends noise after its name': () =>
+    'sends an endless greeting line': () => serveTcp((socket) => writeEndlessly(socket, 'a'.repeat(16_384))),
+    'sends endless greeting lines': () =>
+      serveTcp((socket) => writeEndlessly(socket, 'hello\r\n'.repeat(1_000))),
+    'sends noise after its version': () =>
       serveTcp((socket) => {
         socket.write('SSH-2.0-OpenSSH_9.6\r\n');
         writeEndlessly(socket, '\0'.repeat(16_384));
       }),
-    'has a banner of a megabyte and judges nothing': () =>
+    'has a banner of a megabyte and never answers the authentication': () =>
       serveSshd({ banner: 'a'.repeat(1_500_000), onAuth: () => undefined }),
-    'answers a command without end': () =>
+    'writes endless output for a command': () =>
       serveSshd({ run: (channel) => writeEndlessly(channel, 'GPU 0: x\n'.repeat(2_000)) }),
-    'complains about a command without end': () =>
+    'writes endless errors for a command': () =>
       serveSshd({ run: (channel) => writeEndlessly(channel.stderr as typeof channel, 'no\n'.repeat(2_000)) }),
   };
   for (const [what, serve] of Object.entries(endless)) {
-    it(`one that ${what} is left long before the caller gives up, and after little of it`, async () => {
+    it(`disconnects early, after a limited amount of data, if the server ${what}`, async () => {
       const server = await track(serve());
       expect(await lookAt(server)).toMatchObject({ outcome: 'not-yet' });
       expect(server.sent).toBeLessThan(16 * 1_048_576);
     });
   }
 
-  it('one that hangs up at any point of the way is not yet there, at once', async () => {
+  it('returns not-yet at once if the server disconnects at any stage', async () => {
     const servers = [
       serveTcp((socket) => socket.destroy()),
       serveTcp((socket) => void socket.end('SSH-2.0-OpenSSH_9.6\r\n')),
@@ -117,7 +119,7 @@ describe('the proof against servers that mean harm', () => {
     }
   });
 
-  it('one that would have us work, by long groups or by what is packed small, gets no conversation', async () => {
+  it('rejects servers that offer only expensive key exchanges or compression', async () => {
     const costly: Algorithms[] = [
       { kex: ['diffie-hellman-group18-sha512'] },
       { kex: ['diffie-hellman-group-exchange-sha256'] },
@@ -130,12 +132,12 @@ describe('the proof against servers that mean harm', () => {
     }
   });
 
-  it('hanging up while it judges the key is no refusal of it', async () => {
+  it('isKeyRejected does not count a disconnect during authentication as a rejection', async () => {
     const server = await serving({ onAuth: (_context, client) => client.end() });
     expect(await isKeyRejected(targetAt(server), patient())).toBe('unreachable');
   });
 
-  it('one that takes passwords alone refuses the key, and is shown no password', async () => {
+  it('sends no password to a server that accepts only passwords', async () => {
     const methods: string[] = [];
     const server = await serving({
       onAuth: (context) => {
@@ -149,18 +151,18 @@ describe('the proof against servers that mean harm', () => {
     expect(new Set(methods)).toEqual(new Set(['publickey']));
   });
 
-  it('one that wants more than the key has accepted it, and lets nobody in yet', async () => {
+  it('counts a required second factor as an accepted key, and as no login yet', async () => {
     const server = await serving({ onAuth: (context) => context.reject(['password'], true) });
     expect(await isKeyRejected(targetAt(server), patient())).toBe('accepted');
     expect(await lookAt(server)).toMatchObject({ outcome: 'refused' });
   });
 
-  it('one that accepts any key is never taken for one that refuses ours', async () => {
+  it('isKeyRejected returns accepted for a server that accepts any key', async () => {
     const server = await serving({});
     expect(await isKeyRejected(targetAt(server), patient())).toBe('accepted');
   });
 
-  it('one with another host key than the pinned is shown no key at all', async () => {
+  it('does not send the key to a server with another host key than the pinned one', async () => {
     let tries = 0;
     const onAuth: SshBehaviour['onAuth'] = (context) => {
       tries += 1;
@@ -177,7 +179,7 @@ describe('the proof against servers that mean harm', () => {
     expect(tries).toBe(0);
   });
 
-  it('nothing that a machine says gets into what is told of it', async () => {
+  it('keeps text of the machine out of the result', async () => {
     const text = 'drop table rentals';
     const servers = [
       serveTcp((socket) => void socket.end(`${text}\r\n`)),
@@ -193,11 +195,11 @@ describe('the proof against servers that mean harm', () => {
     }
   });
 
-  it('nobody there is not yet there, and nobody is called when nobody waits any more', async () => {
+  it('returns not-yet for a closed port, and does not connect with an aborted signal', async () => {
     const target = targetAt({ host: '127.0.0.1', port: await freePort() });
     expect(await loginAndCountGpus(target, patient())).toEqual({
       outcome: 'not-yet',
-      detail: 'Nothing listens there.',
+      detail: 'The port is closed.',
     });
     let calls = 0;
     const server = await track(serveTcp(() => (calls += 1)));
@@ -209,7 +211,7 @@ describe('the proof against servers that mean harm', () => {
   });
 });
 
-describe('counting GPUs', () => {
+describe('countGpus', () => {
   const cards = (count: number): string =>
     Array.from({ length: count }, (_, index) => `GPU ${index}: NVIDIA H100 (UUID: GPU-${index})\n`).join('');
   const devices = (count: number): string =>
@@ -221,27 +223,31 @@ describe('counting GPUs', () => {
       '',
     ].join('\n');
   const rows: readonly [string, Parameters<typeof shellOf>[0], number | null][] = [
-    ['the driver lists them', { 'nvidia-smi -L': [0, cards(8)] }, 8],
+    ['counts the GPUs that the driver lists', { 'nvidia-smi -L': [0, cards(8)] }, 8],
     [
-      'the driver is right about a card that fell off the bus',
+      'trusts the driver about a card that fell off the bus',
       { 'nvidia-smi -L': [0, cards(7)], 'ls /dev': [0, devices(8)] },
       7,
     ],
     [
-      'parts of a GPU are no GPUs',
+      'does not count MIG instances',
       { 'nvidia-smi -L': [0, `${cards(1)}  MIG 1g.10gb Device 0: (UUID: MIG-1)\n`] },
       1,
     ],
-    ['the same line twice is one', { 'nvidia-smi -L': [0, cards(1) + cards(1)] }, 1],
-    ['there is no tool: the devices count', { 'ls /dev': [0, devices(4)] }, 4],
-    ['there is neither tool nor device', { 'ls /dev': [0, devices(0)] }, 0],
-    ['the tool fails for want of GPUs', { 'nvidia-smi -L': [9, 'failed'], 'ls /dev': [0, devices(0)] }, 0],
+    ['counts a repeated line once', { 'nvidia-smi -L': [0, cards(1) + cards(1)] }, 1],
+    ['counts device files without nvidia-smi', { 'ls /dev': [0, devices(4)] }, 4],
+    ['returns 0 without nvidia-smi and devices', { 'ls /dev': [0, devices(0)] }, 0],
     [
-      'the tool fails although there are GPUs: not yet',
+      'returns 0 if nvidia-smi fails and there are no devices',
+      { 'nvidia-smi -L': [9, 'failed'], 'ls /dev': [0, devices(0)] },
+      0,
+    ],
+    [
+      'returns not-yet if nvidia-smi fails although there are devices',
       { 'nvidia-smi -L': [9, ''], 'ls /dev': [0, devices(8)] },
       null,
     ],
-    ['neither can be asked: not yet', {}, null],
+    ['returns not-yet if neither command works', {}, null],
   ];
   for (const [what, responses, gpuCount] of rows) {
     it(what, async () => {
@@ -253,8 +259,8 @@ describe('counting GPUs', () => {
   }
 });
 
-describe('keys', () => {
-  it('each proof has a key of its own, which OpenSSH and drivers can read', () => {
+describe('readiness keys', () => {
+  it('are new for each attempt and readable by OpenSSH and drivers', () => {
     expect(publicKey).toMatch(/^ssh-ed25519 \S+ millrace-proof$/);
     expect(privateKey).toMatch(/^-----BEGIN OPENSSH PRIVATE KEY-----\n/);
     expect(newReadinessKey().publicKey).not.toBe(publicKey);
@@ -262,12 +268,12 @@ describe('keys', () => {
     expect(Array.isArray(parsed) || parsed instanceof Error ? null : parsed.type).toBe('ssh-ed25519');
   });
 
-  it('a private key that is none is an error of the caller', async () => {
+  it('that cannot be parsed are a TypeError of the caller', async () => {
     const target = { ...targetAt({ host: '127.0.0.1', port: 1 }), privateKey: 'none' };
     await expect(loginAndCountGpus(target, patient())).rejects.toThrow(TypeError);
   });
 
-  it('keys that are no lines are refused before anybody is called', async () => {
+  it('that are not single lines are refused before any connection', async () => {
     const target = targetAt({ host: '127.0.0.1', port: 1 });
     await expect(replaceKeysOverSsh(target, ['a\nb'], patient())).rejects.toMatchObject({ kind: 'refused' });
   });

@@ -14,33 +14,31 @@ import {
   type SshTarget,
 } from './ssh-connection.ts';
 
-/** What a look at a machine over SSH came to. Whoever is not in yet looks again until its own deadline. */
+/** A caller that gets no `in` retries until its own deadline. */
 export type ReadinessResult =
   | { readonly outcome: 'in'; readonly hostKey: string; readonly gpuCount: number }
   | NotReady;
 
 export interface NotReady {
   /**
-   * `not-yet`: it may still come: nobody listens, nobody answers, the GPUs do not answer. `refused`: it may still come too,
-   * once the key is installed; who asks again soon is taken for an attacker by some servers. `wrong-host-key`: another
-   * machine answers at this place than the one whose key was pinned.
+   * `not-yet`: no response yet, or the GPUs cannot be counted. `refused`: the key might not be installed yet; some servers block
+   * clients that retry too fast. `wrong-host-key`: another machine responds than the one with the pinned key.
    */
   readonly outcome: 'not-yet' | 'refused' | 'wrong-host-key';
   readonly detail: string;
 }
 
-/** The keys of one attempt at one machine. The caller seals them before it stores them, and deletes them after the proof. */
+/** The keys of one attempt at one machine. The caller seals them for storage and deletes them after the readiness check. */
 export interface ReadinessKey {
-  /** With which the platform logs in. OpenSSH's own form, without a passphrase. */
+  /** Key of the platform's login, in OpenSSH format without a passphrase. */
   readonly privateKey: string;
-  /** A line of `authorized_keys`. */
   readonly publicKey: string;
-  /** By which the machine identifies itself, put into it before its first boot. */
+  /** Host key of the machine, installed before its first boot. */
   readonly hostKey: ReadinessHostKey;
 }
 
 export interface ReadinessHostKey extends MachineHostKey {
-  /** As `SHA256:…`: the only host key that the proof accepts. */
+  /** As `SHA256:…`: the only host key that the readiness check accepts. */
   readonly fingerprint: string;
 }
 
@@ -53,15 +51,15 @@ export function newReadinessKey(): ReadinessKey {
 }
 
 /**
- * Logs in and counts the GPUs that the system inside sees. The target names the host key that the platform put into the
- * machine; a server that shows another gets neither the key nor a command. Fewer GPUs than sold may be drivers that are still loading: the caller decides for how
- * long it looks again. Never throws, but for a private key that is none.
+ * Logs in and counts the GPUs that the operating system sees. A server with another host key than the installed one gets neither
+ * the key nor a command. Drivers may still be loading, so the caller decides how long to retry a low count. Throws only for an
+ * invalid private key.
  */
 export function loginAndCountGpus(target: SshTarget, signal: AbortSignal): Promise<ReadinessResult> {
   return withSshSession(target, signal, async (call) => {
     const gpuCount = await countGpus(call);
     if (gpuCount !== null) return { outcome: 'in', hostKey: call.hostKey, gpuCount };
-    return { outcome: 'not-yet', detail: 'The machine lets us in and does not tell its GPUs.' };
+    return { outcome: 'not-yet', detail: 'The login works, but the GPUs cannot be counted yet.' };
   });
 }
 
@@ -71,8 +69,8 @@ export async function countGpus({ run }: SshConnection): Promise<number | null> 
 }
 
 /**
- * Whether the server that we know refuses the key, which it must have said itself. `unreachable` is everything that is
- * no answer of it: silence, another host key, a connection that ends before the server has judged the key.
+ * Whether the known server itself rejects the key. `unreachable` covers everything else: no response, another host key, or a
+ * disconnect before the server decided.
  */
 export async function isKeyRejected(
   target: SshTarget,
@@ -83,16 +81,15 @@ export async function isKeyRejected(
     return 'accepted';
   } catch (error) {
     if (!(error instanceof SshFailure)) throw error;
-    // A server that wants a second proof as well has taken the key for the first.
+    // A server that requires a second factor has accepted the key.
     if (error.kind === 'not-enough') return 'accepted';
     return error.kind === 'refused' ? 'refused' : 'unreachable';
   }
 }
 
 /**
- * Replaces the keys of the user who logs in, without an engine: not all reach inside, and one may be busy. All of the new file
- * or none of it is in force, wherever the connection breaks; asked again it does the same again. Refuses what is no line of keys, as
- * drivers do.
+ * Replaces the keys of the login user without the engine, which may be busy or unable to. Atomic and idempotent, wherever the
+ * connection breaks. Refuses invalid lines, as drivers do.
  */
 export async function replaceKeysOverSsh(
   target: SshTarget,
@@ -108,9 +105,9 @@ export async function replaceKeysOverSsh(
 }
 
 /**
- * The same with user data, for engines that start nothing inside. The session that replaced the keys stays open while `first`
- * is awaited, for what must be true before anything of the tenant's runs, and then starts the text as root, once, in the
- * background. What could never be started is `unsupported` before anything is changed.
+ * Also starts user data, for engines that cannot run commands inside. The session that replaced the keys stays open while `first`
+ * runs, which must complete before any of the tenant's code; then it starts the text as root, once, in the background. An
+ * unsupported text is detected before anything changes.
  */
 export async function handOverOverSsh(
   target: SshTarget,
@@ -143,7 +140,7 @@ export type HandOverResult =
 
 const hasCloudInit = 'command -v cloud-init';
 
-/** Root needs nobody's leave, and may not have the tool to ask for it. */
+/** Root needs no sudo, and an image might not have it. */
 function rootCommandLine(argv: readonly string[]): string {
   const words = argv.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
   return `if [ "$(id -u)" -eq 0 ]; then exec ${words}; else exec sudo -n ${words}; fi`;
@@ -151,12 +148,12 @@ function rootCommandLine(argv: readonly string[]): string {
 
 const keysNotInstalled: NotReady = {
   outcome: 'not-yet',
-  detail: 'The machine lets us in and does not take the keys.',
+  detail: 'The login works, but the keys could not be installed.',
 };
 
 const authorizedKeysText = (keys: readonly string[]): string => keys.map((key) => `${key.trim()}\n`).join('');
 
-/** The keys come as input, never as words of a command. A connection that breaks is an end of input, so bytes count. */
+/** The keys are passed on stdin, never as arguments. The byte count detects a broken connection. */
 function installKeys(bytes: number): string {
   const [file, fresh] = ['.ssh/authorized_keys', '.ssh/authorized_keys.millrace'];
   const write = `cd && umask 077 && mkdir -p .ssh && cat >${fresh}`;
