@@ -1,6 +1,5 @@
 import { reportsGpuUse, type DriverCapabilities } from '../driver.ts';
 
-/** The mock's machines are its own, so it can do whatever an engine can. */
 export const mockCapabilities: DriverCapabilities = {
   exec: true,
   setKeys: true,

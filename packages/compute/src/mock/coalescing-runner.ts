@@ -1,6 +1,6 @@
 /**
- * Runs a piece of work one at a time. Whoever asks while it runs gets the run after it, shared with all who ask meanwhile:
- * nobody gets an outcome that was begun before they asked, and however many ask, there is one running and one waiting.
+ * Runs one piece of work at a time. Calls during a run share the next run, so no caller gets a result that was started before its
+ * call, and at most one run is waiting.
  */
 export class CoalescingRunner<T> {
   readonly #work: () => Promise<T>;
@@ -17,17 +17,15 @@ export class CoalescingRunner<T> {
     return this.#waiting;
   }
 
-  /** Whether a run was asked for that has not begun. */
   get hasWaiting(): boolean {
     return this.#waiting !== null;
   }
 
-  /** Whether nothing runs and nothing waits. */
   get isIdle(): boolean {
     return this.#underWay === 0 && this.#waiting === null;
   }
 
-  /** When all that was asked for until now is done, however it ended. */
+  /** Resolves when all requested runs have ended, with or without an error. */
   async settled(): Promise<void> {
     await (this.#waiting ?? this.#last).catch(() => undefined);
   }

@@ -3,7 +3,7 @@ import { userDataLog } from '../user-data.ts';
 import { gpuNameOf, gpuUuidOf, type MockNode } from './layout.ts';
 import { sshUser, stateAt, visibleGpus, type MockMachine } from './mock-machine.ts';
 
-/** What a command of a mock machine comes to: output at once, or after a while. */
+/** The output of a command, after `waitMs`. */
 export interface CommandOutcome {
   readonly exitCode: number;
   readonly stdout: string;
@@ -16,7 +16,7 @@ export interface CommandContext {
   readonly node: MockNode;
   readonly seed: string;
   readonly nowMs: number;
-  /** No command makes up more than this. */
+  /** Limit of the output. */
   readonly maxBytes: number;
 }
 
@@ -28,8 +28,8 @@ const failWith = (exitCode: number, stderr: string): CommandOutcome => {
 };
 
 /**
- * All the commands there are. Nothing here ever becomes a process of the host: each answers from the machine's record,
- * and everything else is not found.
+ * All commands of a mock machine. They respond from the record and never start a process on the host; any other command is not
+ * found.
  */
 const commands: Readonly<Record<string, Command>> = {
   true: () => succeedWith(''),
@@ -75,7 +75,7 @@ const commands: Readonly<Record<string, Command>> = {
   'nvidia-smi': (words, { machine, node, seed }) => {
     const gpus = visibleGpus(machine);
     if (machine.gpuPciAddresses.length === 0) return failWith(127, 'nvidia-smi: command not found\n');
-    if (words[0] !== '-L') return failWith(2, 'This mock knows nvidia-smi -L alone.\n');
+    if (words[0] !== '-L') return failWith(2, 'This mock supports only nvidia-smi -L.\n');
     const lines = gpus.map(
       (address, index) => `GPU ${index}: ${gpuNameOf(node)} (UUID: ${gpuUuidOf(seed, node.name, address)})\n`,
     );
@@ -94,7 +94,7 @@ export function runCommand(argv: readonly string[], inside: CommandContext): Com
   };
 }
 
-/** Splits a line as a shell would split plain words and quotes; null when it asks for more of a shell than that. */
+/** Splits a line into plain and quoted words; null if it needs any other shell feature. */
 export function splitLine(line: string): string[] | null {
   const words: string[] = [];
   let rest = line.trim();
@@ -114,13 +114,13 @@ export function splitLine(line: string): string[] | null {
   return words;
 }
 
-/** A prefix of at most so many bytes that ends with a whole character. */
+/** Truncates to whole characters. */
 function firstBytes(text: string, maxBytes: number): string {
   if (Buffer.byteLength(text) <= maxBytes) return text;
   return new TextDecoder().decode(Buffer.from(text).subarray(0, maxBytes)).replace(/(?<!\uFFFD)\uFFFD+$/, '');
 }
 
-/** A suffix of at most so many bytes that begins with a whole character. */
+/** The end of the text in whole characters. */
 export function lastBytes(text: string, maxBytes: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= maxBytes) return text;
@@ -139,15 +139,15 @@ function folders({ machine }: CommandContext): ReadonlyMap<string, readonly stri
   ]);
 }
 
-/** What user data has written, in a machine that runs none of it. */
+/** Output of user data that the mock does not run. */
 const userDataLogLine = (name: string): string =>
-  `A mock machine starts nothing: user data ${name} would run now.\n`;
+  `A mock machine runs no programs: user data ${name} would run now.\n`;
 
 function files({ machine }: CommandContext): ReadonlyMap<string, string> {
   const processors = Array.from({ length: machine.cpuCount }, (_, index) => `processor\t: ${index}\n`);
   return new Map([
     ['/etc/hostname', `${machine.hostname}\n`],
-    ['/etc/os-release', `NAME="Millrace mock"\nPRETTY_NAME="${machine.image}, not really"\n`],
+    ['/etc/os-release', `NAME="Millrace mock"\nPRETTY_NAME="${machine.image} (simulated)"\n`],
     ['/proc/cpuinfo', processors.join('')],
     ['/proc/meminfo', `MemTotal: ${machine.ramMb * 1_024} kB\n`],
     ...(machine.userDataRuns.length > 0

@@ -1,29 +1,27 @@
 /**
- * How a test hurts the mock engine: what labels cannot say, since it is not about one machine. One handle may be given to
- * several drivers, which are then connections to one engine.
+ * Injects faults that concern nodes or the engine, not one machine. Drivers that share a handle are connections to one engine.
  */
 export interface MockControls {
-  /** Every call fails as `unavailable`. */
+  /** Makes every call fail as `unavailable`. */
   silenceEngine(): void;
-  /** The engine cannot reach this node: its machines and hardware are unknown. */
+  /** Makes the node unreachable: its machines and hardware are unknown. */
   silenceNode(nodeName: string): void;
-  /** The node is no longer part of the cluster, and neither are its machines. */
+  /** Removes the node and its machines from the cluster. */
   removeNode(nodeName: string): void;
-  /** The next `create` leaves its machine half-made and fails as `unavailable`. */
+  /** The next `create` leaves a partial machine and fails as `unavailable`. */
   dieDuringNextCreate(): void;
-  /** Every connection for events that is open now is lost. */
+  /** Breaks all open event connections. */
   loseEvents(): void;
-  /** Everything answers again; nodes that were removed are back with what they held. */
+  /** Undoes all faults; removed nodes return with their machines. */
   heal(): void;
 }
 
-/** What a driver asks. */
 export interface EngineHealth {
   readonly isSilent: boolean;
   isNodeSilent(nodeName: string): boolean;
   isNodeRemoved(nodeName: string): boolean;
   takeDeath(): boolean;
-  /** `null` when connections are lost, a node's name when something is the matter with it. */
+  /** Calls the listener with null when connections are lost, or with the node that changed. */
   onChange(
     listener: (change: { readonly nodeName: string; readonly what: string } | null) => void,
   ): () => void;

@@ -18,8 +18,8 @@ const listed = async (driver: ComputeDriver, { externalId }: MachineRef) =>
 const ran = (driver: ComputeDriver, machine: MachineRef, ...argv: string[]) =>
   driver.exec(machine, { argv, timeoutMs: 1_000, maxBytes: 10_000 }, longTimeout());
 
-describe('a fault asked for by label', () => {
-  it('boot-fails: the machine breaks in its boot and in every further one, and can be terminated', async () => {
+describe('injected fault', () => {
+  it('boot-fails: the machine gets error at the end of each boot and can be terminated', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const spec = faultySpec('boot-fails');
@@ -35,7 +35,7 @@ describe('a fault asked for by label', () => {
     expect(await driver.describe(spec, longTimeout())).toBeNull();
   });
 
-  it('slow-boot: nothing answers inside until the time is over, on a machine that is on', async () => {
+  it('slow-boot: the machine is on, but does not respond until the time is over', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const spec = faultySpec('slow-boot', { after_ms: 90_000 });
@@ -47,7 +47,7 @@ describe('a fault asked for by label', () => {
     expect(await kindOf(ran(driver, spec, 'true'))).toBe('done');
   });
 
-  it('host-dies: broken and out of reach, still listed, and started anew when the host is back', async () => {
+  it('host-dies: the machine is unreachable and still listed, and boots again with its host', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const spec = faultySpec('host-dies', { after_ms: minuteMs, for_ms: 5 * minuteMs });
@@ -66,7 +66,7 @@ describe('a fault asked for by label', () => {
     await driver.terminate(spec, longTimeout());
   });
 
-  it('engine-silent: every call about the machine fails, and the list still has it, as broken', async () => {
+  it('engine-silent: every call about the machine fails, and the list has it as error', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const spec = faultySpec('engine-silent', { after_ms: 30_000, for_ms: minuteMs });
@@ -83,7 +83,7 @@ describe('a fault asked for by label', () => {
     expect(await powerOf(driver, spec)).toBe('on');
   });
 
-  it('stuck-terminate: busy until the time is over, off meanwhile, and for every process the same', async () => {
+  it('stuck-terminate: terminate is busy until the time is over, in every process', async () => {
     const { clock, connect } = mockEngine();
     const [driver, other] = [connect(), connect()];
     const spec = faultySpec('stuck-terminate', { for_ms: minuteMs });
@@ -99,7 +99,7 @@ describe('a fault asked for by label', () => {
     expect(await driver.describe(spec, longTimeout())).toBeNull();
   });
 
-  it('wrong-gpu-count: the engine says what was asked for, and the system inside sees fewer', async () => {
+  it('wrong-gpu-count: the operating system sees fewer GPUs than the engine reports', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const spec = faultySpec('wrong-gpu-count');
@@ -110,14 +110,14 @@ describe('a fault asked for by label', () => {
     expect((await ran(driver, spec, 'ls', '/dev')).stdout).not.toContain('nvidia1\n');
   });
 
-  it('create-fails: nothing comes about', async () => {
+  it('create-fails: create fails and leaves no machine', async () => {
     const driver = mockEngine().connect();
     const spec = faultySpec('create-fails');
     expect(await kindOf(driver.create(spec, longTimeout()))).toBe('failed');
     expect(await driver.describe(spec, longTimeout())).toBeNull();
   });
 
-  it('create-late: the machine is there long before the answer is, and asking again waits again', async () => {
+  it('create-late: the machine exists long before create resolves, and a repeat waits again', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const spec = faultySpec('create-late', { after_ms: minuteMs });
@@ -130,7 +130,7 @@ describe('a fault asked for by label', () => {
     expect(await kindOf(driver.create(spec, AbortSignal.timeout(20)))).toBe('unavailable');
   });
 
-  it('lost-events: nobody is told of the machine, and of its neighbour everybody is', async () => {
+  it('lost-events: the machine has no events, and its neighbour has', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const abort = new AbortController();
@@ -159,13 +159,13 @@ describe('a fault asked for by label', () => {
     await drivers[0]?.create(spec, longTimeout());
     const outcomes: string[] = [];
     for (let call = 0; call < 9; call += 1) {
-      const driver = drivers[call % 2] ?? expect.fail('There are two.');
+      const driver = drivers[call % 2] ?? expect.fail('There are two drivers.');
       outcomes.push(await kindOf(driver.describe(spec, longTimeout())));
     }
     expect(outcomes).toEqual(Array.from({ length: 3 }, () => ['done', 'done', 'unavailable']).flat());
   });
 
-  it('flaky: ends after a day, so that no rhythm of calls keeps a machine from being cleared away', async () => {
+  it('flaky: ends after a day, so that every machine can be terminated eventually', async () => {
     const { clock, connect } = mockEngine();
     const driver = connect();
     const spec = faultySpec('flaky', { every: 2 });
@@ -182,7 +182,7 @@ describe('a fault asked for by label', () => {
     expect(await lookAndEnd()).toBe(true);
   });
 
-  it('is refused when it is misspelt, has a foreign argument, or one out of bounds', async () => {
+  it('is refused if the name is unknown or an argument is unknown or out of range', async () => {
     const driver = mockEngine().connect();
     const invalid = [
       faultySpec('boot-fail'),
@@ -199,8 +199,8 @@ describe('a fault asked for by label', () => {
   });
 });
 
-describe('the table of faults in the README', () => {
-  it('names every fault and every argument with its default, and no other', () => {
+describe('table of faults in the README', () => {
+  it('lists every fault and argument with its default, and no other', () => {
     const readme = readFileSync(new URL('README.md', import.meta.url), 'utf8');
     const rows = [...readme.matchAll(/^\| `([a-z-]+)` +\| ([^|]*) \|/gm)].map(([, name, values = '']) => [
       name,

@@ -1,10 +1,10 @@
 import { DriverError } from '../driver-error.ts';
 
-/** The label that makes a machine of the mock misbehave, and the prefix of the labels with its arguments. */
+/** Label that injects a fault into a mock machine; arguments use it as prefix. */
 const faultLabel = 'millrace.fault';
 
 const minuteMs = 60_000;
-// A fault ends by itself: no tenant can leave something on the test fleet that nobody can clear away.
+// Every fault ends by itself, so that no machine on the test fleet becomes impossible to delete.
 export const maxFaultMs = 24 * 60 * minuteMs;
 
 interface Argument {
@@ -15,7 +15,7 @@ interface Argument {
 
 const ms = (standard: number): Argument => ({ default: standard, least: 0, most: maxFaultMs });
 
-/** Every fault with its arguments. The README's table is compared with this one by a test. */
+/** All faults with their arguments. A test compares the README's table with this object. */
 export const injectedFaults = {
   'boot-fails': {},
   'slow-boot': { after_ms: ms(5 * minuteMs) },
@@ -39,23 +39,21 @@ export type InjectedFault = {
 
 const isFaultName = (name: string): name is InjectedFaultName => Object.hasOwn(injectedFaults, name);
 
-/** The fault that the labels ask for. Refuses what is misspelt: a fault that silently does nothing proves nothing. */
+/** Refuses misspelt faults, because a test with a fault that does nothing would prove nothing. */
 export function readInjectedFault(labels: Readonly<Record<string, string>>): InjectedFault | null {
   const name = labels[faultLabel];
   const given = Object.keys(labels).filter((key) => key.startsWith(`${faultLabel}.`));
   if (name === undefined) {
-    if (given.length > 0) throw invalidFaultError(`The label ${given[0]} needs ${faultLabel} beside it.`);
+    if (given.length > 0) throw invalidFaultError(`The label ${given[0]} requires the label ${faultLabel}.`);
     return null;
   }
   if (!isFaultName(name)) {
-    throw invalidFaultError(
-      `There is no fault ${name}. There are: ${Object.keys(injectedFaults).join(', ')}.`,
-    );
+    throw invalidFaultError(`Unknown fault ${name}. Use one of: ${Object.keys(injectedFaults).join(', ')}.`);
   }
   const known: Readonly<Record<string, Argument>> = injectedFaults[name];
   for (const key of given) {
     if (!Object.hasOwn(known, key.slice(faultLabel.length + 1))) {
-      throw invalidFaultError(`The fault ${name} takes no argument ${key}.`);
+      throw invalidFaultError(`The fault ${name} has no argument ${key}.`);
     }
   }
   const values = Object.entries(known).map(([key, argument]) => [
@@ -69,7 +67,9 @@ function readArgument(label: string, text: string | undefined, argument: Argumen
   if (text === undefined) return argument.default;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= argument.least && value <= argument.most) return value;
-  throw invalidFaultError(`The label ${label} is a whole number from ${argument.least} to ${argument.most}.`);
+  throw invalidFaultError(
+    `The label ${label} must be a whole number from ${argument.least} to ${argument.most}.`,
+  );
 }
 
 function invalidFaultError(message: string): DriverError {

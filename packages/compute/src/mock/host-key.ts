@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, createPrivateKey, createPublicKey } from 'node:crypto';
 import { seededBytes } from './seeded-random.ts';
 
-// The fixed beginning of an Ed25519 private key in PKCS #8: what follows is the 32 bytes of the key itself.
+// The fixed prefix of an Ed25519 private key in PKCS #8, before the 32 bytes of the key.
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex');
 const keyType = 'ssh-ed25519';
 
-/** The key by which a machine identifies itself, in OpenSSH's own form: the one that it was given, or one of its own. */
+/** The private host key in OpenSSH format: from the spec, or generated from the seed. */
 export function hostKeyOf(
   seed: string,
   { externalId, sealedHostKey }: { readonly externalId: string; readonly sealedHostKey: string | null },
@@ -19,8 +19,8 @@ const cipherName = 'aes-256-gcm';
 const tagBytes = 16;
 
 /**
- * Encrypts a key that a machine was given, for its record. With the seed it can be read, which is fit for machines that do not
- * exist. The same key has the same text, so that records stay a function of what was asked for.
+ * Encrypts a given key for the record, deterministically, so that records stay a function of the spec. The seed can decrypt it,
+ * which is acceptable for simulated machines.
  */
 export function sealHostKey(seed: string, externalId: string, privateKey: string): string {
   const iv = seededBytes(seed, 'host key iv', externalId, privateKey).subarray(0, 12);
@@ -38,18 +38,18 @@ function openHostKey(seed: string, externalId: string, sealed: string): string {
 }
 
 /**
- * A key that follows from the seed and the machine's id, so it is the same after a reboot and in every process, and no machine
- * has another's. It guards nothing: it is for machines that do not exist.
+ * Derives a key from seed and id, so that it is unique and the same after a reboot and in every process. It protects nothing,
+ * because the machines are simulated.
  */
 function generatedHostKey(seed: string, externalId: string): string {
   const secret = seededBytes(seed, 'host key', externalId);
   const key = Buffer.concat([pkcs8Prefix, secret]);
   const privateKey = createPrivateKey({ key, format: 'der', type: 'pkcs8' });
   const { x } = createPublicKey(privateKey).export({ format: 'jwk' });
-  if (x === undefined) throw new Error('An Ed25519 key has no public part.');
+  if (x === undefined) throw new Error('The Ed25519 key has no public part.');
   const publicBytes = Buffer.from(x, 'base64url');
   const publicBlob = Buffer.concat([field(keyType), field(publicBytes)]);
-  // Twice the same number: how a reader of an encrypted key knows that it used the right passphrase.
+  // The format repeats a number by which readers verify the passphrase.
   const check = seededBytes(seed, 'check', externalId).subarray(0, 4);
   const body = Buffer.concat([
     ...[check, check],
@@ -68,7 +68,7 @@ function generatedHostKey(seed: string, externalId: string): string {
   );
 }
 
-/** A string of the SSH protocol: its length, then its bytes. */
+/** A length-prefixed string of the SSH protocol. */
 function field(value: string | Buffer): Buffer {
   const bytes = Buffer.from(value);
   const length = Buffer.alloc(4);

@@ -3,28 +3,27 @@ import { DriverError } from '../driver-error.ts';
 import type { InventoryNode, MachineSpec } from '../driver.ts';
 import { seededBytes } from './seeded-random.ts';
 
-/** The last one is of a model that rentals do not offer. */
+/** The last one is a model that rentals do not offer. */
 export type MockGpuModel = 'h100' | 'h200' | 'b200' | 'rtx4090';
 
-/** The hardware that the mock pretends to have. */
+/** The simulated hardware. */
 export interface MockLayout {
   readonly nodes: readonly MockNode[];
-  /** Names of images that machines can be made of. */
   readonly images: readonly string[];
 }
 
 export interface MockNode {
   readonly name: string;
-  /** Where its machines' ports are opened, for real, by the process that serves them. */
+  /** Address on which the serving process opens the ports of its machines. */
   readonly address: string;
   readonly gpuModel: MockGpuModel;
   readonly gpuCount: number;
   readonly cpuCount: number;
   readonly ramMb: number;
   readonly storageGb: number;
-  /** GPUs are spread over this many NUMA nodes, in the order of their addresses. */
+  /** GPUs are spread over this many NUMA nodes in the order of their addresses. */
   readonly numaNodes: number;
-  /** The InfiniBand fabric that it is on; null: ethernet. */
+  /** Its InfiniBand fabric; null for Ethernet. */
   readonly fabric: string | null;
 }
 
@@ -38,9 +37,9 @@ const driverVersion = '580.95.05';
 const cudaVersion = '13.0';
 
 /**
- * The mock fleet that test keys meet unless an operator says otherwise: 16 nodes of 8 GPUs, eight of H100, four of H200
- * and four of B200. Every second node is on ethernet; the others of each kind are on an InfiniBand fabric of their own.
- * Each node has a loopback address of its own, so that two nodes can have the same port open, as real ones can.
+ * The default fleet for test keys: 16 nodes with 8 GPUs, eight of H100, four of H200 and four of B200. Every second node has
+ * Ethernet; the others of each model share an InfiniBand fabric. Each node has its own loopback address, so two nodes can open
+ * the same port.
  */
 export const defaultLayout: MockLayout = {
   images: ['default', 'ubuntu-24.04', 'ubuntu-22.04', 'debian-12'],
@@ -60,7 +59,7 @@ export const defaultLayout: MockLayout = {
   }),
 };
 
-/** The addresses of a node's GPUs: 0000:10:00.0, 0000:18:00.0 and so on, eight buses apart. */
+/** GPU addresses 0000:10:00.0, 0000:18:00.0 and so on, eight buses apart. */
 export function gpuAddressesOf(node: MockNode): string[] {
   return Array.from({ length: node.gpuCount }, (_, index) => {
     const bus = 0x10 + 8 * index;
@@ -106,7 +105,7 @@ export function inventoryNodeOf(node: MockNode, seed: string): InventoryNode {
   };
 }
 
-/** Refuses a machine that this node cannot be, whoever else is on it. */
+/** Refuses a spec that exceeds the node, regardless of other machines on it. */
 export function requireHardware(node: MockNode, images: readonly string[], spec: MachineSpec): void {
   if (!images.includes(spec.image)) {
     throw new DriverError('not_found', `The cluster has no image ${spec.image}.`);
@@ -117,12 +116,15 @@ export function requireHardware(node: MockNode, images: readonly string[], spec:
     throw new DriverError('no_capacity', `The node ${node.name} has no GPU at ${missing}.`);
   }
   const fits = spec.cpuCount <= node.cpuCount && spec.ramMb <= node.ramMb && spec.diskGb <= node.storageGb;
-  if (!fits) throw new DriverError('no_capacity', `The node ${node.name} is smaller than that.`);
+  if (!fits)
+    throw new DriverError(
+      'no_capacity',
+      `The node ${node.name} has too few CPUs, or too little memory or disk.`,
+    );
 }
 
-/** What the engine says of a node that it cannot reach. */
 export function unreachableInventoryNode({ name, address }: MockNode): InventoryNode {
-  return { name, reachable: false, detail: 'Does not answer.', address, hardware: null };
+  return { name, reachable: false, detail: 'The node does not respond.', address, hardware: null };
 }
 
 function hex(value: number, digits: number): string {

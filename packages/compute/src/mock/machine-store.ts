@@ -1,7 +1,6 @@
 import type { MachineRef } from '../driver.ts';
 import type { MockMachine } from './mock-machine.ts';
 
-/** A record and the version that a change of it must name. */
 export interface StoredMachine {
   readonly machine: MockMachine;
   readonly version: bigint;
@@ -13,17 +12,16 @@ export interface MachineChange {
 }
 
 /**
- * Where the mock engine of one cluster keeps its machines. Every change is a compare-and-set on the version, so that
- * several drivers, in one process or in many, never overwrite each other.
+ * Stores the machines of one mock cluster. Every change is a compare-and-set on the version, so concurrent drivers never
+ * overwrite each other.
  */
 export interface MachineStore {
   read(machine: MachineRef): Promise<StoredMachine | null>;
-  /** All of them. Keys and user data may be left out: they are most of a record, and no list shows them. */
+  /** May omit keys and user data, which are most of a record and which no list shows. */
   list(): Promise<readonly StoredMachine[]>;
   /**
-   * Writes `next` (null deletes) if the record still has this version (null: if there is none), and gives its new
-   * version; null when somebody else was faster. No version is ever had twice.
-   * `what` is told to those who listen; null tells nobody.
+   * Writes `next` (null deletes) if the record still has this version (null: if none exists). Returns the new version, or null
+   * after a concurrent change. Versions are never reused. `what` is sent to listeners unless it is null.
    */
   write(
     machine: MachineRef,
@@ -31,18 +29,17 @@ export interface MachineStore {
     next: MockMachine | null,
     what: string | null,
   ): Promise<bigint | null>;
-  /** What changed after the cursor; nothing, and the newest cursor, for null. May miss some: these are hints. */
+  /** Changes after the cursor; none for null. Changes may be missing: events are not reliable. */
   changesSince(
     cursor: bigint | null,
   ): Promise<{ readonly cursor: bigint; readonly changes: readonly MachineChange[] }>;
   /**
-   * Has this called for each change that is made through this very object, before the writer goes on. Gives back what
-   * ends it. Changes by other processes are found by reading.
+   * Calls the listener for each change through this object before `write` resolves. Returns the unsubscribe function. Changes by
+   * other processes are found by polling.
    */
   onChange(listener: (machine: MachineRef) => Promise<void> | void): () => void;
 }
 
-/** Tells those in this process; each memory has one. */
 export class Listeners {
   readonly #listeners = new Set<(machine: MachineRef) => Promise<void> | void>();
 
@@ -59,7 +56,7 @@ export class Listeners {
 const maxChanges = 10_000;
 const keyOf = ({ orgId, externalId }: MachineRef): string => `${orgId} ${externalId}`;
 
-/** Kept by this process and gone with it: for tests and for trying things out. */
+/** Lost when the process ends: for tests and experiments. */
 export function createInMemoryStore(): MachineStore {
   const records = new Map<string, StoredMachine>();
   const listeners = new Listeners();

@@ -22,22 +22,22 @@ const mockSettings = z.looseObject({
 });
 
 /**
- * Where the machines of this mock engine are kept; null: in the installation's own database. A database of its own makes the
- * mock an engine like any other: a restore of the installation's database does not touch its machines.
+ * The database for the machines of this engine; null: the installation's own. With a separate database a restore of the
+ * installation's database does not affect the machines, as with a real engine.
  */
 export function readMockDatabase(written: unknown): string | null {
   return mockSettings.safeParse(written).data?.databaseUrl ?? null;
 }
 
 /**
- * The hardware as an operator wants it. Its machines' doors are opened at the addresses of the nodes, so installations
- * that share a host need addresses of their own, and tenants elsewhere need addresses that they can reach.
+ * Reads the layout from the cluster's settings. Ports are opened on the addresses of the nodes, so installations on one host need
+ * different addresses, and remote tenants need reachable ones.
  */
 export function readMockLayout(written: unknown): MockLayout {
   const settings = mockSettings.safeParse(written);
   if (!settings.success) {
     const problems = settings.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
-    throw new DriverError('refused', `Its settings are wrong: ${problems.join('; ')}.`);
+    throw new DriverError('refused', `The settings of the cluster are invalid: ${problems.join('; ')}.`);
   }
   const { firstAddress } = settings.data;
   if (firstAddress === undefined) return defaultLayout;

@@ -12,7 +12,7 @@ import { faultySpec, mockEngine, longTimeout, machineSpecFor } from './mock-engi
 const faults = ['', 'boot-fails', 'host-dies', 'engine-silent', 'stuck-terminate', 'flaky', 'lost-events'];
 const nodes = ['mock-01', 'mock-02'];
 
-/** One step of a random history: a call on one of three machines through one of two connections, or a blow. */
+/** One step of a random history: a call on one of three machines through one of two connections, or an injected fault. */
 const someStep = fc.record({
   what: fc.constantFrom(
     ...[
@@ -38,7 +38,7 @@ const someHistory = fc.record({
 
 type Seen = { readonly view: MachineView | null } | 'unavailable';
 
-/** What the engine says of a machine: a view, nothing, or that it cannot say. Anything else is a bug. */
+/** The view, null, or `unavailable`; any other error is a bug. */
 async function look(driver: ComputeDriver, machine: MachineRef): Promise<Seen> {
   try {
     return { view: await driver.describe(machine, longTimeout()) };
@@ -58,8 +58,8 @@ async function tolerate(call: Promise<unknown>): Promise<boolean> {
   }
 }
 
-describe('the mock engine, whatever is asked of it in whatever order', () => {
-  it('never has two machines of one id, never brings back what it terminated, and lists what it describes', async () => {
+describe('mock engine under random calls', () => {
+  it('never has two machines with one id, never restores a terminated one, and lists what it describes', async () => {
     await fc.assert(
       fc.asyncProperty(someHistory, async (history) => {
         const { clock, controls, connect } = mockEngine();
@@ -96,13 +96,13 @@ describe('the mock engine, whatever is asked of it in whatever order', () => {
   });
 });
 
-/** When both are over: what is still under way while the other has failed would change things between two looks. */
+/** Waits for both, because a call in progress would change the state between two reads. */
 async function both(calls: readonly Promise<void>[]): Promise<void> {
   await Promise.allSettled(calls);
   await Promise.all(calls);
 }
 
-/** The invariants, at this instant. */
+/** Checks the invariants at this instant. */
 async function agree(
   driver: ComputeDriver,
   requests: readonly MachineRef[],
@@ -116,7 +116,7 @@ async function agree(
     const listed = machines.find(({ externalId }) => externalId === request.externalId);
     if (seen === 'unavailable') {
       const isAccountedFor = listed !== undefined || unreachableNodes.length > 0;
-      expect(isAccountedFor, 'what cannot be described is listed, or its node is unseen').toBe(true);
+      expect(isAccountedFor, 'an unavailable machine is listed, or its node is unreachable').toBe(true);
     } else expect(listed ?? null).toEqual(seen.view);
     const isEnded = ended.has(request.externalId);
     if (isEnded && seen !== 'unavailable') expect(seen.view, 'terminated and back').toBeNull();
@@ -124,7 +124,7 @@ async function agree(
 }
 
 describe('nodes of the mock engine', () => {
-  it('a silent node is unseen and unreachable, its machines are unavailable, and all is as it was when it heals', async () => {
+  it('list a silenced node as unreachable with its machines unavailable, and recover when it heals', async () => {
     const { controls, connect } = mockEngine();
     const driver = connect();
     const [here, there] = [machineSpecFor(), machineSpecFor({ nodeName: 'mock-02' })];
@@ -142,7 +142,7 @@ describe('nodes of the mock engine', () => {
     expect((await driver.listOwned(longTimeout())).machines).toHaveLength(2);
   });
 
-  it('a memory that is away ends events as a lost connection does, and leaves nothing waiting', async () => {
+  it('end events with unavailable if the machine store fails, and leave no timer', async () => {
     const memory = createInMemoryStore();
     const engine = mockEngine({ ...memory, changesSince: () => Promise.reject(new Error('no database')) });
     const driver = engine.connect();
@@ -151,7 +151,7 @@ describe('nodes of the mock engine', () => {
     expect(engine.clock.sleeping).toBe(0);
   });
 
-  it('a call that waits for the clock is over when the connection is closed', async () => {
+  it('abort calls that wait for the clock when the connection is closed', async () => {
     const { clock, connect } = mockEngine();
     const [first, second] = [connect(), connect()];
     const late = first.create(faultySpec('create-late', { after_ms: 80_000_000 }), longTimeout());
@@ -167,7 +167,7 @@ describe('nodes of the mock engine', () => {
     expect(clock.sleeping).toBe(0);
   });
 
-  it('a removed node is in no inventory, and its machines are gone with it', async () => {
+  it('remove a removed node from the inventory together with its machines', async () => {
     const { controls, connect } = mockEngine();
     const driver = connect();
     const spec = machineSpecFor({ nodeName: 'mock-02' });
@@ -186,7 +186,7 @@ describe('nodes of the mock engine', () => {
     );
   });
 
-  it('the default fleet is what its README says: 16 nodes of 8 GPUs, each GPU with an id of its own', async () => {
+  it('are 16 nodes with 8 GPUs by default, each GPU with its own id', async () => {
     const { nodes: all } = await mockEngine().connect().readInventory(longTimeout());
     const gpus = all.flatMap(({ hardware }) => hardware?.gpus ?? []);
     expect([all.length, gpus.length, new Set(gpus.map(({ uuid }) => uuid)).size]).toEqual([16, 128, 128]);
@@ -237,7 +237,7 @@ describe('a mock machine', () => {
     );
   });
 
-  it('splits a line into plain words, and gives up on anything that needs a shell', () => {
+  it('splits a line into plain words, and returns null for anything that needs a shell', () => {
     expect(splitLine(` echo  'a  b' "c"d `)).toEqual(['echo', 'a  b', 'cd']);
     for (const line of [
       'a; b',
@@ -254,7 +254,7 @@ describe('a mock machine', () => {
     }
   });
 
-  it('answers what it does not know with 127, whatever it is called', () => {
+  it('exits with 127 for unknown commands', () => {
     const machine = makeMachine(machineSpecFor(), 'seed', startMs);
     const [node = expect.fail('There are nodes.')] = defaultLayout.nodes;
     const inside = { machine, node, seed: 's', nowMs: startMs + 10_000, maxBytes: 1_000 };

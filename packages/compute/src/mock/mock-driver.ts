@@ -58,26 +58,23 @@ import {
 } from './mock-machine.ts';
 
 export interface MockDriverOptions {
-  /** The cluster's name: part of what its dice depend on. */
+  /** Part of the seed. */
   readonly cluster: string;
   readonly clock: Clock;
   readonly memory: MachineStore;
   readonly layout?: MockLayout;
-  /** Everything that looks random follows from it. Processes that share a memory share it too. */
+  /** Determines everything that looks random. Processes that share a machine store must use the same seed. */
   readonly seed?: string;
-  /**
-   * Where this process listens for machines' ports: at each node's own address unless `bind` names another. Null for a
-   * process that leaves this to others.
-   */
+  /** Opens port listeners on each node's address, or on `bind`. Null if other processes do this. */
   readonly listen?: { readonly bind: string | null } | null;
   readonly controls?: EngineHealth;
-  /** Closes the memory, where it is this driver's own. */
+  /** Closes the machine store if only this driver uses it. */
   readonly onClose?: () => Promise<void>;
 }
 
 const maxAttempts = 50;
 
-/** An engine that runs nothing and behaves as one that does. What test keys rent is made here. */
+/** Creates the mock engine, which runs nothing. Test keys rent its machines. */
 export function createMockDriver(options: MockDriverOptions): ComputeDriver {
   return new MockDriver(options);
 }
@@ -141,7 +138,7 @@ class MockDriver implements ComputeDriver {
         if (machine.isHalfMade)
           return { ...makeMachine(spec, this.#seed, nowMs), createdAtMs: machine.createdAtMs };
         if (!isSameMachine(machine, spec)) {
-          throw new DriverError('conflict', 'A machine of this id exists and is not what was asked for.');
+          throw new DriverError('conflict', 'A machine with this id exists and differs from the spec.');
         }
         return powerOn({ ...machine, sshKeys: spec.sshKeys, ports: spec.ports }, nowMs);
       });
@@ -289,11 +286,11 @@ class MockDriver implements ComputeDriver {
     await this.#onClose();
   }
 
-  /** Runs a call to its end, or to the end of the caller's patience, and makes a `DriverError` of whatever failed. */
+  /** Runs a call until it ends or is aborted, and converts other errors to `DriverError`. */
   async #call<T>(signal: AbortSignal, work: (giveUp: AbortSignal) => Promise<T>): Promise<T> {
     const giveUp = AbortSignal.any([signal, this.#closing.signal]);
     if (giveUp.aborted) throw this.#givenUp();
-    if (this.#health.isSilent) throw new DriverError('unavailable', 'The mock engine does not answer.');
+    if (this.#health.isSilent) throw new DriverError('unavailable', 'The mock engine does not respond.');
     let stopWaiting = (): void => undefined;
     try {
       return await new Promise<T>((resolve, reject) => {
@@ -304,24 +301,26 @@ class MockDriver implements ComputeDriver {
       });
     } catch (error) {
       if (isDriverError(error)) throw error;
-      throw new DriverError('unavailable', "The mock engine's memory did not answer.", { cause: error });
+      throw new DriverError('unavailable', 'The machine store of the mock engine did not respond.', {
+        cause: error,
+      });
     } finally {
       stopWaiting();
     }
   }
 
   #givenUp(): DriverError {
-    const why = this.#closing.signal.aborted ? 'The connection is closed.' : 'The caller gave up waiting.';
+    const why = this.#closing.signal.aborted ? 'The connection is closed.' : 'The caller aborted the call.';
     return new DriverError('unavailable', why);
   }
 
-  /** The record, once the engine is willing to speak about it; null when there is none. */
+  /** Reads the record and applies injected faults; null if it does not exist. */
   async #find(machine: MachineRef, call: MachineCall): Promise<StoredMachine | null> {
     checkRef(machine);
     const stored = await this.#memory.read(machine);
     if (stored === null || this.#health.isNodeRemoved(stored.machine.nodeName)) return null;
     if (this.#health.isNodeSilent(stored.machine.nodeName)) {
-      throw new DriverError('unavailable', `The node ${stored.machine.nodeName} does not answer.`);
+      throw new DriverError('unavailable', `The node ${stored.machine.nodeName} does not respond.`);
     }
     const counted =
       readInjectedFault(stored.machine.labels)?.name === 'flaky' ? await this.#count(machine) : stored;
@@ -357,14 +356,13 @@ class MockDriver implements ComputeDriver {
     return this.#call(signal, async () => {
       await this.#change(machine, call, what, (found, nowMs) => {
         if (found === null) throw machineNotFoundError();
-        if (found.isHalfMade)
-          throw new DriverError('refused', 'The machine was left half-made: create it again.');
+        if (found.isHalfMade) throw new DriverError('refused', 'The machine is incomplete: create it again.');
         return change(found, nowMs);
       });
     });
   }
 
-  /** Changes the record by compare-and-set, as often as others are faster, and gives what is there then. */
+  /** Changes the record by compare-and-set, retries after concurrent changes, and returns the result. */
   async #change(
     machine: MachineRef,
     call: MachineCall,
@@ -385,10 +383,10 @@ class MockDriver implements ComputeDriver {
       const hint = readInjectedFault(labels)?.name === 'lost-events' ? null : what;
       const version = await this.#memory.write(machine, stored?.version ?? null, written, hint);
       if (version === null) continue;
-      if (dies) throw new DriverError('unavailable', 'The mock engine died while it made the machine.');
+      if (dies) throw new DriverError('unavailable', 'The mock engine died while it created the machine.');
       return next;
     }
-    throw new DriverError('busy', 'Others keep changing this machine.');
+    throw new DriverError('busy', 'The machine changes too often; retry later.');
   }
 
   async #syncListeners(machine: MachineRef): Promise<void> {
@@ -401,7 +399,7 @@ class MockDriver implements ComputeDriver {
     return viewOf(machine, this.#nodeOf(machine.nodeName).address, this.#seed, this.#clock.nowMs());
   }
 
-  /** A list is made of what the engine knows by heart: a machine that it cannot reach is in it, and called broken. */
+  /** A list comes from the engine's own data, so it contains an unreachable machine as `error`. */
   #listedOf(machine: MockMachine): MachineView {
     const view = this.#viewOf(machine);
     const error = injectedErrorAt({ ...machine, calls: 1 }, 'describe', this.#seed, this.#clock.nowMs());
@@ -419,20 +417,20 @@ class MockDriver implements ComputeDriver {
   #requireHardware(spec: MachineSpec): void {
     const node = this.#nodeOf(spec.nodeName);
     if (this.#health.isNodeSilent(node.name)) {
-      throw new DriverError('unavailable', `The node ${node.name} does not answer.`);
+      throw new DriverError('unavailable', `The node ${node.name} does not respond.`);
     }
     requireHardware(node, this.#layout.images, spec);
   }
 
   #requirePower(machine: MockMachine, nowMs: number): void {
     if (stateAt(machine, this.#seed, nowMs).onSinceMs === null) {
-      throw new DriverError('unavailable', 'The machine is off: nobody is there to take keys.');
+      throw new DriverError('unavailable', 'The machine is off and cannot install keys.');
     }
   }
 }
 
 function notBootedError(): DriverError {
-  return new DriverError('unavailable', 'The machine has not started yet, or not at all.');
+  return new DriverError('unavailable', 'The machine has not booted.');
 }
 
 function machineNotFoundError(): DriverError {

@@ -5,7 +5,7 @@ import type { ComputeDriver, MachineSpec } from '../driver.ts';
 import { createMockControls, createMockDriver, createInMemoryStore } from './index.ts';
 import type { MachineStore } from './machine-store.ts';
 
-/** One mock engine, its clock and its controls, and as many connections to it as a test likes. */
+/** One mock engine with its clock, its controls and any number of connections. */
 export function mockEngine(memory: MachineStore = createInMemoryStore()) {
   const clock = new SimulatedClock();
   const controls = createMockControls();

@@ -10,11 +10,10 @@ export interface MockEventSource {
   readonly memory: MachineStore;
   readonly clock: Clock;
   readonly health: EngineHealth;
-  /** Aborts when the driver is closed. */
   readonly closing: AbortSignal;
 }
 
-/** Hints as they come: at once for what this process changed, within a second for what others did. */
+/** Events: at once for changes of this process, within a second for those of others. */
 export async function* streamEvents(
   source: MockEventSource,
   signal: AbortSignal,
@@ -38,15 +37,16 @@ export async function* streamEvents(
     try {
       return await memory.changesSince(cursor);
     } catch (error) {
-      throw new DriverError('unavailable', "The mock engine's memory did not answer.", { cause: error });
+      throw new DriverError('unavailable', 'The machine store of the mock engine did not respond.', {
+        cause: error,
+      });
     }
   };
   try {
     let { cursor } = await read(null);
     while (!signal.aborted) {
-      if (isLost || closing.aborted)
-        throw new DriverError('unavailable', 'The connection for events was lost.');
-      // Prepared before reading, so that what comes while reading wakes it too.
+      if (isLost || closing.aborted) throw new DriverError('unavailable', 'The event connection was lost.');
+      // Created before the read, so that changes during the read also resolve it.
       const woken = new Promise<void>((resolve) => {
         wake = resolve;
       });

@@ -4,7 +4,7 @@ import type { DriverHarness } from '../conformance/index.ts';
 import { createMockControls, createMockDriver, type MachineStore } from './index.ts';
 import { defaultLayout, gpuAddressesOf } from './layout.ts';
 
-/** The mock as an engine of the suite: its clock is moved, and its controls do what kills do to a real one. */
+/** Harness for the mock: advances the simulated clock, and its controls replace kills. */
 export function mockHarness(
   openMemory: (clock: SimulatedClock) => Promise<MachineStore>,
   close: () => Promise<void> = async () => undefined,
@@ -14,7 +14,7 @@ export function mockHarness(
   const controls = createMockControls();
   let memory: MachineStore | undefined;
   const connect = async () => {
-    if (memory === undefined) throw new Error('The world was not opened.');
+    if (memory === undefined) throw new Error('The harness is not open.');
     return createMockDriver({ cluster: 'suite', clock, memory, controls });
   };
   const nodes = defaultLayout.nodes.slice(0, 3);
@@ -44,8 +44,8 @@ export function mockHarness(
       gpuUse: true,
     },
     reach: (view, port) => ({ host: view.address ?? '', port }),
-    // Simulated seconds pass in no time, so whoever looks at the memory each second is waited for: a real database
-    // would otherwise see minutes go by in the time of one answer.
+    // Simulated time passes instantly, so polls of the machine store must finish first: a real database would otherwise see
+    // minutes pass during one query.
     advance: async (ms) => {
       await clock.advance(ms);
       await calls.answered();
@@ -76,7 +76,7 @@ export function mockHarness(
   };
 }
 
-/** The calls of a memory that have not been answered. */
+/** Calls of the machine store that are in progress. */
 class PendingCalls {
   readonly #open = new Set<Promise<unknown>>();
 
@@ -100,7 +100,7 @@ class PendingCalls {
   }
 
   async answered(): Promise<void> {
-    // Those that the passing time woke ask in a later turn.
+    // Timers that fired start their calls in a later turn.
     await new Promise(setImmediate);
     while (this.#open.size > 0) {
       await Promise.all(this.#open);

@@ -6,29 +6,26 @@ import { maxFaultMs, readInjectedFault } from './faults.ts';
 import { sealHostKey } from './host-key.ts';
 
 /**
- * All that the mock engine knows of a machine. What the machine does follows from this record and the time alone, by the
- * functions below: there is no timer, so every process sees the same machine and a test moves it by moving its clock.
+ * The record of a mock machine. Its behaviour is a function of the record, the seed and the time, without timers, so all
+ * processes agree and tests can move the clock.
  */
 export interface MockMachine extends Omit<MachineSpec, 'hostKey'> {
-  /** The private host key, encrypted with the seed (`sealHostKey`): records lie in a database. Null: the machine's own. */
+  /** The private host key, encrypted with the seed, because records are in a database; null: generated. */
   readonly sealedHostKey: string | null;
   readonly createdAtMs: number;
-  /** The engine died while it made this one: nothing of it works until it is made again. */
+  /** The engine died during `create`; nothing works until `create` is repeated. */
   readonly isHalfMade: boolean;
-  /** When it was last powered on; null while it is off. */
   readonly onSinceMs: number | null;
-  /** How often it was powered on. */
   readonly boots: number;
-  /** Whether its access was cut, which is for good. */
+  /** Whether access was cut, which is permanent. */
   readonly isCut: boolean;
   readonly terminateAskedAtMs: number | null;
-  /** The texts that `runUserData` started, by their names. */
+  /** Digests of the texts that `runUserData` started. */
   readonly userDataRuns: readonly string[];
   /** Calls about this machine, counted only for the fault `flaky`. */
   readonly calls: number;
 }
 
-/** The methods that are about one machine. */
 export type MachineCall =
   | 'create'
   | 'describe'
@@ -48,20 +45,19 @@ export type MachineCall =
 export interface MockMachineState {
   readonly power: MachinePower;
   readonly detail: string | null;
-  /** When the present boot began; null while it is off. */
+  /** When the current boot started; null while it is off. */
   readonly onSinceMs: number | null;
-  /** Whether the system inside answers: SSH, commands, ports. */
+  /** Whether SSH, commands and ports respond. */
   readonly isUp: boolean;
-  /** Whether its ports are opened at its node, be there anyone behind them or not. */
+  /** Whether its ports are open at the node, even if nothing responds behind them. */
   readonly isWired: boolean;
 }
 
 export const sshUser = 'ubuntu';
 const mebibyte = 1_048_576;
-/** A row holds a mebibyte as its database writes it, which puts a space here and there. */
+/** A row can hold one MiB of JSON, and PostgreSQL adds spaces. */
 const maxRecordBytes = 1_000_000;
 
-/** A new machine, on since now. */
 export function makeMachine(spec: MachineSpec, seed: string, nowMs: number): MockMachine {
   return {
     externalId: spec.externalId,
@@ -91,16 +87,16 @@ export function makeMachine(spec: MachineSpec, seed: string, nowMs: number): Moc
   };
 }
 
-/** Refuses a record that no memory keeps: that is the wish's fault, and asking again would not help. */
+/** Refuses a record that the machine store cannot hold; a retry would not help. */
 export function assertRecordSize(machine: MockMachine): void {
   if (Buffer.byteLength(JSON.stringify(machine)) <= maxRecordBytes) return;
-  throw new DriverError('refused', 'The keys, user data and labels of this machine are too long together.');
+  throw new DriverError('refused', 'The keys, user data and labels of this machine are too long in total.');
 }
 
-/** Refuses what would let somebody in again. */
+/** Called before every change that could restore access. */
 export function assertAccessNotCut(machine: MockMachine): void {
   if (!machine.isCut) return;
-  throw new DriverError('conflict', 'The access to this machine was cut; it can only be terminated.');
+  throw new DriverError('conflict', 'Access to this machine was cut; it can only be terminated.');
 }
 
 export function powerOn(machine: MockMachine, nowMs: number): MockMachine {
@@ -112,7 +108,7 @@ export function powerOff(machine: MockMachine): MockMachine {
   return { ...machine, onSinceMs: null };
 }
 
-/** Whether the wish is for this very machine. Access, name and labels may be asked for anew; hardware may not. */
+/** Whether the spec describes this machine. Access, name and labels may change; hardware must not. */
 export function isSameMachine(machine: MockMachine, spec: MachineSpec): boolean {
   const gpus = (of: Pick<MachineSpec, 'gpuPciAddresses'>): string => of.gpuPciAddresses.toSorted().join();
   return (
@@ -125,14 +121,13 @@ export function isSameMachine(machine: MockMachine, spec: MachineSpec): boolean 
   );
 }
 
-/** How long this boot takes: two to six seconds, as the dice say, unless a fault says otherwise. */
+/** Two to six seconds, from the seed, unless a fault sets the time. */
 export function bootMsOf(machine: MockMachine, seed: string): number {
   const fault = readInjectedFault(machine.labels);
   if (fault?.name === 'slow-boot') return fault.after_ms;
   return seededInt(2_000, 6_000, seed, 'boot', machine.externalId, machine.boots);
 }
 
-/** From when until when the host of this machine is dead, by its fault. */
 function hostOutage(machine: MockMachine, seed: string): { fromMs: number; untilMs: number } | null {
   const fault = readInjectedFault(machine.labels);
   if (fault?.name !== 'host-dies') return null;
@@ -148,25 +143,25 @@ export function stateAt(machine: MockMachine, seed: string, nowMs: number): Mock
     isUp: false,
     isWired: false,
   });
-  if (machine.terminateAskedAtMs !== null) return still('changing', 'Its disk is being deleted.');
-  if (machine.isHalfMade) return still('off', 'Left half-made.');
+  if (machine.terminateAskedAtMs !== null) return still('changing', 'The disk is being deleted.');
+  if (machine.isHalfMade) return still('off', 'The machine is incomplete.');
   const away = hostOutage(machine, seed);
   if (away !== null && nowMs >= away.fromMs && nowMs < away.untilMs) {
-    return still('error', 'Its host does not answer.');
+    return still('error', 'The host does not respond.');
   }
   if (machine.onSinceMs === null) return still('off', null);
-  // A host that comes back starts what ran on it.
+  // A host that returns starts the machines that ran on it.
   const wasLost = away !== null && machine.onSinceMs < away.fromMs && nowMs >= away.untilMs;
   const onSinceMs = wasLost ? away.untilMs : machine.onSinceMs;
   const isBooted = nowMs >= onSinceMs + bootMsOf(machine, seed);
   if (isBooted && readInjectedFault(machine.labels)?.name === 'boot-fails') {
-    const detail = 'The system did not start: no root device.';
+    const detail = 'The system did not boot: no root device.';
     return { power: 'error', detail, onSinceMs, isUp: false, isWired: true };
   }
   return { power: 'on', detail: isBooted ? null : 'Starting.', onSinceMs, isUp: isBooted, isWired: true };
 }
 
-/** Why the engine does not do this now, by the machine's fault or because it is being deleted; null when it does. */
+/** The error of an injected fault or of a deletion in progress; null if the call may run. */
 export function injectedErrorAt(
   machine: MockMachine,
   call: MachineCall,
@@ -177,28 +172,28 @@ export function injectedErrorAt(
   if (fault?.name === 'engine-silent') {
     const fromMs = machine.createdAtMs + fault.after_ms;
     const isSilent = nowMs >= fromMs && nowMs < fromMs + fault.for_ms;
-    if (isSilent) return new DriverError('unavailable', 'The mock engine is silent about this machine.');
+    if (isSilent) return new DriverError('unavailable', 'The mock engine does not respond for this machine.');
   }
   const isYoung = nowMs < machine.createdAtMs + maxFaultMs;
   if (fault?.name === 'flaky' && isYoung && machine.calls % fault.every === 0) {
-    return new DriverError('unavailable', 'The mock engine lost this call, as it does every so often.');
+    return new DriverError('unavailable', 'The mock engine lost this call (fault flaky).');
   }
   const away = hostOutage(machine, seed);
   if (away !== null && nowMs >= away.fromMs && nowMs < away.untilMs && call !== 'describe') {
-    return new DriverError('unavailable', 'The host of this machine does not answer.');
+    return new DriverError('unavailable', 'The host of this machine does not respond.');
   }
   const isEnding = machine.terminateAskedAtMs !== null;
   const needsIt = call !== 'describe' && call !== 'cutAccess' && call !== 'terminate';
   return isEnding && needsIt ? new DriverError('busy', 'The machine is being deleted.') : null;
 }
 
-/** Whether its deletion still hangs; `askedAtMs` is when it was first asked for. */
+/** Whether the deletion is still stuck. */
 export function isStuck(machine: MockMachine, requestedAtMs: number, nowMs: number): boolean {
   const fault = readInjectedFault(machine.labels);
   return fault?.name === 'stuck-terminate' && nowMs < requestedAtMs + fault.for_ms;
 }
 
-/** The GPUs that the system inside sees, which is fewer than it was given when its fault says so. */
+/** The GPUs that the operating system sees; a fault can hide some. */
 export function visibleGpus(machine: MockMachine): readonly string[] {
   const fault = readInjectedFault(machine.labels);
   if (fault?.name !== 'wrong-gpu-count') return machine.gpuPciAddresses;
@@ -224,15 +219,14 @@ export function viewOf(machine: MockMachine, address: string, seed: string, nowM
   };
 }
 
-/** What it has written to its console by now. */
 export function consoleAt(machine: MockMachine, seed: string, nowMs: number): string {
   const { onSinceMs, isUp, power } = stateAt(machine, seed, nowMs);
   if (machine.isHalfMade) return '';
-  // Of one that is off: all that its last boot wrote.
+  // If it is off: the output of the last boot.
   const ageMs = onSinceMs === null ? Number.POSITIVE_INFINITY : nowMs - onSinceMs;
   const bootMs = bootMsOf(machine, seed);
   const lines: readonly [atMs: number, text: string][] = [
-    [0, 'Linux version 6.8.0-mock (a machine that is not there)'],
+    [0, 'Linux version 6.8.0-mock (simulated machine)'],
     [12, `smp: Brought up 1 node, ${machine.cpuCount} CPUs`],
     [31, `Memory: ${machine.ramMb * 1_024}K available`],
     ...visibleGpus(machine).map((address, index): [number, string] => [
@@ -268,7 +262,7 @@ export function metricsAt(machine: MockMachine, seed: string, nowMs: number): Ma
   const minute = Math.floor(msToSeconds(upMs)) >> 6;
   const level = (from: number, to: number, what: string): number =>
     seededInt(from, to, seed, what, machine.externalId, machine.boots, minute);
-  // Counters only grow: they are rates of this boot times its age. Levels move from one minute to the next.
+  // Counters are a rate per boot times its age, so they only grow. Levels change every minute.
   const rate = (from: number, to: number, what: string): number =>
     seededInt(from, to, seed, what, machine.externalId, machine.boots);
   const seconds = msToSeconds(upMs);

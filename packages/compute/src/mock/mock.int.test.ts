@@ -14,13 +14,13 @@ const database = await createTestDatabase();
 const orgId = await createOrganisation(database.db);
 afterAll(() => database.drop());
 
-/** Two processes that share nothing but the database and the time. */
+/** Two processes that share only the database and the clock. */
 function twoProcesses() {
   clusters += 1;
   const cluster = `cluster-${clusters}`;
   const clock = new SimulatedClock();
   const [first, second] = [1, 2].map(() => createPostgresStore(database.db, { cluster, clock }));
-  if (first === undefined || second === undefined) throw new Error('There are two.');
+  if (first === undefined || second === undefined) throw new Error('There are two stores.');
   const connect = (memory: typeof first, listen: { bind: string | null } | null) =>
     createMockDriver({ cluster, clock, memory, listen });
   return {
@@ -32,8 +32,8 @@ function twoProcesses() {
   };
 }
 
-describe('the mock engine in PostgreSQL', () => {
-  it('of many changes at once from one version exactly one is made, and no version is had twice', async () => {
+describe('mock engine in PostgreSQL', () => {
+  it('applies exactly one of many concurrent changes to a version, and never reuses a version', async () => {
     const { first, second } = twoProcesses();
     const machine = makeMachine(machineSpecFor({ orgId }), 'seed', 0);
     const writes = (version: bigint | null) =>
@@ -53,7 +53,7 @@ describe('the mock engine in PostgreSQL', () => {
     expect(await first.write(machine, changed[0] ?? null, null, 'stale')).toBeNull();
   });
 
-  it('what one process makes another sees whole, and a create from both is one machine', async () => {
+  it('shows machines of one process completely in another, and creates one machine from concurrent creates', async () => {
     const { first, serving, other } = twoProcesses();
     const spec = machineSpecFor({ orgId, labels: { team: 'a' }, userData: '#cloud-config' });
     await Promise.all([serving, other, serving, other].map((driver) => driver.create(spec, longTimeout())));
@@ -61,7 +61,7 @@ describe('the mock engine in PostgreSQL', () => {
     expect(view).toEqual(await serving.describe(spec, longTimeout()));
     expect(view).toMatchObject({ externalId: spec.externalId, orgId, labels: { team: 'a' }, power: 'on' });
     expect((await other.listOwned(longTimeout())).machines).toEqual([view]);
-    // Lists are of all machines, and the longest part of each is not for them.
+    // Lists omit user data, the longest part of a record.
     expect((await first.list()).map(({ machine }) => machine.userData)).toEqual([null]);
     expect((await first.read(spec))?.machine.userData).toBe('#cloud-config');
     await serving.terminate(spec, longTimeout());
@@ -69,7 +69,7 @@ describe('the mock engine in PostgreSQL', () => {
     await serving.close();
   });
 
-  it('a machine with more text than a row holds is refused for good, at creation and by new keys', async () => {
+  it('refuses permanently a machine with more text than a row can hold, at create and at setKeys', async () => {
     const { serving } = twoProcesses();
     const long = (count: number): string[] =>
       Array.from({ length: count }, (_, index) => `ssh-ed25519 AAAA ${'k'.repeat(16_000)}${index}`);
@@ -77,7 +77,7 @@ describe('the mock engine in PostgreSQL', () => {
     const refused = { kind: 'refused', isFinal: true };
     await expect(serving.create(spec, longTimeout())).rejects.toMatchObject(refused);
     expect(await serving.describe(spec, longTimeout())).toBeNull();
-    // All that stays below the bound is kept as it is.
+    // Everything below the limit is stored unchanged.
     const userData = '\u0001'.repeat(65_536);
     await serving.create({ ...spec, sshKeys: long(30), userData }, longTimeout());
     await expect(serving.setKeys(spec, long(80), longTimeout())).rejects.toMatchObject(refused);
@@ -85,7 +85,7 @@ describe('the mock engine in PostgreSQL', () => {
     await serving.close();
   });
 
-  it('a cut by another process breaks an open session within a second of the clock, and lets nobody in', async () => {
+  it('breaks open sessions within a second after another process cut access, and accepts no login', async () => {
     const { clock, serving, other } = twoProcesses();
     const pair = newSshKeyPair('test');
     const externalPort = await freePort();
@@ -103,7 +103,7 @@ describe('the mock engine in PostgreSQL', () => {
     await serving.close();
   });
 
-  it('hints of one process reach the listener of another, and rows of deleted machines go after an hour', async () => {
+  it('reports events of one process in another, and deletes rows of deleted machines after an hour', async () => {
     const { clock, first, serving, other } = twoProcesses();
     const abort = new AbortController();
     const received: EngineEvent[] = [];
@@ -131,7 +131,7 @@ describe('the mock engine in PostgreSQL', () => {
   });
 });
 
-/** A second of the clock, and then time for the query that it starts. */
+/** Advances the clock by a second and waits for the query that this starts. */
 async function pause(clock: SimulatedClock): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) {
     await clock.advance(1_000);
@@ -153,7 +153,7 @@ function openClient(port: number, privateKey: string): Promise<ssh2.Client> {
   return new Promise((resolve, reject) => {
     client.once('ready', () => resolve(client));
     client.on('error', reject);
-    client.once('close', () => reject(new Error('Closed before anyone was logged in.')));
+    client.once('close', () => reject(new Error('The connection was closed before the login.')));
     client.connect({ host: '127.0.0.1', port, username: 'ubuntu', privateKey });
   });
 }

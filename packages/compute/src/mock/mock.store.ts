@@ -6,7 +6,7 @@ import type { MachineRef } from '../driver.ts';
 import { Listeners, type MachineChange, type StoredMachine, type MachineStore } from './machine-store.ts';
 import type { MockMachine } from './mock-machine.ts';
 
-/** How long the row of a deleted machine stays, so that those who listen hear of its end. */
+/** The row of a deleted machine stays this long, so that event readers see the deletion. */
 const deletedRetentionMs = 60 * 60 * 1_000;
 const maxChanges = 1_000;
 const pruneBatch = 100;
@@ -16,7 +16,7 @@ interface Row {
   readonly change_seq: bigint;
 }
 
-/** The machines of one cluster in PostgreSQL: what all processes of an installation share. */
+/** Stores the machines of one cluster in PostgreSQL, shared by all processes of an installation. */
 export function createPostgresStore(
   db: Db,
   options: { readonly cluster: string; readonly clock: Clock },
@@ -63,10 +63,10 @@ async function readMachine(db: Db, cluster: string, ref: MachineRef): Promise<St
   return rows[0] === undefined ? null : fromRow(rows[0]);
 }
 
-/** A row that was left by a deleted machine is taken over: there is no machine in it. */
+/** Reuses the row of a deleted machine. */
 async function insert(db: Db, { orgId, externalId }: MachineRef, to: MachineWrite): Promise<bigint | null> {
   const { cluster, next, what, at } = to;
-  if (next === null) throw new Error('A machine that is not there cannot be deleted.');
+  if (next === null) throw new Error('A machine that does not exist cannot be deleted.');
   const { rows } = await sql<{ change_seq: bigint }>`
     insert into mock_machines as kept (cluster, org_id, external_id, mode, machine, what, changed_at)
     values (${cluster}, ${toUuid(orgId)}, ${externalId}, ${next.mode}, ${JSON.stringify(next)}::jsonb, ${what}, ${at})
@@ -92,7 +92,7 @@ async function update(db: Db, { orgId, externalId }: MachineRef, to: MachineWrit
   return rows[0]?.change_seq ?? null;
 }
 
-/** Bounded, and past rows that others are pruning: this happens beside somebody's call. */
+/** Limited and skips locked rows, because it runs during a call. */
 async function prune(db: Db, before: Date): Promise<void> {
   await sql`
     delete from mock_machines where ctid in (
@@ -123,7 +123,7 @@ async function readChanges(
 }
 
 function fromRow(row: Row): StoredMachine {
-  // Machines that were made before there were runs of user data have had none.
+  // Records of older versions lack these fields.
   return {
     machine: {
       ...row.machine,

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const one of left.toReversed()) await one.close();
 });
 
-/** A machine that has booted, with one port that leads to `internalPort`. */
+/** A booted machine with one port that maps to `internalPort`. */
 async function machineBehind(internalPort: number, memory?: MachineStore) {
   const engine = mockEngine(memory);
   const driver = engine.connect({ bind: host });
@@ -49,7 +49,7 @@ async function login(port: number): Promise<Client> {
   const ready = new Promise<Client>((resolve, reject) => {
     client.once('ready', () => resolve(client));
     client.on('error', reject);
-    client.once('close', () => reject(new Error('Closed before anyone was logged in.')));
+    client.once('close', () => reject(new Error('The connection was closed before the login.')));
   });
   client.connect({ host, port, username: 'ubuntu', privateKey: pair.private });
   return ready;
@@ -77,7 +77,7 @@ function shellOver(client: Client): Promise<ClientChannel> {
   });
 }
 
-/** What the bare protocol can do and the client does not offer. */
+/** Requests of the SSH protocol that the client does not offer. */
 interface Wire {
   readonly _protocol: {
     exec(channel: number, command: string, wantReply: boolean): void;
@@ -88,8 +88,8 @@ const wireOf = (client: Client): Wire['_protocol'] => (client as unknown as Wire
 const idOf = (channel: ClientChannel): number =>
   (channel as unknown as { readonly outgoing: { readonly id: number } }).outgoing.id;
 
-describe('the doors of mock machines, whoever stands before them', () => {
-  it('a client that never says who it is loses its connection when the time to log in is over', async () => {
+describe('port listeners of mock machines', () => {
+  it('disconnect a client that does not log in in time', async () => {
     const { clock, port } = await machineBehind(22);
     const socket = await connectTo(port);
     await once(socket, 'data');
@@ -98,7 +98,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     await closed;
   });
 
-  it('a port that is no SSH serves any number of clients, also those who talk first and never hang up', async () => {
+  it('serve any number of clients on a non-SSH port, also those that send first and never disconnect', async () => {
     const { clock, port } = await machineBehind(8_080);
     for (let turn = 0; turn < 130; turn += 1) {
       const socket = await connectTo(port);
@@ -110,7 +110,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     }
   });
 
-  it('a machine has so many connections and no more, however many ports lead to it', async () => {
+  it('limit the connections of a machine over all its ports', async () => {
     const { driver, spec } = await machineBehind(22);
     const more = await freePort();
     const ports = [...spec.ports, { internalPort: 22, externalPort: more, protocol: 'tcp' as const }];
@@ -121,7 +121,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBe(64);
   });
 
-  it('names that every object has are names of nothing inside', async () => {
+  it('do not resolve names of object properties as commands or files', async () => {
     const { port } = await machineBehind(22);
     const client = await login(port);
     for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty']) {
@@ -132,7 +132,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     expect((await runCommand(client, 'hostname')).stdout).toBe('tester\n');
   });
 
-  it('a second request on a channel that runs something already is refused, and harms nobody', async () => {
+  it('refuse a second request on a channel that already runs one', async () => {
     const { port } = await machineBehind(22);
     const client = await login(port);
     const channel = await execOver(client, 'sleep 1000');
@@ -141,7 +141,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     expect((await runCommand(await login(port), 'hostname')).stdout).toBe('tester\n');
   });
 
-  it('a connection has ten sessions at once and no more', async () => {
+  it('allow ten sessions per connection', async () => {
     const { port } = await machineBehind(22);
     const client = await login(port);
     const channels = await Promise.all(Array.from({ length: 10 }, () => execOver(client, 'sleep 1000')));
@@ -151,7 +151,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     await expect.poll(() => execOver(client, 'hostname').then(Boolean, () => false)).toBe(true);
   });
 
-  it('nothing goes on for a session that is over', async () => {
+  it('stop the work of a session that has ended', async () => {
     const { clock, port } = await machineBehind(22);
     const client = await login(port);
     const before = clock.sleeping;
@@ -166,7 +166,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     await expect.poll(() => clock.sleeping).toBeLessThanOrEqual(before);
   });
 
-  it('whoever asks for much and reads nothing is not answered without end', async () => {
+  it('stop responding to a client that does not read', async () => {
     let reads = 0;
     const memory = createInMemoryStore();
     const counting: MachineStore = { ...memory, read: (machine) => ((reads += 1), memory.read(machine)) };
@@ -178,11 +178,11 @@ describe('the doors of mock machines, whoever stands before them', () => {
     channel.write('seq 1 999999999\n'.repeat(2_000));
     await expect.poll(() => reads).toBeGreaterThan(3);
     await settled(() => reads);
-    // Each line is looked at before it is answered: those of which nobody fetches the answer wait.
+    // Each line reads the record before its response, so few reads show that unread responses block further lines.
     expect(reads).toBeLessThan(500);
   });
 
-  it('a prompt answers line by line and ends when its input does', async () => {
+  it('answer a prompt line by line and end it with its input', async () => {
     const { port } = await machineBehind(22);
     const channel = await shellOver(await login(port));
     let text = '';
@@ -192,7 +192,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     expect(text).toMatch(/^This machine is a mock.*\n\$ tester\n\$ 8\n\$ $/);
   });
 
-  it('many who ask at once cost one look at the memory at a time', async () => {
+  it('read the record one at a time for many concurrent clients', async () => {
     let [underWay, most] = [0, 0];
     const memory = createInMemoryStore();
     const slow: MachineStore = {
@@ -215,7 +215,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     expect(most).toBe(1);
   });
 
-  it('a machine that goes and comes back at once has its doors open, and none that nobody can close', async () => {
+  it('reopen the ports of a machine that is deleted and created again at once, and can close them', async () => {
     const [first, second] = await freePorts(2);
     const at = (externalPort = 0): MockMachine =>
       makeMachine(
@@ -239,7 +239,7 @@ describe('the doors of mock machines, whoever stands before them', () => {
     open.push(ports);
     await ports.sync(ref, record);
     for (const next of [at(second), at(first)]) {
-      // The look that finds it gone is slow, and the machine is back before it is over.
+      // The read that finds the machine deleted is slow, and the machine exists again before it ends.
       let release = (): void => undefined;
       hold = new Promise((resolve) => (release = resolve));
       record = null;
@@ -270,7 +270,7 @@ async function isOpen(port: number): Promise<boolean> {
   }
 }
 
-/** Waits until a figure stays what it is. */
+/** Waits until the value stops changing. */
 async function settled(figure: () => number): Promise<void> {
   for (let last = -1; last !== figure();) {
     last = figure();

@@ -14,7 +14,6 @@ export interface PortListenersOptions {
   readonly clock: Clock;
   readonly seed: string;
   readonly nodes: ReadonlyMap<string, MockNode>;
-  /** The address to listen at instead of each node's own. */
   readonly bind: string | null;
 }
 
@@ -24,33 +23,31 @@ interface PortListener {
   readonly sockets: Set<Socket>;
 }
 
-/** What is behind a door. */
 type ListenerContext = Omit<CommandContext, 'maxBytes'>;
 
 interface MachineListeners {
   readonly ref: MachineRef;
   readonly listeners: Map<string, PortListener>;
-  /** The boot that the open connections belong to: none outlives it. */
+  /** The boot to which open connections belong; a reboot breaks them. */
   boots: number;
-  /** Looks at the memory. However many stand at the doors, there is one look at a time. */
+  /** Reads of the record, coalesced over all connections. */
   readonly looks: CoalescingRunner<StoredMachine | null>;
-  /** Brings the doors in line with what a look finds. */
+  /** Opens and closes listeners to match the record. */
   readonly work: CoalescingRunner<void>;
 }
 
 const sshPort = 22;
 const watchMs = 1_000;
-/** Of one machine, through all of its ports. */
+/** Per machine, over all its ports. */
 const maxSockets = 64;
-/** How long someone who was told the one line there is may take to hang up. */
+/** How long a client may take to disconnect after the one line that it gets. */
 const hangUpMs = 5_000;
 const nameOf = ({ internalPort, externalPort }: PortMapping): string => `${externalPort}:${internalPort}`;
 
 /**
- * The ports of mock machines, listened at for real by this process. They are brought in line with the machine whenever
- * this process looks at it, and every connection asks the memory anew: a machine that another process cut off is cut
- * off here too, at its next word and within a second. A port that is taken, as by another process that serves the same
- * machine, is left alone. UDP is shown and not served.
+ * Opens the ports of mock machines in this process. Ports are synchronised whenever the process reads a machine, and every
+ * connection reads the record again, so an access cut by another process takes effect at the next input and within a second. A
+ * port that is in use, as by another process that serves the same machine, is skipped. UDP is listed and not served.
  */
 export class PortListeners {
   readonly #options: PortListenersOptions;
@@ -62,7 +59,7 @@ export class PortListeners {
     this.#options = options;
   }
 
-  /** Opens and closes what this machine, as it was just seen, needs opened and closed. */
+  /** Opens and closes ports to match the machine. */
   async sync(ref: MachineRef, machine: MockMachine | null): Promise<void> {
     const key = `${ref.orgId} ${ref.externalId}`;
     const known = this.#doorways.get(key);
@@ -74,7 +71,7 @@ export class PortListeners {
       known.listeners.size === wanted.length &&
       wanted.every((port) => known.listeners.has(nameOf(port)));
     if (this.#isClosed || isInLine) return;
-    // One after the other, each by what the memory says then: the last one to run has seen the newest record.
+    // Runs one at a time, each with the current record, so the last run has read the newest one.
     await (known ?? this.#add(key, ref, machine?.boots ?? 0)).work.run();
   }
 
@@ -123,13 +120,13 @@ export class PortListeners {
       const listener = await this.#open(doorway, mapping, this.#options.bind ?? node.address);
       if (listener !== null) doorway.listeners.set(name, listener);
     }
-    // Whoever asks from now on begins anew; a run that waits already would open doors that nobody knows of.
+    // If a run is waiting, deleting the entry would let it open listeners that nothing tracks.
     if (wanted.size === 0 && !doorway.work.hasWaiting) this.#doorways.delete(key);
   }
 
   async #open(doorway: MachineListeners, mapping: PortMapping, host: string): Promise<PortListener | null> {
     const sockets = new Set<Socket>();
-    // A conversation of small packets, each of which would otherwise wait for the last one to be acknowledged.
+    // SSH exchanges small packets, which Nagle's algorithm would delay.
     const server = createServer({ noDelay: true }, (socket) => {
       socket.on('error', () => socket.destroy());
       if (socketsOf(doorway) >= maxSockets) {
@@ -145,7 +142,7 @@ export class PortListeners {
       server.once('error', () => resolve(false));
       server.listen({ host, port: mapping.externalPort }, () => resolve(true));
     });
-    // A listener that fails later has no port any more; the next look at the machine opens it again.
+    // The next read of the machine opens a failed listener again.
     server.on('error', () => doorway.listeners.delete(nameOf(mapping)));
     return isOpen ? { mapping, server, sockets } : null;
   }
@@ -154,7 +151,7 @@ export class PortListeners {
     const { seed, clock } = this.#options;
     const look = (): Promise<ListenerContext | null> => this.#look(doorway, mapping);
     const isSsh = mapping.internalPort === sshPort;
-    // What nobody reads would keep the connection open after its other end has closed it.
+    // Unread input would keep the connection open after the client has closed it.
     if (!isSsh) socket.resume();
     const inside = await look().catch(() => null);
     if (inside === null || socket.destroyed) socket.destroy();
@@ -165,7 +162,7 @@ export class PortListeners {
     }
   }
 
-  /** What is behind the door now; null when it should not be open. */
+  /** The machine behind the port; null if the port must be closed. */
   async #look(doorway: MachineListeners, mapping: PortMapping): Promise<ListenerContext | null> {
     const { seed, clock, nodes } = this.#options;
     const machine = (await doorway.looks.run())?.machine;
@@ -176,7 +173,7 @@ export class PortListeners {
     return isOpen && stateAt(machine, seed, nowMs).isUp ? { machine, node, seed, nowMs } : null;
   }
 
-  /** While someone is connected, looks whether the machine still lets them. */
+  /** Polls the machine while clients are connected. */
   #watch(): void {
     if (this.#isClosed || this.#stopWatching !== null) return;
     this.#stopWatching = this.#options.clock.after(watchMs, () => {
@@ -199,7 +196,6 @@ function socketsOf({ listeners }: MachineListeners): number {
   return [...listeners.values()].reduce((sum, { sockets }) => sum + sockets.size, 0);
 }
 
-/** Breaks what is open and gives the port back. */
 async function closeListener({ server, sockets }: PortListener): Promise<void> {
   for (const socket of sockets) socket.destroy();
   await new Promise<void>((resolve) => {

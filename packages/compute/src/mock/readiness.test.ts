@@ -30,8 +30,8 @@ async function mockMachine(changes: Parameters<typeof machineSpecFor>[0] = {}) {
   };
 }
 
-describe('the proof of a mock machine', () => {
-  it('comes in once the machine has booted, counts its GPUs and shows its host key', async () => {
+describe('readiness check of a mock machine', () => {
+  it('logs in after the boot, counts the GPUs and returns the host key', async () => {
     const { clock, target } = await mockMachine();
     expect(await loginAndCountGpus(target, longTimeout())).toMatchObject({ outcome: 'not-yet' });
     await clock.advance(10_000);
@@ -42,7 +42,7 @@ describe('the proof of a mock machine', () => {
     expect(await loginAndCountGpus({ ...target, hostKey }, longTimeout())).toEqual(look);
   });
 
-  it('counts none where there are none, and as many as the system inside sees', async () => {
+  it('counts the GPUs that the operating system sees, also none', async () => {
     const bare = await mockMachine({ gpuPciAddresses: [] });
     const short = await mockMachine({ labels: { 'millrace.fault': 'wrong-gpu-count' } });
     for (const [{ clock, target }, gpuCount] of [[bare, 0] as const, [short, 1] as const]) {
@@ -51,7 +51,7 @@ describe('the proof of a mock machine', () => {
     }
   });
 
-  it('a key that was taken away is refused, one that is there is accepted, and a machine that is off is neither', async () => {
+  it('isKeyRejected returns refused for a removed key, accepted for an installed one, unreachable if the machine is off', async () => {
     const { clock, driver, spec, target } = await mockMachine();
     await clock.advance(10_000);
     expect(await isKeyRejected(target, longTimeout())).toBe('accepted');
@@ -62,7 +62,7 @@ describe('the proof of a mock machine', () => {
     expect(await isKeyRejected(target, longTimeout())).toBe('unreachable');
   });
 
-  it('another machine at the same place is not mistaken for it, and its refusal proves nothing', async () => {
+  it('detects another machine at the same address, and does not count its rejection of the key', async () => {
     const { clock, driver, spec, target } = await mockMachine();
     await clock.advance(10_000);
     const look = await loginAndCountGpus(target, longTimeout());

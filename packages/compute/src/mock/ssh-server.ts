@@ -10,7 +10,7 @@ import { sshUser } from './mock-machine.ts';
 export interface SshServerOptions {
   readonly hostKey: string;
   readonly clock: Clock;
-  /** The machine as it is now; null when nobody may reach it any more, and then the connection is broken. */
+  /** The machine as it is now; null if access has ended, and the connection is closed. */
   look(): Promise<Omit<CommandContext, 'maxBytes'> | null>;
 }
 
@@ -18,18 +18,17 @@ const maxAuthAttempts = 6;
 const loginMs = 30_000;
 const maxSessions = 10;
 const maxOutputBytes = 65_536;
-/** What may wait for a client that does not read. Sessions that end leave their answers to it. */
+/** Limit of unread output per connection, including that of ended sessions. */
 const maxUnreadBytes = 1_048_576;
 const maxLineChars = 4_096;
 
 /**
- * Serves one connection to one mock machine: public keys only, the few commands of `commands.ts`, and a prompt that runs
- * them line by line. Before anything is answered the machine is looked at anew, so what was cut off answers nothing,
- * whichever process did the cutting. No forwarding, no files, nothing of the host. What a client can have at once is
- * bounded, and one that does not fetch its answers gets no more of them.
+ * Serves one SSH connection to a mock machine: public keys only, the commands of `commands.ts`, and a prompt that runs them. The
+ * record is read again before every response, so an access cut by any process takes effect. No forwarding, no files, nothing of
+ * the host. Sessions and unread output are limited.
  */
 export function serveSsh(socket: Socket, guest: SshServerOptions): void {
-  // From the first byte: a client that never says who it is must not stay either.
+  // From the first byte, so that a client that never logs in is disconnected.
   const isIn = destroyAfter(loginMs, socket, guest.clock);
   const server = new ssh2.Server({ hostKeys: [guest.hostKey], ident: 'millrace-mock' }, (client) => {
     let tries = 0;
@@ -45,14 +44,14 @@ export function serveSsh(socket: Socket, guest: SshServerOptions): void {
   server.injectSocket(socket);
 }
 
-/** Ends a connection after so long, unless it ended before or the returned function is called. */
+/** Closes the connection after this time unless the returned function is called. */
 export function destroyAfter(ms: number, socket: Socket, clock: Clock): () => void {
   const cancel = clock.after(ms, () => socket.destroy());
   socket.once('close', cancel);
   return cancel;
 }
 
-/** Whatever goes wrong with one client is that client's trouble: a promise nobody awaits would end the process. */
+/** An unhandled rejection would end the process. */
 function destroyOnError(socket: Socket, work: Promise<void>): void {
   work.catch(() => socket.destroy());
 }
@@ -68,7 +67,7 @@ async function authenticate(context: AuthContext, guest: SshServerOptions, socke
   else context.reject(['publickey']);
 }
 
-/** Whether the client has shown this key: it names it, and signs with it once it is asked to. */
+/** Clients first name the key and then sign with it. */
 function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
   const key = ssh2.utils.parseKey(line);
   if (key instanceof Error || Array.isArray(key)) return false;
@@ -82,7 +81,7 @@ function isSignedBy(line: string, context: PublicKeyAuthContext): boolean {
 function serveSessions(client: Connection, guest: SshServerOptions, socket: Socket): void {
   const closed = new AbortController();
   let sessions = 0;
-  // Each session may wait for the connection to take more, and that is no leak.
+  // Each session may wait for `drain`, so several listeners are no leak.
   socket.setMaxListeners(socket.getMaxListeners() + maxSessions);
   socket.once('close', () => closed.abort());
   client.on('session', (acceptSession, reject) => {
@@ -104,7 +103,7 @@ function serveSessions(client: Connection, guest: SshServerOptions, socket: Sock
       isTerminal = true;
       accept?.();
     });
-    // A second request on one channel gets none from ssh2, whatever its types say.
+    // For a second request on one channel ssh2 returns no channel, despite its types.
     session.on('exec', (accept, _reject, { command }) => {
       const channel: ServerChannel | undefined = accept();
       if (channel !== undefined) serveLine({ channel, guest, socket, over, newline: '\n' }, command);
@@ -117,13 +116,12 @@ function serveSessions(client: Connection, guest: SshServerOptions, socket: Sock
   });
 }
 
-/** One channel and all that is needed to answer on it. */
 interface ShellChannel {
   readonly channel: ServerChannel;
   readonly guest: SshServerOptions;
   readonly socket: Socket;
   readonly newline: string;
-  /** Aborts when the channel or its connection is gone. */
+  /** Aborts when the channel or its connection has closed. */
   readonly over: AbortSignal;
 }
 
@@ -135,7 +133,7 @@ function exit({ channel }: ShellChannel, exitCode: number): void {
 function serveLine(shell: ShellChannel, line: string): void {
   const { channel, socket } = shell;
   channel.on('error', () => socket.destroy());
-  // No command reads its input, and a channel of which nobody reads never closes.
+  // Commands read no input, and an unread channel never closes.
   channel.resume();
   const work = runLine(shell, line).then((exitCode) => {
     if (exitCode !== null) exit(shell, exitCode);
@@ -143,7 +141,7 @@ function serveLine(shell: ShellChannel, line: string): void {
   destroyOnError(socket, work);
 }
 
-/** A prompt: a line, its answer, the next. Who has a terminal types blind unless it is echoed. */
+/** A terminal needs an echo. */
 function servePrompt(shell: ShellChannel, isTerminal: boolean): void {
   const { channel, socket } = shell;
   channel.on('error', () => socket.destroy());
@@ -153,14 +151,14 @@ function servePrompt(shell: ShellChannel, isTerminal: boolean): void {
 async function runShell(shell: ShellChannel, isTerminal: boolean): Promise<void> {
   const { channel, socket, newline } = shell;
   let pending = '';
-  channel.write(`This machine is a mock: it knows a few commands and runs none of yours.${newline}$ `);
-  // What was typed is taken when what came before it is answered; ssh2 tells the client to wait.
+  channel.write(`This machine is a mock: it supports a few commands and runs no programs.${newline}$ `);
+  // Input is read after the previous response; ssh2 applies back-pressure to the client.
   for await (const chunk of channel as AsyncIterable<Buffer>) {
     const typed = chunk.toString('utf8');
     if (isTerminal) channel.write(echoOf(typed));
     const { lines, rest, isOver } = readTyped(pending + typed);
     pending = rest;
-    // Someone who pours data in is not typing.
+    // A longer line is not typed input.
     if (pending.length > maxLineChars) socket.destroy();
     for (const line of lines) {
       if (line.trim() === 'exit') return exit(shell, 0);
@@ -174,7 +172,7 @@ async function runShell(shell: ShellChannel, isTerminal: boolean): Promise<void>
   exit(shell, 0);
 }
 
-/** When the client has taken what was written for it, or is gone. */
+/** Resolves when the client has read the output or disconnected. */
 async function waitUntilDrained({ channel, socket, over }: ShellChannel): Promise<void> {
   for (const stream of [channel, socket] satisfies Duplex[]) {
     if (stream.writableNeedDrain && !over.aborted) {
@@ -183,7 +181,7 @@ async function waitUntilDrained({ channel, socket, over }: ShellChannel): Promis
   }
 }
 
-// What a terminal sends for the key that takes back, for giving a line up, and for the end.
+// Control characters of a terminal: backspace, Ctrl-C, Ctrl-D.
 const [erase, giveUp, end] = ['\u007f', '\u0003', '\u0004'];
 
 function echoOf(typed: string): string {
@@ -193,7 +191,6 @@ function echoOf(typed: string): string {
     .replaceAll(giveUp, '^C\r\n$ ');
 }
 
-/** The whole lines in what was typed, and what is left of the last one. */
 function readTyped(text: string): { lines: string[]; rest: string; isOver: boolean } {
   const isOver = text.includes(end);
   let line = '';
@@ -209,7 +206,7 @@ function readTyped(text: string): { lines: string[]; rest: string; isOver: boole
   return { lines, rest: line, isOver };
 }
 
-/** The exit code; null when nobody is there any more to be told. */
+/** Returns the exit code, or null if the connection has ended. */
 async function runLine(
   { channel, guest, socket, newline, over }: ShellChannel,
   line: string,
@@ -218,7 +215,7 @@ async function runLine(
   const inside = await readMachineOrDestroy(guest, socket);
   if (inside === null) return null;
   if (argv === null) {
-    channel.stderr.write(`This machine is a mock and has no shell: give one plain command.${newline}`);
+    channel.stderr.write(`This machine is a mock and has no shell: enter one plain command.${newline}`);
     return 127;
   }
   const outcome = runCommand(argv, { ...inside, maxBytes: maxOutputBytes });
@@ -239,7 +236,7 @@ async function readMachineOrDestroy(
     const inside = await guest.look();
     if (inside !== null && !socket.destroyed) return inside;
   } catch {
-    // A memory that cannot be read cannot say that this is still allowed.
+    // If the record cannot be read, access is not proven.
   }
   socket.destroy();
   return null;
