@@ -15,36 +15,32 @@ import {
 import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
 import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised-process.ts';
 
-/**
- * The product as it runs: api and workers as processes of their own, a Restate that may be killed because nobody else uses
- * it, and the shared PostgreSQL, Valkey and NATS. What machines are made on is for each stack to say.
- */
+/** The api and workers as processes, with a private Restate that may be killed and shared PostgreSQL, Valkey and NATS. */
 
-/** What all hosts have. */
+/** GPU type of all hosts. */
 export const GPU_TYPE = 'h100';
 const sealing = { id: 'stack', key: Buffer.alloc(32, 5) };
 const SEALING_KEYS = `${sealing.id}:${sealing.key.toString('base64')}`;
 
-/** Opens what the processes sealed: as one who has their keys could. */
+/** Decrypts secrets that the stack's processes sealed. */
 export const stackSealer = createSealer({ keys: [sealing], activeId: sealing.id });
 
-/** Where engines of this stack alone keep what they have. */
+/** State folders of engines that only this stack uses. */
 export interface StackDirs {
-  /** Gone when the stack is closed. */
+  /** Deleted when the stack is closed. */
   readonly folder: string;
   readonly services: { readonly stateDir: string; readonly portBase: 'auto' };
 }
 
-/** What machines are made on. */
+/** The engine on which a stack creates its machines. */
 export interface Hosts {
-  /** What the engine really has, without any of our processes. */
+  /** Reads the engine directly, without any Millrace process. */
   readonly engine: ComputeDriver;
-  /** As an operator would write it: a provider, and the credentials that it names. */
+  /** A provider as an operator would configure it, and the credentials that it names. */
   readonly provider: object;
   readonly credentials: Readonly<Record<string, object>>;
-  /** How many GPUs there are to be sold. */
   readonly gpuCount: number;
-  /** What dies by itself: a host, or the engine of all. */
+  /** Processes that can be killed individually: a host, or the engine. */
   readonly killableNodes: readonly string[];
   kill(name: string): Promise<void>;
   start(name: string): Promise<void>;
@@ -53,11 +49,11 @@ export interface Hosts {
 
 export interface CoreOptions {
   readonly workers?: number;
-  /** Over what processes are told. */
+  /** Overrides the environment variables of all processes. */
   readonly env?: Readonly<Record<string, string>>;
-  /** What other engines are reached with, by name. */
+  /** Credentials of additional engines, by name. */
   readonly credentials?: Readonly<Record<string, object>>;
-  /** Audited when the stack is closed, unless the test says that it plants rows. */
+  /** Audited when the stack is closed, unless the test inserts rows that the auditor would report. */
   readonly auditMode?: LedgerAuditMode;
 }
 
@@ -69,13 +65,13 @@ export interface CoreStack extends AsyncDisposable {
   readonly engine: ComputeDriver;
   readonly gpuCount: number;
   readonly killableNodes: readonly string[];
-  /** `restate`, or one of the mortals. */
+  /** `restate` or one of `killableNodes`. */
   killEngineNode(name: string): Promise<void>;
   startEngineNode(name: string): Promise<void>;
-  /** Restate forgets everything that it ever knew. */
+  /** Deletes all of Restate's data and restarts it. */
   wipeRestate(): Promise<void>;
   readonly rows: ReadRows;
-  /** What api and workers have said: for a failure. */
+  /** Logs of api and workers, printed when a test fails. */
   output(): string;
   close(): Promise<void>;
 }
@@ -161,7 +157,7 @@ async function programsOf(
       env: {
         ...env,
         MILLRACE_WORKER_HEALTH_PORT: String(healthPort),
-        // All serve one address; the kernel deals calls out to those alive.
+        // All workers serve one port; the kernel distributes calls among the running ones.
         MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort),
       },
     }),

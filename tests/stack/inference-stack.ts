@@ -18,30 +18,29 @@ import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } 
 import { createRowReader, supervise, type ReadRows, type SupervisedProcess } from './supervised-process.ts';
 
 /**
- * The product as it serves inference: api, workers and gateways as processes of their own, all gateways on one port, real
- * llama-servers behind them, and a Valkey for the pots. PostgreSQL and NATS are the shared ones, unless the stack is to
- * have some of its own that it may kill: then NATS has three nodes.
+ * The inference product as processes: api, workers and gateways (all on one port), real llama-servers, and a Valkey for credit
+ * leases. PostgreSQL and NATS are shared unless `ownEngines` is set.
  */
 
 export interface InferenceStackOptions {
   readonly gateways?: number;
   readonly workers?: number;
   readonly llamas?: readonly LlamaSettings[];
-  /** PostgreSQL and three nodes of NATS that nobody else uses. */
+  /** A private PostgreSQL and three NATS nodes, which may be killed. */
   readonly ownEngines?: boolean;
-  /** The engines of pictures and speech; shared. */
+  /** The image and speech engines; shared. */
   readonly media?: boolean;
-  /** Over what all processes are told. */
+  /** Overrides the environment variables of all processes. */
   readonly env?: Readonly<Record<string, string>>;
   /** Environment variables of gateways only. They override the others. */
   readonly gatewayEnv?: Readonly<Record<string, string>>;
-  /** Audited when the stack is closed, unless the test says that it plants rows. */
+  /** Audited when the stack is closed, unless the test inserts rows that the auditor would report. */
   readonly auditMode?: LedgerAuditMode;
 }
 
 export interface InferenceStack {
   readonly apiUrl: string;
-  /** All gateways that live. */
+  /** The port that all running gateways share. */
   readonly gatewayUrl: string;
   readonly database: TestDatabase;
   readonly endpoints: Endpoints;
@@ -50,15 +49,15 @@ export interface InferenceStack {
   readonly workers: readonly SupervisedProcess[];
   readonly gateways: readonly SupervisedProcess[];
   readonly llamas: readonly TestLlama[];
-  /** Where the pots are. */
+  /** Holds the credit leases. */
   readonly valkey: TestValkey;
-  /** Only with engines of the stack's own: `postgres`, `nats-1` to `nats-3`. */
+  /** `postgres` or `nats-1` to `nats-3`. Throws unless the stack has `ownEngines`. */
   killEngineNode(name: string): Promise<void>;
   startEngineNode(name: string): Promise<void>;
-  /** Gateways come last: they want a book that was filled. */
+  /** Started last, because gateways need a filled key feed. */
   startGateways(): Promise<void>;
   readonly rows: ReadRows;
-  /** What all processes have said: for a failure. */
+  /** Logs of all processes, printed when a test fails. */
   output(): string;
   close(): Promise<void>;
 }
@@ -113,7 +112,7 @@ async function open(
   await Promise.all([api, ...workers].map((each) => each.start()));
   auditMode = options.auditMode ?? defaultLedgerAuditMode;
   const ownPlace = (): { readonly stateDir: string } => {
-    if (place === null) throw new Error('The engines of this stack are shared: they are not to be killed.');
+    if (place === null) throw new Error('The engines of this stack are shared and must not be killed.');
     return place;
   };
   return {
@@ -175,7 +174,7 @@ async function programsOf(
     readyUrl: `${apiUrl}/readyz`,
     env: { ...env, MILLRACE_HTTP_PORT: String(apiPort), MILLRACE_HTTP_VALIDATE_RESPONSES: 'true' },
   });
-  // Workers serve one address and gateways one port: the kernel deals connections out to those alive.
+  // Workers share one port and gateways another; the kernel distributes connections among the running ones.
   const workers = await several(options.workers ?? 1, (nth) =>
     program('worker', nth, { MILLRACE_RESTATE_ENDPOINT_PORT: String(endpointPort) }),
   );

@@ -7,7 +7,7 @@ import OpenAI from 'openai';
 import type { InferenceStack } from './inference-stack.ts';
 import { grantCredit, type ApiResponse } from './tenant.ts';
 
-/** The people around a stack: an operator who sells models, and tenants who use them by the client that everyone has. */
+/** An operator who offers models, and tenants who use them through the official OpenAI client. */
 
 export type Call = (method: string, path: string, body?: object) => Promise<ApiResponse>;
 
@@ -29,7 +29,7 @@ export function createCaller(url: string, key: string): Call {
 
 export interface Operator {
   readonly call: Call;
-  /** Throws unless it was done. */
+  /** Throws unless the response is a success. */
   do(method: string, path: string, body: object): Promise<ApiResponse['json']>;
 }
 
@@ -46,7 +46,7 @@ export async function seedOperator(stack: InferenceStack): Promise<Operator> {
   };
 }
 
-/** What one of it costs, in nano-USD. */
+/** Price of one unit, in nano-USD. */
 export type Prices = Readonly<
   Partial<Record<'prompt_token' | 'cached_prompt_token' | 'completion_token' | 'image' | 'character', number>>
 >;
@@ -97,7 +97,7 @@ export interface DeploymentOptions {
   readonly maxConcurrency?: number;
 }
 
-/** Answers its id. */
+/** Returns the deployment's id. */
 export async function addDeployment(operator: Operator, options: DeploymentOptions): Promise<string> {
   const made = (await operator.do('POST', '/v2/admin/deployments', { region: 'eu-west-1', ...options })) as {
     id: string;
@@ -105,7 +105,7 @@ export async function addDeployment(operator: Operator, options: DeploymentOptio
   return made.id;
 }
 
-/** The tiny chat model on every llama-server of the stack. Answers the deployments in their order. */
+/** Deploys the tiny chat model on every llama-server of the stack and returns the deployment ids in that order. */
 export async function deployChatModel(
   stack: InferenceStack,
   operator: Operator,
@@ -130,14 +130,14 @@ export interface InferenceTenant {
   readonly orgId: OrgId;
   readonly key: string;
   readonly keyId: string;
-  /** The control plane, as this tenant. */
+  /** Calls the api with the owner's key. */
   readonly call: Call;
-  /** The client that everyone has, unmodified; of what failed it repeats only 503, for up to a minute. */
+  /** The unmodified OpenAI client; its `fetch` retries only 503, for up to a minute. */
   readonly openai: OpenAI;
-  /** Another key of the same organisation; test keys among them. */
+  /** Creates another key of the same organisation, live or test. */
   newKey(request: object): Promise<{ readonly id: string; readonly key: string; readonly openai: OpenAI }>;
   balance(): Promise<{ readonly balance: bigint; readonly held: bigint }>;
-  /** What a request cost, once the books know it; waits as long as is promised and some more. */
+  /** Waits for the charge of a request, longer than the promised delay. */
   costOf(requestId: string): Promise<number>;
 }
 
@@ -150,11 +150,11 @@ export async function seedInferenceTenant(
   const call = createCaller(stack.apiUrl, owner.key);
   const newKey: InferenceTenant['newKey'] = async (request) => {
     const made = await call('POST', '/v2/api-keys', { name: 'one more', ...request });
-    if (made.status !== 201) throw new Error(`No key: ${JSON.stringify(made.json)}`);
+    if (made.status !== 201) throw new Error(`Creating a key failed: ${JSON.stringify(made.json)}`);
     const { id, key } = made.json as { id: string; key: string };
     return { id, key, openai: openAiClient(stack, key) };
   };
-  // Gateways know a key that the api made by the time it is answered; the first one was planted behind its back.
+  // The api returns a new key only when gateways know it; the seeded owner key was inserted directly into the database.
   const { id: keyId, key, openai } = await newKey({ scopes: ['inference:read', 'inference:write'] });
   return {
     orgId: organisation.id,
@@ -177,7 +177,7 @@ export async function seedInferenceTenant(
 
 const RETRY_FOR_MS = 60_000;
 
-/** Repeats a request that is answered 503, as it may be on a slow machine until credit was lent. */
+/** Retries 503: on a slow machine the first credit grant can take a while. */
 const fetchWithRetries: typeof fetch = async (input, init) => {
   const untilMs = systemClock.monotonicMs() + RETRY_FOR_MS;
   for (;;) {

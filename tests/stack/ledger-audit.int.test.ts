@@ -16,31 +16,31 @@ async function corrupt(database: Awaited<ReturnType<typeof ledgerWithMoney>>): P
   );
 }
 
-it('a test with correct books ends without an error', async () => {
+it('auditAndDrop passes when the ledger is correct', async () => {
   await auditAndDrop(await ledgerWithMoney());
 });
 
-it('an account that is wrong by one nano-USD fails the test, and the database is still dropped', async () => {
+it('auditAndDrop fails on a balance that is wrong by one nano-USD and still drops the database', async () => {
   const database = await ledgerWithMoney();
   await corrupt(database);
   await expect(auditAndDrop(database)).rejects.toThrow('account_balance');
   await expect(database.connect()).rejects.toThrow('does not exist');
 });
 
-it('a test that plants wrong books can turn the audit off', async () => {
+it('auditAndDrop skips the audit for a test that inserts wrong rows', async () => {
   const database = await ledgerWithMoney();
   await corrupt(database);
   await auditAndDrop(database, 'planted');
 });
 
-it('a stack whose audit fails still closes everything, and then fails', async () => {
+it('closeAll runs every closer after the audit fails, then throws the failure', async () => {
   const closed: string[] = [];
   const step = (name: string) => async () => void closed.push(name);
   const closing = closeAll([
     step('folder'),
-    () => Promise.reject(new Error('wrong books')),
+    () => Promise.reject(new Error('wrong ledger')),
     step('processes'),
   ]);
-  await expect(closing).rejects.toThrow('wrong books');
+  await expect(closing).rejects.toThrow('wrong ledger');
   expect(closed).toEqual(['processes', 'folder']);
 });

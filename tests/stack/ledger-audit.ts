@@ -2,32 +2,29 @@ import { findingsOf, runAudit, type CheckName } from '@millrace/core/auditor';
 import type { Db } from '@millrace/platform/db';
 import type { TestDatabase } from '@millrace/testing';
 
-/**
- * How the books of a stack are judged at its end. `clean`: the auditor must find nothing. `planted`: there is no audit, because
- * the test itself writes rows that the auditor would report, or judges the books itself.
- */
+/** `clean`: the auditor must report no findings. `planted`: no audit, because the test inserts wrong rows or checks the ledger itself. */
 export type LedgerAuditMode = 'clean' | 'planted';
 
-/** Proofs and benchmarks open the same stacks, stop them at any moment, and judge the books themselves. */
+/** Proofs and benches stop the same stacks at any moment and check the ledger themselves. */
 export const defaultLedgerAuditMode: LedgerAuditMode =
   process.env['VITEST'] === undefined ? 'planted' : 'clean';
 
-/** Audits everything once, and throws if the auditor finds anything; `except` lists checks that the test itself breaks. */
+/** Runs a full audit and throws if it has findings; `except` lists checks that the test violates deliberately. */
 export async function auditLedger(
   db: Db,
   { except = [] }: { readonly except?: readonly CheckName[] } = {},
 ): Promise<void> {
   const report = await runAudit(db, { kind: 'full', whenBusy: 'unrecorded' });
-  if (report === null) throw new Error('The books were not audited.');
+  if (report === null) throw new Error('The ledger was not audited.');
   const findings = findingsOf(report, 'error').filter(({ check }) => !except.includes(check));
   if (findings.length === 0) return;
   const named = findings.map(
     ({ check, sentence, expected, actual }) => `${check}: ${sentence} Expected ${expected}, found ${actual}.`,
   );
-  throw new Error(`The auditor names what is wrong in the books of this test:\n${named.join('\n')}`);
+  throw new Error(`The ledger audit of this test has findings:\n${named.join('\n')}`);
 }
 
-/** Audits the books, and drops the database even if they are wrong. Call it when no process writes any more. */
+/** Audits the ledger and drops the database even if the audit fails. Call this after all writing processes have stopped. */
 export async function auditAndDrop(
   database: TestDatabase,
   auditMode: LedgerAuditMode = 'clean',
@@ -39,7 +36,7 @@ export async function auditAndDrop(
   }
 }
 
-/** Runs all steps from the last to the first, even after one fails. Throws the first failure at the end. */
+/** Runs all closers from last to first, even after a failure, then throws the first failure. */
 export async function closeAll(closers: readonly (() => Promise<unknown>)[]): Promise<void> {
   const failures: unknown[] = [];
   for (const close of closers.toReversed()) {

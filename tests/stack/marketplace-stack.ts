@@ -19,9 +19,8 @@ import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } 
 import { createRowReader, type ReadRows } from './supervised-process.ts';
 
 /**
- * The product as it runs a marketplace: an api and a worker as processes of their own, a real Caddy in front of tenants'
- * ports, and hosts of suppliers with a real standalone Incus daemon each, which know nothing of us yet. Hosts have simulated
- * GPUs. PostgreSQL, Valkey, NATS and Restate are the shared ones.
+ * A marketplace: api and worker as processes, a real Caddy in front of tenants' ports, and supplier hosts with simulated GPUs,
+ * each with a real standalone Incus daemon that is not enrolled yet. PostgreSQL, Valkey, NATS and Restate are shared.
  */
 
 export const DOMAIN = 'run.millrace.test';
@@ -33,7 +32,7 @@ export interface MarketplaceStack {
   readonly hosts: readonly SupplierHost[];
   readonly caddy: TestCaddy;
   readonly rows: ReadRows;
-  /** What all processes have said: for a failure. */
+  /** Logs of all processes, printed when a test fails. */
   output(): string;
   close(): Promise<void>;
 }
@@ -81,7 +80,7 @@ export async function openMarketplaceStack(hosts: number): Promise<MarketplaceSt
   }
 }
 
-/** As an operator would write it. */
+/** Settings as an operator would write them. */
 async function settingsOf(folder: string, caddy: TestCaddy): Promise<Record<string, string>> {
   const files = {
     certificateFile: path.join(folder, 'suppliers.pem'),
@@ -98,7 +97,7 @@ async function settingsOf(folder: string, caddy: TestCaddy): Promise<Record<stri
     MILLRACE_PROVIDERS: JSON.stringify([{ id: 'marketplace', variant: 'V8', driver: 'incus', regions }]),
     MILLRACE_FLEET_CREDENTIALS_FILE: credentials,
     MILLRACE_FLEET_READ_MS: '1000',
-    // The hosts are on a bridge of this machine, where no supplier's would be.
+    // The test hosts are on a private bridge, which is not allowed for suppliers by default.
     MILLRACE_MARKETPLACE_ALLOWED_NETWORKS: '198.18.0.0/15',
     MILLRACE_MARKETPLACE_DOMAIN: DOMAIN,
     MILLRACE_CADDY_ADMIN: caddy.admin,

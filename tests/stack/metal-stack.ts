@@ -14,8 +14,8 @@ import { openCoreStack, type CoreOptions, type CoreStack, type Hosts, type Stack
 import { insertPrice } from './tenant.ts';
 
 /**
- * The product on bare metal: a real Ironic with its own Redfish driver, which may be killed because nobody else uses it, and
- * machines whose BMC, deploy agent and system are emulated in this process, and outlive whatever is killed.
+ * The product on bare metal: a private Ironic with its Redfish driver, which may be killed. The machines' BMC, deploy agent and
+ * system are emulated in this process and keep running when other processes are killed.
  */
 
 export const METAL_REGION = 'eu-west-3';
@@ -23,7 +23,7 @@ export const NODE_GPUS = 8;
 const IMAGE = 'ubuntu-24.04';
 const FABRIC = 'ib-1';
 
-/** Seconds where the engine waits for half an hour in production. */
+/** Seconds instead of the half hour of production. */
 const engineLimits = {
   conductor: {
     check_provision_state_interval: 1,
@@ -40,7 +40,7 @@ export interface MetalStack extends CoreStack {
   readonly farm: BareMetalFarm;
 }
 
-/** With so many nodes of eight GPUs on one fabric, and a price for them. */
+/** Opens a stack with this number of 8-GPU nodes on one fabric, and inserts their price. */
 export async function openMetalStack(nodes: number, options: CoreOptions = {}): Promise<MetalStack> {
   const { stack, hosts } = await openCoreStack((place) => openMetal(place, nodes), options);
   await insertPrice(stack, 'bare-metal');
@@ -92,12 +92,12 @@ interface PublishedImage {
 }
 
 async function publishImage(ironic: TestIronic): Promise<PublishedImage> {
-  const content = Buffer.from('Nothing boots from this: the machine is emulated.');
+  const content = Buffer.from('No machine boots this image: machines are emulated.');
   const url = await ironic.publish('image.raw', content);
   return { url, sha256: createHash('sha256').update(content).digest('hex') };
 }
 
-/** As an operator would write it. */
+/** The provider as an operator would configure it. */
 function fleetOf(
   { url: endpoint, username, password }: TestIronic,
   image: PublishedImage,

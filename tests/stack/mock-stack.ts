@@ -14,21 +14,18 @@ import {
 } from '@millrace/testing';
 import { auditAndDrop, defaultLedgerAuditMode, closeAll, type LedgerAuditMode } from './ledger-audit.ts';
 
-/**
- * The whole product as processes, with machines, a market and models that are imitated: a test key rents, attaches, chats and
- * pays nothing. For the tests of clients, which need every part and no engine in particular.
- */
+/** The whole product as processes with mock machines, marketplace and models, for client tests that need no particular engine. */
 
 export interface MockStack extends AsyncDisposable {
   readonly apiUrl: string;
   readonly gatewayUrl: string;
   readonly database: TestDatabase;
   readonly organisation: SeededOrganisation;
-  /** Of the organisation's owner: machines of the mock region, models that answer at once, all of it free. */
+  /** Key of the organisation's owner; everything it uses is free. */
   readonly testKey: string;
   readonly liveKey: string;
   readonly operatorKey: string;
-  /** What all processes have said: for a failure. */
+  /** Logs of all processes, printed when a test fails. */
   output(): string;
 }
 
@@ -36,11 +33,11 @@ export const MOCK_REGION = 'mock-region';
 export const MOCK_MODEL = 'millrace-tiny';
 
 export interface MockStackOptions {
-  /** With models, unless said. */
+  /** Default true. */
   readonly gateway?: boolean;
-  /** Over what all processes are told. */
+  /** Overrides the environment variables of all processes. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Audited when the stack is closed, unless the test says that it plants rows. */
+  /** Audited when the stack is closed, unless the test inserts rows that the auditor would report. */
   readonly auditMode?: LedgerAuditMode;
 }
 
@@ -65,7 +62,7 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
         MILLRACE_HTTP_PORT: String(port),
         MILLRACE_GATEWAY_HEALTH_PORT: String(healthPort),
         MILLRACE_RATE_LIMIT_DEFAULT_RPM: '1000000',
-        // The console's playground asks it from the browser.
+        // The console's playground calls the gateway from the browser.
         MILLRACE_CONSOLE_ORIGINS: `http://127.0.0.1:${apiPort}`,
         ...options.env,
       },
@@ -99,10 +96,7 @@ export async function openMockStack(options: MockStackOptions = {}): Promise<Moc
   };
 }
 
-/**
- * The setting of machines and a market that are imitated. Addresses of their own, so that those of other tests on this host can
- * have the same ports open.
- */
+/** Mock machines and marketplace on random loopback addresses, so that concurrent tests on this host can open the same ports. */
 export function mockProviders(): readonly object[] {
   const block = `127.${randomInt(20, 120)}.${randomInt(1, 250)}`;
   const region = MOCK_REGION;
@@ -118,7 +112,7 @@ export function mockProviders(): readonly object[] {
   return [{ id: 'mock', variant: 'mock', regions: [{ region, customPorts: true }], clusters }];
 }
 
-/** A model on sale; whoever has a test key gets an imitation of it. */
+/** Creates a model without deployments: requests with a test key get mock completions. */
 async function addModel(apiUrl: string, operatorKey: string): Promise<void> {
   const response = await fetch(`${apiUrl}/v2/admin/models`, {
     method: 'POST',
@@ -131,11 +125,11 @@ async function addModel(apiUrl: string, operatorKey: string): Promise<void> {
       ownedBy: 'millrace',
     }),
   });
-  if (response.status !== 201) throw new Error(`The model was refused: ${await response.text()}`);
+  if (response.status !== 201) throw new Error(`Creating the model failed: ${await response.text()}`);
 }
 
 async function waitForMachines(apiUrl: string, key: string): Promise<void> {
-  await eventually({ what: 'the mock fleet', timeoutMs: 60_000 }, async () => {
+  await eventually({ what: 'the mock fleet to have free machines', timeoutMs: 60_000 }, async () => {
     const response = await fetch(`${apiUrl}/v2/on-demand/rental-options`, {
       headers: { authorization: `Bearer ${key}` },
     });

@@ -11,23 +11,22 @@ import {
 import { testLog } from '@millrace/testing';
 import { openCoreStack, type CoreOptions, type CoreStack, type Hosts, type StackDirs } from './core-stack.ts';
 
-/** The product on a three-member Incus cluster that may be killed because nobody else uses it. Its hosts have simulated GPUs. */
+/** The product on a private three-member Incus cluster with simulated GPUs, which may be killed. */
 
 export { GPU_TYPE } from './core-stack.ts';
 export const REGION = 'eu-west-1';
-/** What a GPU of the hosts costs where they are sold on the marketplace. */
+/** Price of one GPU when the hosts are offered on the marketplace. */
 const MARKET_GPU_HOUR_USD = 2;
 
-/** What the hosts are sold as. */
 type Offer = 'virtual-machine' | 'marketplace';
 
 export interface StackOptions extends CoreOptions {
-  /** Virtual machines unless said. */
+  /** Default `virtual-machine`. */
   readonly offer?: Offer;
 }
 
 export interface RentalStack extends CoreStack {
-  /** The hosts, and how to reach them without any of our processes. */
+  /** For direct access to the hosts, without any Millrace process. */
   readonly incus: IncusClusterEndpoints;
 }
 
@@ -77,7 +76,7 @@ function reachOf(cluster: IncusClusterEndpoints) {
   };
 }
 
-/** As an operator would write it: the cluster by its members, the credential by its files. */
+/** The provider as an operator would configure it. */
 function fleetOf(incus: IncusClusterEndpoints, offer: Offer): Pick<Hosts, 'provider' | 'credentials'> {
   const credentials = {
     lab: {

@@ -2,16 +2,12 @@ import { once } from 'node:events';
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
 import { KEEP_ALIVE_MS } from '@millrace/testing';
 
-/**
- * An HTTP proxy that passes everything on until it is told to cut: then the service gets the whole request and does its work,
- * and the client gets the beginning of the answer and a broken connection.
- */
+/** HTTP proxy that can lose a response: the service receives the whole request, the client gets a truncated response. */
 
 export interface ResponseDroppingProxy extends AsyncDisposable {
   readonly url: string;
-  /** Cuts the answer to the next request to a path that begins so, after that many bytes of its body. */
+  /** Cuts the response to the next request whose path starts with `path`, after `afterBytes` of its body. */
   cutNext(path: string, afterBytes: number): void;
-  /** Method, path and headers of what passed. */
   readonly seen: readonly ProxiedRequest[];
 }
 
@@ -66,7 +62,7 @@ function passOn(to: URL, incoming: IncomingMessage, outgoing: ServerResponse, cu
           outgoing.write(chunk);
           return;
         }
-        // The client must have had its part before the connection is gone.
+        // Flush the partial response to the client before closing the connection.
         outgoing.write(chunk.subarray(0, left), () => outgoing.destroy());
       });
       response.on('end', () => outgoing.end());

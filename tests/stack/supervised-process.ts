@@ -1,17 +1,17 @@
 import { startProcess, type TestDatabase, type TestProcess } from '@millrace/testing';
 
-/** A program that can be killed and is started again at the same place. */
+/** A process that can be killed and started again on the same ports. */
 export interface SupervisedProcess {
   readonly name: string;
   readonly readyUrl: string;
-  /** Of the process of the moment; null while there is none. */
+  /** Null while the process is not running. */
   pid(): number | null;
   /** kill -9. */
   kill(): Promise<void>;
-  /** As an operator does: it may finish what it has begun. Answers its exit code. */
+  /** Graceful stop. Returns the exit code. */
   stop(graceMs?: number): Promise<number | null>;
   start(): Promise<void>;
-  /** SIGSTOP: it stands still and does not know it. */
+  /** SIGSTOP. */
   freeze(): void;
   thaw(): void;
   output(): string;
@@ -54,7 +54,7 @@ export function supervise({ name, entry, readyUrl, env }: ProgramOptions): Super
 
 export type ReadRows = <Row>(text: string) => Promise<Row[]>;
 
-/** Reads behind the application's back. */
+/** Reads the database directly. */
 export function createRowReader(database: TestDatabase): ReadRows {
   return async <Row>(text: string): Promise<Row[]> => {
     return (await database.query(text)).rows as Row[];

@@ -6,7 +6,7 @@ import { eventually, type SupplierHost } from '@millrace/testing';
 import { REGION, type MarketplaceStack } from './marketplace-stack.ts';
 import type { ApiResponse } from './tenant.ts';
 
-/** The people of a marketplace: the operator, and those who supply machines. All they do goes over the public API. */
+/** The operator and suppliers of a marketplace. They use only the public API. */
 
 export type Call = (method: string, path: string, body?: object) => Promise<ApiResponse>;
 
@@ -37,7 +37,7 @@ export interface StackSupplier {
   readonly call: Call;
 }
 
-/** Applies, is approved, and takes a key that may supply. */
+/** Applies as a supplier, gets approved, and creates a key with the supplier scopes. */
 export async function seedSupplier(
   stack: MarketplaceStack,
   operator: Call,
@@ -58,7 +58,7 @@ export interface OfferedMachine {
   readonly pricePerGpuHour: bigint;
 }
 
-/** What a supplier does with a host of its own, from the join token to the marketplace. Answers the machine's id. */
+/** Enrols a supplier's host, from the join token to the marketplace, and returns the machine's id. */
 export async function putOnMarketplace(
   stack: MarketplaceStack,
   operator: Call,
@@ -89,7 +89,7 @@ export async function putOnMarketplace(
 const joinScript = fileURLToPath(new URL('../../deploy/supplier/join.sh', import.meta.url));
 const run = promisify(execFile);
 
-/** On the host, as its owner would. */
+/** Runs the join script on the host, as its owner would. */
 export async function join(stack: MarketplaceStack, host: SupplierHost, token: string): Promise<void> {
   const { port } = new URL(host.url);
   const image = `ubuntu-24.04=local:${host.sshImageAlias}`;

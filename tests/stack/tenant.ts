@@ -8,17 +8,17 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { testIds, uniqueId } from '@millrace/testing';
 import { GPU_TYPE, type CoreStack } from './core-stack.ts';
 
-/** Somebody who rents over the public API and nothing else. */
+/** A tenant who rents only through the public API. */
 
 export interface ApiResponse {
   readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- a test reads fields of an answer it then asserts on
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests assert on any field of a response
   readonly json: any;
 }
 
 export interface StackTenant {
   readonly orgId: OrgId;
-  /** In OpenSSH's form. */
+  /** In OpenSSH format. */
   readonly privateKey: string;
   call(
     method: string,
@@ -29,7 +29,7 @@ export interface StackTenant {
 
 const committed = 'read committed' as const;
 
-/** What an hour of one GPU costs here. */
+/** Price of one GPU for an hour. */
 export const GPU_HOUR: NanoUsd = nanoUsd(2_000_000_000n);
 
 export async function insertPrice(
@@ -63,11 +63,11 @@ export async function seedTenant(
     return { status: response.status, json: text === '' ? undefined : JSON.parse(text) };
   };
   const added = await call('POST', '/v2/ssh-public-keys', { body: { name: 'laptop', publicKey } });
-  if (added.status >= 300) throw new Error(`The SSH key was not taken: ${JSON.stringify(added.json)}`);
+  if (added.status >= 300) throw new Error(`Adding the SSH key failed: ${JSON.stringify(added.json)}`);
   return { orgId: organisation.id, privateKey, call };
 }
 
-/** As an operator does: nobody paid for it, and the auditor knows it. */
+/** Credits the wallet with an operator's adjustment, which the auditor accepts without a payment. */
 export async function grantCredit(db: Db, orgId: OrgId, amount: NanoUsd): Promise<void> {
   const results = await db.transaction({ name: 'give money', isolation: committed }, (tx) =>
     applyLedger(tx, [
@@ -87,7 +87,7 @@ export async function grantCredit(db: Db, orgId: OrgId, amount: NanoUsd): Promis
   for (const result of results) requireLedgerSuccess(result);
 }
 
-/** Asks again while nobody answers or the answer is to ask again: as every client of ours does. */
+/** Retries while the api does not respond, or responds 429 or 5xx, as Millrace's own clients do. */
 export async function callUntilAnswered(
   tenant: StackTenant,
   method: string,
@@ -100,11 +100,10 @@ export async function callUntilAnswered(
     const isResponse = response !== null && response.status < 500 && response.status !== 429;
     if (isResponse) return response;
     if (systemClock.monotonicMs() > untilMs) {
-      throw new Error(`${method} ${path} was not answered: ${JSON.stringify(response)}`);
+      throw new Error(`${method} ${path} got no final response: ${JSON.stringify(response)}`);
     }
     await systemClock.sleep(200);
   }
 }
 
-/** Everything that the organisation has of this rental, by its id. */
 export const rentalPath = (id: number): string => `/v2/on-demand/rentals/${id}`;
