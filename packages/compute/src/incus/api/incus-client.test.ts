@@ -10,7 +10,7 @@ import type { DriverErrorKind } from '../../driver-error.ts';
 import { IncusClient } from './incus-client.ts';
 import { IncusError } from './incus-errors.ts';
 
-// A daemon that misbehaves, on a socket of its own. What the real one does is in the conformance suite.
+// A misbehaving daemon on its own socket; the conformance suite covers the real one.
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -59,20 +59,20 @@ async function kindOf(call: Promise<unknown>): Promise<DriverErrorKind | 'no fai
   );
 }
 
-describe('a look', () => {
+describe('IncusClient reads', () => {
   it.each([
-    ['no JSON', '<html>'],
-    ['nothing', ''],
-    ['another shape', '{"type":"sync","metadata":{"name":7}}'],
-    ['no envelope', '[]'],
-    ['an unknown kind of answer', '{"type":"maybe"}'],
-  ])('that is answered with %s is no answer', async (_title, body) => {
+    ['invalid JSON', '<html>'],
+    ['an empty body', ''],
+    ['another schema', '{"type":"sync","metadata":{"name":7}}'],
+    ['a body without envelope', '[]'],
+    ['an unknown response type', '{"type":"maybe"}'],
+  ])('are unavailable if the daemon responds with %s', async (_title, body) => {
     const { client } = await daemon(text(body));
     const schema = z.object({ name: z.string() });
     expect(await kindOf(client.find(question, schema, never))).toBe('unavailable');
   });
 
-  it('that is answered without end is ended, and is no answer', async () => {
+  it('are unavailable if the response is too long, and end the connection', async () => {
     const { client } = await daemon((_request, response) => {
       response.writeHead(200);
       const chunk = Buffer.alloc(65_536, 'x');
@@ -85,7 +85,7 @@ describe('a look', () => {
     expect(await kindOf(client.read(question, z.unknown(), never))).toBe('unavailable');
   });
 
-  it('that is answered with silence ends at its time', async () => {
+  it('are unavailable after their timeout if the daemon does not respond', async () => {
     const clock = new SimulatedClock(0);
     const { client, requests } = await daemon(() => undefined, clock);
     const outcome = kindOf(client.read(question, z.unknown(), never));
@@ -94,14 +94,14 @@ describe('a look', () => {
     expect(await outcome).toBe('unavailable');
   });
 
-  it('finds nothing only where the daemon says 404', async () => {
+  it('find nothing only if the daemon responds with 404', async () => {
     const { client } = await daemon(text(failure(404, 'Instance not found'), 404));
     expect(await client.find(question, z.unknown(), never)).toBeNull();
     const { client: broken } = await daemon(text(failure(500, 'Instance lost'), 500));
     expect(await kindOf(broken.find(question, z.unknown(), never))).toBe('unavailable');
   });
 
-  it('ignores what it does not know, and gives the tag for a guarded change', async () => {
+  it('ignore unknown fields and return the ETag for conditional changes', async () => {
     const { client, requests } = await daemon((_request, response) => {
       response.writeHead(200, { etag: '"1"' }).end(sync({ name: 'x', brand_new: { a: 1 } }));
     });
@@ -111,8 +111,8 @@ describe('a look', () => {
   });
 });
 
-describe('a deed', () => {
-  it('that goes on in the background is waited for, however long it takes', async () => {
+describe('IncusClient writes', () => {
+  it('wait for the operation in the background, however long it takes', async () => {
     let waits = 0;
     const { client, requests } = await daemon((request, response) => {
       if (request.method === 'POST') {
@@ -132,11 +132,11 @@ describe('a deed', () => {
   });
 
   it.each([
-    ['by its own state', sync({ status_code: 400, err: 'no space left on device' }), 'no_capacity'],
-    ['by an error with status 200', failure(500, 'UNIQUE constraint failed: instances.name'), 'conflict'],
-    ['by a daemon that forgot it', failure(404, 'Operation not found'), 'unavailable'],
-    ['by an absence inside', failure(404, 'Instance not found'), 'not_found'],
-  ] as const)('that failed is known %s', async (_title, body, kind) => {
+    ['the state of the operation', sync({ status_code: 400, err: 'no space left on device' }), 'no_capacity'],
+    ['an error with status 200', failure(500, 'UNIQUE constraint failed: instances.name'), 'conflict'],
+    ['an operation that the daemon lost', failure(404, 'Operation not found'), 'unavailable'],
+    ['a missing instance', failure(404, 'Instance not found'), 'not_found'],
+  ] as const)('report a failure from %s', async (_title, body, kind) => {
     const { client } = await daemon((request, response) => {
       response.end(
         request.method === 'POST' ? JSON.stringify({ type: 'async', operation, metadata: {} }) : body,
@@ -145,7 +145,7 @@ describe('a deed', () => {
     expect(await kindOf(client.write(action, never))).toBe(kind);
   });
 
-  it('whose operation is named like another path is not followed', async () => {
+  it('do not follow an operation with another path', async () => {
     for (const evil of ['/1.0/instances', `${operation}/../../certificates`, 'http://elsewhere/x', '']) {
       const { client, requests } = await daemon(
         text(JSON.stringify({ type: 'async', operation: evil, metadata: {} })),
@@ -155,7 +155,7 @@ describe('a deed', () => {
     }
   });
 
-  it('is given up at once when its caller gives up, or the driver is closed', async () => {
+  it('end at once when the caller aborts or the driver is closed', async () => {
     const { client, requests } = await daemon(() => undefined);
     const abort = new AbortController();
     const given = kindOf(client.write(action, abort.signal));
@@ -169,7 +169,7 @@ describe('a deed', () => {
   });
 });
 
-it('reads and begins other operations while 300 operations are waited for', async () => {
+it('IncusClient reads and starts operations while 300 operations are waited for', async () => {
   const abort = new AbortController();
   const { client, requests } = await daemon((request, response) => {
     if (request.url?.includes('/wait') === true) return;
@@ -185,14 +185,14 @@ it('reads and begins other operations while 300 operations are waited for', asyn
   expect((await ended).map(({ status }) => status)).not.toContain('fulfilled');
 });
 
-it('no daemon at all is unavailable, for looks and deeds alike', async () => {
+it('IncusClient reads and writes are unavailable without a daemon', async () => {
   const client = new IncusClient({ socketPath: '/no/such/socket' }, systemClock);
   expect(await kindOf(client.find(question, z.unknown(), never))).toBe('unavailable');
   expect(await kindOf(client.write(action, never))).toBe('unavailable');
   await client.close();
 });
 
-it('offers a daemon HTTP/1.1 alone', async () => {
+it('IncusClient offers HTTP/1.1 only', async () => {
   const [recorder, worker] = [await startProtocolRecorder(), await makeCertificate('worker')];
   const tls = {
     clientCertificate: worker.certificate,

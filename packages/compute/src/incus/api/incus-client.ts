@@ -14,14 +14,14 @@ import {
 
 const mebibyte = 1_048_576;
 
-/** Bounds of one exchange. A list of everything may be long and slow; nothing else is. */
+/** Limits of one exchange. Only a list of everything may be long and slow. */
 const bounds = {
   read: { timeoutMs: 12_000, maxBytes: 4 * mebibyte },
   list: { timeoutMs: 60_000, maxBytes: 256 * mebibyte },
   write: { timeoutMs: 30_000, maxBytes: 4 * mebibyte },
 };
 
-/** How long one question for an operation's end is held open by the daemon. */
+/** How long the daemon may hold one wait request open. */
 const waitSliceMs = 10_000;
 const operationPattern = /^\/1\.0\/operations\/[0-9a-f-]{36}(?:\?[A-Za-z0-9=&%_.-]*)?$/;
 
@@ -41,7 +41,7 @@ export function withQuery(path: string, query: Query): string {
 }
 
 interface ReadRequest {
-  /** For people: "read the instance". */
+  /** Completes "asked to …" in error messages. */
   readonly what: string;
   readonly path: string;
   readonly query?: Query;
@@ -53,7 +53,7 @@ interface WriteRequest extends ReadRequest {
   readonly etag?: string | null;
 }
 
-/** Incus's REST interface, as far as we use it. Every failure is a `DriverError`; every answer is checked. */
+/** The part of Incus's REST API that the driver uses. Every failure is a `DriverError`; every response is validated. */
 export class IncusClient {
   readonly #transport: IncusTransport;
   readonly #operationMs: number;
@@ -70,15 +70,15 @@ export class IncusClient {
   }
 
   readonly clock: Clock;
-  /** The one project that our certificate is good for; null if it is good for all. */
+  /** The only project that the client certificate may use; null if it may use all. */
   readonly project: string | null;
 
-  /** Where to look for all that is ours. */
+  /** Scope of all owned instances. */
   get everywhere(): ProjectScope {
     return this.project === null ? { 'all-projects': 'true' } : { project: this.project };
   }
 
-  /** Where things are that machines of all organisations share: images, networks. */
+  /** Scope of images and networks, which all organisations share. */
   get shared(): Query {
     return this.project === null ? {} : { project: this.project };
   }
@@ -91,7 +91,7 @@ export class IncusClient {
     return (await this.#read(request, schema, bounds.list, signal)).value;
   }
 
-  /** Null only when the daemon itself says that there is no such thing. */
+  /** Null only if the daemon reports that the object does not exist. */
   async find<T>(call: ReadRequest, schema: z.ZodType<T>, signal: AbortSignal): Promise<WithEtag<T> | null> {
     try {
       return await this.#read(call, schema, bounds.read, signal);
@@ -101,13 +101,13 @@ export class IncusClient {
     }
   }
 
-  /** Does it and waits until it is done. */
+  /** Waits until the change is complete. */
   async write(written: WriteRequest, signal: AbortSignal): Promise<void> {
     const started = await this.begin(written, signal);
     if (started !== null) await this.waitFor(started.path, written.what, signal);
   }
 
-  /** Does it; where the daemon goes on in the background, says where to wait for the end. */
+  /** Starts a change; returns the operation to wait for, or null if the change is complete. */
   async begin(
     written: WriteRequest,
     signal: AbortSignal,
@@ -130,11 +130,11 @@ export class IncusClient {
     const response = this.#responseOf(what, received, false);
     if (response.type === 'sync') return null;
     const path = response.operation ?? '';
-    if (!operationPattern.test(path)) throw invalidResponseError(what, 'the operation has no usable name');
+    if (!operationPattern.test(path)) throw invalidResponseError(what, 'the operation has an invalid name');
     return { path, metadata: response.metadata };
   }
 
-  /** The end of an operation, as long as the signal and our own bound allow. */
+  /** Waits for an operation until the signal or `operationMs` ends the wait. */
   async waitFor(path: string, what: string, signal: AbortSignal): Promise<Operation> {
     const startedMs = this.clock.monotonicMs();
     const [base = '', query] = path.split('?');
@@ -153,7 +153,7 @@ export class IncusClient {
         );
       }
     }
-    throw new IncusError('unavailable', `Incus is still busy to ${what} after ${this.#operationMs} ms.`);
+    throw new IncusError('unavailable', `Incus has not finished to ${what} after ${this.#operationMs} ms.`);
   }
 
   async #waitOnce(target: string, what: string, signal: AbortSignal): Promise<Operation> {
@@ -170,10 +170,10 @@ export class IncusClient {
     );
     let metadata: unknown;
     try {
-      // What went wrong in an operation is a failed deed, although it is learned by reading.
+      // The error of an operation is that of a write, although it is read.
       ({ metadata } = this.#responseOf(what, received, false));
     } catch (error) {
-      // An operation that nobody knows was lost with its daemon, or ended and was forgotten: its outcome is unknown.
+      // The operation was lost with its daemon, or ended and expired: its outcome is unknown.
       if (error instanceof IncusError && error.code === 404 && isOperationMissing(error)) {
         throw new IncusError('unavailable', `Incus lost track of what it did to ${what}.`, { cause: error });
       }
@@ -182,7 +182,7 @@ export class IncusClient {
     return parse(operationSchema, metadata, what);
   }
 
-  /** A file or a log: bytes as they are, not an answer in an envelope. */
+  /** Reads a file or log, which has no JSON envelope. */
   async readBytes(
     request: ReadRequest & { readonly maxBytes: number },
     signal: AbortSignal,
@@ -210,7 +210,7 @@ export class IncusClient {
       what: call.what,
       method: 'POST',
       path: withQuery(call.path, call.query ?? {}),
-      // Without a type of its own the daemon reads the body as a form and writes an empty file.
+      // Without a content type the daemon reads the body as a form and writes an empty file.
       headers: { 'content-type': 'application/octet-stream', ...call.headers },
       ...(call.bytes !== undefined && { body: call.bytes }),
     };
@@ -251,7 +251,7 @@ export class IncusClient {
           etag: typeof etag === 'string' ? etag : null,
         };
       } catch (error) {
-        // A member that lost its cluster, or is starting, says so at once; another one may know.
+        // A member that starts or lost its cluster reports so at once; another one may respond.
         if (!isDriverError(error, 'unavailable') || round >= this.#transport.endpointCount) throw error;
         this.#transport.turnAway();
       }
@@ -265,7 +265,7 @@ export class IncusClient {
     } catch (error) {
       throw invalidResponseError(what, error);
     }
-    // The body decides, not the status: a forwarded failure can arrive with 200.
+    // The body decides, because a forwarded failure can arrive with status 200.
     if (response.type !== 'error') return response;
     throw errorFromResponse(what, response.error_code ?? received.status, response.error ?? '', isRead);
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { DriverErrorKind } from '../../driver-error.ts';
 import { errorFromResponse } from './incus-errors.ts';
 
-// Sentences as Incus 6.0 says them, with the code that comes with them.
+// Messages of Incus 6.0 with their codes.
 const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
   [
     'conflict',
@@ -40,7 +40,7 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
     'Get "https://10.0.0.2:8443/1.0": Unable to connect to: 10.0.0.2:8443 ([dial tcp 10.0.0.2:8443: connect: connection refused])',
   ],
   ['unavailable', 500, 'Missing event connection with target cluster member'],
-  // A transaction that the cluster's database did not finish within 30 s.
+  // The cluster's database did not finish a transaction within 30 s.
   ['unavailable', 500, 'context deadline exceeded'],
   ['unavailable', 500, 'Failed to begin transaction: context deadline exceeded'],
   [
@@ -57,12 +57,12 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
   ['failed', 500, 'Failed to run: /usr/libexec/incus/incusd forkstart a b c: exit status 1'],
 ];
 
-describe('a failure that Incus tells', () => {
-  it.each(writes)('is %s when a deed is answered with %i %s', (kind, code, text) => {
+describe('errorFromResponse', () => {
+  it.each(writes)('returns %s for a write that fails with %i %s', (kind, code, text) => {
     expect(errorFromResponse('do it', code, text, false).kind).toBe(kind);
   });
 
-  it('never makes a look conclude more than that a thing is absent', () => {
+  it('returns only unavailable, busy or not_found for a failed read', () => {
     const failure = fc.tuple(fc.integer({ min: 500, max: 599 }), fc.string());
     fc.assert(
       fc.property(failure, ([code, text]) => {
@@ -74,21 +74,21 @@ describe('a failure that Incus tells', () => {
     expect(errorFromResponse('look', 500, 'something new', true).kind).toBe('unavailable');
   });
 
-  it('knows a duplicate by its sentence, since the code is that of a crash', () => {
+  it('detects a duplicate by its message, because the code is 500', () => {
     expect(
       errorFromResponse('make it', 500, 'UNIQUE constraint failed: projects.name', false).isDuplicate,
     ).toBe(true);
     expect(errorFromResponse('make it', 500, 'whatever', false).isDuplicate).toBe(false);
   });
 
-  it('says which package the node lacks when a VM cannot be given its keys', () => {
+  it('names the missing package if a VM cannot get its keys', () => {
     const text = 'Failed to start device "cloud-init": exec: "mkisofs": executable file not found in $PATH';
     expect(errorFromResponse('start the instance', 500, text, false).message).toContain(
       'the package genisoimage',
     );
   });
 
-  it('is cut to a length that fits a log', () => {
+  it('truncates long messages', () => {
     expect(errorFromResponse('do it', 500, 'x'.repeat(100_000), false).message.length).toBeLessThan(1_200);
   });
 });

@@ -1,10 +1,10 @@
 import { DriverError, type DriverErrorKind } from '../../driver-error.ts';
 
-/** A failure as Incus told it. The kind says what callers of the driver need; the rest is for the driver itself. */
+/** A failure that Incus reported. `kind` is for callers of the driver, the other fields for the driver. */
 export class IncusError extends DriverError {
-  /** Incus's own code, or 0 where there was no answer. */
+  /** Incus's code, or 0 without a response. */
   readonly code: number;
-  /** The row exists already: somebody, perhaps an earlier call of ours, was first. */
+  /** The row already exists, perhaps from an earlier call of this driver. */
   readonly isDuplicate: boolean;
 
   constructor(
@@ -21,16 +21,15 @@ export class IncusError extends DriverError {
 
 export const preconditionFailed = 412;
 
-/** Also with 400: a volume that a machine has. */
+/** Incus also reports this with 400, for a volume in use. */
 const stillInUse = /still in use/;
 
-// Incus answers nearly everything that goes wrong with 500 and a sentence, so the sentence decides. First match wins.
-// Whatever could be a passing state of the cluster comes before what is final: to call a passing failure final loses a
-// rental, while the reverse only costs another question.
+// Incus reports most failures with code 500 and a message, so the message decides; the first match wins. Patterns of temporary
+// states come first: to treat a temporary failure as final loses a rental, the reverse only costs a retry.
 const errorPatterns: readonly (readonly [RegExp, DriverErrorKind])[] = [
-  // The node lacks a program, which no other machine on it changes: see `help`.
+  // The node lacks a program, so every machine on it fails: see `isoMakerHelp`.
   [/executable file not found|neither mkisofs nor genisoimage/, 'failed'],
-  // The helper through which files are written ends when its container starts or stops.
+  // The helper that writes files ends when its container starts or stops.
   [/forkfile/, 'busy'],
   [/address already in use|port is already in use/, 'no_capacity'],
   [
@@ -51,7 +50,7 @@ const errorPatterns: readonly (readonly [RegExp, DriverErrorKind])[] = [
   ],
   [/operation not found/, 'unavailable'],
   [/is busy running|instance is busy|is currently busy|being used by another operation/, 'busy'],
-  // A look at a container in the instant in which its first process comes or goes.
+  // A read while the first process of a container starts or ends.
   [/invalid pid/, 'busy'],
   [/matching non-reusable operation/, 'busy'],
   [stillInUse, 'busy'],
@@ -66,10 +65,10 @@ const errorPatterns: readonly (readonly [RegExp, DriverErrorKind])[] = [
   [/forbidden|not allowed|not authorized|invalid|unsupported/, 'refused'],
 ];
 
-/** Incus makes the disk with a VM's keys and user data by another program, and says no more than that it has none. */
+/** Incus needs an external program to write the disk with a VM's keys and user data. */
 const isoMaker = /mkisofs|genisoimage/;
 const isoMakerHelp =
-  'Install a program called mkisofs on the node (on Debian and Ubuntu the package genisoimage): VMs get their keys from a disk that it writes.';
+  'Install mkisofs on the node (on Debian and Ubuntu the package genisoimage): Incus uses it to give VMs their keys.';
 
 const duplicatePattern = /unique constraint failed|already exists/;
 const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
@@ -87,15 +86,15 @@ const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
 ]);
 
 /**
- * What a failure that Incus told us means. One that we have never seen is `failed` where something was to be done (the
- * node could not, another may) and `unavailable` where something was only asked: a look that fails proves nothing.
+ * Classifies a failure. An unknown one is `failed` for a write, because another node may work, and `unavailable` for a read,
+ * because a failed read proves nothing.
  */
 export function errorFromResponse(what: string, code: number, text: string, isRead: boolean): IncusError {
   const sentence = text.toLowerCase();
   const known = errorPatterns.find(([pattern]) => pattern.test(sentence))?.[1];
   const kind =
     (stillInUse.test(sentence) ? 'busy' : byCode.get(code)) ?? known ?? (isRead ? 'unavailable' : 'failed');
-  // Only that the thing is absent is an answer to a look; a daemon that fails over one says nothing about the thing.
+  // A failed read proves only absence; with code 500 and above it proves nothing.
   const final = isRead && !readErrorKinds.has(kind) && code >= 500 ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
   const help = isoMaker.test(sentence) ? ` ${isoMakerHelp}` : '';

@@ -15,18 +15,18 @@ function message(metadata: object, type = 'lifecycle'): string {
   return JSON.stringify({ type, timestamp, metadata, location: 'm2', project });
 }
 
-it('a machine that changes is a hint at that machine', () => {
+it('parseEvent returns the machine of a lifecycle event', () => {
   const source = `/1.0/instances/${name}?project=${project}`;
   const requestor = { username: 'root', protocol: 'unix', address: '@' };
   for (const action of ['instance-created', 'instance-started', 'instance-shutdown', 'instance-deleted']) {
     const hint = { kind: 'machine', externalId, what: action };
     expect(parseEvent(message({ action, source, requestor, name, project }))).toEqual(hint);
-    // Older releases have the URL alone.
+    // Older releases send only the URL.
     expect(parseEvent(message({ action, source }))).toEqual(hint);
   }
 });
 
-it('a member that changes is a hint at that node', () => {
+it('parseEvent returns the node of a cluster member event', () => {
   const metadata = { action: 'cluster-member-evacuated', source: '/1.0/cluster/members/m2' };
   expect(parseEvent(message(metadata))).toEqual({
     kind: 'node',
@@ -35,7 +35,7 @@ it('a member that changes is a hint at that node', () => {
   });
 });
 
-it('what changes nothing, is not ours or makes no sense is no hint', () => {
+it('parseEvent ignores events that change nothing, are not of owned machines or cannot be parsed', () => {
   const source = `/1.0/instances/${name}?project=${project}`;
   expect(parseEvent(message({ action: 'instance-exec', source }))).toBeNull();
   expect(parseEvent(message({ action: 'instance-file-pushed', source }))).toBeNull();
@@ -50,7 +50,7 @@ it('what changes nothing, is not ours or makes no sense is no hint', () => {
   );
 });
 
-it('in a project that all share, only what happens in that project is a hint', () => {
+it('parseEvent with a shared project accepts only events of that project', () => {
   const started = (where: string): string =>
     message({ action: 'instance-started', source: `/1.0/instances/${name}?project=${where}` });
   const hint = { kind: 'machine', externalId, what: 'instance-started' };

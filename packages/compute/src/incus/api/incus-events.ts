@@ -7,14 +7,14 @@ import { externalIdFrom } from './incus-names.ts';
 
 const heartbeatMs = 5_000;
 const eventBytes = 1_048_576;
-/** A reader this far behind reads everything anew instead. */
+/** A reader that is further behind must read everything again. */
 const maxBufferedEvents = 10_000;
-const readEventsAction = 'tell what happens';
-/** Those after which a look shows something else; commands, files and logs are not among them. */
+const readEventsAction = 'send events';
+/** Actions that change what a read returns; commands, files and logs do not. */
 const machineActions =
   /^instance-(?:created|updated|renamed|started|ready|stopped|shutdown|restarted|paused|resumed|deleted)$/;
 
-/** What a message of Incus hints at; null for what is of no interest, not ours, or makes no sense. */
+/** Null for irrelevant or unparsable events and for machines that are not owned. */
 export function parseEvent(text: string, project: string | null = null): EngineEvent | null {
   let value: unknown;
   try {
@@ -35,7 +35,7 @@ export function parseEvent(text: string, project: string | null = null): EngineE
   return node === '' ? null : { kind: 'node', nodeName: node, what: action };
 }
 
-/** The URL names the machine also where the fields, which came later, are missing. */
+/** Older releases send only the URL, without the fields. */
 function parseEventSource(
   source: string,
   name: string,
@@ -46,7 +46,7 @@ function parseEventSource(
   return named === '' || owned === '' ? null : { name: named, project: owned };
 }
 
-/** Hints for as long as the connection holds. Any member tells of all. */
+/** Yields events while the connection is open. Every member reports the events of all. */
 export async function* readEvents(client: IncusClient, signal: AbortSignal): AsyncGenerator<EngineEvent> {
   if (signal.aborted) return;
   const inbox = new EventBuffer(client, signal);
@@ -64,7 +64,7 @@ export async function* readEvents(client: IncusClient, signal: AbortSignal): Asy
   }
 }
 
-/** What has arrived and was not yet read, and why nothing more will. */
+/** Buffers events until they are read, and the reason why no more arrive. */
 class EventBuffer {
   readonly #client: IncusClient;
   #socket: WebSocket | null = null;
@@ -74,7 +74,7 @@ class EventBuffer {
   #isOver = false;
   #wake: () => void = () => undefined;
   #cancelHeartbeat: () => void = () => undefined;
-  /** True until the daemon shows a sign of life: a connection that is cut somewhere on the way never closes. */
+  /** True after a ping until anything arrives: a broken connection may never close. */
   #isSilent = false;
 
   constructor(client: IncusClient, signal: AbortSignal) {
@@ -84,7 +84,7 @@ class EventBuffer {
     client.closing.addEventListener('abort', this.#close, { once: true });
   }
 
-  /** To the latest attempt to connect: what earlier ones say no longer counts. */
+  /** Attaches to the latest connection attempt; events of earlier ones are ignored. */
   readonly attach = (socket: WebSocket): void => {
     this.#socket = socket;
     const stop = (failure: unknown): void => {
@@ -128,7 +128,7 @@ class EventBuffer {
     const event = parseEvent(Buffer.isBuffer(data) ? data.toString('utf8') : '', this.#client.project);
     if (event === null) return;
     if (this.#waiting.length >= maxBufferedEvents) {
-      this.#stop(new Error('more happened than was read'));
+      this.#stop(new Error('events arrived faster than they were read'));
       this.#socket?.terminate();
       return;
     }
@@ -144,7 +144,7 @@ class EventBuffer {
     this.#cancelHeartbeat = this.#client.clock.after(heartbeatMs, () => {
       if (this.#isOver) return;
       if (this.#isSilent) {
-        this.#stop(new Error(`nothing was heard for ${heartbeatMs} ms`));
+        this.#stop(new Error(`nothing was received for ${heartbeatMs} ms`));
         this.#socket?.terminate();
         return;
       }

@@ -7,13 +7,13 @@ import { instanceName, externalIdFrom, projectName, parseMachineRef } from './in
 
 const ids = createIdSource({ clock: systemClock, cell: 1 });
 
-it('a name leads back to the machine and the organisation it was made from', () => {
+it('parseMachineRef returns the machine and organisation of generated names', () => {
   const [externalId, orgId] = [ids.nextUuid(), ids.next('org')];
   expect(parseMachineRef(instanceName(externalId), projectName(orgId))).toEqual({ externalId, orgId });
   expect(instanceName(externalId)).toMatch(/^mr-[0-9a-f-]{36}$/);
 });
 
-it('whatever is not a UUID never becomes part of a path', () => {
+it('instanceName refuses everything that is not a UUID', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       let name: string;
@@ -28,7 +28,7 @@ it('whatever is not a UUID never becomes part of a path', () => {
   );
 });
 
-it('what others named is not ours, whatever it is called', () => {
+it('parseMachineRef returns null for names of others', () => {
   const project = projectName(ids.next('org'));
   for (const name of [
     'web',
@@ -40,7 +40,7 @@ it('what others named is not ours, whatever it is called', () => {
     expect(parseMachineRef(name, project), name).toBeNull();
   }
   expect(parseMachineRef(instanceName(ids.nextUuid()), 'default')).toBeNull();
-  // A UUID of another kind is no organisation of ours.
+  // A UUID of another version is not an organisation.
   expect(parseMachineRef(instanceName(ids.nextUuid()), 'mr-9b1f3c52-6f4e-4d2a-8f43-2f1f0c1d2e3f')).toBeNull();
   fc.assert(
     fc.property(fc.string(), fc.string(), (name, owner) => {
@@ -49,7 +49,7 @@ it('what others named is not ours, whatever it is called', () => {
   );
 });
 
-it('in a project that all share, a machine is known by its name and the project', () => {
+it('externalIdFrom uses name and project if all machines share one project', () => {
   const externalId = ids.nextUuid();
   const name = instanceName(externalId);
   expect(externalIdFrom({ name, project: 'millrace' }, 'millrace')).toBe(externalId);

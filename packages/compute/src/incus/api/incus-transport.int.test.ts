@@ -7,7 +7,7 @@ import { serverSchema } from './schemas.ts';
 import { IncusClient } from './incus-client.ts';
 import type { IncusTls } from './incus-transport.ts';
 
-// Which member answers, and whom it believes, against the cluster that test files share. Nothing is changed there.
+// Uses the cluster that test files share, without changes.
 
 async function reach(): Promise<{ endpoints: string[]; tls: IncusTls }> {
   const cluster = await useIncusCluster();
@@ -21,7 +21,7 @@ async function reach(): Promise<{ endpoints: string[]; tls: IncusTls }> {
   };
 }
 
-const who = { what: 'say who it is', path: '/1.0' };
+const who = { what: 'identify itself', path: '/1.0' };
 const soon = (): AbortSignal => AbortSignal.timeout(300_000);
 
 async function nameOf(client: IncusClient): Promise<string> {
@@ -29,15 +29,15 @@ async function nameOf(client: IncusClient): Promise<string> {
   return environment.server_name;
 }
 
-it('a member that is gone is passed over, and the one that answered is asked first from then on', async () => {
+it('IncusTransport skips an unreachable member and then prefers the one that responded', async () => {
   const { endpoints, tls } = await reach();
-  // Nothing listens at port 1.
+  // Port 1 is closed.
   const client = new IncusClient(
     { endpoints: ['https://127.0.0.1:1', ...endpoints.slice(1)], tls },
     systemClock,
   );
   expect([await nameOf(client), await nameOf(client)]).toEqual(['incus-2', 'incus-2']);
-  // A write that surely was not sent goes on as well: here it is refused by a daemon, not by the dead address.
+  // A write that was not sent also moves on: here a daemon refuses it, not the closed port.
   const again = new IncusClient(
     { endpoints: ['https://127.0.0.1:1', ...endpoints.slice(1)], tls },
     systemClock,
@@ -47,7 +47,7 @@ it('a member that is gone is passed over, and the one that answered is asked fir
   await Promise.all([client.close(), again.close()]);
 });
 
-it('a member that accepts and then is silent costs one bounded wait, and is then asked last', async () => {
+it('IncusTransport waits once, for a limited time, for a member that accepts connections and does not respond', async () => {
   const { endpoints, tls } = await reach();
   await using silent = await startTcpProxy(endpoints[0] ?? '');
   silent.pause();
@@ -62,7 +62,7 @@ it('a member that accepts and then is silent costs one bounded wait, and is then
   await client.close();
 });
 
-it('a daemon that shows another certificate than the pinned one is told nothing', async () => {
+it('IncusTransport sends nothing to a daemon with another certificate than the pinned one', async () => {
   const { endpoints, tls } = await reach();
   const pinnedWrong = { ...tls, serverCertificate: tls.clientCertificate };
   const client = new IncusClient({ endpoints, tls: pinnedWrong }, systemClock);

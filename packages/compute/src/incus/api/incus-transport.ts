@@ -8,35 +8,34 @@ import { Pool } from 'undici';
 import { WebSocket, type ClientOptions } from 'ws';
 import { invalidResponseError, noResponseError } from './incus-errors.ts';
 
-/** Where the daemon is: on this machine, or one or several members of a cluster, any of which can answer for all. */
+/** A local daemon, or members of a cluster, each of which can respond for all. */
 export type IncusConnectionOptions =
   | { readonly socketPath: string }
   | {
       readonly endpoints: readonly string[];
       readonly tls: IncusTls;
-      /** Where somebody else named the endpoints: what of them may be connected to. */
+      /** For endpoints that a supplier entered: which addresses are allowed. */
       readonly guard?: NetGuard;
     };
 
 export interface IncusTls {
-  /** PEM. What we show; the daemon must trust it. */
+  /** PEM. The daemon must trust it. */
   readonly clientCertificate: string;
   readonly clientKey: string;
-  /** PEM. The only certificate that is believed: all members of a cluster show the same one. */
+  /** PEM. The only accepted server certificate; all members of a cluster use the same one. */
   readonly serverCertificate: string;
 }
 
 export interface TransportRequest {
-  /** For people, in messages: "create the instance". */
+  /** Completes "asked to …" in error messages. */
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With its query. */
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Buffer;
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** The daemon answers only when something has ended: such requests must not use up the connections of the others. */
+  /** Long polls use separate connections, so that they cannot use up those of other requests. */
   readonly isLongPoll?: boolean;
 }
 
@@ -47,10 +46,10 @@ export interface TransportResponse {
 }
 
 const connectMs = 3_000;
-/** To each endpoint. Requests beyond these wait. A connection carries one request at a time. */
+/** Per endpoint; further requests wait. A connection serves one request at a time. */
 const maxConnections = 64;
 
-/** Codes of failures that happen before a byte of the request is sent: even a write may go elsewhere then. */
+/** Failures before anything was sent, after which also a write may go to another endpoint. */
 const notSentCodes: ReadonlySet<string> = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -86,31 +85,30 @@ interface PinnedOptions {
   readonly lookup?: LookupFunction;
 }
 
-/** Daemons sign their own certificates, whose names mean nothing: it must be this very one. */
+/** Daemons use self-signed certificates without meaningful names, so the fingerprint decides. */
 function pin(serverCertificate: string): PinnedOptions['checkServerIdentity'] {
   const expected = new X509Certificate(serverCertificate).fingerprint256;
   return (host, shown) =>
     shown.fingerprint256 === expected
       ? undefined
-      : new Error(`${host} does not show the certificate that was pinned for it`);
+      : new Error(`${host} does not present the certificate that is pinned for it`);
 }
 
 /**
- * Carries requests to the first endpoint that answers. One round through the endpoints at most, each bounded in time and
- * size. A read that found silence is asked of the next endpoint; a write only if it was surely not sent, since nobody
- * knows whether the silent one did it.
+ * Sends requests to the first endpoint that responds, each endpoint at most once, with time and size limits. A read without a
+ * response goes to the next endpoint; a write only if it was not sent, because its outcome is unknown otherwise.
  */
 export class IncusTransport {
   readonly #bases: readonly string[];
   readonly #pools: readonly Pool[];
-  /** As many connections as there are operations under way, which the callers bound. */
+  /** Unlimited connections, because callers limit the operations in progress. */
   readonly #longPollPools: readonly Pool[];
   readonly #socketBases: readonly string[];
   readonly #socketOptions: ClientOptions;
   readonly #clock: Clock;
   readonly #guard: NetGuard | null;
   readonly #closing = new AbortController();
-  /** The endpoint that answered last is asked first. */
+  /** The endpoint that responded last is tried first. */
   #preferred = 0;
 
   constructor(reach: IncusConnectionOptions, clock: Clock) {
@@ -119,23 +117,23 @@ export class IncusTransport {
     this.#guard = 'guard' in reach ? (reach.guard ?? null) : null;
     this.#bases =
       'socketPath' in reach ? ['http://incus'] : reach.endpoints.map((url) => new URL(url).origin);
-    if (this.#bases.length === 0) throw new TypeError('An Incus cluster has at least one endpoint.');
+    if (this.#bases.length === 0) throw new TypeError('An Incus cluster needs at least one endpoint.');
     const open = (connections: number | null): Pool[] =>
       this.#bases.map(
         (base) =>
           new Pool(base, {
-            // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+            // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
             allowH2: false,
             connections,
             connect: { ...connect, timeout: connectMs },
-            // Deadlines come from our own clock, for the whole exchange and not for a pause in it.
+            // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
             headersTimeout: 0,
             bodyTimeout: 0,
           }),
       );
     this.#pools = open(maxConnections);
     this.#longPollPools = open(null);
-    // A socket is named in the address of a websocket, not in its options.
+    // The address of a WebSocket contains the socket path.
     this.#socketBases =
       'socketPath' in reach
         ? [`ws+unix:${reach.socketPath}:`]
@@ -165,14 +163,13 @@ export class IncusTransport {
     throw noResponseError(request.what, failure);
   }
 
-  /** The next request goes elsewhere first: this endpoint is up but not well. */
+  /** Makes the next request prefer another endpoint, because this one responds with errors. */
   turnAway(): void {
     this.#turnFrom(this.#preferred);
   }
 
   /**
-   * An open websocket. What follows on it, and its end, is the caller's business. `attach` is given the socket before it
-   * is open: a daemon may speak at once, and what nobody listens to is lost.
+   * Opens a WebSocket, which the caller must close. `attach` gets the socket before it opens, because a daemon may send at once.
    */
   async openSocket(
     what: string,
@@ -209,7 +206,7 @@ export class IncusTransport {
     await Promise.all([...this.#pools, ...this.#longPollPools].map((pool) => pool.destroy()));
   }
 
-  /** Sockets look names up through the guard; of addresses nobody would ask it. */
+  /** The guarded lookup checks only names, so literal addresses are checked here. */
   #refuseForbidden(index: number): void {
     const base = this.#bases[index];
     if (this.#guard !== null && base !== undefined) assertAddressAllowed(this.#guard, new URL(base).hostname);
@@ -225,7 +222,7 @@ export class IncusTransport {
 
   async #request(index: number, request: TransportRequest, signal: AbortSignal): Promise<TransportResponse> {
     const pool = (request.isLongPoll === true ? this.#longPollPools : this.#pools)[index];
-    if (pool === undefined) throw new Error('There is no such endpoint.');
+    if (pool === undefined) throw new Error('The endpoint does not exist.');
     const late = new AbortController();
     const cancel = this.#clock.after(request.timeoutMs, () =>
       late.abort(new Error(`no answer within ${request.timeoutMs} ms`)),
@@ -258,9 +255,9 @@ export class IncusTransport {
     return new Promise((resolve, reject) => {
       const giveUp = (): void => {
         socket.terminate();
-        reject(stop.reason instanceof Error ? stop.reason : new Error('given up'));
+        reject(stop.reason instanceof Error ? stop.reason : new Error('aborted'));
       };
-      // Stays for as long as the socket does: an error without a listener would end the process.
+      // Stays registered, because an error without a listener would end the process.
       socket.on('error', reject);
       socket.once('open', () => {
         stop.removeEventListener('abort', giveUp);
@@ -277,7 +274,7 @@ async function readBounded(body: AsyncIterable<Buffer>, request: TransportReques
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    // Leaving the loop destroys the body, and with it the connection that would go on sending.
+    // Throwing destroys the body and its connection, so the daemon stops sending.
     if (size > request.maxBytes)
       throw invalidResponseError(request.what, `more than ${request.maxBytes} bytes`);
     chunks.push(chunk);

@@ -6,36 +6,34 @@ import { IncusClient } from './incus-client.ts';
 import { IncusError } from './incus-errors.ts';
 import type { IncusConnectionOptions } from './incus-transport.ts';
 
-// How a daemon of somebody else comes to trust us, and how far. Nothing here is done with its machines.
+// Establishes trust with a supplier's daemon and reads its limits, without touching machines.
 
-/** A project that was given to us, as the daemon tells it. */
+/** A project that the daemon grants. */
 export interface GrantedProject {
   readonly name: string;
   readonly config: Readonly<Record<string, string>>;
 }
 
-/** How far the daemon lets us go, by its own word and by what it answers. */
+/** Limits of the certificate, as the daemon states them and as probes confirm. */
 export interface TrustLimits {
-  /** Whether it lets us see what is not ours to see: all instances, or the project that every daemon has. */
+  /** Whether it can see instances outside its projects, or the default project. */
   readonly seesOthers: boolean;
-  /** Whether it keeps our certificate as a restricted one. */
+  /** Whether the daemon stores the certificate as restricted. */
   readonly isRestricted: boolean;
-  /** The projects that it lets us into. */
   readonly projects: readonly GrantedProject[];
-  /** Whether it is one of several daemons, which would all trust us. */
+  /** Whether the daemon is part of a cluster, whose members would all trust the certificate. */
   readonly isClustered: boolean;
   readonly serverName: string;
 }
 
 export interface IncusTrust {
-  /** Whether it knows our certificate already. */
   isTrusted(signal: AbortSignal): Promise<boolean>;
-  /** Hands over the token that its owner made for us. It is good once: `refused` from then on. */
+  /** Redeems the token that the owner created. A token works once; later calls are `refused`. */
   redeem(token: string, signal: AbortSignal): Promise<void>;
   readLimits(signal: AbortSignal): Promise<TrustLimits>;
-  /** Has it forget our certificate, which only a daemon does that trusts us with everything. */
+  /** Removes the certificate, which only works with unrestricted trust. */
   leave(signal: AbortSignal): Promise<void>;
-  /** The names of the images in a project, at most a hundred. */
+  /** Image names of a project, at most a hundred. */
   readImages(project: string, signal: AbortSignal): Promise<readonly string[]>;
   close(): Promise<void>;
 }
@@ -78,16 +76,19 @@ class Trust implements IncusTrust {
 
   async redeem(token: string, signal: AbortSignal): Promise<void> {
     const body = { type: 'client', trust_token: token };
-    const what = 'take our certificate for its token';
+    const what = 'add the certificate with a token';
     await this.#client.write({ what, method: 'POST', path: '/1.0/certificates', body }, signal);
   }
 
   async readLimits(signal: AbortSignal): Promise<TrustLimits> {
     const { environment } = await this.#server(signal);
     if (environment === null || environment === undefined) {
-      throw new IncusError('refused', 'Incus does not trust our certificate.');
+      throw new IncusError('refused', 'Incus does not trust the client certificate.');
     }
-    const request = { what: 'say how far we are trusted', path: `/1.0/certificates/${this.#fingerprint}` };
+    const request = {
+      what: 'read the limits of the certificate',
+      path: `/1.0/certificates/${this.#fingerprint}`,
+    };
     const { restricted, projects: named } = await this.#client.read(request, certificateSchema, signal);
     const query = { recursion: '1' };
     const all = { what: 'list the projects', path: '/1.0/projects', query };
@@ -106,7 +107,7 @@ class Trust implements IncusTrust {
 
   async leave(signal: AbortSignal): Promise<void> {
     const path = `/1.0/certificates/${this.#fingerprint}`;
-    await this.#client.write({ what: 'forget our certificate', method: 'DELETE', path }, signal);
+    await this.#client.write({ what: 'remove the certificate', method: 'DELETE', path }, signal);
   }
 
   async readImages(project: string, signal: AbortSignal): Promise<readonly string[]> {
@@ -121,12 +122,12 @@ class Trust implements IncusTrust {
   }
 
   #server(signal: AbortSignal): Promise<z.infer<typeof serverSchema>> {
-    return this.#client.read({ what: 'say who it is', path: '/1.0' }, serverSchema, signal);
+    return this.#client.read({ what: 'identify itself', path: '/1.0' }, serverSchema, signal);
   }
 
   /**
-   * Whether it shows us what is not ours. Of instances in all projects Incus lists those that one may see: none of them may
-   * be elsewhere. The project that every daemon has it must refuse. Silence proves nothing.
+   * With `all-projects` Incus lists only visible instances, so none may be outside the granted projects. It must also refuse the
+   * default project. A missing response proves nothing.
    */
   async #seesOthers(projects: readonly { readonly name: string }[], signal: AbortSignal): Promise<boolean> {
     const own = new Set(projects.map(({ name }) => name));
@@ -143,7 +144,7 @@ class Trust implements IncusTrust {
     signal: AbortSignal,
   ): Promise<T | null> {
     try {
-      return await this.#client.read({ what: 'show what is not ours', ...question }, schema, signal);
+      return await this.#client.read({ what: 'show objects of other projects', ...question }, schema, signal);
     } catch (error) {
       if (isDriverError(error, 'refused') || isDriverError(error, 'not_found')) return null;
       throw error;

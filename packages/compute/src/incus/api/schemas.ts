@@ -1,11 +1,11 @@
 import { z } from 'zod';
 
-// What we read of Incus's answers. Unknown fields are ignored, since every release adds some; what we do read has
-// bounds, since an engine may be broken or hostile and must not be able to put nonsense into our books.
+// Fields of Incus's responses that the driver reads. Unknown fields are ignored, because releases add some. Read fields have
+// limits, because an engine may be broken or hostile.
 
-/** Of members, instances and projects. Incus takes no others, and they are kept. */
+/** Of members, instances and projects. Incus accepts no others, and the database stores them. */
 const name = z.string().regex(/^[!-~]{1,256}$/);
-/** Of a daemon of its own it is "none", and of some rows empty. */
+/** "none" for a standalone daemon, and empty in some rows. */
 const location = z.string().regex(/^[!-~]{0,256}$/);
 const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const texts = z.record(z.string(), z.string()).nullish();
@@ -18,7 +18,7 @@ export const responseSchema = z.object({
   metadata: z.unknown(),
 });
 
-/** Incus's own codes; those that stand for "not over yet" are below 200. */
+/** Incus's status codes; those below 200 mean that the operation is in progress. */
 export const operationSchema = z.object({
   status_code: z.number().int(),
   err: z.string().nullish(),
@@ -29,7 +29,7 @@ export const operationSchema = z.object({
 });
 export type Operation = z.infer<typeof operationSchema>;
 
-/** Grouped by state; what is not under way is of no interest. */
+/** Grouped by state; only running operations matter. */
 export const operationsSchema = z.object({ running: z.array(operationSchema).nullish() }).nullish();
 
 export const serverSchema = z.object({
