@@ -5,7 +5,7 @@ import { createGatewayHarness } from './gateway.fixture.ts';
 import type { GatewayDeps } from './gateway-deps.ts';
 import { gatewayRoutes } from './gateway-routes.ts';
 
-// Who may do what, over every operation that the contract gives to gateways. What the api serves has the same test.
+// Tests authorization for every operation that the contract assigns to gateways. The api has the same test.
 
 const operations = operationsOf(contract).filter(
   (operation) => processOf(operation) === 'gateway' && !isPending(operation.id),
@@ -23,7 +23,7 @@ const send = (operation: Operation, path: string, key?: string): Promise<Respons
     ...(operation.method === 'POST' ? { body: '{}' } : {}),
   });
 
-test('a gateway serves exactly what the contract gives to it', () => {
+test('gateway routes are exactly the operations that the contract assigns to gateways', () => {
   const routes = gatewayRoutes({ clock: systemClock } as GatewayDeps, contract.schemas);
   const served = (method: string, path: string) =>
     routes.filter(
@@ -42,7 +42,7 @@ test('a gateway serves exactly what the contract gives to it', () => {
 });
 
 describe.each(operations.map((operation) => [operation.id, operation] as const))('%s', (_, operation) => {
-  test.each(pathsOf(operation))('without a key, or with nonsense for one, is refused on %s', async (path) => {
+  test.each(pathsOf(operation))('refuses a missing or malformed key on %s', async (path) => {
     for (const key of [undefined, 'nonsense', `mr_live_${'0'.repeat(12)}_${'0'.repeat(38)}`]) {
       const response = await send(operation, path, key);
       expect(response.status).toBe(401);
@@ -50,7 +50,7 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
     }
   });
 
-  test.each(pathsOf(operation))('with a key that lacks the scope is forbidden on %s', async (path) => {
+  test.each(pathsOf(operation))('refuses a key without the scope on %s', async (path) => {
     const entries = [...harness.feed.keys];
     for (const [publicId, entry] of entries) {
       harness.feed.keys.set(publicId, {
@@ -64,7 +64,7 @@ describe.each(operations.map((operation) => [operation.id, operation] as const))
     expect(await response.json()).toMatchObject({ error: { code: 'insufficient_scope' } });
   });
 
-  test('by another method is not there', async () => {
+  test('refuses another method', async () => {
     const [path = ''] = pathsOf(operation);
     const response = await fetch(`${harness.url}${path}`, {
       method: 'DELETE',

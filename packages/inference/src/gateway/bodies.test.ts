@@ -17,7 +17,7 @@ async function openHarness(options: GatewayHarnessOptions): Promise<GatewayHarne
   return harness;
 }
 
-/** A client that sends the head of a request and as much of its body as it is told to. */
+/** A client that sends the head of a request and then as much of its body as the test says. */
 class Upload {
   readonly #socket: Socket;
   readonly #arrivals: RequestProgress | undefined;
@@ -40,20 +40,20 @@ class Upload {
     );
   }
 
-  /** Resolves when the gateway holds or has refused these bytes. A request that is sent earlier may take their room. */
+  /** Resolves when the gateway holds or has refused these bytes. An earlier request could take their capacity. */
   async send(bytes: number): Promise<void> {
     void this.sendWhole(bytes);
     await this.#arrivals?.of(this.#socket);
   }
 
-  /** Resolves when the gateway, and the kernel on the way, have taken all of it. */
+  /** Resolves when the gateway and the kernel have accepted all bytes. */
   sendWhole(bytes: number): Promise<void> {
     return new Promise((resolve) => this.#socket.write(Buffer.alloc(bytes, 0x20), () => resolve()));
   }
 
   async readResponse(): Promise<string> {
     while (!this.#text.includes('\r\n\r\n')) {
-      if (this.#socket.destroyed) throw new Error('The gateway closed the connection without an answer.');
+      if (this.#socket.destroyed) throw new Error('The gateway closed the connection without a response.');
       await Promise.race([this.closed, new Promise((resolve) => this.#socket.once('data', resolve))]);
     }
     return this.#text;
@@ -77,7 +77,7 @@ const length = 1_000_000;
 const limits = { bodies, bodyBytes: length };
 
 describe('request bodies at the gateway', () => {
-  test('a body beyond the number of the organisation is refused before it is read, and the answer can be read', async () => {
+  test("refuses a body above the organisation's limit before reading it, with a readable response", async () => {
     await using harness = await openHarness({ models: [], limits });
     const held = Array.from({ length: 4 }, () => new Upload(harness, { key: harness.testKey, length }));
     for (const upload of held) await upload.send(1_000);
@@ -91,7 +91,7 @@ describe('request bodies at the gateway', () => {
     for (const upload of [...held, fifth]) upload.end();
   });
 
-  test('bytes of a refused body are dropped while the refusal is still being counted', async () => {
+  test('drops bytes of a refused body while the refusal is being counted', async () => {
     await using harness = await openHarness({ models: [], limits: { ...limits, bodies: noBodies } });
     const counted = Promise.withResolvers<void>();
     harness.limits.answersAfter = counted.promise;
@@ -102,7 +102,7 @@ describe('request bodies at the gateway', () => {
     upload.end();
   });
 
-  test('bytes count as they arrive, and room comes back when a client leaves', async () => {
+  test('counts bytes as they arrive and frees them when a client leaves', async () => {
     await using harness = await openHarness({
       models: [],
       limits: { bodyBytes: length, bodies: { ...bodies, callerBytes: length } },
@@ -123,7 +123,7 @@ describe('request bodies at the gateway', () => {
   test.each([
     ['test keys', { mode: 'test', isFunded: true }],
     ['live keys of organisations without funds', { mode: 'live', isFunded: false }],
-  ] as const)('uploads with %s leave room for funded callers', async (_, without) => {
+  ] as const)('leaves capacity for funded callers during uploads with %s', async (_, without) => {
     await using harness = await openHarness({ models: [], limits });
     const uploads = Array.from(
       { length: 8 },
@@ -137,7 +137,7 @@ describe('request bodies at the gateway', () => {
     while ((await postAs(harness, other)) !== 422);
   });
 
-  test('an organisation whose last reservation was refused for its balance has no room of its own', async () => {
+  test('treats an organisation whose last reservation was refused for its balance as unfunded', async () => {
     const model = modelFixture({ deployments: [deploymentFixture({ address: 'http://127.0.0.1:1' })] });
     await using harness = await openHarness({ models: [model], limits });
     const body = { model: model.name, messages: [{ role: 'user', content: 'x' }], max_tokens: 1 };
@@ -150,7 +150,7 @@ describe('request bodies at the gateway', () => {
     upload.end();
   });
 
-  test('a caller whose limit is used up is refused before a large body is read', async () => {
+  test('refuses a rate-limited caller before reading a large body', async () => {
     await using harness = await openHarness({ models: [], limits });
     harness.limits.perMinute = 1;
     expect((await harness.post('/v1/chat/completions', { model: 'none' })).status).toBe(422);
@@ -159,7 +159,7 @@ describe('request bodies at the gateway', () => {
     upload.end();
   });
 
-  test('a body that comes byte by byte is read whole', async () => {
+  test('reads a body that arrives byte by byte', async () => {
     await using harness = await openHarness({ models: [], limits });
     const body = JSON.stringify({ model: 'none', messages: [{ role: 'user', content: 'a'.repeat(40_000) }] });
     const pieces = body.match(/.{1,7}/gs) ?? [];
@@ -185,7 +185,7 @@ describe('request bodies at the gateway', () => {
     ['with Content-Encoding: identity, br', { 'content-encoding': 'identity, br' }, json, 'Content-Encoding'],
     ['with charset=utf-16', {}, `${json}; charset=utf-16`, 'charset'],
     ['with charset="ISO-8859-1"', {}, `${json}; Charset="ISO-8859-1"`, 'charset'],
-  ])('a body %s is refused, and does not count as a held body', async (_what, headers, type, word) => {
+  ])('refuses a body %s and frees its reservation', async (_what, headers, type, word) => {
     await using harness = await openHarness({ models: [], limits });
     const send = (extra: Record<string, string>): Promise<Response> =>
       fetch(`${harness.url}/v1/chat/completions`, {
@@ -208,7 +208,7 @@ describe('request bodies at the gateway', () => {
     [{ 'content-encoding': 'identity' }, json],
     [{}, `${json};charset=UTF-8`],
     [{}, `${json}; charset="utf-8"`],
-  ])('a body with %j and %s is read', async (headers, type) => {
+  ])('reads a body with %j and %s', async (headers, type) => {
     await using harness = await openHarness({ models: [], limits });
     const response = await fetch(`${harness.url}/v1/chat/completions`, {
       method: 'POST',

@@ -8,7 +8,7 @@ import {
 } from './gateway.fixture.ts';
 import { costOf, delivered, startManualEngine, until, type ManualEngine } from './manual-engine.fixture.ts';
 
-/** The charges of clients that close their connection before the answer is complete. */
+/** Charges of clients that close their connection before the response is complete. */
 
 const closing: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
@@ -39,15 +39,15 @@ const chat = {
   messages: [{ role: 'user', content: 'What does the mill do?' }],
   max_tokens: 1_024,
 };
-/** One for the message, one for each of its five words. */
+/** One token for the message and one for each of its five words. */
 const LEAST_PROMPT = 6;
 
 const event = (choice: object, rest: object = {}): string =>
   `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'served', choices: [choice], ...rest })}\n\n`;
 const delta = (content: string): string => event({ index: 0, delta: { content }, finish_reason: null });
 
-describe('a client that disconnects from a stream', () => {
-  test('of an engine without running counts pays one token for each delta it got', async () => {
+describe('disconnecting from a stream', () => {
+  test('charges one token per delta for an engine without running counts', async () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'openai', address: engine.address });
     const leaving = new AbortController();
@@ -73,7 +73,7 @@ describe('a client that disconnects from a stream', () => {
   });
 
   test.each(['openai', 'vllm', 'llama.cpp'] as const)(
-    'of %s before its first event pays for the prompt',
+    'charges the prompt for %s before its first event',
     async (kind) => {
       const engine = await startEngine();
       const harness = await openGateway({}, { engine: kind, address: engine.address });
@@ -97,7 +97,7 @@ describe('a client that disconnects from a stream', () => {
     },
   );
 
-  test('never pays more than its reservation', async () => {
+  test('never charges more than the reservation', async () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'openai', address: engine.address });
     harness.leases.affordable = 5n;
@@ -115,13 +115,13 @@ describe('a client that disconnects from a stream', () => {
     expect(harness.usage.finals[0]).toMatchObject({ reservedNanoUsd: '5', amountNanoUsd: '5' });
   });
 
-  test('whose engine refuses the request pays nothing', async () => {
+  test('charges nothing if the engine refuses the request', async () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
     const answering = harness.post('/v1/chat/completions', chat, { signal: leaving.signal });
     await until(() => engine.pending.length === 1);
-    // The refusal is on its way when the client leaves.
+    // The refusal is arriving when the client leaves.
     engine.pending[0]?.writeHead(400, { 'content-type': 'application/json', 'content-length': 1_000 });
     engine.pending[0]?.write('{');
     await delivered();
@@ -132,8 +132,8 @@ describe('a client that disconnects from a stream', () => {
   });
 });
 
-describe('a client that disconnects before a whole answer', () => {
-  test('while the engine works on it pays for the prompt', async () => {
+describe('disconnecting from a response without streaming', () => {
+  test('charges the prompt while the engine generates', async () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
@@ -149,7 +149,7 @@ describe('a client that disconnects before a whole answer', () => {
     });
   });
 
-  test('while the finished answer is on its way pays for all of it', async () => {
+  test('charges everything while the finished response arrives', async () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'vllm', address: engine.address });
     const leaving = new AbortController();
@@ -181,7 +181,7 @@ describe('a client that disconnects before a whole answer', () => {
     });
   });
 
-  test('of several choices, which llama.cpp streams, pays for what was made of them', async () => {
+  test('charges the generated part of several choices, which llama.cpp streams', async () => {
     const engine = await startEngine();
     const harness = await openGateway({}, { engine: 'llama.cpp', address: engine.address });
     const leaving = new AbortController();
@@ -201,12 +201,12 @@ describe('a client that disconnects before a whole answer', () => {
   });
 });
 
-describe('a client that disconnects before an image', () => {
+describe('disconnecting from an image request', () => {
   const request = { model: 'acme/draw', prompt: 'a mill', size: '256x256' };
   const draw = { name: 'acme/draw', modality: 'image' } as const;
   const picture = mockPng(256, 256, 1).toString('base64');
 
-  test('that the engine has begun pays for it, and its slot is taken until the engine is done', async () => {
+  test('charges an image that the engine has started, and its slot stays taken until the engine is done', async () => {
     const engine = await startEngine();
     const harness = await openGateway(draw, {
       engine: 'openai-images',
@@ -232,7 +232,7 @@ describe('a client that disconnects before an image', () => {
     expect((await second).status).toBe(200);
   });
 
-  test('that the engine then fails pays nothing, and no other engine is asked', async () => {
+  test('charges nothing if the engine then fails, and tries no other engine', async () => {
     const engine = await startEngine();
     const harness = await openGateway(draw, { engine: 'openai-images', address: engine.address });
     const leaving = new AbortController();

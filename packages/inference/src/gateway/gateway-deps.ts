@@ -5,10 +5,9 @@ import type { ServerDeps } from './http/server.ts';
 import type { EngineSlots } from './upstream/engine-slots.ts';
 import type { Upstreams } from './upstream/upstreams.ts';
 
-/** What a request meets on its way. */
 export interface GatewayDeps extends ServerDeps, AdmissionDeps {
   readonly upstreams: Upstreams;
-  /** Null: prompts in slots of engines are never reused. */
+  /** Null: prompts in engine slots are never reused. */
   readonly slots: EngineSlots | null;
   readonly exchanges: MeteredRequestDeps;
   readonly templates: TemplateOverheads;

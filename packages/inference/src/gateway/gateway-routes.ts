@@ -8,7 +8,6 @@ import type { GatewayRequest, GatewayRoute } from './http/server.ts';
 import { chatOperation, completionOperation } from './text/text-operations.ts';
 import { serveText } from './text/serve-text.ts';
 
-/** The operations of the contract that a gateway serves. */
 export function gatewayRoutes(
   deps: GatewayDeps,
   schemas: Pick<ContractSchemas, 'chatRequest'>,

@@ -21,29 +21,28 @@ import type { UsageReporter } from '../usage/index.ts';
 import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts';
 
 /**
- * A gateway in this process. Its server, router and engines' adapters are the real ones; book, purse and usage stream are
- * doubles that can be looked into. The whole of it with real ones runs in the end-to-end tests.
+ * A gateway with real server, router and adapters. Key feed, credit leases and usage stream are doubles that tests can inspect.
  */
 export interface GatewayHarness {
   readonly url: string;
   readonly gateway: Gateway;
   readonly key: string;
   readonly testKey: string;
-  /** Of another organisation. */
+  /** A key of another organisation. */
   readonly otherKey: string;
-  /** A key of a new organisation. */
+  /** Creates a new organisation with one key. */
   newKey(fields: { readonly mode: 'live' | 'test'; readonly isFunded: boolean }): string;
   readonly leases: FakeLeaseClient;
   readonly usage: FakeUsageReporter;
   readonly feed: { isStale: boolean; readonly keys: Map<string, KeyEntry>; readonly suspended: Set<string> };
-  /** Of each organisation and address, for what costs no money. */
+  /** Limits per organisation and address for requests that cost no money. */
   readonly limits: { perMinute: number; answersAfter: Promise<void> | null };
   post(
     path: string,
     body: unknown,
     options?: { readonly key?: string; readonly signal?: AbortSignal },
   ): Promise<Response>;
-  /** Until nothing runs, or a failure. */
+  /** Waits until no request runs; fails after two minutes. */
   settled(): Promise<void>;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -52,9 +51,9 @@ export interface GatewayHarness {
 export interface FakeLeaseClient {
   refuseWith: ReserveRejection['refused'] | null;
   funds: InsufficientFunds | null;
-  /** Reserve no more than this of what can be made smaller. */
+  /** Upper limit for reservations that can be reduced. */
   affordable: bigint | null;
-  /** Answers no sooner. */
+  /** Delays the response of `reserve`. */
   answersAfter: Promise<void> | null;
   readonly reserved: ReserveRequest[];
   readonly settled: { readonly requestId: string; readonly actual: bigint }[];
@@ -117,7 +116,7 @@ export function deploymentFixture(
 
 const unlimited: RateDecision = { allowed: true, degraded: false, policies: [], refusedBy: null };
 
-/** Counts for ever and forgets nothing: enough to be refused by. */
+/** Counts without a window, which is enough for tests of refusals. */
 function createFakeLimiter(limits: GatewayHarness['limits']): Limiter {
   const counts = new Map<string, number>();
   const look = (request: RateRequest, { keep }: { keep: boolean }): RateDecision => {
@@ -314,7 +313,7 @@ export async function createGatewayHarness(options: GatewayHarnessOptions): Prom
     async settled() {
       const untilMs = systemClock.monotonicMs() + 120_000;
       while (gateway.inFlight() > 0) {
-        if (systemClock.monotonicMs() > untilMs) throw new Error('Requests still run.');
+        if (systemClock.monotonicMs() > untilMs) throw new Error('Requests are still running.');
         await systemClock.sleep(2);
       }
     },

@@ -17,7 +17,7 @@ import {
 
 const TOKENS = ['The', ' mill', ' turns', ' by', ' night', '.'];
 const PROMPT_TOKENS = 11;
-/** Clients that leave side by side. */
+/** Concurrent clients that leave. */
 const AT_ONCE = 32;
 let first: ChatDouble;
 let second: ChatDouble;
@@ -59,15 +59,14 @@ beforeEach(async () => {
 });
 afterEach(() => harness.close());
 
-/** The texts of the events of a stream. */
 const eventsOf = (text: string): string[] =>
   text
     .split('\n\n')
     .filter((event) => event !== '')
     .map((event) => event.replace(/^data: /, ''));
 
-describe('money', () => {
-  test('an answer is charged what it used, once, and the rest of its reservation is given back', async () => {
+describe('gateway charging', () => {
+  test('charges a response once for its usage and releases the rest of the reservation', async () => {
     const response = await harness.post('/v1/chat/completions', chat);
     expect(response.status).toBe(200);
     const body = (await response.json()) as { id: string; usage: { cost_nano_usd: number } };
@@ -88,7 +87,7 @@ describe('money', () => {
     expect(response.headers.get('inference-id')).toBe(body.id);
   });
 
-  test('a stream costs what the same answer in one piece costs', async () => {
+  test('charges a stream as much as the same response without streaming', async () => {
     const response = await harness.post('/v1/chat/completions', { ...chat, stream: true });
     const events = eventsOf(await response.text());
     expect(events.at(-1)).toBe('[DONE]');
@@ -100,9 +99,9 @@ describe('money', () => {
     ]);
   });
 
-  test('a client that leaves after any byte of a stream is charged once, and never for more than was made', async () => {
+  test('charges a client that leaves at any byte of a stream once, for at most what was generated', async () => {
     const tokens = TOKENS.slice(0, 3);
-    // Slow enough that the end is not on its way when a client leaves in the middle.
+    // Slow enough that the end has not been sent when a client leaves midway.
     const slow = await startChatDouble({ engine: 'vllm', tokens, promptTokens: PROMPT_TOKENS, pauseMs: 4 });
     const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
@@ -116,13 +115,13 @@ describe('money', () => {
       }
       await lone.settled();
       const { finals } = lone.usage;
-      // The whole one, and one for each place at which a client left.
+      // One complete request, and one per byte at which a client left.
       expect(new Set(finals.map(({ requestId }) => requestId)).size).toBe(bytes + 1);
       expect(finals).toHaveLength(bytes + 1);
       expect(lone.leases.settled).toHaveLength(bytes + 1);
       const amounts = finals.map(({ amountNanoUsd }) => BigInt(amountNanoUsd));
       expect(amounts.every((amount) => amount <= costOf(PROMPT_TOKENS, tokens.length))).toBe(true);
-      // Some left so early that they pay less than the whole.
+      // Some clients left so early that they pay less than for all of it.
       expect(finals.some((final) => final.cancelled)).toBe(true);
       expect(new Set(amounts).size).toBeGreaterThan(1);
     } finally {
@@ -131,19 +130,19 @@ describe('money', () => {
     }
   });
 
-  test('what an engine makes beyond the reservation is not charged', async () => {
+  test('does not charge output beyond the reservation', async () => {
     harness.leases.affordable = 5n;
     await harness.post('/v1/chat/completions', chat).then((response) => response.text());
     await harness.settled();
     expect(harness.usage.finals[0]).toMatchObject({
       reservedNanoUsd: '5',
       amountNanoUsd: '5',
-      // It was told to make one token only, and the prompt alone is dearer than what was set aside.
+      // The engine was limited to one token, and the prompt alone costs more than the reservation.
       pricedNanoUsd: String(costOf(PROMPT_TOKENS, 1)),
     });
   });
 
-  test('without a length the money says how long the answer may be', async () => {
+  test('limits the length of a response without max_tokens by the reserved credit', async () => {
     const { max_tokens: _, ...open } = chat;
     await harness.post('/v1/chat/completions', open).then((response) => response.text());
     const [reserved] = harness.leases.reserved;
@@ -159,7 +158,7 @@ describe('money', () => {
     ['BUDGET_EXCEEDED', 402],
     ['ACCOUNT_FROZEN', 403],
     ['LEDGER_UNAVAILABLE', 503],
-  ] as const)('a purse that says %s answers %i, and no engine hears of it', async (reason, status) => {
+  ] as const)('returns %s as %i without calling an engine', async (reason, status) => {
     harness.leases.refuseWith = reason;
     const before = first.received.length + second.received.length;
     const response = await harness.post('/v1/chat/completions', chat);
@@ -169,7 +168,7 @@ describe('money', () => {
     expect(harness.usage.finals).toHaveLength(0);
   });
 
-  test('a budget that is too small says what is needed, what is left and when to come back', async () => {
+  test('reports needed and available amount and a retry time for a budget that is too small', async () => {
     harness.leases.refuseWith = 'BUDGET_EXCEEDED';
     harness.leases.funds = {
       of: 'budget',
@@ -188,13 +187,13 @@ describe('money', () => {
     });
   });
 
-  test('usage that nobody stores lets no new request in', async () => {
+  test('admits no request while the usage reporter is full', async () => {
     harness.usage.isFull = true;
     expect((await harness.post('/v1/chat/completions', chat)).status).toBe(503);
     expect(harness.leases.reserved).toHaveLength(0);
   });
 
-  test('a test key costs nothing and answers the same every time', async () => {
+  test('charges nothing for test keys and returns deterministic responses', async () => {
     const request = { ...chat, model: 'acme/test' };
     const texts = await Promise.all(
       [1, 2].map(async () => {
@@ -205,7 +204,7 @@ describe('money', () => {
     );
     expect(texts[0]).toBe(texts[1]);
     await harness.settled();
-    // Nor has it a price that the operator would bear, and the auditor miss.
+    // The price is 0 too, so the operator absorbs nothing and the auditor finds no gap.
     const costs = harness.usage.finals.map((event) => [event.amountNanoUsd, event.pricedNanoUsd]);
     expect(costs).toEqual([
       ['0', '0'],
@@ -215,27 +214,27 @@ describe('money', () => {
   });
 });
 
-describe('engines that fail', () => {
+describe('gateway with failing engines', () => {
   test.each(['broken', 'overloaded'] as const)(
-    'one that is %s before the first byte is not seen by the client',
+    'hides an engine that is %s before the first byte from the client',
     async (failure) => {
       first.failNext(failure);
       second.failNext(failure);
       const before = first.received.length + second.received.length;
-      // Whichever is asked first fails; the other one has its failure still to come, so it is asked twice at most.
+      // The engine that is called first fails, and the other can fail once too, so there are at most two retries.
       const response = await harness.post('/v1/chat/completions', { ...chat, stream: true });
       const tried = first.received.length + second.received.length - before;
       await response.text();
       expect(tried).toBeGreaterThan(1);
       await harness.settled();
       expect(harness.usage.finals).toHaveLength(1);
-      // Leaves nothing to fail for the next test.
+      // Use up the remaining failures before the next test.
       await Promise.all([drainFailures(first), drainFailures(second)]);
     },
   );
 
-  test('a stream that breaks ends with an error event and without [DONE], and what was made is charged', async () => {
-    // So slow that each token leaves by itself.
+  test('ends a broken stream with an error event and without [DONE], and charges the generated part', async () => {
+    // Slow enough that each token is sent separately.
     const slow = await startChatDouble({
       engine: 'vllm',
       tokens: TOKENS,
@@ -266,7 +265,7 @@ describe('engines that fail', () => {
     }
   });
 
-  test('where the only engine fails, the client is told of that and not of a want of engines', async () => {
+  test('returns the failure of the only engine instead of reporting no engine', async () => {
     const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: first.address })] })],
     });
@@ -282,7 +281,7 @@ describe('engines that fail', () => {
     }
   });
 
-  test('an engine is cut off within 100 ms of its client leaving', async () => {
+  test('closes the connection to an engine within 100 ms after its client left', async () => {
     const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 2_000 });
     const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
@@ -297,7 +296,7 @@ describe('engines that fail', () => {
       await response.body?.getReader().read();
       const stopwatch = startStopwatch();
       leaving.abort();
-      await eventually({ what: 'the engine to be left', intervalMs: 2 }, () => slow.left() > 0);
+      await eventually({ what: 'the engine connection to be closed', intervalMs: 2 }, () => slow.left() > 0);
       expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(100));
       await lone.settled();
       expect(lone.usage.finals[0]).toMatchObject({ cancelled: true });
@@ -307,7 +306,7 @@ describe('engines that fail', () => {
     }
   });
 
-  test('a request that takes longer than any may is ended, charged for what it made, and told so', async () => {
+  test('ends a request at the maximum duration, charges its output and reports the timeout', async () => {
     const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 60_000 });
     const lone = await createGatewayHarness({
       models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
@@ -326,11 +325,11 @@ describe('engines that fail', () => {
   });
 });
 
-describe('the door', () => {
+describe('gateway authentication', () => {
   test.each([
     ['no key', '', 401, 'missing_api_key'],
-    ['a key that is none', 'mr_live_nonsense', 401, 'malformed_api_key'],
-  ])('%s is refused', async (_, key, status, code) => {
+    ['a malformed key', 'mr_live_nonsense', 401, 'malformed_api_key'],
+  ])('refuses %s', async (_, key, status, code) => {
     const headers: Record<string, string> = key === '' ? {} : { authorization: `Bearer ${key}` };
     const response = await fetch(`${harness.url}/v1/chat/completions`, {
       method: 'POST',
@@ -341,7 +340,7 @@ describe('the door', () => {
     expect(await response.json()).toMatchObject({ error: { code } });
   });
 
-  test('a key that is changed in the book is judged anew with the next request', async () => {
+  test('applies a changed key to the next request', async () => {
     expect((await harness.post('/v1/chat/completions', chat)).status).toBe(200);
     for (const [publicId, entry] of harness.feed.keys) {
       harness.feed.keys.set(publicId, { ...entry, refusedFor: 'API_KEY_REVOKED' });
@@ -351,7 +350,7 @@ describe('the door', () => {
     expect(await response.json()).toMatchObject({ error: { code: 'api_key_revoked' } });
   });
 
-  test('a stale book lets nobody in', async () => {
+  test('refuses all requests while the key feed is stale', async () => {
     harness.feed.isStale = true;
     const response = await harness.post('/v1/chat/completions', chat);
     expect(response.status).toBe(503);
@@ -360,23 +359,23 @@ describe('the door', () => {
   });
 
   test.each([
-    ['JSON that is none', '{"model":', 400, 'malformed_json'],
+    ['malformed JSON', '{"model":', 400, 'malformed_json'],
     ['a body without messages', '{"model":"acme/chat"}', 422, 'validation_failed'],
-    ['a model that is not there', JSON.stringify({ ...chat, model: 'other' }), 404, 'model_not_found'],
+    ['an unknown model', JSON.stringify({ ...chat, model: 'other' }), 404, 'model_not_found'],
     [
       'more tokens than the model has',
       JSON.stringify({ ...chat, max_tokens: 5_000 }),
       400,
       'context_length_exceeded',
     ],
-  ])('%s is refused before any money moves', async (_, body, status, code) => {
+  ])('refuses %s before reserving credit', async (_, body, status, code) => {
     const response = await harness.post('/v1/chat/completions', body);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ error: { code } });
     expect(harness.leases.reserved).toHaveLength(0);
   });
 
-  test('a body beyond the limit is refused without being read', async () => {
+  test('refuses a body above the limit without reading it', async () => {
     const small = await createGatewayHarness({ models: [], limits: { bodyBytes: 100 } });
     try {
       const response = await small.post('/v1/chat/completions', { text: 'x'.repeat(200) });
@@ -386,7 +385,7 @@ describe('the door', () => {
     }
   });
 
-  test('what is refused before it is paid for counts as a request, and shows the limits', async () => {
+  test('counts requests that are refused before reservation and returns rate limit headers', async () => {
     harness.limits.perMinute = 1;
     const first = await harness.post('/v1/chat/completions', '{"model":"acme/chat"}');
     expect(first.status).toBe(422);
@@ -399,7 +398,7 @@ describe('the door', () => {
     expect(list.status).toBe(429);
   });
 
-  test('who guesses keys is told to come back later, and a good key from there still works', async () => {
+  test('rate-limits guessed keys and still accepts a valid key from the same address', async () => {
     const lone = await createGatewayHarness({ models: [], failedAuthRpm: 3 });
     try {
       const statuses: number[] = [];
@@ -413,13 +412,13 @@ describe('the door', () => {
     }
   });
 
-  test('an unknown path is 404 and a wrong method 405', async () => {
+  test('returns 404 for an unknown path and 405 for a wrong method', async () => {
     expect((await harness.post('/v1/nothing', {})).status).toBe(404);
     expect((await harness.post('/v1/models', {})).status).toBe(405);
   });
 });
 
-test('a drain lets a stream run to its end and takes no other', async () => {
+test('gateway drain lets a running stream end and accepts no new request', async () => {
   const slow = await startChatDouble({ engine: 'vllm', tokens: TOKENS, promptTokens: 3, pauseMs: 30 });
   const lone = await createGatewayHarness({
     models: [modelFixture({ deployments: [deploymentFixture({ address: slow.address })] })],
@@ -437,7 +436,7 @@ test('a drain lets a stream run to its end and takes no other', async () => {
   }
 });
 
-/** Reads so many bytes of a stream and closes the connection. */
+/** Reads this many bytes of a stream and closes the connection. */
 function leaveAfter({ url, key }: GatewayHarness, bytes: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${key}` };
@@ -456,7 +455,7 @@ function leaveAfter({ url, key }: GatewayHarness, bytes: number): Promise<void> 
   });
 }
 
-/** Asks a double directly until it has no failure left to play. */
+/** Calls a double directly until it has no failures left. */
 async function drainFailures({ address }: ChatDouble): Promise<void> {
   for (let nth = 0; nth < 3; nth += 1) {
     const response = await fetch(`${address}/v1/chat/completions`, {

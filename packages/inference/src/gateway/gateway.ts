@@ -36,40 +36,40 @@ export interface GatewayOptions {
   readonly leaseClient: CreditLeaseClient;
   readonly router: Router;
   readonly reporter: UsageReporter;
-  /** On the Valkey of the pots, where paid requests are counted. */
+  /** Uses the Valkey of the credit leases, which also counts paid requests. */
   readonly limiter: Limiter;
-  /** Refused keys a minute from one address. */
+  /** Refused keys per minute from one address. */
   readonly failedAuthRpm: number;
   readonly trustedProxies: readonly string[];
-  /** Whose pages may call from a browser; no page may unless said. */
+  /** Origins whose pages may call the gateway from a browser. Default: none. */
   readonly consoleOrigins?: readonly string[];
   readonly schemas: Pick<ContractSchemas, 'chatRequest'>;
   readonly limits?: Partial<GatewayLimits>;
   readonly upstreams?: Partial<UpstreamsOptions>;
-  /** Lets organisations reuse their prompts in slots of llama.cpp; nothing is reused unless given. */
+  /** Allows organisations to reuse their prompts in llama.cpp slots. Default: no reuse. */
   readonly slots?: EngineSlots | null;
   readonly tls?: { readonly cert: string; readonly key: string } | null;
 }
 
 export interface Gateway {
   readonly server: Server;
-  /** Requests that have not ended, their reports included. */
+  /** Requests that have not ended, including their usage reports. */
   inFlight(): number;
-  /** Takes no more; resolves when all have ended, or ends what is left after so long. */
+  /** Accepts no more requests; resolves when all have ended, or aborts the rest after this time. */
   drain(forMs: number): Promise<void>;
-  /** Ends everything that this made. What was handed in is closed by whoever made it. */
+  /** Closes only resources that the gateway created, not those in its options. */
   close(): Promise<void>;
 }
 
 const checkIntervalMs = 250;
 const drainPollMs = 20;
 const leaseMaintenanceMs = 500;
-/** Reports of requests that were cut at the end of a drain are still waited for. */
+/** Time for the usage reports of requests that the drain aborted. */
 const afterDrainMs = 5_000;
 
 class RequestTimeout extends Error {
   constructor() {
-    super('The request took longer than any may.');
+    super('The request exceeded the maximum duration.');
     this.name = 'TookTooLong';
   }
 }
@@ -98,8 +98,7 @@ function createDeps(options: GatewayOptions, running: InFlightSet<MeteredRequest
       responseMs: limits.longestRequestMs,
       silenceMs: 60_000,
       connectionsPerEngine: 1_024,
-      // Shorter than the five seconds after which common Python servers close an idle connection: a request sent into that
-      // closing would fail.
+      // Shorter than the 5 s after which common Python servers close idle connections: a request sent then would fail.
       keepAliveMs: 4_000,
       clock,
       ...options.upstreams,
@@ -137,7 +136,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     }),
   ];
 
-  /** Some are open and do not run yet, some run no more and are still being read: both are waited for. */
+  /** Waits for requests that have not started and for responses that are still being read. */
   async function waitUntilEmpty(ms: number): Promise<boolean> {
     const untilMs = clock.monotonicMs() + ms;
     const isEmpty = (): boolean => running.size === 0 && open.size === 0;
@@ -151,14 +150,13 @@ export function createGateway(options: GatewayOptions): Gateway {
     async drain(forMs) {
       draining = true;
       for (const response of open.list()) response.shouldKeepAlive = false;
-      // It stops listening and no more: its own way of closing also cuts the connections of answers that are written,
-      // though their clients have not read them yet.
+      // Only stop listening: `server.close` would also cut connections whose clients have not read their response yet.
       const closed = new Promise<void>((resolve) => {
         NetServer.prototype.close.call(server, () => resolve());
       });
       if (!(await waitUntilEmpty(forMs))) {
         const left = { left: running.size, open: open.size };
-        log.warn(left, 'requests are cut: the drain took as long as it may');
+        log.warn(left, 'drain timed out: aborting the remaining requests');
         for (const exchange of running.list()) exchange.abort(new ShuttingDown());
         await waitUntilEmpty(afterDrainMs);
       }
@@ -174,14 +172,14 @@ export function createGateway(options: GatewayOptions): Gateway {
   };
 }
 
-/** Ends requests that took too long or whose key was revoked, and reports how far the long ones have come. */
+/** Ends requests that took too long or whose key was revoked, and sends checkpoints of long ones. */
 function checkInFlight(running: InFlightSet<MeteredRequest>, deps: GatewayDeps): void {
   const { clock, authenticator, limits } = deps;
   const nowMs = clock.monotonicMs();
   for (const exchange of running.list()) {
     if (exchange.isOver) continue;
     const fault = authenticator.recheck(exchange.caller);
-    // The engine may still work on a request that is shut out, so the deadline below applies to it too.
+    // The engine can still work on a request without access, so the deadline below applies to it too.
     if (fault !== null) exchange.revokeAccess(fault);
     if (nowMs - exchange.startedMs >= limits.longestRequestMs) exchange.abort(new RequestTimeout());
     else if (nowMs - exchange.checkpointedMs >= limits.checkpointMs) exchange.checkpoint();

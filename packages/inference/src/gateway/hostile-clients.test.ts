@@ -12,7 +12,7 @@ import {
   type GatewayHarnessOptions,
 } from './gateway.fixture.ts';
 
-/** Clients and engines that mean no good, or have no luck. */
+/** Malicious or unlucky clients and engines. */
 
 let harness: GatewayHarness | null = null;
 
@@ -44,7 +44,7 @@ async function open(options: Partial<GatewayHarnessOptions> = {}): Promise<Gatew
 async function until(isSo: () => boolean): Promise<void> {
   const untilMs = systemClock.monotonicMs() + 15_000;
   while (!isSo()) {
-    if (systemClock.monotonicMs() > untilMs) throw new Error('It never came to that.');
+    if (systemClock.monotonicMs() > untilMs) throw new Error('The condition was not met in time.');
     await systemClock.sleep(2);
   }
 }
@@ -55,24 +55,23 @@ function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   return { opened, open: () => release() };
 }
 
-describe('a body of very many values', () => {
+describe('gateway and a body with very many values', () => {
   test.each([
-    ['messages that are none', `{"model":"acme/chat","messages":[${'1,'.repeat(1_500_000)}1]}`],
-    ['stops that are none', `{"model":"acme/chat","messages":[],"stop":[${'{},'.repeat(1_000_000)}{}]}`],
+    ['invalid messages', `{"model":"acme/chat","messages":[${'1,'.repeat(1_500_000)}1]}`],
+    ['invalid stops', `{"model":"acme/chat","messages":[],"stop":[${'{},'.repeat(1_000_000)}{}]}`],
     ['lists in lists', '['.repeat(3_000_000)],
-    ['fields that nobody knows', `{"model":"acme/chat","messages":[],"x":[${'[],'.repeat(1_000_000)}[]]}`],
-  ])('is refused before it is parsed: %s', async (_what, body) => {
+    ['unknown fields', `{"model":"acme/chat","messages":[],"x":[${'[],'.repeat(1_000_000)}[]]}`],
+  ])('refuses the body before parsing it: %s', async (_what, body) => {
     const { post } = await open();
     const stopwatch = startStopwatch();
     const response = await post('/v1/chat/completions', body);
     expect(response.status).toBe(422);
-    expect(await response.json()).toMatchObject({ detail: [{ msg: 'holds more than 20000 values' }] });
-    // Everybody else waits as long: parsed and judged it would take many seconds.
+    expect(await response.json()).toMatchObject({ detail: [{ msg: 'contains more than 20000 values' }] });
+    // Other requests wait as long: parsing and validating it would take many seconds.
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 });
 
-/** A client that writes its requests by hand. */
 function dial({ url }: GatewayHarness): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1', () => resolve(socket));
@@ -88,8 +87,8 @@ function written(path: string, key: string, body: unknown): string {
   );
 }
 
-describe('a client that leaves', () => {
-  test('with several requests written at once has none of them run on', async () => {
+describe('gateway and a client that leaves', () => {
+  test('runs none of several pipelined requests', async () => {
     const slow = await startChatDouble({
       engine: 'vllm',
       tokens: Array.from({ length: 400 }, () => ' turn'),
@@ -108,7 +107,7 @@ describe('a client that leaves', () => {
     await slow.close();
   });
 
-  test('while its money is set aside gets no picture drawn, and pays for none', async () => {
+  test('generates and charges no image if the client leaves during the reservation', async () => {
     const drawn: ServerResponse[] = [];
     const imageServer = createServer((request, response) => {
       if (request.method === 'POST') drawn.push(response);
@@ -142,7 +141,7 @@ describe('a client that leaves', () => {
   });
 });
 
-describe('a client that reads nothing', () => {
+describe('gateway and a client that does not read', () => {
   const limits = { unreadMs: 200 };
   const connections = ({ gateway }: GatewayHarness): Promise<number> =>
     new Promise((resolve) => gateway.server.getConnections((_error, count) => resolve(count)));
@@ -164,19 +163,19 @@ describe('a client that reads nothing', () => {
     return opened;
   }
 
-  test('of a stream holds its engine no longer than it may, and pays for what was made', async () => {
+  test('releases the engine of an unread stream after the limit and charges the output', async () => {
     const tokens = Array.from({ length: 20 }, () => 'x'.repeat(1_000_000));
     const { usage } = await readNothing(tokens, { ...chat, stream: true });
     expect(usage.finals).toMatchObject([{ cancelled: true }]);
   });
 
-  test('of a whole answer has it held in memory no longer than it may', async () => {
+  test('releases an unread response from memory after the limit', async () => {
     const { usage } = await readNothing(['x'.repeat(16_000_000)], chat);
     expect(usage.finals).toMatchObject([{ cancelled: false, finishReason: 'stop' }]);
   });
 });
 
-/** An engine that answers whatever is written here, and leaves its connections open. */
+/** An engine that sends the given bytes and keeps its connections open. */
 async function startRawEngine(
   lines: readonly string[],
 ): Promise<{ readonly address: string; close(): void }> {
@@ -196,8 +195,8 @@ async function startRawEngine(
   };
 }
 
-describe('an engine', () => {
-  test('that is done but keeps its connection open keeps nobody waiting, and nothing follows [DONE]', async () => {
+describe('gateway and a faulty engine', () => {
+  test('ends the stream when the engine is done but keeps its connection open, and sends nothing after [DONE]', async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
     const raw = await startRawEngine([
       `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: null }], usage })}`,
@@ -218,7 +217,7 @@ describe('an engine', () => {
     raw.close();
   });
 
-  test('with an address that is none is a failure, and its request ends', async () => {
+  test('reports a failure for an invalid engine address and ends the request', async () => {
     const models = [modelFixture({ deployments: [deploymentFixture({ address: 'no address' })] })];
     const opened = await open({ models });
     const response = await opened.post('/v1/chat/completions', chat);
@@ -227,7 +226,7 @@ describe('an engine', () => {
     expect(opened.usage.finals).toMatchObject([{ finishReason: 'error', amountNanoUsd: '0' }]);
   });
 
-  test('with a long reason for its end and counts beyond all measure leaves a report that can be read', async () => {
+  test('writes a valid usage event for an overlong finish reason and huge counts', async () => {
     const usage = { prompt_tokens: Number.MAX_SAFE_INTEGER, completion_tokens: Number.MAX_SAFE_INTEGER };
     const raw = await startRawEngine([
       `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'Hi' }, finish_reason: 'x'.repeat(500) }], usage })}`,
@@ -245,10 +244,10 @@ describe('an engine', () => {
   });
 });
 
-describe('an answer larger than is taken', () => {
+describe('gateway and an oversized engine response', () => {
   const limits = { responseBytes: 10_000 };
 
-  test('is the request asking for too much: no other engine is asked for it, and none looks broken', async () => {
+  test('returns a client error without trying another engine or blaming this one', async () => {
     const long = await startChatDouble({ engine: 'vllm', tokens: ['x'.repeat(20_000)] });
     const places = [
       deploymentFixture({ address: long.address }),
@@ -262,7 +261,7 @@ describe('an answer larger than is taken', () => {
     await long.close();
   });
 
-  test('of a picture is the same', async () => {
+  test('returns a client error for an oversized image', async () => {
     let calls = 0;
     const imageServer = createServer((request, response) => {
       request.resume();
@@ -283,7 +282,7 @@ describe('an answer larger than is taken', () => {
   });
 });
 
-test('where the only engine for pictures fails, the client is told of that and not of a want of engines', async () => {
+test('gateway returns the failure of the only image engine instead of reporting no engine', async () => {
   const imageServer = createServer((request, response) => {
     request.resume();
     response.writeHead(500).end('{}');
@@ -301,7 +300,7 @@ test('where the only engine for pictures fails, the client is told of that and n
   imageServer.close();
 });
 
-test('a model for pictures that has no engine is stood in for, like one for text', async () => {
+test('gateway uses a fallback for an image model without an engine', async () => {
   const paths: string[] = [];
   const imageServer = createServer((request, response) => {
     paths.push(request.url ?? '');
@@ -328,7 +327,7 @@ test('a model for pictures that has no engine is stood in for, like one for text
   imageServer.close();
 });
 
-test('a key that may use some models only is not sent to others when those are down', async () => {
+test('gateway does not use a fallback model that the key must not use', async () => {
   const models = [
     modelFixture({ name: 'acme/chat', fallbacks: ['dear/chat'], deployments: [] }),
     modelFixture({ name: 'dear/chat', deployments: [deploymentFixture({ address: engine.address })] }),
@@ -341,8 +340,8 @@ test('a key that may use some models only is not sent to others when those are d
   expect((await opened.post('/v1/chat/completions', chat)).status).toBe(503);
 });
 
-describe('a drain', () => {
-  test('waits for a request whose money is still being set aside', async () => {
+describe('gateway drain', () => {
+  test('waits for a request whose reservation is in progress', async () => {
     const opened = await open();
     const reserveGate = gate();
     opened.leases.answersAfter = reserveGate.opened;
@@ -355,7 +354,7 @@ describe('a drain', () => {
     await drained;
   });
 
-  test('waits for a body that is on its way', async () => {
+  test('waits for a body that is still arriving', async () => {
     const opened = await open();
     const client = await dial(opened);
     const text = written('/v1/chat/completions', opened.key, chat);
@@ -372,7 +371,7 @@ describe('a drain', () => {
     await drained;
   });
 
-  test('lets a slow client read the rest of its answer', async () => {
+  test('lets a slow client read the rest of its response', async () => {
     const long = await startChatDouble({ engine: 'vllm', tokens: ['x'.repeat(8_000_000)] });
     const models = [modelFixture({ deployments: [deploymentFixture({ address: long.address })] })];
     const opened = await open({ models });
@@ -391,7 +390,7 @@ describe('a drain', () => {
   });
 });
 
-test('a key that is revoked while its body is on its way pays for nothing any more', async () => {
+test('gateway does not charge a request whose key is revoked while its body arrives', async () => {
   const opened = await open();
   const client = await dial(opened);
   const text = written('/v1/chat/completions', opened.key, chat);
@@ -409,7 +408,7 @@ test('a key that is revoked while its body is on its way pays for nothing any mo
   client.destroy();
 });
 
-test('the largest numbers that a client can write are refused or priced, never a failure of ours', async () => {
+test('gateway refuses or prices the largest numbers of a request without an internal error', async () => {
   const models = [
     modelFixture({
       contextLength: null,

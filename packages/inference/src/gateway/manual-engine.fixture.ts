@@ -3,12 +3,11 @@ import type { AddressInfo } from 'node:net';
 import { systemClock } from '@millrace/platform/clock';
 import { PRICE } from './gateway.fixture.ts';
 
-/** An engine whose answers the test writes by hand. */
+/** An engine whose responses the test writes. */
 export interface ManualEngine {
   readonly address: string;
-  /** The requests under way, in the order of their arrival. */
+  /** Requests in progress, in order of arrival. */
   readonly pending: ServerResponse[];
-  /** Requests whose connection the gateway closed. */
   dropped: number;
   close(): void;
 }
@@ -48,8 +47,8 @@ export async function until(isSo: () => boolean): Promise<void> {
 }
 
 /**
- * Waits until client, gateway and engine have read what was sent to them. All three are in this process, and after a stall its
- * timers run before its reads, so a sleep alone is not enough.
+ * Waits until client, gateway and engine have read their input. All run in this process, and after a stall timers run before
+ * reads, so a sleep alone is not enough.
  */
 export async function delivered(): Promise<void> {
   await systemClock.sleep(100);

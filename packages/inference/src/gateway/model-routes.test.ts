@@ -12,8 +12,8 @@ const harness = await createGatewayHarness({
 });
 afterAll(() => harness.close());
 
-describe('a live model without a deployment', () => {
-  test('is not offered, unless another model stands in for it', async () => {
+describe('live model without a deployment', () => {
+  test('is not listed unless it has a fallback with a deployment', async () => {
     const response = await fetch(`${harness.url}/v1/models`, {
       headers: { authorization: `Bearer ${harness.key}` },
     });
@@ -21,7 +21,7 @@ describe('a live model without a deployment', () => {
     expect(data.map(({ id }) => id).toSorted()).toEqual(['acme/served', 'acme/stood-in']);
   });
 
-  test.each(['acme/nowhere', 'acme/drained'])('%s is refused before money is reserved', async (model) => {
+  test.each(['acme/nowhere', 'acme/drained'])('%s is refused before credit is reserved', async (model) => {
     const messages = [{ role: 'user', content: 'Hi' }];
     const response = await harness.post('/v1/chat/completions', { model, messages });
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '30']);

@@ -6,13 +6,13 @@ import type { GatewayDeps } from './gateway-deps.ts';
 import { requirePrice } from './requests/pricing.ts';
 import type { GatewayRequest } from './http/server.ts';
 
-/** What can be called, and what it costs: read from the book alone. */
+/** Lists models and prices from the key feed. */
 
 export function serveModels(deps: GatewayDeps, inbound: GatewayRequest): void {
   const { response, requestId, rate } = inbound;
   const { key } = inbound.caller;
   const models = deps.keyFeed.models(key.orgId, key.mode);
-  // A model is offered once a deployment serves it, or a model that stands in for it.
+  // A model is listed if it or one of its fallbacks has a deployment.
   const running = new Set(models.filter(hasActiveDeployment).map(({ name }) => name));
   const offered = models.filter(
     ({ name, fallbacks }) => running.has(name) || fallbacks.some((other) => running.has(other)),

@@ -7,7 +7,7 @@ afterAll(() => harness.close());
 
 const mebibyte = 1_048_576;
 
-/** A client that writes the whole request before it reads, as many HTTP libraries do. Rejects when the connection is reset. */
+/** A client that writes the whole request before it reads, as many HTTP libraries do. Rejects if the connection is reset. */
 function upload(path: string, contentType: string, bytes: number): Promise<string> {
   const { port, hostname } = new URL(harness.url);
   return new Promise((resolve, reject) => {
@@ -33,8 +33,8 @@ function upload(path: string, contentType: string, bytes: number): Promise<strin
   });
 }
 
-describe('an upload that is refused', () => {
-  test('to a path that is not served gets a readable 404, on each of 20 connections', async () => {
+describe('refused upload', () => {
+  test('to an unknown path gets a readable 404 on each of 20 connections', async () => {
     const type = 'multipart/form-data; boundary=x';
     const all = Array.from({ length: 20 }, () => upload('/v1/audio/transcriptions', type, mebibyte));
     const responses = await Promise.all(all);
@@ -42,7 +42,7 @@ describe('an upload that is refused', () => {
     expect(responses[0]).toContain('"code":"route_not_found"');
   });
 
-  test('because it is too large gets a readable 413', async () => {
+  test('above the size limit gets a readable 413', async () => {
     const response = await upload('/v1/chat/completions', 'application/json', 40 * mebibyte);
     expect(response).toMatch(/^HTTP\/1\.1 413 /);
     expect(response).toContain('"code":"body_too_large"');

@@ -13,7 +13,7 @@ import {
 } from './gateway.fixture.ts';
 import { costOf, delivered, startManualEngine, until, type ManualEngine } from './manual-engine.fixture.ts';
 
-/** Requests that run when their key or organisation is shut out. */
+/** Running requests whose key is revoked or whose organisation is suspended. */
 
 let harness: GatewayHarness;
 const tokens = Array.from({ length: 2_000 }, () => ' turn');
@@ -39,7 +39,7 @@ const changes: readonly [string, string, (key: string) => void][] = [
   ['loses its organisation', 'organisation_suspended', suspend],
 ];
 
-describe('the open stream of a key', () => {
+describe('open stream of a key', () => {
   test.each(changes)('that %s ends within a second with %s, and is charged', async (_how, code, revoke) => {
     harness = await createGatewayHarness({
       models: [
@@ -70,15 +70,15 @@ describe('the open stream of a key', () => {
     expect(harness.usage.finals).toMatchObject([{ finishReason: 'error', cancelled: false }]);
     expect(Number(harness.usage.finals[0]?.tokensCompletion)).toBeGreaterThan(0);
     expect(harness.leases.settled).toHaveLength(1);
-    // Streams of other keys go on.
+    // Streams of other keys continue.
     expect(harness.gateway.inFlight()).toBe(1);
     await other.body?.cancel();
     await harness.settled();
   });
 });
 
-/** The tests write the answers of the engine by hand, so that the engine has the request when its key is shut out. */
-describe('a request whose key is shut out while an engine works', () => {
+/** The tests write the engine's responses, so that the engine has the request when the key is revoked. */
+describe('request whose key is revoked while an engine works', () => {
   let manual: ManualEngine;
   beforeEach(async () => {
     manual = await startManualEngine();
@@ -100,7 +100,7 @@ describe('a request whose key is shut out while an engine works', () => {
     messages: [{ role: 'user', content: 'What does the mill do?' }],
     max_tokens: 1_024,
   };
-  /** One token for the message, and one for each of its five words. */
+  /** One token for the message and one for each of its five words. */
   const LEAST_PROMPT = 6;
 
   test.each(
@@ -138,7 +138,7 @@ describe('a request whose key is shut out while an engine works', () => {
     },
   );
 
-  test('a text is never charged more than its reservation', async () => {
+  test('text is never charged more than its reservation', async () => {
     await openGateway({}, {});
     harness.leases.affordable = 5n;
     const { max_tokens: _, ...open } = chat;
@@ -150,7 +150,7 @@ describe('a request whose key is shut out while an engine works', () => {
     expect(harness.usage.finals).toMatchObject([{ reservedNanoUsd: '5', amountNanoUsd: '5' }]);
   });
 
-  test('a text that waits for an engine is charged nothing', async () => {
+  test('text that waits for an engine is charged nothing', async () => {
     await openGateway({}, { maxConcurrency: 1 });
     const first = harness.post('/v1/chat/completions', chat, { key: harness.otherKey });
     await until(() => manual.pending.length === 1);
@@ -166,7 +166,7 @@ describe('a request whose key is shut out while an engine works', () => {
     expect(manual.pending).toHaveLength(1);
   });
 
-  test('a buffered text whose answer has begun to arrive is charged for the whole answer', async () => {
+  test('text without streaming whose response has started to arrive is charged in full', async () => {
     await openGateway({}, {});
     const answering = harness.post('/v1/chat/completions', chat);
     await until(() => manual.pending.length === 1);
@@ -222,13 +222,13 @@ describe('a request whose key is shut out while an engine works', () => {
   ] as const;
 
   test.each(media)(
-    '$kind is not delivered, is charged in full, and holds its slot until the engine is done',
+    '$kind is not delivered, is charged in full and holds its slot until the engine is done',
     async ({ modality, engine: kind, path, body, reply }) => {
       await openGateway({ name: 'acme/media', modality }, { engine: kind, maxConcurrency: 1 });
       const answering = harness.post(path, body);
       await until(() => manual.pending.length === 1);
       revoke();
-      // The client is told at once: the engine has not answered yet.
+      // The client gets the error at once, before the engine has responded.
       const refused = await answering;
       expect([refused.status, await refused.json()]).toMatchObject([
         401,
@@ -266,12 +266,12 @@ describe('a request whose key is shut out while an engine works', () => {
     },
   );
 
-  test('an image that takes longer than the limit of a request frees its slot', async () => {
+  test('image that takes longer than the maximum request duration frees its slot', async () => {
     const [image] = media;
     await openGateway(
       { name: 'acme/media', modality: 'image' },
       { engine: image.engine },
-      // The connection to the engine has a longer limit, so that only the limit of the request can end it.
+      // The connection to the engine has a longer limit, so only the request limit can end it.
       { limits: { longestRequestMs: 4_000 }, upstreams: { responseMs: 600_000 } },
     );
     const answering = harness.post(image.path, image.body);

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { createGatewayHarness, deploymentFixture, modelFixture } from './gateway.fixture.ts';
 
-/** Test keys meet the same checks as live keys, and a mock that obeys the request. */
+/** Test keys pass the same checks as live keys and use a mock that obeys the request. */
 
 const model = 'acme/test';
 
@@ -48,13 +48,13 @@ const schema = {
 };
 
 describe('test mode', () => {
-  test('refuses a prompt that does not fit into the context', async () => {
+  test('refuses a prompt that exceeds the context', async () => {
     const messages = [{ role: 'user', content: 'word '.repeat(1_000) }];
     const { status, json } = await send({ messages });
     expect([status, json.error?.code]).toEqual([400, 'context_length_exceeded']);
   });
 
-  test('ends an answer where the context ends', async () => {
+  test('ends a completion where the context ends', async () => {
     const messages = [{ role: 'user', content: 'word '.repeat(153) }];
     const { status, json } = await send({ messages });
     expect(status).toBe(200);
@@ -62,7 +62,7 @@ describe('test mode', () => {
     expect(json.usage.prompt_tokens + json.usage.completion_tokens).toBe(200);
   });
 
-  test('answers with an object that a strict schema allows', async () => {
+  test('returns an object that satisfies a strict schema', async () => {
     const format = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } };
     const { status, json } = await send({ response_format: format });
     expect(status).toBe(200);
@@ -75,14 +75,14 @@ describe('test mode', () => {
     expect(json.choices[0]?.finish_reason).toBe('stop');
   });
 
-  test('cuts an object at max_tokens, and says so', async () => {
+  test('cuts an object at max_tokens with finish_reason length', async () => {
     const format = { type: 'json_schema', json_schema: { name: 'city', strict: true, schema } };
     const { json } = await send({ response_format: format, max_tokens: 3 });
     expect(json.choices[0]?.message.content).toHaveLength(12);
     expect(json.choices[0]?.finish_reason).toBe('length');
   });
 
-  test('refuses a schema that it cannot obey, instead of ignoring it', async () => {
+  test('refuses a schema that the mock cannot satisfy', async () => {
     const pattern = {
       type: 'object',
       properties: { id: { type: 'string', pattern: '^[A-Z]{3}$' } },
@@ -93,7 +93,7 @@ describe('test mode', () => {
     expect([status, json.error?.code]).toEqual([400, 'parameter_not_supported']);
   });
 
-  test('calls a tool with arguments that its parameters allow', async () => {
+  test('calls a tool with arguments that satisfy its parameters', async () => {
     const tools = [{ type: 'function', function: { name: 'find', parameters: schema } }];
     const { json } = await send({ tools, tool_choice: 'required' });
     const written = json.choices[0]?.message.tool_calls?.[0]?.function.arguments ?? '';

@@ -9,21 +9,21 @@ import type { KeyFeed } from '../../key-feed/index.ts';
 import { clientAddress } from './request-counter.ts';
 import type { FailedLookupLimiter } from './failed-lookup-limiter.ts';
 
-/** Who is calling, judged by the book alone. */
+/** Authenticates callers from the key feed alone, without the database. */
 
 export interface Caller {
-  /** Of the key: by it the book is asked for the key again. */
+  /** To look the key up again in the key feed. */
   readonly publicId: string;
   readonly key: KeyEntry;
   readonly organisation: OrganisationEntry;
 }
 
-/** What was found of one header text: the work of reading and hashing a secret is done once for each key, not each request. */
+/** Parsed header, cached so that a secret is parsed and hashed once per key and not per request. */
 interface ParsedAuthorization {
   readonly publicId: string;
   readonly secret: string;
   readonly mode: 'live' | 'test';
-  /** The entry whose secret it was found to match. A changed key is another entry, and compared again. */
+  /** The entry that the secret matched. A changed key is another entry and is compared again. */
   matched: KeyEntry | null;
 }
 
@@ -34,7 +34,7 @@ export interface AuthenticatorOptions {
   readonly keyFeed: Pick<KeyFeed, 'findKey' | 'knowsKey' | 'organisation' | 'isStale'>;
   readonly clock: Clock;
   readonly trusted: CidrSet;
-  /** Of keys that this gateway does not know yet. */
+  /** Limits look-ups of keys that this gateway has not cached. */
   readonly lookups: FailedLookupLimiter;
 }
 
@@ -47,7 +47,7 @@ export class Authenticator {
     this.#options = options;
   }
 
-  /** The caller, or a `Fault`. Answers at once for a key in use: a promise costs more than the whole judgement. */
+  /** Returns the caller or throws a `Fault`. Synchronous for cached keys, because a promise costs more than the check. */
   admit(request: IncomingMessage, scope: string): Caller | Promise<Caller> {
     const { keyFeed } = this.#options;
     if (keyFeed.isStale()) throw new Fault('KEY_FEED_STALE', { retryAfterSeconds: 5 });
@@ -60,15 +60,12 @@ export class Authenticator {
     return this.#authorize(presented, key, organisation, request, scope);
   }
 
-  /**
-   * Why a caller that was admitted before would be refused now, or null. If its key is not in memory, as after a new
-   * connection to the broker, the key is looked up, and a later call knows.
-   */
+  /** The fault of a caller that would be refused now, or null. A key that is not in memory is looked up for a later call. */
   recheck({ publicId, key: before }: Caller): Fault | null {
     const { keyFeed, clock } = this.#options;
     const key = ifInMemory(() => keyFeed.findKey(publicId));
     if (key === undefined) return null;
-    // The bucket is whole and has no such key: it was deleted.
+    // The bucket is complete and has no such key: it was deleted.
     if (key === null) return new Fault('API_KEY_REVOKED');
     const organisation = ifInMemory(() => keyFeed.organisation(before.orgId));
     if (organisation?.isSuspended === true) return new Fault('ORGANISATION_SUSPENDED');
@@ -81,9 +78,9 @@ export class Authenticator {
     const parsed = parseKey(readBearer(header));
     if (parsed === null) throw new Fault('MALFORMED_API_KEY');
     const made = { publicId: parsed.publicId, secret: parsed.secret, mode: parsed.mode, matched: null };
-    // Blanks before a key are allowed, but nobody's blanks are kept in memory.
+    // Keys may follow any number of blanks; overlong headers are not cached.
     if (header.length > maxCachedLength) return made;
-    // Cleared as a whole: who floods us with keys makes every key be read anew, and nothing worse.
+    // Cleared as a whole: a flood of keys only makes every key be parsed again.
     if (this.#known.size >= maxCached) this.#known.clear();
     this.#known.set(header, made);
     return made;
@@ -98,14 +95,14 @@ export class Authenticator {
   ): Caller {
     if (key === null || presented.mode !== key.mode) throw new Fault('INVALID_API_KEY');
     if (presented.matched !== key) {
-      // Until the secret fits, the answer says nothing: not even that a key with this public id exists.
+      // Until the secret matches, the error must not reveal that a key with this public id exists.
       if (!secretMatches(presented.secret, Buffer.from(key.secretSha256, 'hex')))
         throw new Fault('INVALID_API_KEY');
       presented.matched = key;
     }
     const fault = faultOfKey(key, this.#options.clock.nowMs());
     if (fault !== null) throw fault;
-    // An organisation that the book does not know cannot be judged, and a key without one should not be.
+    // Without its organisation a key cannot be checked.
     if (organisation === null) throw new Fault('SERVICE_UNAVAILABLE', { retryAfterSeconds: 1 });
     if (organisation.isSuspended) throw new Fault('ORGANISATION_SUSPENDED');
     if (key.allowedIps.length > 0 && !this.#isAddressAllowed(key, request)) throw new Fault('IP_NOT_ALLOWED');
@@ -136,14 +133,14 @@ function faultOfKey(key: KeyEntry, nowMs: number): Fault | null {
   return key.expiresAtMs !== null && key.expiresAtMs <= nowMs ? new Fault('API_KEY_EXPIRED') : null;
 }
 
-/** Undefined while it is looked up, or when it cannot be. */
+/** Undefined while the look-up runs or if it failed. */
 function ifInMemory<Entry>(find: () => Entry | Promise<Entry>): Entry | undefined {
   try {
     const found = find();
     if (!(found instanceof Promise)) return found;
     found.catch(() => undefined);
   } catch {
-    // An entry that cannot be read decides nothing about a request that runs.
+    // An unreadable entry decides nothing about a running request.
   }
   return undefined;
 }

@@ -32,7 +32,7 @@ test.each([
     'POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     'malformed_http',
   ],
-])('%s gets the error body of v1, a request id and a closed connection', async (_name, text, code) => {
+])('a connection with %s gets a v1 error body, a request id and is closed', async (_name, text, code) => {
   const response = await exchange(text);
   expect(response).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
   expect(response).toMatch(/\r\nx-inference-request-id: req_/);
@@ -40,7 +40,7 @@ test.each([
   expect(body).toMatchObject({ object: 'error', code: 400, error: { code } });
 });
 
-test('a connection that breaks off costs nothing and ends nothing else', async () => {
+test('a connection that is cut mid-request affects no other request', async () => {
   const { port, hostname } = new URL(harness.url);
   await new Promise<void>((resolve) => {
     const socket = connect(Number(port), hostname, () => {
@@ -52,14 +52,14 @@ test('a connection that breaks off costs nothing and ends nothing else', async (
   expect((await fetch(`${harness.url}/v1/nothing`)).status).toBe(404);
 });
 
-test('a body that comes too slowly is answered, and the connection ends though its client keeps it open', async () => {
+test('a body that arrives too slowly gets an error, and the connection is closed even if the client keeps it open', async () => {
   const open = new InFlightSet<ServerResponse>();
   const timers: (() => void)[] = [];
   const clock = { after: (_ms: number, run: () => void) => (timers.push(run), () => undefined) };
   const server = createServer({ requestTimeout: 0, headersTimeout: 0, connectionsCheckingInterval: 10 });
   server.on('request', (_request, response) => {
     open.add(response);
-    // Set only now, so that the limit applies to the body and not to headers that a slow machine sends late.
+    // Set only now, so that the limit applies to the body and not to late headers.
     server.requestTimeout = 50;
   });
   handleBrokenConnections(server, { clock, ids: testIds }, open);

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net';
 import { responseHeaders, inferenceFaultTarget } from './responses.ts';
 import type { InFlightSet } from './in-flight-set.ts';
 
-/** Answers connections whose bytes the HTTP parser refuses, or whose request does not arrive in time. */
+/** Responds to connections with invalid HTTP or with a request that does not arrive in time. */
 export function handleBrokenConnections(
   server: Server,
   { clock, ids }: { readonly clock: Pick<Timer, 'after'>; readonly ids: Pick<IdSource, 'next'> },
@@ -16,7 +16,7 @@ export function handleBrokenConnections(
   const options = { clock, ids, target: inferenceFaultTarget, headers };
   server.on('clientError', (error: Error & { readonly code?: string }, duplex) => {
     const socket = duplex as Socket;
-    // Bytes after a whole request: an answer to them would be taken for the answer to that request, or for a part of it.
+    // Bytes after a complete request: a response to them would be taken for the response to that request.
     const isAnswering = (response: ServerResponse): boolean =>
       response.socket === socket && (response.req.complete || response.headersSent);
     if (open.list().some(isAnswering)) socket.destroy();

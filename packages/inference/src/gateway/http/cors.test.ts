@@ -3,7 +3,7 @@ import { createGatewayHarness, deploymentFixture, modelFixture } from '../gatewa
 
 const CONSOLE = 'https://console.example.com';
 const CHAT = '/v1/chat/completions';
-/** Those that look alike, and those that would mean everybody. */
+/** Origins that look similar, and wildcards. */
 const outsiders = [
   'https://evil.example.com',
   'https://console.example.com.evil.example',
@@ -50,8 +50,8 @@ const chat = (origin: string | null, { key = harness.testKey, stream = false } =
 const leaves = (response: Response): string[] =>
   [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
 
-describe('a page of the console', () => {
-  test('may send a key and JSON, and is told so without one', async () => {
+describe('CORS for a console page', () => {
+  test('allows key and JSON in a preflight without a key', async () => {
     const response = await preflight(CONSOLE);
     expect(response.status).toBe(204);
     expect(response.headers.get('access-control-allow-origin')).toBe(CONSOLE);
@@ -62,9 +62,9 @@ describe('a page of the console', () => {
   });
 
   test.each([
-    ['in one piece', false],
+    ['without streaming', false],
     ['as a stream', true],
-  ])('may read an answer %s, and the id of its request', async (_, stream) => {
+  ])('exposes a response %s and its request id', async (_, stream) => {
     const response = await chat(CONSOLE, { stream });
     expect(response.status).toBe(200);
     expect(response.headers.get('access-control-allow-origin')).toBe(CONSOLE);
@@ -72,13 +72,13 @@ describe('a page of the console', () => {
     expect(await response.text()).not.toBe('');
   });
 
-  test('may read why it was refused', async () => {
+  test('exposes the reason of a refusal', async () => {
     const response = await chat(CONSOLE, { key: 'nonsense' });
     expect(response.status).toBe(401);
     expect(response.headers.get('access-control-allow-origin')).toBe(CONSOLE);
   });
 
-  test('is never given leave to send cookies', async () => {
+  test('never allows credentials', async () => {
     const responses = [
       await preflight(CONSOLE),
       await chat(CONSOLE),
@@ -91,7 +91,7 @@ describe('a page of the console', () => {
     ]);
   });
 
-  test('asks in vain for leave that the request itself needs no less: an OPTIONS of another kind is no method here', async () => {
+  test('treats OPTIONS without a preflight header as an unknown method', async () => {
     const response = await fetch(`${harness.url}${CHAT}`, {
       method: 'OPTIONS',
       headers: { origin: CONSOLE },
@@ -100,28 +100,28 @@ describe('a page of the console', () => {
   });
 });
 
-describe.each(outsiders)('a page of %s', (origin) => {
-  test('is not let in before it sends anything', async () => {
+describe.each(outsiders)('CORS for a page of %s', (origin) => {
+  test('rejects the preflight', async () => {
     const response = await preflight(origin);
     expect(response.status).toBe(405);
     expect(leaves(response)).toEqual([]);
   });
 
-  test('cannot read an answer, even with a key', async () => {
+  test('hides the response, even with a valid key', async () => {
     const response = await chat(origin);
     expect(response.status).toBe(200);
     expect(leaves(response)).toEqual([]);
   });
 });
 
-test('a program that names no origin sees none of this', async () => {
+test('CORS headers are absent for clients without an Origin header', async () => {
   const response = await chat(null);
   expect(response.status).toBe(200);
   expect(leaves(response)).toEqual([]);
   expect(response.headers.get('vary')).toBeNull();
 });
 
-test('a gateway that was told of no console lets no page in', async () => {
+test('CORS is disabled without configured console origins', async () => {
   await using other = await createGatewayHarness({ models: [] });
   const response = await preflight(CONSOLE, other);
   expect(response.status).toBe(405);

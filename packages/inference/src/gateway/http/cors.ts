@@ -1,16 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/**
- * Which pages may call a gateway. A browser hands an answer only to a page whose origin the answer names, and asks before it
- * sends a key along: pages of the console get that leave, and no others. Cookies are never part of it: a gateway knows keys
- * alone, and without leave for credentials no browser sends any.
- */
+/** CORS for pages of the console. Credentials are never allowed, so that browsers send no cookies: gateways accept only keys. */
 export interface Cors {
-  /** Gives the page leave to read the answer, if it has that. Tells whether the request did nothing but ask for leave. */
+  /** Sets the headers of allowed origins. Returns true for a preflight request, which then needs no further handling. */
   apply(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** What a page may read of an answer beside its body. */
+/** Response headers that a page may read. */
 const exposedHeaders = [
   'Inference-Id',
   'X-Inference-Request-Id',
@@ -23,10 +19,10 @@ const exposedHeaders = [
   'X-RateLimit-Reset-Requests',
 ].join(', ');
 
-/** Browsers keep a leave no longer than two hours; an origin that is taken off the list is out after ten minutes. */
+/** Browsers cap this at two hours. A removed origin loses access after ten minutes. */
 const preflightMaxAgeSeconds = '600';
 
-/** `origins` as browsers write them: `https://console.example.com`. None: no page may. */
+/** `origins` in browser notation (`https://console.example.com`). Empty: no page has access. */
 export function createCors(origins: readonly string[]): Cors {
   const allowed = new Set(origins);
   return {

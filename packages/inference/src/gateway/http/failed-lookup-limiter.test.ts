@@ -13,7 +13,7 @@ import { createFailedLookupLimiter } from './failed-lookup-limiter.ts';
 
 const newKey = () => mintKey('live', (count) => randomBytes(count));
 
-/** A door over a book whose reads are counted. */
+/** An authenticator with a key feed whose reads are counted. */
 function setUp() {
   const clock = new SimulatedClock();
   const entries = new Map<string, string>();
@@ -78,7 +78,7 @@ const tally = (outcomes: readonly string[]): Record<string, number> => {
   return counts;
 };
 
-describe('invented keys', () => {
+describe('look-ups of invented keys', () => {
   it('cause at most 100 reads for 10 000 keys from one address, at once or over a minute', async () => {
     const { clock, counts, admit } = setUp();
     const atOnce = await Promise.all(Array.from({ length: 5_000 }, () => admit(newKey().text)));
@@ -91,27 +91,27 @@ describe('invented keys', () => {
     expect(counts.reads).toBeGreaterThan(50);
   });
 
-  it('do not use up the look-ups of another address', async () => {
+  it('do not use the budget of another address', async () => {
     const { admit, addKey } = setUp();
     await Promise.all(Array.from({ length: 100 }, () => admit(newKey().text)));
     expect(await admit(addKey())).toBe('RATE_LIMITED');
     expect(await admit(addKey(), '203.0.113.9')).toBe('admitted');
   });
 
-  it('do not shut out a key that the gateway knows already', async () => {
+  it('do not block a cached key', async () => {
     const { admit, addKey, clock } = setUp();
     const key = addKey();
     expect(await admit(key)).toBe('admitted');
     await Promise.all(Array.from({ length: 100 }, () => admit(newKey().text)));
     expect(await admit(key)).toBe('admitted');
-    // A new key is looked up again as soon as the budget has grown by one.
+    // A new key is looked up again once the budget has grown by one.
     await clock.advance(2_000);
     expect(await admit(addKey())).toBe('admitted');
   });
 });
 
 describe('createFailedLookupLimiter', () => {
-  it('answers all requests of an address while 20 000 other addresses come', async () => {
+  it('serves all requests of an address while 20 000 other addresses arrive', async () => {
     const budget = createFailedLookupLimiter({ clock: new SimulatedClock(), failedPerMinute: 1 });
     let find: (found: object) => void = () => undefined;
     const first = budget.run('a', () => new Promise<object>((resolve) => (find = resolve)));
@@ -122,8 +122,8 @@ describe('createFailedLookupLimiter', () => {
   });
 });
 
-describe('real keys', () => {
-  it('of one address are all looked up, also when they come at once', async () => {
+describe('look-ups of valid keys', () => {
+  it('from one address all succeed, also concurrently', async () => {
     const { counts, admit, addKey } = setUp();
     const keys = Array.from({ length: 500 }, addKey);
     expect(tally(await Promise.all(keys.map((key) => admit(key))))).toEqual({ admitted: 500 });

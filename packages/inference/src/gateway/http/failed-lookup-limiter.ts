@@ -3,23 +3,22 @@ import { rateLimitFault } from '@millrace/platform/http/rate-headers';
 import { ratio } from '@millrace/platform/money';
 
 /**
- * Bounds the look-ups in the gateway book that find no key, by address block: a made-up key with a right checksum would
- * otherwise cost a read of NATS each. Kept in this process, so that a refused look-up costs nothing. Look-ups that find
- * their key are free, however many come from one address.
+ * Limits look-ups that find no key per address block, because an invented key with a valid checksum would cost a NATS read each.
+ * In-process, so that a refusal costs nothing; look-ups that find their key are free.
  */
 export interface FailedLookupLimiter {
-  /** Runs the look-up when the block may make one; rejects with `RATE_LIMITED` when its budget is used up. */
+  /** Runs the look-up within the block's budget; rejects with `RATE_LIMITED` if it is used up. */
   run<Found>(block: string, lookUp: () => Promise<Found | null>): Promise<Found | null>;
 }
 
 export interface FailedLookupLimiterOptions {
   readonly clock: Pick<Timer, 'monotonicMs'>;
-  /** Look-ups a minute from one block that may find nothing. */
+  /** Failed look-ups allowed per minute and block. */
   readonly failedPerMinute: number;
 }
 
 interface BlockState {
-  /** Look-ups that may still fail, those under way excluded. */
+  /** Remaining budget without look-ups in flight. */
   left: number;
   refilledMs: number;
   underWay: number;
@@ -28,7 +27,7 @@ interface BlockState {
 
 const minuteMs = 60_000;
 const maxBlocks = 20_000;
-/** Of one block: real keys that come at once, as after a restart, wait for each other. */
+/** Per block: valid keys that arrive together, as after a restart, wait for each other. */
 const maxWaiting = 1_000;
 
 export function createFailedLookupLimiter(options: FailedLookupLimiterOptions): FailedLookupLimiter {
@@ -51,8 +50,8 @@ export function createFailedLookupLimiter(options: FailedLookupLimiterOptions): 
   }
 
   /**
-   * The block known longest goes: an attacker needs as many addresses as are kept to be forgotten. A block in use stays, since requests
-   * wait on it; there are no more of those than open requests.
+   * Evicts the oldest unused block. Blocks in use stay, because requests wait on them; there are at most as many as open
+   * requests.
    */
   function evictOldestBlock(): void {
     if (blocks.size < maxBlocks) return;
@@ -80,7 +79,7 @@ export function createFailedLookupLimiter(options: FailedLookupLimiterOptions): 
     async run(name, lookUp) {
       let block = blockOf(name);
       while (block.left < 1) {
-        // Look-ups under way may give their share back.
+        // Look-ups in flight can return their share.
         if (block.underWay === 0 || block.waiting.length >= maxWaiting) refuse(name, block);
         const { waiting } = block;
         await new Promise<void>((resolve) => void waiting.push(resolve));
@@ -96,7 +95,7 @@ export function createFailedLookupLimiter(options: FailedLookupLimiterOptions): 
       } finally {
         block.underWay -= 1;
         if (isFree) block.left += 1;
-        // One waits for each share that is free; when none can become free, all of them are refused.
+        // Resume one waiter per free share; if no share can become free, resume all so that they are refused.
         if (block.left >= 1) block.waiting.shift()?.();
         else if (block.underWay === 0) for (const resume of block.waiting.splice(0)) resume();
       }

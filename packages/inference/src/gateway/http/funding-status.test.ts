@@ -10,19 +10,19 @@ function callerOf(mode: 'live' | 'test', isFunded: boolean): Caller {
 }
 
 describe('createFundingStatus', () => {
-  test('takes a test key for one without funds, whatever is known of its organisation', () => {
+  test('treats test keys as unfunded, whatever their organisation', () => {
     const funds = createFundingStatus(new SimulatedClock());
     funds.note('org_1', true);
     expect(funds.isFunded(callerOf('test', true))).toBe(false);
   });
 
-  test('goes by the deposits of the organisation until a reservation was tried', () => {
+  test("uses the organisation's deposits until a reservation was attempted", () => {
     const funds = createFundingStatus(new SimulatedClock());
     expect(funds.isFunded(callerOf('live', true))).toBe(true);
     expect(funds.isFunded(callerOf('live', false))).toBe(false);
   });
 
-  test('goes by the last reservation for ten minutes, then by the deposits again', async () => {
+  test('uses the last reservation for ten minutes, then the deposits again', async () => {
     const clock = new SimulatedClock();
     const funds = createFundingStatus(clock);
     funds.note('org_1', true);

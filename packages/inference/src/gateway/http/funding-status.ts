@@ -1,13 +1,10 @@
 import type { Timer } from '@millrace/platform/clock';
 import type { Caller } from './authenticator.ts';
 
-/**
- * Whether a caller can pay, as far as this gateway knows without asking: by the last reservation of its organisation here,
- * or else by whether the organisation has made its first deposits.
- */
+/** Whether a caller can pay, by its organisation's last reservation at this gateway, or else by its deposits. */
 export interface FundingStatus {
   isFunded(caller: Caller): boolean;
-  /** Notes that a reservation was granted, or refused because the balance was too low. */
+  /** Records that a reservation succeeded, or failed because of the balance. */
   note(orgId: string, isFunded: boolean): void;
 }
 
@@ -36,7 +33,7 @@ export function createFundingStatus(clock: Pick<Timer, 'monotonicMs'>): FundingS
         last.atMs = atMs;
         return;
       }
-      // Cleared as a whole: the book decides until the next reservations.
+      // Cleared as a whole: deposits decide until the next reservations.
       if (noted.size >= maxRecords) noted.clear();
       noted.set(orgId, { isFunded, atMs });
     },

@@ -1,21 +1,21 @@
 import type { BodyBudgetLimits } from '@millrace/platform/http/body-budget';
 
-/** Everything that could grow without end has an end here. */
+/** Upper limits of everything that a client or engine could grow without bound. */
 export interface GatewayLimits {
   readonly bodyBytes: number;
-  /** Texts, numbers, lists and objects in one body, on all levels of it. */
+  /** JSON values in one body, on all levels. */
   readonly bodyValues: number;
-  /** Of all bodies that are arriving at once. One of the largest size fits in any case. */
+  /** Limits of all bodies that are arriving. A body of the maximum size always fits. */
   readonly bodies: BodyBudgetLimits;
-  /** Of an answer in one piece. */
+  /** Of a response without streaming. */
   readonly responseBytes: number;
-  /** The longest a request may take in all: as long as leases are made for. */
+  /** Maximum duration of a request; credit leases are valid for at least as long. */
   readonly longestRequestMs: number;
-  /** Attempts at engines for one request. */
+  /** Upstream calls per request. */
   readonly attempts: number;
-  /** How long a client may take nothing of what is there for it. */
+  /** Maximum time without progress while a client reads a response. */
   readonly unreadMs: number;
-  /** How often a long request reports how far it has come. */
+  /** Interval of usage checkpoints of a long request. */
   readonly checkpointMs: number;
 }
 

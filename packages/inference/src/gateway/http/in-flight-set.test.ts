@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { InFlightSet, type InFlightEntry } from './in-flight-set.ts';
 
-test('whoever came and did not leave is on the list, once, whatever the order', () => {
+test('InFlightSet lists each added entry once until it leaves, in any order', () => {
   const steps = fc.array(fc.oneof(fc.constant('come' as const), fc.nat(20)), { maxLength: 100 });
   fc.assert(
     fc.property(steps, (sequence) => {
@@ -15,7 +15,7 @@ test('whoever came and did not leave is on the list, once, whatever the order', 
           here.add(entries.length);
           entries.push(set.add(entries.length));
         } else if (entry !== undefined) {
-          // Also who has left before.
+          // Entries may leave twice.
           set.leave(entry);
           here.delete(entry.guest);
         }

@@ -1,7 +1,7 @@
 /**
- * Those who are here at the moment. A `Set` would do, were it not for how V8 lets one grow: a table that it has outgrown goes
- * on pointing to all who stood in it, and to the table after it. Once one of them has become old, so do all that follow with
- * everybody in them, and what a request leaves behind waits for the long collections instead of going with the short ones.
+ * Replaces `Set` for objects in flight. When V8 grows a `Set`, the old table keeps pointing to its entries and to the next table.
+ * Once one such table is in the old generation, all later ones are kept alive, so finished requests wait for a full collection
+ * instead of a short one.
  */
 export class InFlightSet<Guest> {
   readonly #entries: InFlightEntry<Guest>[] = [];
@@ -16,7 +16,7 @@ export class InFlightSet<Guest> {
     return entry;
   }
 
-  /** The last of the list takes the place: there is no order. A second time does nothing. */
+  /** Order does not matter: the last entry moves to the free index. Repeated calls are ignored. */
   leave(entry: InFlightEntry<Guest>): void {
     if (entry.place < 0) return;
     const last = this.#entries.pop();
@@ -27,7 +27,7 @@ export class InFlightSet<Guest> {
     entry.place = -1;
   }
 
-  /** All who are here now. Who comes or goes while they are looked at changes nothing of that. */
+  /** A copy, so that entries can be added and removed during iteration. */
   list(): readonly Guest[] {
     return this.#entries.map(({ guest }) => guest);
   }
@@ -35,6 +35,6 @@ export class InFlightSet<Guest> {
 
 export interface InFlightEntry<Guest> {
   readonly guest: Guest;
-  /** Where in the list it is; -1 once it was left. */
+  /** Index in the list; -1 after it left. */
   place: number;
 }

@@ -13,7 +13,6 @@ export interface ReadJsonOptions {
   fail(error: unknown): void;
 }
 
-/** Reads the body in one piece and parses it. */
 export function readJson(request: IncomingMessage, { limits, share, done, fail }: ReadJsonOptions): void {
   const unreadable = unsupportedEncodingFault(request.headers);
   if (unreadable !== null) {
@@ -32,9 +31,9 @@ export function readJson(request: IncomingMessage, { limits, share, done, fail }
 }
 
 function parse(bytes: Buffer, mostValues: number): unknown {
-  // A value takes a byte and a comma at least, so most bodies are too short to hold too many.
+  // A value takes at least a byte and a comma, so most bodies are too short for the check.
   if (bytes.length > 2 * mostValues && hasMoreValuesThan(mostValues, bytes)) {
-    const message = `holds more than ${mostValues} values`;
+    const message = `contains more than ${mostValues} values`;
     throw new Fault('VALIDATION_FAILED', {
       issues: [{ path: [], message, code: 'too_big', location: 'body' }],
     });

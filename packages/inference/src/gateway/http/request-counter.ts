@@ -6,16 +6,13 @@ import { statusFor } from '@millrace/contract';
 import type { IncomingMessage } from 'node:http';
 import type { Caller } from './authenticator.ts';
 
-/**
- * Requests that cost no money count too: those that read, those that are refused before they are paid for, and keys that are
- * none. What is paid for is counted with its money, in the same call.
- */
+/** Counts reads, invalid keys and requests refused before reservation. Paid requests are counted with their reservation. */
 export interface RequestCounter {
-  /** Against the limits of the organisation and the key. */
+  /** Counts against the limits of the organisation and the key. */
   ofCaller(caller: Caller): Promise<RateDecision>;
-  /** The same numbers, without counting a request. */
+  /** The same limits without counting a request. */
   peekAtCaller(caller: Caller): Promise<RateDecision>;
-  /** What to answer instead of the refusal of a key, and with which limits: who guesses learns when to come back. */
+  /** Counts a refused key and returns the error for the client: the refusal, or `RATE_LIMITED` for repeated guesses. */
   countFailedAuth(request: IncomingMessage, error: unknown): Promise<CountedRejection>;
 }
 
@@ -29,7 +26,7 @@ const minuteMs = 60_000;
 export interface RequestCounterOptions {
   readonly limiter: Limiter;
   readonly trusted: CidrSet;
-  /** Refused keys a minute from one address. */
+  /** Refused keys per minute from one address. */
   readonly failedAuthRpm: number;
 }
 
@@ -61,7 +58,7 @@ function policiesOf({ key, organisation }: Caller): RatePolicy[] {
   return policies;
 }
 
-/** A path that is none, or a key that could not be judged, is nobody's guess. */
+/** Only 401 counts as a guess: unknown paths and failed look-ups do not. */
 function isKeyError(fault: Fault): boolean {
   return statusFor(fault.reason, { source: 'interface', errorFamily: 'inference' }) === 401;
 }

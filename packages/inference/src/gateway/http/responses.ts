@@ -5,7 +5,7 @@ import { rateHeaders } from '@millrace/platform/http/rate-headers';
 import type { RateDecision } from '@millrace/platform/limiter';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** How the gateway answers. Every answer carries the id of its request, and the limits once they are known. */
+/** Sends gateway responses. Each has its request id, and the rate limits once known. */
 
 export const inferenceFaultTarget: FaultTarget = { source: 'interface', errorFamily: 'inference' };
 
@@ -32,10 +32,7 @@ export function sendJson(to: ServerResponse, status: number, headers: ResponseHe
   to.end(body);
 }
 
-/**
- * For a client that has not taken all that is there for it: unless it takes some within this time its connection is cut, so
- * that it holds neither an engine nor memory.
- */
+/** Cuts the connection of a client that reads nothing for this time, so that it holds neither an engine nor memory. */
 export function startUnreadTimeout(response: ServerResponse, unreadMs: number): void {
   if (response.writableLength > 0) response.setTimeout(unreadMs);
 }
@@ -52,8 +49,8 @@ export function sendFault(
 }
 
 /**
- * A refusal while the body is still arriving. Closing a connection with unread bytes resets it, and the client may lose the
- * answer. Therefore the answer goes out whole, further bytes are read and dropped while the client sends, and then the connection ends.
+ * Refuses a request whose body is still arriving. Closing a connection with unread bytes resets it and can lose the response, so
+ * the response is sent first and further bytes are read and dropped.
  */
 export function sendFaultAndDrain(
   request: IncomingMessage,
@@ -72,7 +69,7 @@ export function sendFaultAndDrain(
   drain.drain(request, () => response.end());
 }
 
-/** After the first byte there is no status any more: one event says what happened, and no `[DONE]` follows. */
+/** After the first byte the status is already sent: one error event without `[DONE]` reports the failure. */
 export function sendStreamFault(response: ServerResponse, error: unknown, requestId: string): void {
   const { body } = renderFault(error, inferenceFaultTarget, requestId);
   response.end(`data: ${JSON.stringify({ error: body['error'], object: 'error' })}\n\n`);

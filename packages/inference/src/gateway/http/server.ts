@@ -18,25 +18,25 @@ import type { GatewayLimits } from './gateway-limits.ts';
 import { readJson } from './read-json-body.ts';
 import type { InFlightSet } from './in-flight-set.ts';
 
-/** The front of the gateway: which operation is meant, who calls, and the body, read once and bounded. */
+/** HTTP entry point: routes the request, authenticates the caller, reads the size-limited body. */
 
 export interface GatewayRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly requestId: RequestId;
   readonly caller: Caller;
-  /** Parsed JSON; undefined for operations without one. */
+  /** Parsed JSON; undefined for operations without a body. */
   readonly body: unknown;
-  /** Parts of the path that vary, decoded. */
+  /** Decoded variable parts of the path. */
   readonly params: readonly string[];
   readonly onRate: (rate: RateDecision) => void;
-  /** Null until it was counted. */
+  /** Null until the request was counted. */
   readonly rate: () => RateDecision | null;
 }
 
 export interface GatewayRoute {
   readonly method: 'GET' | 'POST';
-  /** The whole path, or an expression with a group for each part that varies. */
+  /** The whole path, or an expression with a group for each variable part. */
   readonly path: string | RegExp;
   readonly scope: string;
   serve(request: GatewayRequest): void | Promise<void>;
@@ -54,11 +54,11 @@ export interface ServerDeps {
 
 export interface GatewayServerOptions {
   readonly deps: ServerDeps;
-  /** The memory that bodies may hold while they arrive. */
+  /** Memory budget of arriving bodies. */
   readonly bodies: BodyBudget;
   readonly routes: readonly GatewayRoute[];
   readonly isDraining: () => boolean;
-  /** Every answer that has not gone out to its end. */
+  /** Responses that have not been sent completely. */
   readonly open: InFlightSet<ServerResponse>;
   readonly crossOrigin: Cors;
   readonly tls: { readonly cert: string; readonly key: string } | null;
@@ -100,7 +100,7 @@ function createRouteFinder(routes: readonly GatewayRoute[]): RouteFinder {
   };
 }
 
-/** Bodies up to this size usually arrive with their headers: their limits are counted with their money, in one call. */
+/** Bodies up to this size usually arrive with their headers, so their limits are counted together with the reservation. */
 const shortBodyBytes = 64 * 1024;
 
 interface InboundContext extends GatewayServerOptions {
@@ -108,7 +108,7 @@ interface InboundContext extends GatewayServerOptions {
   readonly findRoute: RouteFinder;
 }
 
-/** A request on its way to its operation: its caller, its limits and its body. */
+/** A request before its operation: authentication, limits and body. */
 class InboundRequest {
   readonly #context: InboundContext;
   readonly #request: IncomingMessage;
@@ -165,13 +165,13 @@ class InboundRequest {
         .catch((error: unknown) => this.#respond(error));
       return;
     }
-    // Opened before anything is waited for: bytes that arrive meanwhile already take memory.
+    // Open the reservation before any await: bytes that arrive meanwhile already take memory.
     const share = bodies.open({ subject: caller.key.orgId, isFunded: deps.funds.isFunded(caller) });
     const read = (): void =>
       readJson(request, {
         limits: deps.limits,
         share,
-        // A body may take a minute to arrive, and its key may be revoked meanwhile: the caller is judged again.
+        // A body can take a minute to arrive, so the key is checked again.
         done: (body) => this.#admit(match, (current) => this.#serve(match, current, body)),
         fail: (error) => this.#fail(error),
       });
@@ -204,7 +204,7 @@ class InboundRequest {
 
   /** Refused requests also count against the caller's rate limit. */
   #fail(error: unknown): void {
-    // The rest of the body is dropped from here on: unread bytes of refused requests would take memory while they wait.
+    // Drop the rest of the body, because unread bytes of refused requests take memory.
     if (!this.#request.complete) this.#request.resume();
     if (this.#rate !== null) this.#respond(error);
     else void this.#respondCounted(error);
@@ -214,19 +214,19 @@ class InboundRequest {
     const requestId = this.#requestId;
     const { deps, drain } = this.#context;
     if (!(error instanceof Fault))
-      deps.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+      deps.log.error({ err: error, requestId }, 'request failed with an internal error');
     const headers = responseHeaders(requestId, this.#rate);
     if (this.#request.complete) sendFault(this.#response, error, requestId, headers);
     else sendFaultAndDrain(this.#request, this.#response, drain, error, requestId, headers);
   }
 
-  /** Reading costs no money, so its limits are a call of their own. */
+  /** Reads reserve no credit, so their limits need a separate call. */
   async #countRead(caller: Caller): Promise<void> {
     this.#rate = await this.#context.deps.counting.ofCaller(caller);
     if (this.#rate.refusedBy !== null) throw rateLimitFault(this.#rate.refusedBy);
   }
 
-  /** Refuses a caller whose limits are used up before the body is read. Counts nothing: that is done once the body is known. */
+  /** Refuses a rate-limited caller before its body is read. Does not count: that happens once the body is known. */
   async #rejectIfRateLimited(caller: Caller): Promise<void> {
     const rate = await this.#context.deps.counting.peekAtCaller(caller);
     if (rate.refusedBy === null) return;
@@ -238,7 +238,7 @@ class InboundRequest {
     this.#respond(await this.#countRejection(error).catch(() => error));
   }
 
-  /** What the client is told: its refusal, or that it was refused too often. */
+  /** Returns the refusal, or a rate-limit fault after too many refusals. */
   async #countRejection(error: unknown): Promise<unknown> {
     const { counting } = this.#context.deps;
     if (this.#caller === null) {

@@ -20,7 +20,7 @@ function refused(operation: typeof generateAudio, body: object): readonly string
   }
 }
 
-describe('every parameter in range, at the edge and out of it', () => {
+describe('audio parameters', () => {
   const long = 'a'.repeat(20_001);
   test.each([
     ['text', ['a', long.slice(1)], ['', long, 1]],
@@ -45,7 +45,7 @@ describe('every parameter in range, at the edge and out of it', () => {
     ['response_format', ['mp3', null], ['wav', 'opus']],
     ['speed', [0.25, 4], [0.2, 4.1]],
     ['model', ['m'], ['']],
-  ] as const)('%s in the shape of OpenAI', (name, good, bad) => {
+  ] as const)('%s is accepted in range and refused out of range in the OpenAI shape', (name, good, bad) => {
     for (const value of good)
       expect(refused(createSpeech, { ...openAi, [name]: value }), `${value}`).toBeNull();
     for (const value of bad)
@@ -53,7 +53,7 @@ describe('every parameter in range, at the edge and out of it', () => {
   });
 });
 
-test('both shapes mean the same, and defaults are those of the decisions', () => {
+test('audio operations read both shapes into equal requests with the documented defaults', () => {
   expect(generateAudio.read({ text: 'Hello' }).request).toEqual({
     ...{ model: null, text: 'Hello', voice: null, speed: 1, language: null, tuning: {} },
   });
@@ -61,7 +61,7 @@ test('both shapes mean the same, and defaults are those of the decisions', () =>
   expect(generateAudio.read(own).request).toEqual(createSpeech.read(openAi).request);
 });
 
-describe('what the engine is told', () => {
+describe('speech request to an engine', () => {
   async function bodySent(request: object, engine: 'speech' | 'vllm' = 'speech'): Promise<unknown> {
     const { call, requests } = fixedSender(200, silentMp3(2));
     const deployment = deploymentOf(engine, { upstreamModel: 'tts', apiKey: 'k' });
@@ -74,7 +74,7 @@ describe('what the engine is told', () => {
     return JSON.parse(String(requests[0]?.body));
   }
 
-  test('fields that only some engines know are sent only when they say something', async () => {
+  test('has engine-specific fields only if they are set', async () => {
     const plain = { model: 'tts', input: 'Hello', voice: 'alloy', response_format: 'mp3', speed: 1 };
     expect(await bodySent({ text: 'Hello' })).toEqual(plain);
     expect(await bodySent({ text: 'Hello', language: 'EN', noise_scale: 0.1, sdp_ratio: 0.2 })).toEqual({
@@ -84,12 +84,12 @@ describe('what the engine is told', () => {
     });
   });
 
-  test('vLLM chooses the voice where the client names none', async () => {
+  test('leaves the voice to vLLM if the client names none', async () => {
     expect(await bodySent({ text: 'Hello' }, 'vllm')).not.toHaveProperty('voice');
     expect(await bodySent({ text: 'Hello', speaker: 'ryan' }, 'vllm')).toHaveProperty('voice', 'ryan');
   });
 
-  test('OpenAI itself is not asked for what it would refuse', () => {
+  test('is refused before OpenAI is called for fields that OpenAI would refuse', () => {
     const { request } = generateAudio.read({ text: 'Hello', language: 'EN', noise_scale: 0.1 });
     const deployment = deploymentOf('openai');
     expect(generateAudio.adapterOf('openai')?.unsupportedFields(request, deployment)).toEqual([
@@ -100,7 +100,7 @@ describe('what the engine is told', () => {
   });
 
   test.each([Buffer.from('{"error":"x"}'), Buffer.from('RIFF1234WAVEfmt '), Buffer.alloc(0)])(
-    'what is no MP3 is no answer',
+    'is an engine failure if the response is not an MP3',
     async (bytes) => {
       const { call } = fixedSender(200, bytes);
       const facts = { deployment: deploymentOf('speech'), requestId: 'r' };
@@ -112,7 +112,7 @@ describe('what the engine is told', () => {
   );
 });
 
-test('speech is sold by the character, as a person counts them', () => {
+test('speech is charged per Unicode character', () => {
   const price = freezeModelPrice(
     { orgId: 'org', mode: 'live', now: new Date(0), prices: [] } as never,
     'voice',
@@ -122,12 +122,12 @@ test('speech is sold by the character, as a person counts them', () => {
   expect(mediaCost(price, createSpeech.worstCase(request))).toBe(20_000n);
 });
 
-test('answers are what the contract promises', async () => {
+test('audio responses match the contract', async () => {
   const facts = { deployment: deploymentOf('mock'), requestId: 'r' };
-  const call = async () => Promise.reject(new Error('nobody is called'));
+  const call = async () => Promise.reject(new Error('unexpected upstream call'));
   const { request } = generateAudio.read({ text: 'Hello, mill!' });
   const response = await generateAudio.adapterOf('mock')?.run(request, facts, call, never);
-  if (response === undefined) throw new Error('The mock speaks.');
+  if (response === undefined) throw new Error('The mock returned no speech.');
   const mine = { createdSeconds: 1, elapsedMs: 90 };
   const own: unknown = JSON.parse(String(generateAudio.render(request, response, mine).body));
   expect(contract.operations.generateAudio.response.schema.parse(own)).toEqual({
@@ -142,7 +142,7 @@ test('answers are what the contract promises', async () => {
   });
 });
 
-test('a client that names no model gets the same one every time', () => {
+test('audio requests without a model always get the same default model', () => {
   const model = (name: string, modality: string, deployments = 1) =>
     ({ name, modality, deployments: Array.from({ length: deployments }) }) as never;
   const models = [model('b', 'audio'), model('a', 'audio', 0), model('c', 'audio'), model('0', 'image')];

@@ -6,7 +6,7 @@ import type { SpeechResult, SpeechRequest } from '../../adapters/media/speech-ad
 import type { MediaOperation, MediaUnits } from './media-operation.ts';
 import { createBodyReader, fieldNamesOf } from '../../wire/body-reader.ts';
 
-/** `POST /v1/audio/generation` as the interface has it, and `POST /v1/audio/speech` as OpenAI's clients send it. */
+/** `POST /v1/audio/generation` of the API reference, and `POST /v1/audio/speech` of OpenAI clients. */
 
 export type SpeechOperation = MediaOperation<SpeechRequest, SpeechResult>;
 
@@ -60,14 +60,14 @@ function units(request: SpeechRequest): MediaUnits {
   return { imagePixelSteps: 0, characters: charactersOf(request.text) };
 }
 
-/** As a person counts them: a sign outside the first plane of Unicode is one, not two. */
+/** Counts code points: a character outside the basic plane is one, not two. */
 export function charactersOf(text: string): number {
   let count = 0;
   for (const _character of text) count += 1;
   return count;
 }
 
-/** The defaults of the interface, which are also those of the engines that know these. */
+/** Documented defaults, equal to those of the engines. */
 const tuningDefaults = { sdp_ratio: 0.2, noise_scale: 0.6, noise_scale_w: 0.8 } as const;
 
 function fromInterface(body: InterfaceBody): SpeechRequest {

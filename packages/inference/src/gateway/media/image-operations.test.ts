@@ -19,7 +19,7 @@ const picture = mockPng(16, 16, 1).toString('base64');
 
 type Operation = typeof generateImage;
 
-/** The fields that a refusal names, or null when the body is accepted. */
+/** The fields that a refusal names, or null if the body is accepted. */
 function refused(operation: Operation, changes: object): readonly string[] | null {
   const whole = operation === generateImage ? body : openAi;
   try {
@@ -31,7 +31,7 @@ function refused(operation: Operation, changes: object): readonly string[] | nul
   }
 }
 
-describe('every parameter in range, at the edge and out of it', () => {
+describe('image parameters', () => {
   const long = 'a'.repeat(20_001);
   const text = [
     ['', 'x', long.slice(1)],
@@ -72,7 +72,7 @@ describe('every parameter in range, at the edge and out of it', () => {
     }
   });
 
-  test('a control net is a name and a picture, never half of it', () => {
+  test('a control net requires both name and image', () => {
     expect(refused(generateImage, { controlnet_name: 'canny', controlnet_image: picture })).toBeNull();
     expect(refused(generateImage, { controlnet_name: 'canny' })).toEqual(['controlnet_image']);
     expect(refused(generateImage, { controlnet_image: picture })).toEqual(['controlnet_name']);
@@ -87,7 +87,7 @@ describe('every parameter in range, at the edge and out of it', () => {
     ['guidance_scale', [0, 50, null], [-1, 51]],
     ['seed', [0, 7, null], [0.5]],
     ['user', ['u'], [1]],
-  ] as const)('%s in the shape of OpenAI', (name, good, bad) => {
+  ] as const)('%s is accepted in range and refused out of range in the OpenAI shape', (name, good, bad) => {
     for (const value of good) expect(refused(createImages, { [name]: value }), `${value}`).toBeNull();
     for (const value of bad) {
       const named = refused(createImages, { [name]: value });
@@ -96,7 +96,7 @@ describe('every parameter in range, at the edge and out of it', () => {
   });
 });
 
-test('what is missing is named, all of it at once', () => {
+test('image operations name all missing fields at once', () => {
   expect(refused(generateImage, { model_name: undefined, width: undefined, height: undefined })).toEqual([
     'model_name',
     'height',
@@ -104,7 +104,7 @@ test('what is missing is named, all of it at once', () => {
   ]);
 });
 
-test('defaults are those of the decisions, in both shapes', () => {
+test('image operations use the documented defaults in both shapes', () => {
   const decided = {
     steps: 30,
     count: 1,
@@ -130,18 +130,18 @@ test('defaults are those of the decisions, in both shapes', () => {
   });
 });
 
-test('unknown fields are ignored, and named', () => {
+test('image operations ignore and list unknown fields', () => {
   expect(createImages.read({ ...openAi, quality: 'hd', style: 'vivid' }).ignored).toEqual([
     'quality',
     'style',
   ]);
 });
 
-describe('options of an engine never reach it out of a prompt', () => {
+describe('stripEngineOptions', () => {
   const open = '<sd_cpp_extra_args>';
   const close = '</sd_cpp_extra_args>';
 
-  test('they are taken out, however they are put together', () => {
+  test('removes option tags in any composition', () => {
     expect(stripEngineOptions(`a ${open}{"steps":900}${close}mill`)).toBe('a mill');
     expect(stripEngineOptions(`a ${open}\n{}\n${close} mill`)).toBe('a  mill');
     expect(stripEngineOptions(`<sd_cpp_${open}${close}extra_args>{}${close}`)).toBe('');
@@ -151,7 +151,7 @@ describe('options of an engine never reach it out of a prompt', () => {
     }
   });
 
-  test('no text holds a tag afterwards, and one without tags stays as it is', () => {
+  test('leaves no tag in any text and no text without tags changed', () => {
     const piece = fc.constantFrom(
       open,
       close,
@@ -172,7 +172,7 @@ describe('options of an engine never reach it out of a prompt', () => {
     fc.assert(fc.property(fc.string(), (text) => stripEngineOptions(text) === text));
   });
 
-  test('the removal takes time in proportion to the length, however tags are nested or left open', () => {
+  test('takes linear time for nested and unclosed tags', () => {
     const half = open.slice(0, 8);
     for (const piece of [open, close, `${half}${open}${close}`, `${open}${close}`, half + open, '<', '>']) {
       const growth = workGrowth(
@@ -184,7 +184,7 @@ describe('options of an engine never reach it out of a prompt', () => {
       );
       expect(growth, piece).toBeLessThan(64);
     }
-    // Each layer that is removed joins the halves of the next.
+    // Each removed layer joins the halves of the next tag.
     const nested = workGrowth(
       (length) => {
         const text = half.repeat(length) + open + close + open.slice(8).repeat(length);
@@ -195,14 +195,14 @@ describe('options of an engine never reach it out of a prompt', () => {
     expect(nested).toBeLessThan(64);
   });
 
-  test('a pair of tags is removed with its text, and text behind the pair stays', () => {
+  test('removes a pair of tags with its text and keeps the text after it', () => {
     expect(stripEngineOptions(`${open}a${open}b${close}c${close}d`)).toBe('cd');
     expect(stripEngineOptions(`a${open}b`)).toBe('ab');
     const loneSurrogate = String.fromCharCode(0xd800);
     expect(stripEngineOptions(`${loneSurrogate}${open}${close}\u{1f600}`)).toBe(`${loneSurrogate}\u{1f600}`);
   });
 
-  test('texts of every field are bounded', () => {
+  test('bounds the texts of every field', () => {
     const long = open.repeat(4_000);
     for (const field of ['sampler', 'style_preset', 'controlnet_name', 'backend', 'model_name']) {
       expect(() => generateImage.read({ ...body, [field]: long }), field).toThrow();
@@ -210,13 +210,13 @@ describe('options of an engine never reach it out of a prompt', () => {
   });
 });
 
-describe('money', () => {
+describe('image price', () => {
   const price = freezeModelPrice(
     { orgId: 'org', mode: 'live', now: new Date(0), prices: [] } as never,
     'pictures',
   );
 
-  test('the default price by pixels and steps, rounded up once', () => {
+  test('is computed by pixels and steps and rounded up once', () => {
     const cost = (changes: object): bigint =>
       mediaCost(price, generateImage.worstCase(generateImage.read({ ...body, ...changes }).request));
     expect(cost({ width: 1024, height: 1024, steps: 25 })).toBe(10_000_000n);
@@ -226,7 +226,7 @@ describe('money', () => {
     expect(mediaCost(price, createImages.worstCase(four))).toBe(nanoUsd(48_000_000n));
   });
 
-  test('what is charged is what was made, and never more than was set aside', () => {
+  test('charges what was generated and never more than the reservation', () => {
     const size = fc.integer({ min: 1, max: 3000 });
     const images = fc.array(fc.record({ width: size, height: size }), { minLength: 1, maxLength: 10 });
     fc.assert(
@@ -249,14 +249,14 @@ describe('money', () => {
   });
 });
 
-test('answers are what the contract promises', async () => {
+test('image responses match the contract', async () => {
   const facts = { deployment: deploymentOf('mock'), requestId: 'r' };
-  const call = async () => Promise.reject(new Error('nobody is called'));
+  const call = async () => Promise.reject(new Error('unexpected upstream call'));
   const mine = { createdSeconds: 1_700_000_000, elapsedMs: 1234.5 };
   for (const operation of [generateImage, createImages]) {
     const { request } = operation.read(operation === generateImage ? body : { ...openAi, n: 2 });
     const response = await operation.adapterOf('mock')?.run(request, facts, call, never);
-    if (response === undefined) throw new Error('The mock draws.');
+    if (response === undefined) throw new Error('The mock returned no image.');
     const { contentType, body: text } = operation.render(request, response, mine);
     expect(contentType).toBe('application/json');
     const value: unknown = JSON.parse(String(text));
@@ -271,7 +271,7 @@ test('answers are what the contract promises', async () => {
   }
 });
 
-describe('a request goes where it can be done', () => {
+describe('capableDeployments', () => {
   const deployments = [
     deploymentOf('openai'),
     deploymentOf('vllm'),
@@ -283,14 +283,14 @@ describe('a request goes where it can be done', () => {
       ({ engine }) => engine,
     );
 
-  test('to all that can, and to the kind that was asked for', () => {
+  test('returns all capable deployments, or those of the requested engine kind', () => {
     expect(able({})).toEqual(['openai', 'vllm', 'automatic1111']);
     expect(able({ seed: 1 })).toEqual(['vllm', 'automatic1111']);
     expect(able({ sampler: 'Euler' })).toEqual(['automatic1111']);
     expect(able({ backend: 'vllm' })).toEqual(['vllm']);
   });
 
-  test('what none of them can is refused by the name that the client wrote', () => {
+  test('names unsupported fields as the client wrote them', () => {
     expect(() => able({ prompt_2: 'x', sampler: 'Euler' })).toThrow(
       expect.objectContaining({
         reason: 'PARAMETER_NOT_SUPPORTED',

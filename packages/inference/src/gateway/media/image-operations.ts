@@ -10,12 +10,11 @@ import { stripEngineOptions } from '../../wire/strip-engine-options.ts';
 import type { MediaOperation, MediaUnits } from './media-operation.ts';
 import { createBodyReader, fieldNamesOf } from '../../wire/body-reader.ts';
 
-/** `POST /v1/image/generation` as the interface has it, and `POST /v1/images/generations` as OpenAI's clients send it. */
+/** `POST /v1/image/generation` of the API reference, and `POST /v1/images/generations` of OpenAI clients. */
 
 export type ImageOperation = MediaOperation<ImageRequest, ImageResult>;
 
 export interface ImageOperationOptions extends ImageAdapterOptions {
-  /** A whole number from 0 to 2^31 - 1. */
   readonly randomSeed: () => number;
 }
 
@@ -26,7 +25,7 @@ type OpenAiBody = z.output<typeof createImages.body>;
 const readInterface = createBodyReader(generateImage.body, fieldNamesOf(generateImage.body), findIssues);
 const readOpenAi = createBodyReader(createImages.body, fieldNamesOf(createImages.body), () => []);
 
-/** What OpenAI's `auto`, or no size at all, means here. */
+/** For OpenAI's `auto` and for a missing size. */
 const defaultSide = 1024;
 
 export function imageOperations({
@@ -90,14 +89,14 @@ function units(imagePixelSteps: number): MediaUnits {
   return { imagePixelSteps, characters: 0 };
 }
 
-/** A picture that came out smaller than was asked for costs what it is; a larger one what was asked for. */
+/** A smaller image is charged by its own size, a larger one by the requested size. */
 function producedUnits(request: ImageRequest, { images }: ImageResult): MediaUnits {
   const requested = request.width * request.height;
   const pixels = images.reduce((sum, { width, height }) => sum + Math.min(width * height, requested), 0);
   return units(pixels * request.steps);
 }
 
-/** What the schema of the interface's shape cannot say. */
+/** Checks beyond the schema. */
 function findIssues(body: InterfaceBody): readonly FaultIssue[] {
   const issues = [
     ...findImageIssues(body.image, 'image'),
@@ -106,7 +105,11 @@ function findIssues(body: InterfaceBody): readonly FaultIssue[] {
   const [name, image] = [textOf(body.controlnet_name), imageBase64In(body.controlnet_image)];
   if ((name === null) !== (image === null)) {
     const missing = name === null ? 'controlnet_name' : 'controlnet_image';
-    issues.push({ path: [missing], message: 'is required beside its other half', code: 'custom' });
+    issues.push({
+      path: [missing],
+      message: 'is required together with the other controlnet field',
+      code: 'custom',
+    });
   }
   for (const lora of Object.keys(body.lora)) {
     if (!loraName.test(lora))
@@ -167,12 +170,12 @@ function fromOpenAi(body: OpenAiBody, randomSeed: () => number): ImageRequest {
   };
 }
 
-/** Clients of such services send an empty text for nothing. */
+/** Clients send an empty string for no value. */
 function textOf(text: string | null | undefined): string | null {
   return text == null || text === '' ? null : stripEngineOptions(text);
 }
 
-/** A negative seed has always meant "any". */
+/** By convention a negative seed means a random one. */
 function seedFrom(
   seed: number | null | undefined,
   randomSeed: () => number,
@@ -180,19 +183,18 @@ function seedFrom(
   return seed == null || seed < 0 ? { seed: randomSeed(), isSeedGiven: false } : { seed, isSeedGiven: true };
 }
 
-/** Some engines read a name out of the prompt, between such signs. */
+/** Some engines read LoRA names from tags in the prompt, so a name must not end its tag. */
 const loraName = /^[\w][\w .()+-]{0,127}$/;
-const loraRule = 'must be a name of letters, digits, blanks and . ( ) + -';
+const loraRule = 'must contain only letters, digits, spaces and . ( ) + -';
 
 const dataUrl = /^data:image\/[\w.+-]+;base64,/;
 const base64Text = /^[A-Za-z0-9+/]+={0,2}$/;
 
-/** The base64 alone, without the head of a data URL. */
 function imageBase64In(text: string | undefined): string | null {
   return text === undefined || text === '' ? null : text.replace(dataUrl, '');
 }
 
-/** A picture, and nothing that an engine could take for an address or a file: some fetch what looks like a URL. */
+/** Must be an image: some engines fetch text that looks like a URL or a file. */
 function findImageIssues(text: string | undefined, field: string): FaultIssue[] {
   const base64 = imageBase64In(text);
   if (base64 === null || (base64Text.test(base64) && readImageHeader(base64) !== null)) return [];

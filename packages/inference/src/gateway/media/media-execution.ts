@@ -19,7 +19,7 @@ import type { GatewayRequest } from '../http/server.ts';
 import { toFault, responseTooLargeFailure } from '../text/text-relay.ts';
 import { ResponseTooLarge } from '../upstream/upstreams.ts';
 
-/** Images and speech: whole answers. A client pays for what was made, even if it left or lost its key meanwhile. */
+/** Serves image and speech requests. A client pays for generated output even if it left or lost its key meanwhile. */
 
 const zeroUnits: MediaUnits = { imagePixelSteps: 0, characters: 0 };
 const noTokens = { prompt: 0, cached: 0, completion: 0 };
@@ -35,7 +35,7 @@ export async function serveMedia<Spec, Output>(
   const named =
     name === null ? requireDefaultModel(deps, caller, operation.modality) : requireModel(deps, caller, name);
   if (named.modality !== operation.modality) {
-    throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
+    throw invalidField('model', `is a model for ${named.modality}, which this operation does not support`);
   }
   const model = modelOrFallback(deps, caller, named, (other) => canServe(operation, spec, other.deployments));
   const able = capableDeployments(operation, spec, model.deployments);
@@ -48,7 +48,7 @@ export async function serveMedia<Spec, Output>(
   const execution = new MediaExecution(deps, work);
   try {
     const { contentType, body } = await execution.run();
-    // The client left, or was shut out.
+    // The client left or lost access.
     if (inbound.response.destroyed || inbound.response.headersSent) return;
     const length = Buffer.byteLength(body);
     inbound.response.writeHead(200, { ...headers, 'content-type': contentType, 'content-length': length });
@@ -56,7 +56,7 @@ export async function serveMedia<Spec, Output>(
     startUnreadTimeout(inbound.response, deps.limits.unreadMs);
   } catch (error) {
     if (!(error instanceof Fault))
-      deps.log.error({ err: error, requestId }, 'a request failed for a reason of ours');
+      deps.log.error({ err: error, requestId }, 'request failed with an internal error');
     sendFault(inbound.response, error, requestId, headers);
   }
 }
@@ -74,7 +74,6 @@ interface MediaExecutionInput<Spec, Output> {
   readonly model: ModelEntry;
   readonly price: FrozenModelPrice;
   readonly reservation: Reservation;
-  /** Those that can do all that is asked for. */
   readonly able: readonly DeploymentEntry[];
   readonly headers: ResponseHeaders;
 }
@@ -83,11 +82,11 @@ class MediaExecution<Spec, Output> implements RequestExecution {
   readonly #deps: GatewayDeps;
   readonly #work: MediaExecutionInput<Spec, Output>;
   readonly #exchange: MeteredRequest;
-  /** Ends everything: this process stops the request. */
+  /** Aborts everything, when this process stops the request. */
   readonly #ending = new AbortController();
   /**
-   * Aborts when the client left or was shut out (a `Fault`). That ends the wait for an engine, but not the work of an engine: it
-   * finishes the image and keeps its slot busy until then.
+   * Aborts when the client left or lost access (a `Fault`). This ends the wait for an engine, but not the engine's work: it
+   * completes the image and keeps its slot until then.
    */
   readonly #leaving = new AbortController();
   readonly #except: Set<string>;
@@ -108,9 +107,9 @@ class MediaExecution<Spec, Output> implements RequestExecution {
       streamed: false,
     };
     this.#exchange = new MeteredRequest(deps.exchanges, admitted, this);
-    work.inbound.response.on('close', () => this.#leaving.abort(new Error('The client has left.')));
-    // It may have left while its money was set aside.
-    if (work.inbound.response.destroyed) this.#leaving.abort(new Error('The client has left.'));
+    work.inbound.response.on('close', () => this.#leaving.abort(new Error('The client disconnected.')));
+    // The client might have left during the reservation.
+    if (work.inbound.response.destroyed) this.#leaving.abort(new Error('The client disconnected.'));
   }
 
   measure(): MeasuredUsage {
@@ -159,7 +158,7 @@ class MediaExecution<Spec, Output> implements RequestExecution {
       first.outcome === 'full'
         ? await router.waitForTurn(model, request, signal).catch(throwAbortFault)
         : first;
-    // Where an engine has failed and there is no other, its failure is what the client should know.
+    // After an engine failure, report that failure instead of a missing route.
     if (found.outcome !== 'to') throw this.#failure === null ? noRouteFault(found) : toFault(this.#failure);
     this.#exchange.tries(found.deployment.id);
     this.#except.add(found.deployment.id);
@@ -190,7 +189,7 @@ class MediaExecution<Spec, Output> implements RequestExecution {
       upstreams.call(deployment, request, { maxBytes: limits.responseBytes, signal });
   }
 
-  /** Returns when another engine may try; throws what the client is told otherwise. */
+  /** Returns if another engine may be tried; otherwise throws the client's error. */
   async #afterFailure(call: UpstreamCall, error: unknown): Promise<void> {
     if (error instanceof Fault) {
       call.end('cancelled');
@@ -203,12 +202,12 @@ class MediaExecution<Spec, Output> implements RequestExecution {
     const failure = failureIn(error);
     this.#failure = failure;
     call.end(upstreamOutcomeOf(failure));
-    // Not its message: an engine may quote the prompt in it, and attempts are kept.
+    // Only the reason: the engine's message can quote the prompt, and attempts are stored.
     this.#note(call, this.#exchange.startedMs, failure.status, failure.reason);
     const { limits, router, log } = this.#deps;
     log.warn(
       { requestId: this.#exchange.requestId, status: failure.status, reason: failure.reason },
-      'an engine failed a request',
+      'engine request failed',
     );
     const isWanted = !this.#leaving.signal.aborted;
     const mayTryOn = isWanted && failure.retryable && this.#exchange.attempts < limits.attempts;
@@ -223,7 +222,7 @@ class MediaExecution<Spec, Output> implements RequestExecution {
   }
 }
 
-/** The client hears it only if it was this process that ended it. */
+/** The client sees the fault only if this process ended the request. */
 function abortFault(cause: unknown): Fault {
   return cause instanceof Fault ? cause : new Fault('UPSTREAM_TIMEOUT', { cause });
 }

@@ -5,18 +5,17 @@ import type { NanoUsd } from '@millrace/platform/money';
 import type { MediaAdapter } from '../../adapters/media/media-adapter.ts';
 import type { ParsedBody } from '../../wire/body-reader.ts';
 
-/** What the operations that make pictures and speech have in common, so that one path serves all four. */
+/** The interface of the four image and speech operations, so that one code path serves them. */
 
-/** What is sold. Pictures by width x height x steps, summed; speech by the character of its text. */
+/** Billed units: images by width x height x steps, speech by characters of text. */
 export interface MediaUnits {
   readonly imagePixelSteps: number;
   readonly characters: number;
 }
 
-/** What the answer must say that no engine knows. */
 export interface MediaResponseContext {
   readonly createdSeconds: number;
-  /** From the request's arrival to the engine's answer. */
+  /** From the arrival of the request to the engine's response. */
   readonly elapsedMs: number;
 }
 
@@ -25,30 +24,30 @@ export interface RenderedMedia {
   readonly body: string | Buffer;
 }
 
-/** One operation. `Wish` is what both shapes of it are read into, `Answer` what every engine's answer is. */
+/** One operation. `Spec` is the parsed request of both API shapes, `Output` the validated engine response. */
 export interface MediaOperation<Spec, Output> {
   readonly id: 'generateImage' | 'createImages' | 'generateAudio' | 'createSpeech';
   readonly modality: 'image' | 'audio';
-  /** Throws `VALIDATION_FAILED`, with everything that is wrong. */
+  /** Throws `VALIDATION_FAILED` with all issues. */
   read(body: unknown): ParsedBody<Spec>;
-  /** Null: the client leaves it to us, see `defaultModel`. */
+  /** Null: the client names no model, see `defaultModel`. */
   modelOf(request: Spec): string | null;
   worstCase(request: Spec): MediaUnits;
-  /** What was made. Never above the worst case. */
+  /** Units generated, never above the worst case. */
   made(request: Spec, response: Output): MediaUnits;
   adapterOf(engine: EngineKind): MediaAdapter<Spec, Output> | null;
-  /** The names that the client wrote for what an adapter says it lacks. */
+  /** The client's name of a field that an adapter does not support. */
   nameOf(field: string): string;
   render(request: Spec, response: Output, facts: MediaResponseContext): RenderedMedia;
 }
 
-/** Rounded up once, over everything that a request has made. */
+/** Rounded up once over all units of a request. */
 export function mediaCost(price: FrozenModelPrice, units: MediaUnits): NanoUsd {
   const pictures = imageCost(price, { width: units.imagePixelSteps, height: 1, steps: 1, count: 1 });
   return (pictures + characterCost(price, units.characters)) as NanoUsd;
 }
 
-/** The deployments that can do all that is asked for. None: a refusal that names what the nearest of them lacks. */
+/** The deployments that support all requested fields. If none does, throws with the fields that the best one lacks. */
 export function capableDeployments<Spec, Output>(
   operation: MediaOperation<Spec, Output>,
   request: Spec,
@@ -65,7 +64,6 @@ export function capableDeployments<Spec, Output>(
   return able;
 }
 
-/** Whether one of the deployments can do all that is asked for. */
 export function canServe<Spec, Output>(
   operation: Pick<MediaOperation<Spec, Output>, 'adapterOf'>,
   request: Spec,
@@ -90,7 +88,7 @@ function unsupportedFieldsFault(
   });
 }
 
-/** The first by name of those that can be called: the same for every request until the catalog changes. */
+/** The first callable model by name, so that the default is stable until the catalog changes. */
 export function defaultModel(models: readonly ModelEntry[], modality: 'image' | 'audio'): ModelEntry | null {
   const fitting = models.filter((model) => model.modality === modality && model.deployments.length > 0);
   return fitting.toSorted((a, b) => (a.name < b.name ? -1 : 1))[0] ?? null;

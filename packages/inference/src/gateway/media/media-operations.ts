@@ -3,7 +3,6 @@ import { imageOperations, type ImageOperationOptions } from './image-operations.
 
 export type MediaOperations = ReturnType<typeof createMediaOperations>;
 
-/** All four, made once for a process. */
 export function createMediaOperations(options: ImageOperationOptions) {
   return { ...imageOperations(options), ...audioOperations };
 }

@@ -13,7 +13,7 @@ import { insufficientFundsOptions } from './insufficient-funds.ts';
 import type { GatewayRequest } from '../http/server.ts';
 import type { PendingSettlements } from './pending-settlements.ts';
 
-/** From a caller and a model's name to a reservation: what is asked for is known, allowed, within its limits and paid for. */
+/** Admits a request: resolves the model, checks access, counts limits and reserves credit. */
 
 export interface AdmissionDeps {
   readonly keyFeed: KeyFeed;
@@ -26,7 +26,7 @@ export interface AdmissionDeps {
 
 const minuteMs = 60_000;
 
-/** The model by the name that the client wrote, if this key may use it. Others do not learn that it exists. */
+/** The model by name or alias, if this key may use it. */
 export function requireModel(deps: Pick<AdmissionDeps, 'keyFeed'>, caller: Caller, name: string): ModelEntry {
   const { key } = caller;
   const model = deps.keyFeed.model(name, key.orgId, key.mode);
@@ -40,7 +40,7 @@ export function requireModel(deps: Pick<AdmissionDeps, 'keyFeed'>, caller: Calle
   return model;
 }
 
-/** The model, or the first of those to be taken instead that is fit for the request and has an engine which is up. */
+/** The model, or its first fallback that suits the request and has a usable deployment. */
 export function modelOrFallback(
   { keyFeed, router }: Pick<AdmissionDeps, 'keyFeed' | 'router'>,
   { key }: Caller,
@@ -56,7 +56,7 @@ export function modelOrFallback(
   return model;
 }
 
-/** Kept for each key and model: a list that is handed in again is not looked through again. */
+/** Cached per key and model, so that an unchanged list keeps its identity. */
 interface CachedLimits {
   readonly organisation: OrganisationEntry;
   readonly list: readonly RequestLimit[];
@@ -64,7 +64,6 @@ interface CachedLimits {
 
 const limitCache = new WeakMap<KeyEntry, WeakMap<ModelEntry, CachedLimits>>();
 
-/** Every limit that a request counts against. */
 export function limitsFor({ key, organisation }: Caller, model: ModelEntry): readonly RequestLimit[] {
   let ofKey = limitCache.get(key);
   if (ofKey === undefined) limitCache.set(key, (ofKey = new WeakMap()));
@@ -98,21 +97,21 @@ function listLimits(key: KeyEntry, organisation: OrganisationEntry, model: Model
 export interface ReservationAmounts {
   readonly requestId: RequestId;
   readonly mostNanoUsd: bigint;
-  /** Less than the most, where less would do. */
+  /** Below `mostNanoUsd` if a shorter response is acceptable. */
   readonly leastNanoUsd: bigint;
   readonly tokens: number;
 }
 
-/** One call of Valkey: the limits and the worst case of the request, or a refusal that says which of them it was. */
+/** One Valkey call that counts all limits and reserves the worst case, or names the refusal. */
 export async function reserveCredit(
   deps: Pick<AdmissionDeps, 'funds' | 'leaseClient' | 'reporter' | 'settlements'>,
   { caller, onRate }: Pick<GatewayRequest, 'caller' | 'onRate'>,
   model: ModelEntry,
   price: ReservationAmounts,
 ): Promise<Reservation> {
-  // Reserved first, it would hold money of the organisation for a request that cannot be served.
+  // Checked first, because a reservation would hold money for a request that cannot be served.
   if (!hasActiveDeployment(model)) throw new Fault('MODEL_NOT_AVAILABLE', { retryAfterSeconds: 30 });
-  // Usage that nobody stores could not be charged, so nothing more is begun.
+  // Usage that is not stored cannot be charged, so no further request starts.
   if (deps.reporter.isFull()) throw new Fault('LEDGER_UNAVAILABLE', { retryAfterSeconds: 1 });
   const { key } = caller;
   const got = await deps.leaseClient.reserve({
@@ -126,7 +125,7 @@ export async function reserveCredit(
     tokens: price.tokens,
     nextSettled: () => deps.settlements.next(key.orgId),
   });
-  // Told even when it is refused: every answer shows the limits.
+  // Reported for refusals too: every response shows the limits.
   onRate(got.rate);
   if ('refused' in got) {
     if (got.refused === 'INSUFFICIENT_BALANCE') deps.funds.note(key.orgId, false);

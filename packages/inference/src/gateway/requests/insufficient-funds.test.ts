@@ -12,26 +12,26 @@ const funds = (over: Partial<InsufficientFunds>): InsufficientFunds => ({
 });
 
 describe('insufficientFundsOptions', () => {
-  it('says what is needed and what is left, also as numbers', () => {
+  it('reports needed and available amount in text and as numbers', () => {
     const fault = insufficientFundsOptions(funds({}));
     expect(fault.message).toBe(
       'This request must reserve at least 0.000132 USD, but only 0.0001 USD of the budget is left. ' +
-        'Raise the budget, or ask for less (max_tokens, choices, prompt).',
+        'Raise the budget, or request less (max_tokens, choices, prompt).',
     );
     expect(fault.extra).toEqual({ needed_nano_usd: '132000', available_nano_usd: '100000' });
     expect(fault.retryAfterSeconds).toBeUndefined();
   });
 
-  it('names a time to come back when running requests have reserved the rest', () => {
+  it('returns a retry time if running requests have reserved the rest', () => {
     const fault = insufficientFundsOptions(funds({ isReserved: true, resetsInMs: 5_000 }));
     expect(fault).toMatchObject({ retryAfterSeconds: 1, suggestion: expect.stringContaining('Retry-After') });
   });
 
-  it('names the next period of the budget', () => {
+  it("returns the time of the budget's next period", () => {
     expect(insufficientFundsOptions(funds({ resetsInMs: 61_500 }))).toMatchObject({ retryAfterSeconds: 62 });
   });
 
-  it.each([null, 100_000n])('does not show the balance, known or not', (left) => {
+  it.each([null, 100_000n])('does not reveal the balance, known or not', (left) => {
     const fault = insufficientFundsOptions(funds({ of: 'balance', left }));
     expect(fault.message).toContain('at least 0.000132 USD, more than the balance has left. Top up');
     expect(fault.extra).toEqual({ needed_nano_usd: '132000' });

@@ -9,7 +9,7 @@ import type { Caller } from '../http/authenticator.ts';
 import type { InFlightSet, InFlightEntry } from '../http/in-flight-set.ts';
 import type { PendingSettlements } from './pending-settlements.ts';
 
-/** One admitted request, from its reservation to its usage event. It ends exactly once, whatever happens to it. */
+/** One admitted request from its reservation to its usage event. It ends exactly once. */
 
 export interface ReservationSettler {
   settle(reservation: Reservation, actual: bigint, tokens: number): Promise<void>;
@@ -20,11 +20,11 @@ export interface MeteredRequestDeps {
   readonly reporter: Pick<UsageReporter, 'report' | 'checkpoint'>;
   readonly settler: ReservationSettler;
   readonly settlements: Pick<PendingSettlements, 'started' | 'ended'>;
-  /** All that run here: for drains, deadlines and checkpoints. */
+  /** All running requests, for drains, deadlines and checkpoints. */
   readonly running: InFlightSet<MeteredRequest>;
 }
 
-/** What is used, in whatever the model is sold by, and what that costs. */
+/** Usage in the model's units and its price. */
 export interface MeasuredUsage {
   readonly counts: TokenCounts;
   readonly imagePixelSteps: number;
@@ -35,7 +35,6 @@ export interface MeasuredUsage {
 export interface AdmittedRequest {
   readonly requestId: RequestId;
   readonly caller: Caller;
-  /** As the catalog has it. */
   readonly model: string;
   readonly priceIds: readonly string[];
   readonly reservation: Reservation;
@@ -43,17 +42,17 @@ export interface AdmittedRequest {
 }
 
 /**
- * Whoever serves the request. Not two functions made for each: V8 makes a function that is assigned to a property in the old
- * space right away, and what it reaches, which is all of the request, then waits for the long collections.
+ * Serves one metered request. An interface and not two closures: V8 allocates a function that is assigned to a property in the
+ * old generation, and everything that it references, the whole request, then waits for a full collection.
  */
 export interface RequestExecution {
-  /** What was used so far. */
+  /** Usage so far. */
   measure(): MeasuredUsage;
-  /** Ends the attempt under way, if there is one. */
+  /** Ends the current upstream call, if any. */
   abort(why: Error): void;
   /**
-   * The caller may no longer have the answer: its key was revoked or has expired, or its organisation is suspended. It gets the
-   * error and pays like a client that leaves; otherwise tenants could revoke keys to get free work. A second call does nothing.
+   * The caller lost access: its key was revoked or expired, or its organisation was suspended. It gets the error and pays like a
+   * client that leaves, because otherwise tenants could revoke keys to get free work. Idempotent.
    */
   revokeAccess(why: Fault): void;
 }
@@ -64,7 +63,7 @@ export interface RequestEnd {
 }
 
 const maxErrorLength = 200;
-/** Engines say why they ended, in a word of their own. */
+/** Engines choose their own finish reasons. */
 const maxReasonLength = 100;
 const maxAttempts = 10;
 
@@ -73,7 +72,7 @@ export class MeteredRequest {
   readonly startedMs: number;
   readonly #deps: MeteredRequestDeps;
   readonly #admitted: AdmittedRequest;
-  /** Null once it is over: until the stream has stored the event, which may take long, nothing else stays in memory. */
+  /** Null once the request ended, so that nothing else stays in memory until the stream has stored the event. */
   #session: RequestExecution | null;
   readonly #createdAtMs: number;
   readonly #attempts: UsageAttempt[] = [];
@@ -105,12 +104,11 @@ export class MeteredRequest {
     return this.#attempts.length;
   }
 
-  /** Something that the client can use has gone out. */
+  /** Output was sent to the client. */
   markFirstByte(): void {
     this.#firstByteMs ??= this.#deps.clock.monotonicMs();
   }
 
-  /** Where it runs now. */
   tries(deployment: string): void {
     this.#deployment = deployment;
   }
@@ -128,7 +126,7 @@ export class MeteredRequest {
     this.#session?.revokeAccess(why);
   }
 
-  /** What counts if this process dies now. */
+  /** Reports the usage that is charged if this process dies now. */
   checkpoint(): void {
     if (this.#session === null) return;
     this.checkpointedMs = this.#deps.clock.monotonicMs();
@@ -136,7 +134,7 @@ export class MeteredRequest {
     this.#deps.reporter.checkpoint(this.#event('checkpoint', used, { cancelled: false, finishReason: null }));
   }
 
-  /** Reports, and once the report is stored gives the rest of the money back. Only the first call counts. */
+  /** Reports usage and, once that is stored, settles the reservation. Only the first call counts. */
   end(ending: RequestEnd): void {
     const session = this.#session;
     if (session === null) return;
@@ -158,9 +156,9 @@ export class MeteredRequest {
   #event(kind: UsageEvent['kind'], used: MeasuredUsage, ending: RequestEnd): UsageEvent {
     const { caller, reservation, model, priceIds, streamed } = this.#admitted;
     const reserved = reservation.amount;
-    // Test mode has no price, and so nothing that anybody could owe.
+    // Test mode has no price, so nothing can be owed.
     const priced = reservation.leaseId === null ? 0n : used.nanoUsd;
-    // An engine that did more than it was told to is the operator's affair.
+    // The operator absorbs output beyond the limit that the engine got.
     const amount = priced > reserved ? reserved : priced;
     const nowMs = this.#deps.clock.monotonicMs();
     return {

@@ -2,8 +2,8 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { describe, expect, it } from 'vitest';
 import { createPendingSettlements } from './pending-settlements.ts';
 
-describe('settlements', () => {
-  it('wakes all waiting requests of the organisation when one of its settlements ends', async () => {
+describe('pending settlements', () => {
+  it('resume all waiting requests of an organisation when one of its settlements ends', async () => {
     const settlements = createPendingSettlements(new SimulatedClock());
     settlements.started('org_1');
     settlements.started('org_1');
@@ -12,7 +12,7 @@ describe('settlements', () => {
     expect(await Promise.all(waiting)).toEqual([true, true]);
   });
 
-  it('waits for a moment when nothing of the organisation is being settled here', async () => {
+  it('wait briefly if the organisation has no settlement here', async () => {
     const clock = new SimulatedClock();
     const settlements = createPendingSettlements(clock);
     settlements.started('org_1');
@@ -24,7 +24,7 @@ describe('settlements', () => {
     expect(await Promise.all([others, later])).toEqual([true, true]);
   });
 
-  it('gives up after half a second', async () => {
+  it('time out after half a second', async () => {
     const clock = new SimulatedClock();
     const settlements = createPendingSettlements(clock);
     settlements.started('org_1');

@@ -1,17 +1,14 @@
 import type { Timer } from '@millrace/platform/clock';
 
-/** Requests that are over while the rest of their reservations is not given back yet, by organisation. */
+/** Ended requests per organisation whose reservations are not settled yet. */
 export interface PendingSettlements {
   started(orgId: string): void;
   ended(orgId: string): void;
-  /**
-   * True once one of the organisation has ended here, or after a moment when there is none here: it may be at another gateway. False
-   * when none ends in time.
-   */
+  /** True once a settlement of the organisation ended here, or after a delay if none is pending here. False after the timeout. */
   next(orgId: string): Promise<boolean>;
 }
 
-/** Usage is stored within milliseconds as a rule; a request is not kept waiting for a stream that is away. */
+/** Usage is normally stored within milliseconds; requests do not wait for an unreachable stream. */
 const settlementTimeoutMs = 500;
 const noSettlementDelayMs = 50;
 

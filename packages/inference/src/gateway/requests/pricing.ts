@@ -5,7 +5,7 @@ import { divideWithRemainder } from '@millrace/platform/money';
 import type { TokenCounts } from '../../adapters/text/text-adapter.ts';
 import { priceOf } from '../../key-feed/index.ts';
 
-/** What a request may cost at most, and how many tokens it is given. Pure. */
+/** Computes the maximum cost and the token limits of a request. Pure. */
 
 export function requirePrice(model: ModelEntry, orgId: string, nowMs: number): FrozenModelPrice {
   const price = priceOf(model, orgId, nowMs);
@@ -14,33 +14,33 @@ export function requirePrice(model: ModelEntry, orgId: string, nowMs: number): F
 }
 
 export interface TokenRequest {
-  /** Tokens of all prompts are never more. */
+  /** Upper bound of the tokens of all prompts. */
   readonly promptBound: number;
   readonly prompts: number;
-  /** What the client asked for, for each choice; null when it did not say. */
+  /** Per choice; null if the client set none. */
   readonly maxTokens: number | null;
   readonly choices: number;
 }
 
 export interface TokenBounds {
   readonly prompt: number;
-  /** Sent to the engine, for each choice, if the money is there for all of it. */
+  /** Sent to the engine, per choice, if all of it can be reserved. */
   readonly maxTokens: number;
   readonly worstNanoUsd: bigint;
-  /** The same where a shorter answer would do: the worst case of the shortest. Otherwise all of it. */
+  /** The worst case of the shortest response if the client set no length; otherwise the full worst case. */
   readonly leastNanoUsd: bigint;
 }
 
-/** Where neither client nor model says how long an answer may be. */
+/** If neither client nor model limits the length. */
 const defaultMaxTokens = 4_096;
-/** Longer than any answer is: beyond this, what many choices of it cost could not be counted exactly. */
+/** Above any real completion; larger values could not be priced exactly for many choices. */
 const maxCompletionTokens = 2 ** 24;
-/** A prompt whose bytes alone fill the context is nearly always shorter in tokens: so much room is left for its answer. */
+/** A prompt whose bytes fill the context usually has far fewer tokens, so this much is left for the completion. */
 const minCompletionRoom = 1_024;
 
 /**
- * The bytes of a prompt are a safe bound for its tokens, but no more of them are paid than the context holds. A client
- * that names no length gets the least of what the model gives, what the context leaves and what its money buys.
+ * The bytes of a prompt bound its tokens, and so does the context. A client that sets no length gets the minimum of what the
+ * model allows, the context leaves and its credit covers.
  */
 export function boundTokens(
   model: Pick<ModelEntry, 'contextLength' | 'maxOutputTokens'>,
@@ -64,7 +64,7 @@ export function boundTokens(
 
 function tooLong(most: number): Fault {
   return new Fault('CONTEXT_LENGTH_EXCEEDED', {
-    message: `This model answers with at most ${most} tokens.`,
+    message: `This model returns at most ${most} tokens.`,
     issues: [{ path: ['max_tokens'], message: `must be at most ${most}`, code: 'too_big' }],
   });
 }
@@ -75,7 +75,7 @@ function defaultLength(most: number, context: number | null, prompt: number): nu
   return Math.min(length, Math.max(context - prompt, Math.min(minCompletionRoom, context)));
 }
 
-/** How long each answer may be for what was set aside, which may be less than was asked for. */
+/** The length per choice that the reservation covers, which can be below the requested one. */
 export function affordableTokens(
   price: FrozenModelPrice,
   bounds: TokenBounds,
@@ -92,7 +92,7 @@ export function affordableTokens(
   return low;
 }
 
-/** Nothing is known of the cache yet, so the dearer of both prices of a prompt counts. */
+/** The cache state is unknown, so the higher of both prompt prices counts. */
 function maxCost(price: FrozenModelPrice, prompt: number, completion: number): bigint {
   const fresh = tokenCost(price, { prompt, cached: 0, completion });
   if (price.cachedPromptNanoUsdPerMillion === price.promptNanoUsdPerMillion) return fresh;
@@ -100,7 +100,7 @@ function maxCost(price: FrozenModelPrice, prompt: number, completion: number): b
   return cached > fresh ? cached : fresh;
 }
 
-/** An engine that counts more cached tokens than the prompt has is believed up to the prompt. */
+/** Cached tokens beyond the prompt are ignored. */
 export function costOfCounts(price: FrozenModelPrice, counts: TokenCounts): bigint {
   return tokenCost(price, { ...counts, cached: Math.min(counts.cached, counts.prompt) });
 }

@@ -13,11 +13,11 @@ const deployments = [
   deploymentFixture({ id: 'dep_2', address: '' }),
 ];
 
-/** As long as the longest that is learned below, so that no count is above the bound. */
+/** As long as the longest conversation below, so that no count exceeds the bound. */
 const plain = { roles: 'u', bytes: 100 };
 
 describe('createTemplateOverheads', () => {
-  test('bounds by the least count of each deployment, and by the largest of those', () => {
+  test('uses the lowest count of each deployment and the highest of those', () => {
     const overheads = createTemplateOverheads();
     expect(overheads.boundFor({ deployments }, 'u')).toBeNull();
     overheads.learn('dep_1', plain, 40);
@@ -37,7 +37,7 @@ describe('createTemplateOverheads', () => {
     expect(overheads.boundFor({ deployments }, 'u')).toBe(60 + 8);
   });
 
-  test('counts a deployment of weight 0 that has answered, and does not wait for one that has not', () => {
+  test('includes a deployment of weight 0 that has responded, and does not wait for one that has not', () => {
     const overheads = createTemplateOverheads();
     const spare = { ...deploymentFixture({ id: 'dep_2', address: '' }), weight: 0 };
     const model = { deployments: [deploymentFixture({ id: 'dep_1', address: '' }), spare] };
@@ -47,14 +47,14 @@ describe('createTemplateOverheads', () => {
     expect(overheads.boundFor(model, 'u')).toBe(60 + 8);
   });
 
-  test('learns nothing from an engine that does not count', () => {
+  test('learns nothing from an engine that reports no counts', () => {
     const overheads = createTemplateOverheads();
     for (const { id } of deployments) overheads.learn(id, plain, 0);
     expect(overheads.boundFor({ deployments }, 'u')).toBeNull();
   });
 });
 
-describe('a short request', () => {
+describe('reservation of a short request', () => {
   let harness: GatewayHarness;
   beforeAll(async () => {
     const mock = deploymentFixture({ engine: 'mock', address: 'http://127.0.0.1:1' });
@@ -79,9 +79,9 @@ describe('a short request', () => {
   const tokensOf = (nanoUsd: bigint): number =>
     Number((nanoUsd * 1_000_000n - PRICE.completion) / PRICE.prompt);
 
-  test('reserves close to what it costs once the template of its engine is known', async () => {
+  test("is close to its cost once the engine's template overhead is known", async () => {
     expect(tokensOf(await reserve('Say hi'))).toBeGreaterThan(256);
-    // The mock counts 4 tokens for a message and one for four bytes: 6 for the first request.
+    // The mock counts 4 tokens per message and one per four bytes: 6 for the first request.
     expect(tokensOf(await reserve('Say hi'))).toBeLessThan(6 + 6 + 8 + 2);
     expect(tokensOf(await reserve('x'.repeat(500)))).toBeLessThan(500 + 6 + 8 + 2);
   });

@@ -1,23 +1,23 @@
 import type { ModelEntry } from '@millrace/core/inference';
 
 /**
- * What the templates of engines add to prompts, learned from the counts of whole answers. Without it each prompt reserves for the
- * largest template there is, which is most of what a short request reserves. An engine counts at least its template, so the least
- * count seen for conversations of the same roles is a bound of what the template adds to them.
+ * Learns from prompt counts how many tokens the chat templates of engines add. Otherwise each prompt reserves for the largest
+ * known template, which is most of a short request's reservation. An engine counts at least its template, so the lowest count for
+ * equal roles bounds the template's tokens.
  */
 export interface TemplateOverheads {
-  /** Null while a deployment of the model has not answered such a conversation. */
+  /** Null while a deployment of the model has not responded to such a conversation. */
   boundFor(model: Pick<ModelEntry, 'deployments'>, roles: string): number | null;
   learn(deploymentId: string, plain: TextConversation, promptTokens: number): void;
 }
 
-/** A conversation of text alone, which templates treat alike. */
+/** A conversation with text only, which templates treat alike. */
 export interface TextConversation {
   readonly roles: string;
   readonly bytes: number;
 }
 
-/** For templates with a date or a count of messages in them. */
+/** Margin for templates with a date or a message count. */
 const spareTokens = 8;
 const maxRolePatterns = 64;
 const maxDeployments = 2_000;
@@ -30,7 +30,7 @@ export function createTemplateOverheads(): TemplateOverheads {
       for (const { id, weight } of deployments) {
         const least = learned.get(id)?.get(roles);
         if (least !== undefined) bound = Math.max(bound, least);
-        // A deployment with weight 0 may never answer, so nothing waits for its first count.
+        // A deployment with weight 0 might never respond, so its first count is not required.
         else if (weight > 0) return null;
       }
       return bound === 0 ? null : bound + spareTokens;
@@ -45,7 +45,7 @@ export function createTemplateOverheads(): TemplateOverheads {
       }
       const before = shapes.get(roles);
       if (before === undefined && shapes.size >= maxRolePatterns) return;
-      // A count above the bound: the engine has another template by now.
+      // A count above the bound means that the engine has another template now.
       const isOutdated = before !== undefined && promptTokens > bytes + before + spareTokens;
       if (before === undefined || isOutdated || promptTokens < before) shapes.set(roles, promptTokens);
     },

@@ -10,11 +10,11 @@ import {
 } from '../gateway.fixture.ts';
 import { boundTokens, requirePrice } from '../requests/pricing.ts';
 
-/** Chat and completions through the gateway, as far as they are neither money nor failure: those are in gateway.test.ts. */
+/** Chat and completions through the gateway. gateway.test.ts has the tests of charging and failures. */
 
 const messages = [{ role: 'user', content: 'Hi' }];
 
-describe('text through the gateway', () => {
+describe('text operations of the gateway', () => {
   let vllm: ChatDouble;
   let openai: ChatDouble;
   let harness: GatewayHarness;
@@ -29,7 +29,7 @@ describe('text through the gateway', () => {
           name: 'acme/plain',
           deployments: [deploymentFixture({ address: openai.address, engine: 'openai' })],
         }),
-        // The double stands in for its address alone: nothing is ever sent there.
+        // Only the double's address is used; no request is sent to it.
         modelFixture({
           name: 'acme/llama',
           deployments: [deploymentFixture({ address: vllm.address, engine: 'llama.cpp' })],
@@ -50,7 +50,7 @@ describe('text through the gateway', () => {
       ...body,
     });
 
-  test('a parameter out of range is 422 with its place in detail, in the body that both kinds of client read', async () => {
+  test("return 422 with the parameter's location in an error body for both client families", async () => {
     const response = await send({ temperature: 3 });
     expect(response.status).toBe(422);
     expect(await response.json()).toMatchObject({
@@ -63,7 +63,7 @@ describe('text through the gateway', () => {
     });
   });
 
-  test('names that nobody knows are told in X-Ignored-Fields and never reach an engine', async () => {
+  test('list unknown fields in X-Ignored-Fields and never send them to an engine', async () => {
     const before = vllm.received.length;
     const response = await send({ ignore_eos: true, cache_salt: 'of another tenant' });
     expect(response.status).toBe(200);
@@ -73,7 +73,7 @@ describe('text through the gateway', () => {
     expect(sent?.['cache_salt']).not.toBe('of another tenant');
   });
 
-  test('organisations do not share a salt', async () => {
+  test('use a different cache salt per organisation', async () => {
     const before = vllm.received.length;
     await send({});
     const other = await createGatewayHarness({
@@ -86,7 +86,7 @@ describe('text through the gateway', () => {
     expect(new Set(salts).size).toBe(2);
   });
 
-  test('a parameter that the engine does not know is 400 and named, and costs nothing', async () => {
+  test('return 400 naming a parameter that the engine refuses, without a charge', async () => {
     const response = await send({ model: 'acme/plain', min_p: 0.5 });
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
@@ -96,7 +96,7 @@ describe('text through the gateway', () => {
     expect(harness.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0' });
   });
 
-  test('an engine that would ignore a parameter is not even asked', async () => {
+  test('call no engine that would ignore a parameter', async () => {
     const before = vllm.received.length;
     const response = await send({ model: 'acme/llama', prompt: 'Once', suffix: '.' }, '/v1/completions');
     expect(response.status).toBe(400);
@@ -106,7 +106,7 @@ describe('text through the gateway', () => {
     expect(harness.usage.finals.at(-1)).toMatchObject({ amountNanoUsd: '0', tokensPrompt: 0 });
   });
 
-  test('several prompts are completed, and each is paid for', async () => {
+  test('complete and charge several prompts', async () => {
     const response = await send({ prompt: ['Once', 'Twice', 'Thrice'], max_tokens: 9 }, '/v1/completions');
     expect(response.status).toBe(200);
     expect(await response.json()).toMatchObject({
@@ -120,7 +120,7 @@ describe('text through the gateway', () => {
   });
 });
 
-test('each of several prompts may fill the context, and money is set aside for all of them', () => {
+test('boundTokens reserves the context for each of several prompts', () => {
   const model = modelFixture({ contextLength: 2_000, deployments: [] });
   const price = requirePrice(model, 'org_1', 0);
   const bound = (promptBound: number, prompts: number) =>
@@ -131,7 +131,7 @@ test('each of several prompts may fill the context, and money is set aside for a
   expect(bound(5_000, 3)).toBe(5_000);
 });
 
-test('what a client may ask for at most can be counted and paid exactly, also of a model without bounds', () => {
+test('boundTokens can price the largest allowed request of an unlimited model exactly', () => {
   const model = modelFixture({ contextLength: null, maxOutputTokens: null, deployments: [] });
   const price = requirePrice(model, 'org_1', 0);
   const bound = (maxTokens: number) =>

@@ -11,35 +11,34 @@ import { TextExecution } from './text-execution.ts';
 import type { GatewayRequest } from '../http/server.ts';
 import type { TextConversation } from '../requests/template-overheads.ts';
 
-/** Chat and plain completion: what differs between them, and the way that both take. */
+/** Serves chat and completion requests up to their reservation. */
 
 export interface TextOperation<Request> {
   readonly modalities: readonly ModelEntry['modality'][];
-  /** Throws a `Fault` that names each field that is wrong. */
+  /** Throws a `Fault` that names each invalid field. */
   readonly read: BodyReader<Request>;
   modelOf(request: Request): string;
   isStream(request: Request): boolean;
-  /** For each choice; null when the client did not say. */
+  /** Per choice; null if the client set none. */
   maxTokensOf(request: Request): number | null;
-  /** How many answers are made in all. */
+  /** Total over all prompts. */
   choicesOf(request: Request): number;
   promptBound(request: Request): number;
-  /** The roles and bytes of a conversation that templates treat alike; null where they do not, or there is no template. */
+  /** Roles and bytes of a text-only conversation; null if templates add more, or for completions. */
   plainConversation?(request: Request): TextConversation | null;
-  /** Tokens of all prompts are never fewer. */
+  /** Lower bound of the tokens of all prompts. */
   leastPrompt(request: Request): number;
-  /** How many prompts there are: each may fill the context. */
+  /** Number of prompts. Each can fill the context. */
   promptsOf(request: Request): number;
-  /** Requests that begin alike go where the beginning is cached. */
+  /** Requests with equal prefixes go to the deployment that has them cached. */
   prefixOf(request: Request): string;
-  /** Parts of the request that a model must be able to see. */
   needsImages(request: Request): boolean;
   adapterOf(engine: EngineKind): TextAdapter<Request> | null;
 }
 
 const routePreferences = new Set<string>(['price', 'latency', 'throughput']);
 
-/** Clients may ask for the cheapest, the quickest to begin or the fastest; by default the place that knows their prompt. */
+/** By default requests go to the deployment that has their prompt cached. */
 function routePreferenceOf(request: GatewayRequest): RouteRequest['by'] {
   const header = request.request.headers['x-millrace-route'];
   if (header === undefined) return 'affinity';
@@ -60,10 +59,10 @@ export async function serveText<Request>(
   const requestedModel = operation.modelOf(request);
   const named = requireModel(deps, caller, requestedModel);
   if (!operation.modalities.includes(named.modality)) {
-    throw invalidField('model', `is a model for ${named.modality}, which this operation is not`);
+    throw invalidField('model', `is a model for ${named.modality}, which this operation does not support`);
   }
   if (operation.needsImages(request) && !named.inputModalities.includes('image')) {
-    throw invalidField('messages', 'hold an image, and this model reads text only');
+    throw invalidField('messages', 'contain an image, but this model accepts only text');
   }
   const model = modelOrFallback(
     deps,
@@ -96,7 +95,7 @@ export async function serveText<Request>(
     model,
     price,
     reservation,
-    // Test mode reserves nothing, so its money says nothing about the length of the answer.
+    // Test mode reserves nothing, so the reservation does not limit the length.
     maxTokens:
       reservation.leaseId === null
         ? bounds.maxTokens
@@ -112,7 +111,7 @@ export async function serveText<Request>(
   }).begin();
 }
 
-/** By the largest template there is, or by what the engines of the model were seen to add. */
+/** Uses the learned template overhead if known, otherwise the largest known template. */
 function maxPromptTokensOf<Request>(
   { templates }: Pick<GatewayDeps, 'templates'>,
   operation: TextOperation<Request>,

@@ -25,24 +25,22 @@ import { toFault, TextRelay, type RelayListener } from './text-relay.ts';
 import type { Caller } from '../http/authenticator.ts';
 import type { TextConversation } from '../requests/template-overheads.ts';
 
-/** One paid request for text: attempts at engines until one answers, and its answer to the client. */
+/** Serves one metered text request: calls engines until one responds, and relays its response. */
 
 export interface TextExecutionInput<Request> {
   readonly request: Request;
   readonly requestId: RequestId;
   readonly caller: Caller;
-  /** As the client wrote it. */
   readonly requestedModel: string;
   readonly model: ModelEntry;
   readonly price: FrozenModelPrice;
   readonly reservation: Reservation;
   readonly maxTokens: number;
-  /** How many answers are made in all. */
   readonly choices: number;
   readonly isStream: boolean;
   readonly route: Omit<RouteRequest, 'except'>;
   readonly leastPrompt: (request: Request) => number;
-  /** Of a plain conversation: what its engine counts says what the template adds. */
+  /** A text-only conversation, whose token count shows the template's overhead. */
   readonly plain: TextConversation | null;
   readonly adapterOf: (engine: UpstreamCall['deployment']['engine']) => TextAdapter<Request> | null;
   readonly response: ServerResponse;
@@ -51,12 +49,12 @@ export interface TextExecutionInput<Request> {
 
 const noCounts: TokenCounts = { prompt: 0, cached: 0, completion: 0 };
 
-/** The part of a prompt that routing uses. Only its hash is kept: nothing of a prompt is stored. */
+/** Only a hash of the routing prefix is stored, because prompts must not be. */
 const hashOf = (prefix: string): string => hashText(prefix, 1_024).toString(36);
 
 class ClientDisconnected extends Error {
   constructor() {
-    super('the client left');
+    super('The client disconnected.');
     this.name = 'ClientLeft';
   }
 }
@@ -71,7 +69,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   #slot: SlotClaim | null = null;
   #attemptMs = 0;
   #isDone = false;
-  /** Why the client gets no more of the answer: it left, or was shut out (a `Fault`). It pays for the work that was done. */
+  /** Why the client gets no more output: it left, or lost access (a `Fault`). It pays for the work done. */
   #left: Error | null = null;
   #waiting: AbortController | null = null;
   #failure: EngineFailure | null = null;
@@ -93,7 +91,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   }
 
   begin(): void {
-    // It may have left while its money was set aside.
+    // The client might have left during the reservation.
     if (this.#work.response.destroyed) {
       this.#clientClosed();
       return;
@@ -142,11 +140,11 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
   }
 
   onFailure(failure: EngineFailure, hasStarted: boolean): void {
-    // Not its message: an engine may quote the prompt in it, and attempts are kept.
+    // Only the reason: the engine's message can quote the prompt, and attempts are stored.
     this.#endCall(upstreamOutcomeOf(failure), 0, failure.reason);
     this.#deps.log.warn(
       { requestId: this.#work.requestId, status: failure.status, reason: failure.reason, begun: hasStarted },
-      'an engine failed a request',
+      'engine request failed',
     );
     if (this.#left !== null) {
       this.#finish('error');
@@ -168,7 +166,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
 
   #learnTemplate({ prompt }: TokenCounts): void {
     const { plain, request, leastPrompt } = this.#work;
-    // A count at the lower bound is our estimate for an engine that reports no usage.
+    // A count at the lower bound is our estimate for an engine without usage.
     if (plain !== null && this.#call !== null && prompt > leastPrompt(request)) {
       this.#deps.templates.learn(this.#call.deployment.id, plain, prompt);
     }
@@ -184,7 +182,12 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     this.#except.add(deployment.id);
     if (adapter === null) {
       this.onFailure(
-        { status: null, reason: 'UPSTREAM_ERROR', message: 'It serves something else.', retryable: true },
+        {
+          status: null,
+          reason: 'UPSTREAM_ERROR',
+          message: 'The engine does not support this operation.',
+          retryable: true,
+        },
         false,
       );
       return;
@@ -235,7 +238,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     try {
       const claimant = { orgId: route.orgId, prefix: hashOf(route.prefix), fillsFurtherSlots: choices > 1 };
       const slot = await slots.claim(deployment, claimant);
-      // The client may have left meanwhile.
+      // The client might have left meanwhile.
       if (this.#isDone || this.#relay !== relay) slot.release(false);
       else {
         this.#slot = slot;
@@ -246,11 +249,19 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     }
   }
 
-  /** The engine was not asked at all: it would ignore what is asked of it, or there is no way to it. */
+  /** The engine was not called: it would ignore a field, or the call could not be sent. */
   #toFailure(error: unknown): EngineFailure {
     if (error instanceof TextEngineError) return error.failure;
-    this.#deps.log.error({ err: error, requestId: this.#work.requestId }, 'an engine could not be asked');
-    return { status: null, reason: 'UPSTREAM_ERROR', message: 'It could not be asked.', retryable: true };
+    this.#deps.log.error(
+      { err: error, requestId: this.#work.requestId },
+      'could not send a request to an engine',
+    );
+    return {
+      status: null,
+      reason: 'UPSTREAM_ERROR',
+      message: 'The engine could not be called.',
+      retryable: true,
+    };
   }
 
   async #waitForTurn(): Promise<void> {
@@ -269,7 +280,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     }
   }
 
-  /** What the tenant pays: never more than was set aside. */
+  /** The tenant never pays more than the reservation. */
   #charge(nanoUsd: bigint): bigint {
     const reserved = this.#work.reservation.amount;
     return nanoUsd > reserved ? reserved : nanoUsd;
@@ -308,7 +319,7 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
     });
   }
 
-  /** Where an engine has failed and there is no other, its failure is what the client should know. */
+  /** After an engine failure, report that failure instead of a missing route. */
   #refuseFor(none: NoRoute): void {
     this.#refuse(this.#failure === null ? noRouteFault(none) : toFault(this.#failure));
   }
@@ -338,13 +349,13 @@ export class TextExecution<Request> implements RelayListener, RequestExecution {
 
   #leave(why: Error): void {
     this.#left = why;
-    // The answer is made and arrives in full within moments; reading it gives the exact cost.
+    // The completion is generated and arrives within moments; reading it gives the exact cost.
     if (this.#relay?.isAnsweringWhole() === true) return;
     this.#stop(why);
     this.#finish(this.#relay?.finishReason() ?? null);
   }
 
-  /** This process ends the request: it took too long, or the process stops. */
+  /** This process ends the request because of its deadline or a shutdown. */
   abort(why: Error): void {
     if (this.#isDone) return;
     this.#stop(why);

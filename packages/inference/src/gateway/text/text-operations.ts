@@ -22,8 +22,6 @@ import {
 } from '../../wire/completion-request.ts';
 import type { TextOperation } from './serve-text.ts';
 
-/** The two operations that answer with text. */
-
 export function chatOperation({
   chatRequest,
 }: Pick<ContractSchemas, 'chatRequest'>): TextOperation<ChatRequest> {
@@ -45,7 +43,7 @@ export function chatOperation({
 }
 
 export const completionOperation: TextOperation<CompletionRequest> = {
-  // A model that chats also goes on with a text.
+  // Chat models can also complete plain text.
   modalities: ['completion', 'chat'],
   read: readCompletion,
   modelOf: ({ model }) => model,

@@ -10,17 +10,14 @@ import {
   type FullCompletion,
 } from '../../adapters/text/text-adapter.ts';
 
-/**
- * One attempt at one engine: its answer, in one piece or as a stream, on its way to the client. It knows nothing of money
- * or of other engines; whoever made it hears how it ended, once.
- */
+/** One upstream call for text: relays the engine's response and reports its end once. No charging, no retries. */
 
 export interface RelayListener {
-  /** Something for the client. Answers false when the client takes no more for now. */
+  /** Returns false if the client cannot take more for now. */
   onBytes(bytes: string | Buffer): boolean;
   onWhole(response: FullCompletion): void;
   onStreamEnd(last: string, finishReason: string | null): void;
-  /** `started`: the client has seen part of it already. */
+  /** `started`: the client already got part of the response. */
   onFailure(failure: EngineFailure, started: boolean): void;
 }
 
@@ -57,15 +54,12 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     return this.#status;
   }
 
-  /** What the engine has counted so far. */
+  /** The engine's counts so far. */
   counts(): TokenCounts {
     return this.#stream?.counts() ?? this.#counts;
   }
 
-  /**
-   * What a client that leaves now pays for: the engine's counts, or a lower bound from the moment the engine has the
-   * request. An engine that refused it did no work.
-   */
+  /** The engine's counts, or a lower bound once the engine has the request. An engine that refused did no work. */
   countsOnDisconnect(): TokenCounts {
     if (!this.#isRequested || (this.#status !== null && this.#status !== 200)) return zeroTokens;
     const counts = this.#stream === null ? this.#collectedCounts() : this.counts();
@@ -73,7 +67,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     return { prompt: this.#options.facts.leastPrompt(), cached: 0, completion: counts.completion };
   }
 
-  /** The engine has made all of its answer, and the rest of it is on its way. */
+  /** The engine has generated everything and the rest is arriving. */
   isAnsweringWhole(): boolean {
     return this.#isWhole && !this.#isOver;
   }
@@ -82,14 +76,13 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     return this.#stream?.finishReason() ?? null;
   }
 
-  /** Nobody wants it any more: the engine is told by closing the connection, and nothing is heard of it again. */
+  /** Closes the connection, which stops the engine, and ignores further events. */
   stop(why: Error): void {
     this.#isOver = true;
     this.#stopped = why;
     this.#controller?.abort(why);
   }
 
-  /** The client takes more again. */
   resume(): void {
     this.#controller?.resume();
   }
@@ -141,7 +134,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     if (!this.#isOver) this.#fail(connectionFailure(error, this.#status));
   }
 
-  /** An engine that has said its last word may keep its connection open as long as it likes. */
+  /** The engine might keep its connection open after the last event. */
   #endStream(last: string): void {
     this.#isOver = true;
     this.#options.listener.onStreamEnd(last, this.finishReason());
@@ -155,11 +148,11 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
       this.#break(
         this.#status === 200
           ? new TextEngineError(responseTooLargeFailure)
-          : new Error('It complains at length.'),
+          : new Error('The error response of the engine is too large.'),
       );
   }
 
-  /** Some engines are asked for a stream although the client gets one piece: the part that arrived shows what was produced. */
+  /** Some engines stream although the client does not: the received part shows what was generated. */
   #collectedCounts(): TokenCounts {
     const { adapter, request, facts } = this.#options;
     if (this.#chunks.length === 0 || this.#isWhole) return this.#counts;
@@ -187,7 +180,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
     listener.onWhole(response);
   }
 
-  /** What came is not an answer. The engine is cut off: what it would still say is of no use. */
+  /** The response is invalid, so the connection is closed. */
   #break(error: unknown): void {
     const failure =
       error instanceof TextEngineError
@@ -199,7 +192,7 @@ export class TextRelay<Request> implements Dispatcher.DispatchHandler {
             retryable: true,
           } as const);
     this.#fail(failure);
-    this.#controller?.abort(new Error('its answer could not be used'));
+    this.#controller?.abort(new Error('the response could not be used'));
   }
 
   #fail(failure: EngineFailure): void {
@@ -213,11 +206,11 @@ function isEventStream(contentType: string | string[] | undefined): boolean {
   return String(contentType).startsWith('text/event-stream');
 }
 
-/** The request asked for it, and would get as much from any other engine: nothing is wrong with this one. */
+/** Caused by the request: another engine would return as much, and this one is healthy. */
 export const responseTooLargeFailure: EngineFailure = {
   status: null,
   reason: 'VALIDATION_FAILED',
-  message: 'The answer is too large for one piece. Ask for less of it, or for a stream.',
+  message: 'The response is too large to return at once. Request less output, or stream it.',
   retryable: false,
 };
 
@@ -230,7 +223,7 @@ function connectionFailure(error: Error, status: number | null): EngineFailure {
   return { status, reason, message: error.message, retryable: true };
 }
 
-/** The failure in the words that its client gets. Only what the engine says of the request itself is passed on. */
+/** Converts a failure for the client. Messages are passed on only if they are about the request. */
 export function toFault(failure: EngineFailure): Fault {
   const isOfTheRequest =
     failure.reason === 'CONTEXT_LENGTH_EXCEEDED' ||

@@ -1,13 +1,13 @@
 import { defineScript } from '@millrace/platform/valkey';
 
 /*
- * Which organisation's prompt is in which slot of an engine, agreed among all gateways. KEYS[1] is a hash for each engine:
- * <slot>:owner, :prefix, :used (ms), :busy (requests), :until (ms, after which :busy is forgotten), and mixed, mixed_until:
- * requests that fill slots which nobody chose. A slot without an owner has unknown content, which is never reused.
+ * Records which organisation's prompt is in which engine slot, shared by all gateways. KEYS[1] is a hash per engine:
+ * <slot>:owner, :prefix, :used (ms), :busy (requests), :until (ms, after which :busy expires), and mixed, mixed_until: requests
+ * that fill slots of the engine's choice. A slot without an owner has unknown content, which is never reused.
  *
- * A claim by another organisation removes the owner of a slot. The claimant becomes the owner when the engine answers, since
- * a request that the engine never computed leaves the former prompt in the slot. <slot>:claimant is the organisation of all
- * requests in a busy slot, or empty if there are several; :claim counts how often the slot was claimed while it was free.
+ * A claim by another organisation removes the owner of a slot. The claimant becomes the owner when the engine responds, because a
+ * request that was never computed leaves the former prompt in the slot. <slot>:claimant is the organisation of all requests in a
+ * busy slot, or empty if there are several; :claim counts the claims of the free slot.
  */
 const sharedFunctions = `
 local time = redis.call('TIME')
@@ -23,7 +23,7 @@ local function forget_owners()
   end
 end`;
 
-/** ARGV: organisation, prefix, slots, ms until a lost release is forgotten, '1' if it fills further slots. */
+/** ARGV: organisation, prefix, slots, ms until a lost release expires, '1' if it fills further slots. */
 export const claimSlot = defineScript(
   'claim engine slot',
   `${sharedFunctions}
@@ -63,7 +63,7 @@ redis.call('PEXPIRE', key, lease + 86400000)
 return { best.slot, reuse, claim }`,
 );
 
-/** ARGV: slot, '1' if it filled further slots, organisation, prefix, claim, '1' if the engine answered. */
+/** ARGV: slot, '1' if it filled further slots, organisation, prefix, claim, '1' if the engine responded. */
 export const releaseSlot = defineScript(
   'release engine slot',
   `${sharedFunctions}

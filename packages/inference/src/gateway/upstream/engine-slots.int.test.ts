@@ -11,7 +11,7 @@ import {
   type GatewayHarness,
 } from '../gateway.fixture.ts';
 
-/** Prompt caches of a real llama-server, kept apart by organisation, with the owners of its slots in a real Valkey. */
+/** Prompt caches of a real llama-server, separated by organisation, with slot owners in a real Valkey. */
 
 const log = createLogger({ name: 'slots-test', level: 'silent' });
 const SLOTS = 3;
@@ -77,7 +77,7 @@ async function cachedOf(harness: GatewayHarness, key: string, content: string, m
   return usage.prompt_tokens_details.cached_tokens;
 }
 
-/** Waits until all slots are released. A request is answered before that, and the next one would get another slot. */
+/** Waits until all slots are released, which is after the response; otherwise the next request would get another slot. */
 async function slotsFree(): Promise<void> {
   await eventually({ what: 'all slots to be free', intervalMs: 2 }, async () => {
     const stored = await valkey.command(['HGETALL', `engine-slots:{${llama.url}}`]);
@@ -90,8 +90,8 @@ async function slotsFree(): Promise<void> {
 const reusedBy = async (): Promise<number> =>
   (await llama.metrics()).get('llamacpp:prompt_tokens_cached_total') ?? 0;
 
-describe('the prompt cache of llama.cpp', () => {
-  test('without slots is never reused', async () => {
+describe('prompt cache of llama.cpp', () => {
+  test('is never reused without slots', async () => {
     const harness = await openGateway(false);
     expect(await cachedOf(harness, harness.key, secret)).toBe(0);
     expect(await cachedOf(harness, harness.key, secret)).toBe(0);
@@ -99,7 +99,7 @@ describe('the prompt cache of llama.cpp', () => {
     expect(await reusedBy()).toBe(0);
   });
 
-  test('with slots is reused by the organisation that filled it, and by no other', async () => {
+  test('is reused with slots by the organisation that filled it and by no other', async () => {
     const harness = await openGateway(true);
     expect(await cachedOf(harness, harness.key, secret)).toBe(0);
     expect(await cachedOf(harness, harness.key, secret)).toBeGreaterThan(50);
@@ -109,13 +109,13 @@ describe('the prompt cache of llama.cpp', () => {
     expect(await cachedOf(harness, harness.otherKey, secret)).toBeGreaterThan(50);
   });
 
-  test('is shared out by all gateways together', async () => {
+  test('is shared between all gateways', async () => {
     const [one, two] = [await openGateway(true), await openGateway(true)];
     await cachedOf(one, one.key, secret);
-    // The organisations of the second gateway are others.
+    // The second gateway has other organisations.
     expect(await cachedOf(two, two.key, secret)).toBe(0);
     expect(await cachedOf(two, two.otherKey, secret)).toBe(0);
-    // All slots are taken: the fourth organisation gets the one that was used first.
+    // All slots are taken: the fourth organisation gets the least recently used one.
     const before = await reusedBy();
     expect(await cachedOf(one, one.otherKey, secret)).toBe(0);
     expect(await reusedBy()).toBe(before);
@@ -127,13 +127,13 @@ describe('the prompt cache of llama.cpp', () => {
     await cachedOf(harness, harness.key, secret, { n: 2 });
     const before = await reusedBy();
     for (let nth = 0; nth < SLOTS; nth += 1) {
-      // Different beginnings spread over the slots; none of them contains the secret.
+      // Different prefixes spread over the slots; none of them contains the secret.
       expect(await cachedOf(harness, harness.otherKey, nth === 0 ? secret : `${nth} ${secret}`)).toBe(0);
     }
     expect(await reusedBy()).toBe(before);
   });
 
-  test('is used by several requests of one organisation at once', async () => {
+  test('is used by concurrent requests of one organisation', async () => {
     const harness = await openGateway(true);
     const prompts = ['One', 'Two', 'Three'].map((word) => `${word}. ${secret}`);
     for (const prompt of prompts) await cachedOf(harness, harness.key, prompt);
@@ -146,7 +146,7 @@ describe('the prompt cache of llama.cpp', () => {
     const prompts = ['One', 'Two', 'Three'].map((word) => `${word}. ${secret}`);
     for (const prompt of prompts) await cachedOf(harness, harness.key, prompt);
     const before = await reusedBy();
-    // The request is refused after it has claimed the slot that was used first.
+    // The request is refused after it has claimed the least recently used slot.
     const refused = { model: 'acme/chat', prompt: 'Hello', max_tokens: 2, echo: true };
     expect((await harness.post('/v1/completions', refused, { key: harness.otherKey })).status).toBe(400);
     await slotsFree();
@@ -154,7 +154,7 @@ describe('the prompt cache of llama.cpp', () => {
     expect(await reusedBy()).toBe(before);
   });
 
-  test('gives a slot to a new owner only after an answer, and only if no other organisation was in the slot', async () => {
+  test('gives a slot to a new owner only after a response and if no other organisation was in it', async () => {
     const slots = createEngineSlots({ valkey, clock: systemClock, log, longestRequestMs: 60_000 });
     opened.push(slots);
     const deployment = deploymentFixture({ address: llama.url, apiKey: llama.apiKey });

@@ -7,9 +7,9 @@ import { createProber, type Prober } from '../../routing/index.ts';
 import { claimSlot, releaseSlot } from './engine-slot-scripts.ts';
 
 /**
- * Slots of llama.cpp, whose prompt cache has no salt: every request names its slot, and only the organisation whose prompt
- * is in a slot reuses it. All gateways agree on the owners through Valkey. An empty Valkey knows no owner, so nothing is
- * reused until organisations have used their slots again.
+ * Slots of llama.cpp, whose prompt cache has no salt: each request names its slot, and only the organisation whose prompt is in
+ * it reuses the slot. Gateways share the owners through Valkey; after a loss of its data nothing is reused until slots are used
+ * again.
  */
 export interface EngineSlots {
   claim(deployment: DeploymentEntry, claimant: SlotClaimant): Promise<SlotClaim>;
@@ -18,17 +18,17 @@ export interface EngineSlots {
 
 export interface SlotClaimant {
   readonly orgId: string;
-  /** Prompts that begin alike go to the same slot. */
+  /** Prompts with equal prefixes go to the same slot. */
   readonly prefix: string;
-  /** The engine computes several choices, in slots of its own choosing. */
+  /** The engine computes several choices, in slots of its choice. */
   readonly fillsFurtherSlots: boolean;
 }
 
 export interface SlotClaim {
   readonly id: number;
-  /** The prompt in the slot is the same organisation's. */
+  /** The slot contains a prompt of the same organisation. */
   readonly reuse: boolean;
-  /** The request is over. Its prompt is in the slot if the engine has answered it. Never throws. */
+  /** Ends the claim. The prompt is in the slot only if the engine responded. Never throws. */
   release(hasAnswered: boolean): void;
 }
 
@@ -41,7 +41,7 @@ export interface EngineSlotsOptions {
 }
 
 const propsTimeoutMs = 3_000;
-/** An engine that was started again may have another number of slots. */
+/** A restarted engine can have another number of slots. */
 const slotCountTtlMs = 30_000;
 
 export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
@@ -52,12 +52,13 @@ export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
   async function readSlotCount(deployment: DeploymentEntry): Promise<number> {
     const { text } = await withDeadline(
       clock,
-      `Asking ${deployment.id} for its slots`,
+      `Reading the slots of ${deployment.id}`,
       propsTimeoutMs,
       (signal) => prober.probe(deployment, '/props', signal),
     );
     const count = asCount(asObject(parseJson(text))?.['total_slots']);
-    if (count === null || count === 0) throw new Error(`${deployment.id} does not tell its slots at /props.`);
+    if (count === null || count === 0)
+      throw new Error(`${deployment.id} does not report its slots at /props.`);
     return count;
   }
 
@@ -81,15 +82,18 @@ export function createEngineSlots(options: EngineSlotsOptions): EngineSlots {
         args: [orgId, prefix, String(slots), String(longestRequestMs), further],
       });
       const [id, reuse, claim] = Array.isArray(response) ? (response as unknown[]).map(Number) : [];
-      if (id === undefined || claim === undefined) throw new Error('Valkey answered no slot.');
+      if (id === undefined || claim === undefined) throw new Error('Valkey returned no slot.');
       return {
         id,
         reuse: reuse === 1,
         release(hasAnswered) {
           const args = [String(id), further, orgId, prefix, String(claim), hasAnswered ? '1' : '0'];
           valkey.run(releaseSlot, { keys, args }).catch((error: unknown) => {
-            // The slot counts as busy until its lease ends; no prompt is shared by that.
-            log.warn({ err: error, deployment: deployment.id }, 'an engine slot could not be released');
+            // The slot counts as busy until its lease expires; no prompt is shared by that.
+            log.warn(
+              { err: error, deployment: deployment.id },
+              'could not release an engine slot; it expires later',
+            );
           });
         },
       };

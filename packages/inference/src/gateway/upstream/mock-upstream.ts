@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 import type { UpstreamRequest } from '../../adapters/text/text-adapter.ts';
 import { mockResponseTo } from '../../adapters/text/mock-text-engine.ts';
 
-/** Feeds the answer of the engine in our own process to a handler, as if it had come over a connection. */
+/** Feeds the mock engine's response to a handler as if it came over a connection. */
 export function dispatchToMock(request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void {
   const { status, contentType, chunks } = mockResponseTo(request);
   let next = 0;
@@ -39,7 +39,7 @@ export function dispatchToMock(request: UpstreamRequest, handler: Dispatcher.Dis
     next = chunks.length + 1;
     handler.onResponseEnd?.(controller, {});
   }
-  // Not within the call: a real engine never answers before its caller has gone on.
+  // Asynchronous, because a real engine never responds within the call.
   queueMicrotask(() => {
     handler.onRequestStart?.(controller, {});
     if (reason !== null) return;

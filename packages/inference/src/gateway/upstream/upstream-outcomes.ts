@@ -3,11 +3,11 @@ import { msToSecondsRoundUp } from '@millrace/platform/money';
 import type { EngineFailure } from '../../adapters/text/text-adapter.ts';
 import type { NoRoute, UpstreamOutcome } from '../../routing/index.ts';
 
-/** What a failure says about the engine, and what a client hears when there is none for it. */
+/** Maps engine failures to outcomes of upstream calls, and missing routes to faults. */
 
 export function upstreamOutcomeOf(failure: EngineFailure): UpstreamOutcome {
   if (failure.reason === 'MODEL_OVERLOADED') return 'overloaded';
-  // An engine that refuses a request for what it says has done its work.
+  // An engine that refuses an invalid request works correctly.
   return failure.retryable ? 'failed' : 'ok';
 }
 

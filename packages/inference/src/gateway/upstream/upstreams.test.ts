@@ -22,7 +22,7 @@ await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 afterAll(() => server.close());
 
-test('the pool of an engine that is used no more is closed, and one with a running request is kept', async () => {
+test('upstreams close the pool of an unused engine and keep one with a running request', async () => {
   const clock = new SimulatedClock();
   const upstreams = createUpstreams({ ...limits, clock });
   const call = async (host: string, path: string): Promise<string> => {
@@ -44,12 +44,12 @@ test('the pool of an engine that is used no more is closed, and one with a runni
   expect(await slow).toBe('late');
   upstreams.closeUnused();
   expect(upstreams.size()).toBe(0);
-  // A request that comes later opens another.
+  // A later request opens a new pool.
   expect(await call(address, '/quick')).toBe('ok');
   await upstreams.close();
 });
 
-test('a request that closes its connection is the last one on it', async () => {
+test('upstreams send no further request on a connection that the engine closes', async () => {
   const seen: { readonly port: number | undefined; readonly connection: string | undefined }[] = [];
   // Announces keep-alive and destroys the connection at the second request, as llama-server does.
   const engine = createServer((request, response) => {
@@ -84,7 +84,7 @@ test('a request that closes its connection is the last one on it', async () => {
   engine.close();
 });
 
-test('an engine is offered HTTP/1.1 alone', async () => {
+test('upstreams offer only HTTP/1.1 to engines', async () => {
   const engine = await startProtocolRecorder();
   const upstreams = createUpstreams({ ...limits, connectMs: 60_000, clock: systemClock });
   const deployment = deploymentFixture({ engine: 'vllm', address: engine.url });

@@ -4,13 +4,13 @@ import { Pool, type Dispatcher } from 'undici';
 import type { UpstreamRequest } from '../../adapters/text/text-adapter.ts';
 import { dispatchToMock } from './mock-upstream.ts';
 
-/** The connections to engines: kept open, one pool for each origin, and never more of them than is said. */
+/** Keeps a bounded connection pool per engine address. */
 
 export interface UpstreamTimeouts {
   readonly connectMs: number;
-  /** Until an engine begins to answer. An answer in one piece begins when all of it is made. */
+  /** Until the first byte. A response without streaming starts when all of it is generated. */
   readonly responseMs: number;
-  /** Between two pieces of an answer. */
+  /** Between two chunks of a response. */
   readonly silenceMs: number;
 }
 
@@ -26,7 +26,7 @@ interface EnginePool {
   usedMs: number;
 }
 
-/** Engines come and go, and their addresses change: a pool that was not used for this long is closed. */
+/** Addresses of engines change, so pools unused for this time are closed. */
 const unusedMs = 600_000;
 
 export interface UpstreamResponse {
@@ -37,7 +37,7 @@ export interface UpstreamResponse {
 
 export interface Upstreams {
   dispatch(deployment: DeploymentEntry, request: UpstreamRequest, handler: Dispatcher.DispatchHandler): void;
-  /** A whole answer, for engines that are asked in several steps. Rejects when it grows beyond `maxBytes`. */
+  /** Returns a complete response, for engines that need several calls. Rejects above `maxBytes`. */
   call(
     deployment: DeploymentEntry,
     request: {
@@ -48,16 +48,15 @@ export interface Upstreams {
     },
     options: { readonly maxBytes: number; readonly signal: AbortSignal },
   ): Promise<UpstreamResponse>;
-  /** Closes the pools of engines that are used no more. To be called again and again. */
+  /** Closes pools of unused engines. Call periodically. */
   closeUnused(): void;
-  /** How many engines there are pools for. */
   size(): number;
   close(): Promise<void>;
 }
 
 export class ResponseTooLarge extends Error {
   constructor() {
-    super('The engine answered more than is taken from it.');
+    super('The engine response is too large.');
     this.name = 'AnswerTooLarge';
   }
 }
@@ -74,7 +73,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     }
     const url = new URL(address);
     const pool = new Pool(url.origin, {
-      // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+      // No HTTP/2: undici never settles a request if the server dies while it is in flight.
       allowH2: false,
       connections: options.connectionsPerEngine,
       pipelining: 1,
@@ -131,7 +130,7 @@ export function createUpstreams(options: UpstreamsOptions): Upstreams {
     closeUnused() {
       const beforeMs = options.clock.monotonicMs() - unusedMs;
       for (const [address, { pool, usedMs }] of places) {
-        // `size` counts requests that run or wait.
+        // `size` counts running and queued requests.
         if (usedMs > beforeMs || pool.stats.size > 0) continue;
         places.delete(address);
         void pool.destroy();
