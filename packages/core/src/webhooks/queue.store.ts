@@ -6,7 +6,7 @@ import { deliveryFromRow, type DeliveryRow } from './deliveries.store.ts';
 import { ATTEMPTS_STORED_MAX } from './webhook.ts';
 import type { Attempt, Delivery, DeliveryStatus, SealedSecrets } from './webhook.ts';
 
-/** Claims of workers on webhooks. Leases use the database's clock and a growing fence; due times use the workers' clock. */
+/** Claims of workers on webhooks. Leases use `clock_timestamp()` and a growing fence; due times use `db.clock`. */
 
 export interface ClaimedWebhook {
   readonly id: WebhookId;

@@ -10,7 +10,7 @@ import {
   type Observation,
 } from './cluster-observation.ts';
 
-/** SQL about the leases and heartbeats of observers. All times are from the observers' clock, not the database's. */
+/** SQL about the leases and heartbeats of observers. Callers pass the time of their transaction (`tx.clock`). */
 
 /** Makes PostgreSQL abort this transaction if the process pauses in it, so that other processes need not wait. */
 export async function setIdleInTransactionTimeout(tx: Tx, longestMs: number): Promise<void> {
