@@ -5,11 +5,11 @@ import { engines } from './engines/index.ts';
 
 const place = { stateDir: undefined, portBase: undefined, topology: undefined };
 
-test('a bare `up` names no engine and leaves every choice open', () => {
+test('parseInvocation: `up` alone names no engine and sets no option', () => {
   expect(parseInvocation(['up'])).toEqual({ command: 'up', names: [], install: false, ...place });
 });
 
-test('every option of `up` is understood, before or after the names', () => {
+test('parseInvocation: accepts every option of `up`, before or after the names', () => {
   const argv = ['--cluster', 'up', 'nats', 'restate', '--install', '--state', '/x', '--port-base', '18000'];
   expect(parseInvocation(argv)).toEqual({
     command: 'up',
@@ -21,11 +21,11 @@ test('every option of `up` is understood, before or after the names', () => {
   });
 });
 
-test('a free block of ports can be asked for', () => {
+test('parseInvocation: accepts `--port-base auto`', () => {
   expect(parseInvocation(['up', '--port-base', 'auto'])).toMatchObject({ portBase: 'auto' });
 });
 
-test('`install`, `down`, `status`, `kill` and `logs` take their own options', () => {
+test('parseInvocation: `install`, `down`, `status`, `kill` and `logs` take their own options', () => {
   expect(parseInvocation(['down', '--single', 'nats'])).toMatchObject({
     names: ['nats'],
     topology: 'single',
@@ -38,9 +38,12 @@ test('`install`, `down`, `status`, `kill` and `logs` take their own options', ()
   expect(parseInvocation(['logs', 'nats-1', '-f'])).toMatchObject({ node: 'nats-1', follow: true });
 });
 
-test.each([[[]], [['help']], [['--help']], [['up', '-h']]])('%j asks for help', (argv) => {
-  expect(parseInvocation(argv)).toEqual({ command: 'help' });
-});
+test.each([[[]], [['help']], [['--help']], [['up', '-h']]])(
+  'parseInvocation: %j returns the help command',
+  (argv) => {
+    expect(parseInvocation(argv)).toEqual({ command: 'help' });
+  },
+);
 
 test.each([
   [['start'], /no command start/u],
@@ -53,10 +56,10 @@ test.each([
   [['kill'], /`kill` takes the name of one node/u],
   [['logs'], /`logs` takes the name of one node/u],
   [['logs', 'nats', 'restate'], /name of one node/u],
-])('%j is refused rather than half understood', (argv, message) => {
+])('parseInvocation: refuses %j with an explanation', (argv, message) => {
   expect(() => parseInvocation(argv)).toThrow(message);
 });
 
-test('the help names every engine', () => {
+test('help: names every engine', () => {
   for (const engine of engines) expect(help).toContain(engine.name);
 });

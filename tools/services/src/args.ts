@@ -43,7 +43,7 @@ const allowed: Readonly<Record<string, readonly OptionName[]>> = {
 
 const seeHelp = 'See `npm run services -- --help`.';
 
-/** Reads the command line; anything that is not understood is refused rather than ignored. */
+/** Unknown commands and options are refused, never ignored. */
 export function parseInvocation(argv: readonly string[]): Invocation {
   const { values, positionals } = parse(argv);
   const [command, ...names] = positionals;
@@ -101,35 +101,35 @@ function portBaseOf(text: string | undefined): number | 'auto' | undefined {
 function onlyName(command: string, names: readonly string[]): string {
   const [name, ...more] = names;
   if (name !== undefined && more.length === 0) return name;
-  throw new Failure(`\`${command}\` takes the name of one node.`, 'Names are those that `status` shows.');
+  throw new Failure(`\`${command}\` takes the name of one node.`, '`status` lists the names.');
 }
 
 export const help = `Starts and stops the real engines on 127.0.0.1, for development, tests and CI.
 
-  npm run services -- up [name…]       start engines (all but incus-host and ironic by default) and wait until they answer
-  npm run services -- install [name…]  install what engines need (all of them by default) and start nothing
+  npm run services -- up [name…]       start engines (by default all but incus-host and ironic) and wait until they are ready
+  npm run services -- install [name…]  install the packages of engines (by default of all) without starting any
   npm run services -- down [name…]     stop engines
-  npm run services -- status           what runs, as found right now; ends with 1 if anything is dead or unready
-  npm run services -- kill NODE        kill one node as a crash would; \`up\` heals
-  npm run services -- logs NODE        the end of a node's log; -f follows it
+  npm run services -- status           show the state of every node; exits with 1 if a node is dead or not ready
+  npm run services -- kill NODE        kill one node with SIGKILL, like a crash; \`up\` restarts it
+  npm run services -- logs NODE        print the end of a node's log; -f follows it
 
 Names: postgres, valkey, nats, restate, incus, incus-host, ironic, llama, images, speech, caddy, nfs.
 
-  --install       up: install what is missing (needs root and Debian 12); otherwise the commands are printed
-  --cluster       up: three nodes each of NATS, Restate and Incus instead of one; of the engines named, if any are
-  --single        up: one node each again
-  --purge         down: also remove the state folder with all data
-  --json          status: for programs
-  --state DIR     another state folder than .millrace in the repository, for a second instance
-  --port-base N   up: first of its 100 ports, remembered in the state folder (17400 by default);
-                  \`auto\` takes the first block that is free
+  --install       up: install missing packages (needs root and Debian 12); without it, the commands are printed
+  --cluster       up: three nodes each of NATS, Restate and Incus instead of one (of the named engines, if you name any)
+  --single        up: go back to one node each
+  --purge         down: also delete the state folder with all data
+  --json          status: print JSON
+  --state DIR     use another state folder than .millrace in the repository, for a second site
+  --port-base N   up: first of the site's 100 ports, stored in the state folder (default 17400);
+                  \`auto\` takes the first free block
 
-Single nodes and clusters have their own folders and ports. \`up --cluster\` after \`up\` starts the cluster
-beside the single nodes, stops nothing and moves no data; from then on readEndpoints() gives the cluster's
-addresses and a plain \`up\` keeps the cluster alive. \`up --single\` switches back. With names, this is so for
-the named engines alone. \`down --single\` or \`down --cluster\` stops one of the two; a plain \`down\` stops
-everything.
+Single nodes and clusters have separate folders and ports. \`up --cluster\` after \`up\` starts the cluster
+beside the single nodes, stops nothing and moves no data. From then on readEndpoints() returns the cluster's
+addresses and a plain \`up\` restarts the cluster. \`up --single\` switches back. With names, this applies to
+the named engines only. \`down --single\` or \`down --cluster\` stops one of the two; a plain \`down\` stops
+both.
 
 The hosts of an Incus cluster and their GPUs are simulated; its daemons and containers are real.
 
-PostgreSQL, Valkey, NATS and Restate trust every local user: they are for one developer's machine or CI.`;
+PostgreSQL, Valkey, NATS and Restate trust every local user. Run them only on a developer's machine or in CI.`;

@@ -19,7 +19,7 @@ async function load({ adminUrl, listen }: CaddyEndpoints, body: string): Promise
   expect(response.status, await response.text()).toBe(200);
 }
 
-test('Caddy is an engine like the others, and comes back from a crash with what was loaded into it', async () => {
+test('Caddy starts with `up` and keeps its loaded configuration over a crash', async () => {
   const place = await createPrivateSite();
   const { caddy } = await ensureUp(['caddy'], place);
   if (caddy === undefined) throw new Error('it has no address');

@@ -11,7 +11,7 @@ function all(state: string): Record<string, string> {
   return Object.fromEntries(members.map((node) => [node, state]));
 }
 
-test('three NATS and three Restate nodes form, any one may die and is told truthfully, and `up` heals', async () => {
+test('`up --cluster` forms three NATS and three Restate nodes, `status` reports a killed node as dead, and `up` restarts it', async () => {
   const place = await createPrivateSite();
   const started = elapsedMs();
   const endpoints = await ensureUp(both, { ...place, topology: 'cluster' });
@@ -20,7 +20,6 @@ test('three NATS and three Restate nodes form, any one may die and is told truth
   expect(endpoints.restate.ingressUrls).toHaveLength(3);
   expect(await states(place)).toMatchObject(all('ready'));
 
-  // A plain `up` keeps the cluster, and finds nothing to do.
   const secondStarted = elapsedMs();
   const second = await up(both, place);
   expect(elapsedMs() - secondStarted).toBeLessThan(10_000);
@@ -29,7 +28,7 @@ test('three NATS and three Restate nodes form, any one may die and is told truth
   for (const victim of ['nats-2', 'restate-1']) {
     await killNode(victim, place);
     expect((await states(place))[victim]).toBe('dead');
-    // Two of three are a majority: the others are ready again as soon as they have agreed on that.
+    // Two of three are a majority, so the others become ready again after a leader election.
     await eventually({ timeoutMs: 30_000, intervalMs: 250 }, async () => {
       expect(await states(place)).toMatchObject({ ...all('ready'), [victim]: 'dead' });
     });

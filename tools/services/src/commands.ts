@@ -40,7 +40,6 @@ import {
 } from './supervisor.ts';
 import { elapsedMs, formatSeconds } from './time.ts';
 
-/** Tells what an engine is doing; the command line prints it, tests mostly ignore it. */
 export type EngineNote = (engine: string, message: string) => void;
 
 const silent: EngineNote = () => {};
@@ -50,7 +49,7 @@ export interface SiteCommandOptions extends SiteOptions {
 }
 
 export interface UpOptions extends SiteCommandOptions {
-  /** Left out, the topology of the last `up` is kept. */
+  /** Default: the topology of the last `up`. */
   readonly topology?: Topology | undefined;
   readonly install?: boolean | undefined;
 }
@@ -62,16 +61,16 @@ export interface EngineOutcome {
   readonly failure?: Failure;
 }
 
-/** Starts engines (all that stand for themselves when none is named), each in parallel with the others. Never throws for one engine's sake. */
+/** Starts engines in parallel, by default all without `onlyByName`. A failed engine is an outcome, not an exception. */
 export async function up(names: readonly string[], options: UpOptions = {}): Promise<EngineOutcome[]> {
   const note = options.note ?? silent;
   const usual = engines.filter((engine) => engine.onlyByName !== true);
   const wanted = names.length === 0 ? usual : names.map(engineNamed);
-  // Opened once before the lock as well: what cannot be right is refused before anything is made.
+  // Also open the site before taking the lock, so that invalid options are refused before any folder is created.
   const { stateDir } = openSite(options);
   createStateDir(stateDir);
   return withLock(lockFile(stateDir), lockNote(note), async () => {
-    // Whom we waited for may have been a `down --purge`.
+    // The previous holder of the lock may have been `down --purge`.
     createStateDir(stateDir);
     const site = await prepareSite(options);
     const active = activeTopologies(site, wanted, options.topology);
@@ -94,7 +93,7 @@ export async function up(names: readonly string[], options: UpOptions = {}): Pro
   });
 }
 
-/** Installs what engines need (all of them when none is named) in one go, and starts nothing. */
+/** Installs the requirements of engines (by default of all) and starts nothing. */
 export async function install(names: readonly string[], options: SiteCommandOptions = {}): Promise<void> {
   const wanted = names.length === 0 ? engines : names.map(engineNamed);
   const site = openSite(options);
@@ -105,7 +104,7 @@ export async function install(names: readonly string[], options: SiteCommandOpti
 
 type ActiveTopologies = Readonly<Record<string, Topology>>;
 
-/** The engines that are wanted in another topology change to it; the others stay with theirs. */
+/** The wanted engines change to the requested topology; the others keep theirs. */
 function activeTopologies(site: Site, wanted: readonly Engine[], topology?: Topology): ActiveTopologies {
   const chosen = (engine: Engine): Topology =>
     (wanted.includes(engine) ? topology : undefined) ?? activeTopology(site, engine.name);
@@ -119,7 +118,7 @@ function endpointsChange(site: Site, active: ActiveTopologies, requested?: Topol
   return { active, current, ...Object.fromEntries(byTopology) };
 }
 
-/** A new state folder gets a block of ports, the one chosen or any that is free; an old one keeps what it has. */
+/** A new state folder gets the chosen block of ports or a free one; an existing folder keeps its block. */
 async function prepareSite(options: SiteOptions): Promise<Site> {
   const site = openSite(options);
   const settled = recordedPortBase(site.stateDir) !== undefined && hasStartedEngines(site.stateDir);
@@ -131,8 +130,7 @@ async function prepareSite(options: SiteOptions): Promise<Site> {
 }
 
 /**
- * A new state folder does not start half of its engines in a block that another program uses: it starts none and saves
- * no port base, so that the next `up` can take another block.
+ * If a port of its block is taken, a new state folder starts nothing and saves no port base: the next `up` may choose another.
  */
 async function checkPortBlock(site: Site, groups: readonly Group[]): Promise<EngineOutcome[] | null> {
   const taken = await Promise.all(groups.map(takenPort));
@@ -142,15 +140,15 @@ async function checkPortBlock(site: Site, groups: readonly Group[]): Promise<Eng
   return groups.map(({ engine }, index) => {
     const failure = taken[index];
     if (failure == null) {
-      const reason = new Failure('another engine has no free port.', 'See the failure below.');
+      const reason = new Failure('a port of another engine is taken.', 'See the failure below.');
       return { engine, result: 'skipped', elapsedMs: 0, failure: reason };
     }
-    const remedy = 'Nothing was started. Add `--port-base auto` to use free ports, or stop that process.';
+    const remedy = 'No engine was started. Add `--port-base auto` to use free ports, or stop that process.';
     return { engine, result: 'failed', elapsedMs: 0, failure: new Failure(failure.message, remedy) };
   });
 }
 
-/** An engine that cannot run here is passed over, unless somebody asked for it by name. */
+/** An engine that cannot run on this machine is skipped, unless the caller named it. */
 function blockedOutcome(engine: Engine, site: Site, named: boolean): EngineOutcome {
   const failure = new Failure(engine.obstacle?.(site) ?? '', 'The other engines do not need it.');
   return { engine, result: named ? 'failed' : 'skipped', elapsedMs: 0, failure };
@@ -180,7 +178,7 @@ async function startEngine(
   }
 }
 
-/** Installs what is missing when asked to; otherwise says, for each engine, what a person would type. */
+/** Installs missing requirements if `install` is set; otherwise returns, for each engine, the commands to type. */
 async function missingRequirements(
   site: Site,
   wanted: readonly Engine[],
@@ -215,7 +213,7 @@ function installHint(site: Site, needs: readonly Requirement[]): Failure {
     const lines = prepareInstallation(site, needs).map((step) => `  ${shellLine(step)}`);
     return new Failure(
       `not installed: ${what}.`,
-      `Add --install to have this done, or type:\n${lines.join('\n')}`,
+      `Add --install to install them, or run:\n${lines.join('\n')}`,
     );
   } catch (error) {
     if (error instanceof Failure) return error;
@@ -225,15 +223,15 @@ function installHint(site: Site, needs: readonly Requirement[]): Failure {
 
 function stillMissingError(needs: readonly Requirement[]): Failure {
   return new Failure(
-    `After the installation this is still missing: ${needs.map(describeRequirement).join(', ')}.`,
-    'The installation log is install.log in the cache folder.',
+    `Still missing after the installation: ${needs.map(describeRequirement).join(', ')}.`,
+    'See install.log in the cache folder.',
   );
 }
 
 function collectEndpoints(site: Site, topologyOf: (engine: Engine) => Topology | undefined): Endpoints {
   const endpoints = engines.map((engine) => engine.endpoints(groupOf(site, engine, topologyOf(engine))));
   const collected = Object.assign({}, ...endpoints) as Partial<Endpoints>;
-  if (!isComplete(collected)) throw new Error('an engine gave no endpoint');
+  if (!isComplete(collected)) throw new Error('an engine returned no endpoint');
   return collected;
 }
 
@@ -242,7 +240,7 @@ function isComplete(collected: Partial<Endpoints>): collected is Endpoints {
   return [postgresUrl, valkeyUrl, natsUrls, restate].every((part) => part !== undefined);
 }
 
-/** For tests and other tools: brings the engines up, or throws one failure that tells all. */
+/** Starts engines for tests and other tools; throws one failure that lists all that failed. */
 export async function ensureUp(names: readonly string[], options: UpOptions = {}): Promise<Endpoints> {
   const outcomes = await up(names, options);
   const failures = outcomes.flatMap(({ result, failure }) =>
@@ -259,17 +257,19 @@ export async function ensureUp(names: readonly string[], options: UpOptions = {}
 }
 
 export interface DownOptions extends SiteCommandOptions {
-  /** Left out, the nodes of both topologies are stopped. */
+  /** Default: both topologies. */
   readonly topology?: Topology | undefined;
   readonly purge?: boolean | undefined;
 }
 
-/** Stops engines (all of them when none is named). Returns how many processes were stopped. */
 export async function down(names: readonly string[], options: DownOptions = {}): Promise<number> {
   const note = options.note ?? silent;
   const wanted = names.length === 0 ? engines : names.map(engineNamed);
   if (options.purge === true && (names.length > 0 || options.topology !== undefined)) {
-    throw new Failure('--purge removes the whole state folder.', 'Give it without names and topology.');
+    throw new Failure(
+      '--purge deletes the whole state folder.',
+      'Use it without names, --single and --cluster.',
+    );
   }
   const site = openSite(options);
   if (!existsSync(site.stateDir)) return 0;
@@ -299,7 +299,6 @@ function lockNote(note: EngineNote): Note {
   return (message) => note('lock', message);
 }
 
-/** Finds a node by its name in whichever engine and topology has it. */
 export function findNode(site: Site, name: string): { group: Group; node: NodeSpec } {
   for (const engine of engines) {
     for (const topology of engine.topologies) {
@@ -308,7 +307,7 @@ export function findNode(site: Site, name: string): { group: Group; node: NodeSp
       if (node !== undefined) return { group, node };
     }
   }
-  throw new Failure(`There is no node called ${name}.`, `Names are those that \`status\` shows.`);
+  throw new Failure(`There is no node called ${name}.`, `\`status\` lists the names.`);
 }
 
 async function withNode<T>(
@@ -325,17 +324,15 @@ async function withNode<T>(
   );
 }
 
-/** Starts one node of an instance and waits until it is ready. For fault injection. */
 export function startNode(name: string, options: SiteCommandOptions = {}): Promise<void> {
   return withNode(name, options, startGroupNode);
 }
 
-/** Stops one node cleanly. For fault injection. */
 export async function stopNode(name: string, options: SiteCommandOptions = {}): Promise<void> {
   await withNode(name, options, stopGroupNode);
 }
 
-/** Kills one node with SIGKILL, as a crash would. For fault injection. */
+/** For fault injection, like startNode and stopNode. */
 export function killNode(name: string, options: SiteCommandOptions = {}): Promise<void> {
   return withNode(name, options, killGroupNode);
 }

@@ -5,115 +5,101 @@ import type { Topology } from './engine.ts';
 import { Failure } from './failure.ts';
 import { resolveStateDir, writeAtomically, type Site } from './site.ts';
 
-/** Where a client reaches each engine: on 127.0.0.1, but for the members of an Incus cluster. */
+/** Addresses of the engines, on 127.0.0.1 except for Incus hosts. Optional entries are missing until the engine was started. */
 export interface Endpoints {
   readonly postgresUrl: string;
   readonly valkeyUrl: string;
-  /** One address, or one for each node of the cluster. */
   readonly natsUrls: readonly string[];
   readonly restate: RestateEndpoints;
-  /** Only when Incus has been started in this state folder. */
   readonly incus?: IncusEndpoints;
-  /** Only when a cluster of Incus has been formed in this state folder; beside a single daemon, if there is one. */
+  /** Set once an Incus cluster was formed; a single daemon may run beside it. */
   readonly incusCluster?: IncusClusterEndpoints;
-  /** Only when it has been started in this state folder. */
   readonly incusHost?: IncusHostEndpoints;
-  /** Only when Ironic has been started in this state folder. */
   readonly ironic?: IronicEndpoints;
-  /** Only when llama-server has been started in this state folder. */
   readonly llama?: LlamaEndpoints;
-  /** Only when they have been started in this state folder. */
   readonly images?: MediaEndpoints;
   readonly speech?: MediaEndpoints;
-  /** Only when Caddy is installed. */
   readonly caddy?: CaddyEndpoints;
 }
 
 export interface CaddyEndpoints {
-  /** Where its configuration is read and replaced. */
   readonly adminUrl: string;
-  /** Where a configuration may have it listen: kept free for that. */
+  /** Address reserved for the listeners of a loaded configuration. */
   readonly listen: string;
 }
 
-/** One of our small engines: pictures by `/v1/images/generations`, speech by `/v1/audio/speech`. */
+/** A toy engine: images at `/v1/images/generations`, or speech at `/v1/audio/speech`. */
 export interface MediaEndpoints {
   readonly url: string;
-  /** Asked for by everything but `/health`. */
+  /** Required by every path except `/health`. */
   readonly apiKey: string;
-  /** The name of the model it serves. */
   readonly model: string;
 }
 
 export interface LlamaEndpoints {
   readonly url: string;
-  /** Asked for by everything but `/health` and `/v1/models`. */
+  /** Required by every path except `/health` and `/v1/models`. */
   readonly apiKey: string;
-  /** The name of the model it serves. */
   readonly model: string;
 }
 
 export interface RestateEndpoints {
   readonly ingressUrl: string;
   readonly adminUrl: string;
-  /** Every node's addresses; the ones above are the first of these. */
+  /** The addresses of all nodes; those above are the first of each. */
   readonly ingressUrls: readonly string[];
   readonly adminUrls: readonly string[];
-  /** `publickeyv1_…`: what a service checks the signature of Restate's calls against. */
+  /** `publickeyv1_…`: services verify the signatures of Restate's calls with it. */
   readonly identityPublicKey: string;
 }
 
 export interface IncusEndpoints {
   readonly url: string;
   readonly socketPath: string;
-  /** PEM files of the client certificate that the daemon trusts, and of the daemon's own certificate. */
+  /** PEM files: the client certificate that the daemon trusts, its key, and the daemon's certificate. */
   readonly clientCertificateFile: string;
   readonly clientKeyFile: string;
   readonly serverCertificateFile: string;
-  /** Alias of the small image that every instance here can be made from. */
   readonly imageAlias: string;
   readonly bridge: string;
 }
 
-/** Three hosts as one cluster. Hosts and GPUs are simulated; daemons, containers and networks are real. */
+/** Three simulated hosts as one cluster. GPUs are simulated too; daemons, containers and networks are real. */
 export interface IncusClusterEndpoints {
   readonly members: readonly IncusMember[];
-  /** PEM files of the client certificate that every member trusts, and of the certificate that all of them show. */
+  /** PEM files: the client certificate that every member trusts, its key, and the shared certificate of the members. */
   readonly clientCertificateFile: string;
   readonly clientKeyFile: string;
   readonly serverCertificateFile: string;
-  /** Aliases of the small image, and of the one with an SSH server in it. */
+  /** Aliases of the small image and of the image with an SSH server. */
   readonly imageAlias: string;
   readonly sshImageAlias: string;
-  /** The name of the bridge that every member has for its containers. */
   readonly network: string;
 }
 
-/** A daemon on a host of its own, which trusts nobody yet. Host and GPUs are simulated; daemon, containers and network are real. */
+/** One daemon on a simulated host, which trusts no client yet. GPUs are simulated; daemon, containers and network are real. */
 export interface IncusHostEndpoints {
   readonly url: string;
-  /** The host's own address, which any process of this machine reaches; proxy devices listen on it. */
+  /** Address of the host, reachable from any process of this machine. Proxy devices listen on it. */
   readonly address: string;
-  /** Whoever opens it is the host's administrator. */
+  /** Access to this socket gives full control of the daemon. */
   readonly socketPath: string;
-  /** PEM. */
   readonly serverCertificateFile: string;
-  /** Aliases, in the project `default`, of the small image and of the one with an SSH server in it. */
+  /** Aliases, in the project `default`, of the small image and of the image with an SSH server. */
   readonly imageAlias: string;
   readonly sshImageAlias: string;
   readonly network: string;
   readonly storagePool: string;
 }
 
-/** One Ironic with one user who may do everything. */
+/** Ironic with one user who has all permissions. */
 export interface IronicEndpoints {
   readonly url: string;
-  /** For HTTP's basic authentication. */
   readonly username: string;
   readonly password: string;
-  /** Kernels, ramdisks and images that may be named by a URL with `file:`. */
+  /** Folder of kernels, ramdisks and images that `file:` URLs may name. */
   readonly imagesFolder: string;
-  /** What lies in this folder is served at this address, for machines. */
+  /** Folder whose files are served to machines at `filesUrl`. */
   readonly filesFolder: string;
   readonly filesUrl: string;
 }
@@ -121,15 +107,15 @@ export interface IronicEndpoints {
 export interface IncusMember {
   readonly name: string;
   readonly url: string;
-  /** The host's own address, which any process of this machine reaches; proxy devices listen on it. */
+  /** Address of the host, reachable from any process of this machine. Proxy devices listen on it. */
   readonly address: string;
   readonly socketPath: string;
 }
 
 interface EndpointsFile {
-  /** By engine, what the last `up` of it asked for. */
+  /** Topology of each engine as requested by its last `up`. */
   readonly active: Readonly<Record<string, Topology>>;
-  /** Every engine as it is active. */
+  /** Endpoints of each engine in its active topology. */
   readonly current?: Endpoints;
   readonly single?: Endpoints;
   readonly cluster?: Endpoints;
@@ -140,12 +126,12 @@ const fileName = 'endpoints.json';
 function readFile(stateDir: string): EndpointsFile | null {
   const file = path.join(stateDir, fileName);
   if (!existsSync(file)) return null;
-  // The tool itself writes this file, whole and by rename, so its shape is known.
+  // The tool writes this file atomically, so its shape is known.
   const parsed = JSON.parse(readFileSync(file, 'utf8')) as EndpointsFile | EarlierFile;
   return isEarlier(parsed) ? upgraded(parsed) : parsed;
 }
 
-/** As the tool wrote it when all engines had to have the same topology. */
+/** Format of the file when all engines shared one topology. */
 interface EarlierFile {
   readonly active: Topology;
   readonly single?: Endpoints;
@@ -163,7 +149,7 @@ function upgraded(file: EarlierFile): EndpointsFile {
   return { ...rest, active, ...(current && { current }) };
 }
 
-/** The topology that a plain `up` continues with. */
+/** The topology that `up` uses if none is requested. */
 export function activeTopology(site: Site, engineName: string): Topology {
   return readFile(site.stateDir)?.active[engineName] ?? 'single';
 }
@@ -171,7 +157,7 @@ export function activeTopology(site: Site, engineName: string): Topology {
 export type EndpointsChange = Required<Pick<EndpointsFile, 'active' | 'current'>> &
   Pick<EndpointsFile, Topology>;
 
-/** Topologies that are not mentioned stay as they were. */
+/** Topologies that `change` does not contain stay unchanged. */
 export function writeEndpoints(site: Site, change: EndpointsChange): void {
   const before = readFile(site.stateDir);
   const after: EndpointsFile = { ...before, ...change };
@@ -181,11 +167,7 @@ export function writeEndpoints(site: Site, change: EndpointsChange): void {
   }
 }
 
-/**
- * The addresses of the engines in a state folder (the repository's own by default), as the last `up` left
- * them. Safe to call at any time from any process: the file is only ever replaced as a whole. It says where
- * engines are, not that they run; `ensureUp` sees to that.
- */
+/** Any process may call this at any time: the file is replaced atomically. The engines might not run; `ensureUp` starts them. */
 export function readEndpoints(stateDir?: string, topology?: Topology): Endpoints {
   const folder = resolveStateDir(stateDir);
   const file = readFile(folder);

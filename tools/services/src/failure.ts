@@ -1,4 +1,4 @@
-/** Something a person can act on: what happened and why, what to do, and where it helps the end of a log. */
+/** An error for the user: what happened and why, what to do, and optionally the end of a log. */
 export class Failure extends Error {
   readonly remedy: string;
   readonly logTail: string;

@@ -5,7 +5,7 @@ import { writeAtomically } from './site.ts';
 
 const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
 
-/** Base58 in Bitcoin's alphabet: no look-alike letters, and leading zero bytes become leading ones. */
+/** Base58 in Bitcoin's alphabet: without look-alike letters; leading zero bytes become leading ones. */
 export function base58(bytes: Uint8Array): string {
   const digits: number[] = [];
   for (const byte of bytes) {
@@ -27,16 +27,16 @@ export function base58(bytes: Uint8Array): string {
   );
 }
 
-/** Makes the Ed25519 key with which Restate signs its calls to services, once for a state folder. */
+/** Creates the Ed25519 key with which Restate signs its calls to services, once per state folder. */
 export function ensureIdentityKey(file: string): void {
   if (existsSync(file)) return;
   const { privateKey } = generateKeyPairSync('ed25519');
   writeAtomically(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(), 0o600);
 }
 
-/** The public half in the form that Restate's SDKs take. */
+/** The public key in the format of Restate's SDKs. */
 export function identityPublicKey(file: string): string {
   const spki = createPublicKey(readFileSync(file, 'utf8')).export({ type: 'spki', format: 'der' });
-  // An Ed25519 key is the last 32 bytes of its SubjectPublicKeyInfo.
+  // The last 32 bytes of an Ed25519 SubjectPublicKeyInfo are the key.
   return `publickeyv1_${base58(spki.subarray(-32))}`;
 }

@@ -48,7 +48,7 @@ interface Resources {
 
 const sshPort = 30_022;
 
-/** A container on a member, with one GPU, an SSH server behind the member's address, and a key let in at first boot. */
+/** Creates a container with one GPU, an SSH server behind the member's address, and a key installed at first boot. */
 async function makeProbe(at: Address, member: IncusMember, pciAddress: string, key: string): Promise<void> {
   await incusCall(at, 'POST', `/1.0/instances?target=${member.name}`, {
     name: 'probe',
@@ -69,7 +69,7 @@ function overSsh(keyFile: string, { address }: IncusMember, command: string): Pr
   return runOrThrow('dbclient', [...options, `ubuntu@${address}`, command], { timeoutMs: 10_000 });
 }
 
-/** Whatever of a site can still be seen on this machine. */
+/** All traces of a site on this machine. */
 function tracesOf(place: PrivateSite): string[] {
   const { bridge } = siteBridge(place.portBase);
   const processes = allPids().filter((pid) => commandLine(pid).includes(`${place.stateDir}/`));
@@ -82,7 +82,7 @@ function tracesOf(place: PrivateSite): string[] {
   return [...processes.map(commandLine), ...links, ...mounts, ...disks];
 }
 
-test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its containers alone, and `down` leaves nothing', async () => {
+test('Incus cluster: three simulated hosts form it, containers survive a killed daemon, and `down` leaves no trace', async () => {
   const place = await createPrivateSite();
   if (!isRoot()) {
     await expect(clusterOf(place)).rejects.toThrow(/needs root/u);
@@ -94,7 +94,7 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
   const at = tlsAddress(cluster, first);
   expect(await states(place)).toMatchObject(Object.fromEntries(members.map((name) => [name, 'ready'])));
 
-  // Every member is asked at its own address, and says of itself what it has.
+  // Each member must report its own GPUs at its own address.
   const uuids = new Set<string>();
   for (const member of cluster.members) {
     const { gpu } = (await incusCall(tlsAddress(cluster, member), 'GET', '/1.0/resources')) as Resources;
@@ -129,7 +129,7 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
   const after = await incusCall(tlsAddress(cluster, second), 'GET', '/1.0/instances/probe/state');
   expect(after).toMatchObject({ status: 'Running', pid: before.pid });
 
-  // The hard case: the daemon is dead, its container lives, and nobody starts it again before `down`.
+  // Hardest case for `down`: the daemon is dead, its container still runs, and no `up` comes in between.
   const [cgroup = ''] = cgroupsOf(before.pid);
   expect(cgroup).toMatch(/^\/lxc\.payload\.probe/u);
   await killNode(second.name, place);
@@ -139,7 +139,7 @@ test('three hosts with simulated GPUs form one cluster, a dead daemon leaves its
   expect(hierarchies.filter((folder) => existsSync(path.join(folder, cgroup)))).toEqual([]);
 });
 
-test('an `up` killed while members join is gone without a trace after `down`, or continued by `up`', async () => {
+test('Incus cluster: after `up` was killed during joining, `down` leaves no trace and `up` continues', async () => {
   const place = await createPrivateSite();
   if (!isRoot()) {
     await expect(clusterOf(place)).rejects.toThrow(/needs root/u);

@@ -28,7 +28,7 @@ async function incusOf(place: { stateDir: string; portBase: number }): Promise<I
   return incus;
 }
 
-/** The address that the container got from the bridge's DHCP server. */
+/** The address that the container got by DHCP. */
 function addressOf(state: unknown): string {
   const { network } = state as {
     network: Record<string, { addresses: { family: string; address: string }[] }> | null;
@@ -38,13 +38,13 @@ function addressOf(state: unknown): string {
   return found.address;
 }
 
-test('Incus runs a container over TLS, survives being killed, and leaves no bridge, mount or process', async () => {
+test('Incus: runs a container over TLS, survives a kill, and leaves no bridge, mount or process', async () => {
   const place = await createPrivateSite();
   if (!isRoot()) {
     await expect(ensureUp(['incus'], place)).rejects.toThrow(/needs root/u);
     return;
   }
-  // As after a daemon that was killed together with its files: only the kernel still knows of it.
+  // As left by a daemon that was killed together with its files: only the kernel knows the bridge.
   await runOrThrow('ip', ['link', 'add', bridgeOf(place.portBase).name, 'type', 'bridge']);
   const address = tlsAddress(await incusOf(place));
   await incusCall(address, 'POST', '/1.0/instances', {
@@ -65,7 +65,7 @@ test('Incus runs a container over TLS, survives being killed, and leaves no brid
   await ensureUp(['incus'], place);
   expect(await incusCall(address, 'GET', '/1.0/instances/probe/state')).toMatchObject({ status: 'Running' });
 
-  // The hard case: the daemon dies with a container running and is not started again before `down`.
+  // Hardest case for `down`: the daemon dies with a running container, and no `up` comes in between.
   const cards = readdirSync(`/sys/class/net/${bridgeOf(place.portBase).name}/brif`);
   expect(cards).toHaveLength(1);
   await killNode('incus', place);

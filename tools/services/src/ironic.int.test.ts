@@ -23,7 +23,7 @@ async function send(
   return { status: response.status, json: (await response.json()) as Record<string, unknown> };
 }
 
-test('an Ironic takes nodes in, asks for its password, keeps what it knows over a crash, and goes without a trace', async () => {
+test('Ironic: registers nodes, requires its password, keeps its data over a crash, and leaves no process after `down`', async () => {
   const place = await createPrivateSite();
   const { ironic } = await ensureUp(['ironic'], place);
   if (ironic === undefined) throw new Error('it has no address');
@@ -37,7 +37,7 @@ test('an Ironic takes nodes in, asks for its password, keeps what it knows over 
 
   await killNode('ironic', place);
   expect(await states(place)).toMatchObject({ ironic: 'dead', 'ironic-files': 'ready' });
-  // Whoever knows the password before a restart knows it afterwards.
+  // The password is the same after a restart.
   expect((await ensureUp(['ironic'], place)).ironic).toEqual(ironic);
   expect((await send(ironic, 'GET', '/v1/nodes/kept')).json['uuid']).toBe(made.json['uuid']);
 

@@ -25,7 +25,7 @@ async function completionOf(endpoints: Endpoints, question: string): Promise<str
   return response.choices[0]?.message.content;
 }
 
-test('a llama-server answers from our model, is told truthfully when killed, heals, and goes without a trace', async () => {
+test('llama-server: answers with the test model, is reported dead when killed, restarts, and leaves no process after `down`', async () => {
   const place = await createPrivateSite();
   const endpoints = await ensureUp(['llama'], place);
   expect(await states(place)).toMatchObject({ llama: 'ready' });
@@ -36,7 +36,7 @@ test('a llama-server answers from our model, is told truthfully when killed, hea
 
   await killNode('llama', place);
   expect(await states(place)).toMatchObject({ llama: 'dead' });
-  // Whoever knows the key before a restart knows it afterwards.
+  // The key is the same after a restart.
   expect((await ensureUp(['llama'], place)).llama).toEqual(endpoints.llama);
   expect(await completionOf(endpoints, 'Hello!')).toBe('Hello! What can I do for you?');
 
@@ -46,7 +46,7 @@ test('a llama-server answers from our model, is told truthfully when killed, hea
   expect(await isPortFree(place.portBase + 80)).toBe(true);
 });
 
-test('the model is the one its card describes', () => {
+test('chat model: has the checksum of its model card', () => {
   const card = readFileSync(chatModel.file.replace(/[^/]+$/u, 'MODEL_CARD.md'), 'utf8');
   expect(card).toContain(createHash('sha256').update(readFileSync(chatModel.file)).digest('hex'));
 });

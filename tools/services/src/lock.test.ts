@@ -20,7 +20,7 @@ afterEach(() => rmSync(path.dirname(file), { recursive: true, force: true }));
 
 const quiet = (): void => {};
 
-test('two holders of one lock never overlap', async () => {
+test('withLock: two holders of one lock never overlap', async () => {
   let inside = 0;
   let most = 0;
   const hold = (): Promise<void> =>
@@ -34,12 +34,12 @@ test('two holders of one lock never overlap', async () => {
   expect(most).toBe(1);
 });
 
-test('work that throws releases the lock', async () => {
+test('withLock: releases the lock if the work throws', async () => {
   await expect(withLock(file, quiet, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
   await expect(withLock(file, quiet, () => Promise.resolve('yes'))).resolves.toBe('yes');
 });
 
-test('a holder that is killed leaves no lock behind', async () => {
+test('withLock: releases the lock of a killed process', async () => {
   const module = fileURLToPath(new URL('./lock.ts', import.meta.url));
   const program = `
     import { withLock } from ${JSON.stringify(module)};

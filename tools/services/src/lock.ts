@@ -9,9 +9,8 @@ import { elapsedMs } from './time.ts';
 const LOCK_TIMEOUT_MS = 15 * 60 * 1000;
 
 /**
- * Runs `work` while holding a lock on a file, waiting for whoever has it. The kernel keeps the lock for a
- * small child (`flock`) that lives exactly as long as its standard input, so however this process dies the
- * lock is released, and there is no stale lock to judge.
+ * Runs `work` under a file lock. A `flock` child holds the lock until its standard input closes, so the kernel releases it
+ * however this process dies, and no lock is ever stale.
  */
 export async function withLock<T>(file: string, note: Note, work: () => Promise<T>): Promise<T> {
   mkdirSync(path.dirname(file), { recursive: true });
@@ -34,12 +33,12 @@ function acquired(holder: ReturnType<typeof spawn>, file: string, note: Note): P
   return new Promise((resolve, reject) => {
     const waiting = setInterval(() => {
       if (elapsedMs() - started < LOCK_TIMEOUT_MS)
-        return note(`waiting for process ${ownerOf(file)}, at work here`);
+        return note(`waiting for process ${ownerOf(file)}, which holds the lock`);
       holder.kill();
       reject(
         new Failure(
           `Process ${ownerOf(file)} has held ${file} for 15 minutes.`,
-          'If it hangs, end it and try again.',
+          'If the process hangs, kill it and try again.',
         ),
       );
     }, 5000);
@@ -50,12 +49,19 @@ function acquired(holder: ReturnType<typeof spawn>, file: string, note: Note): P
     holder.stdout?.once('data', () => settle(resolve));
     holder.once('error', (error) =>
       settle(() =>
-        reject(new Failure(`flock could not be run: ${error.message}.`, 'Install the package util-linux.')),
+        reject(
+          new Failure(`flock could not be started: ${error.message}.`, 'Install the package util-linux.'),
+        ),
       ),
     );
     holder.once('exit', (code) =>
       settle(() =>
-        reject(new Failure(`${file} could not be locked (flock ended with ${code}).`, 'May it be written?')),
+        reject(
+          new Failure(
+            `${file} could not be locked (flock exited with ${code}).`,
+            'Check that you may write to it.',
+          ),
+        ),
       ),
     );
   });

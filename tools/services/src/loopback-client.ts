@@ -2,10 +2,7 @@ import { connect } from 'node:net';
 
 import { messageOf } from './failure.ts';
 
-/**
- * One short conversation in a text protocol on a loopback port: sends, and reads until it has enough. It
- * lets a readiness check speak to an engine as a client does without a client library.
- */
+/** Sends text to a loopback port and reads until `until` is satisfied, so that readiness checks need no client library. */
 export function exchangeText(options: {
   readonly port: number;
   readonly send: readonly string[];
@@ -32,12 +29,10 @@ export function exchangeText(options: {
   });
 }
 
-/** A GET that must answer 200 soon; returns the body. */
 export function httpGet(url: string, headers: Readonly<Record<string, string>> = {}): Promise<string> {
   return fetchOk(url, { headers });
 }
 
-/** A POST of JSON that must answer 200 soon; returns the body. */
 export function httpPost(url: string, body: unknown): Promise<string> {
   const headers = { 'content-type': 'application/json', accept: 'application/json' };
   return fetchOk(url, { method: 'POST', headers, body: JSON.stringify(body) });

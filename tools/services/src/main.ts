@@ -35,11 +35,11 @@ async function main(invocation: Invocation): Promise<number> {
       return report(await up(invocation.names, { ...invocation, note }), invocation);
     case 'install':
       await install(invocation.names, { ...invocation, note });
-      printTimed('install', 'all there');
+      printTimed('install', 'all requirements are installed');
       return 0;
     case 'down': {
       const stopped = await down(invocation.names, { ...invocation, note });
-      printTimed('down', stopped === 0 ? 'nothing was running' : `${stopped} stopped`);
+      printTimed('down', stopped === 0 ? 'nothing was running' : `processes stopped: ${stopped}`);
       return 0;
     }
     case 'status': {
@@ -49,7 +49,7 @@ async function main(invocation: Invocation): Promise<number> {
     }
     case 'kill':
       await killNode(invocation.node, { ...invocation, note });
-      printTimed('kill', `${invocation.node} is dead`);
+      printTimed('kill', `killed ${invocation.node}`);
       return 0;
     case 'logs':
       return showLog(invocation);
@@ -60,7 +60,7 @@ function report(outcomes: readonly EngineOutcome[], place: { stateDir: string | 
   const site = openSite({ stateDir: place.stateDir });
   const failed = outcomes.filter((outcome) => outcome.result === 'failed');
   for (const { engine, result, failure } of outcomes) {
-    if (result === 'skipped') printTimed(engine.name, `left out: ${failure?.message}`);
+    if (result === 'skipped') printTimed(engine.name, `skipped: ${failure?.message}`);
   }
   for (const { engine, failure } of failed) {
     if (failure === undefined) continue;
@@ -68,7 +68,7 @@ function report(outcomes: readonly EngineOutcome[], place: { stateDir: string | 
     printFailure(failure);
   }
   if (failed.length > 0) {
-    process.stderr.write(`\n${failed.length} of ${outcomes.length} engines did not come up.\n`);
+    process.stderr.write(`\n${failed.length} of ${outcomes.length} engines did not start.\n`);
     return 1;
   }
   printTimed('up', `all ready; state in ${site.stateDir}`);

@@ -14,7 +14,7 @@ function post(endpoints: MediaEndpoints | undefined, call: string, body: object,
   return fetch(`${endpoints.url}${call}`, { method: 'POST', headers, body: JSON.stringify(body) });
 }
 
-test('pictures and speech are engines like the others: they answer, are told dead when killed, and heal', async () => {
+test('images and speech: answer requests, are reported dead when killed, and restart with the same key', async () => {
   const place = await createPrivateSite();
   const { images, speech } = await ensureUp(['images', 'speech'], place);
   const picture = { prompt: 'a red circle on a blue background', size: '64x64', num_inference_steps: 2 };
@@ -29,13 +29,13 @@ test('pictures and speech are engines like the others: they answer, are told dea
 
   await killNode('speech', place);
   expect(await states(place)).toMatchObject({ images: 'ready', speech: 'dead' });
-  // Whoever knows the key before a restart knows it afterwards.
+  // The key is the same after a restart.
   expect((await ensureUp(['speech'], place)).speech).toEqual(speech);
   expect((await post(speech, '/v1/audio/speech', { input: 'Hello', voice: 'alloy' })).status).toBe(200);
   expect(await down([], place)).toBe(2);
 });
 
-test('the model is the one its card describes', () => {
+test('image model: has the checksum of its model card', () => {
   const folder = path.join(repositoryRoot, 'fixtures', 'models', 'image');
   const card = readFileSync(path.join(folder, 'MODEL_CARD.md'), 'utf8');
   const model = readFileSync(path.join(folder, 't2i.onnx'));

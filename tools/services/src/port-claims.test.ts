@@ -24,7 +24,7 @@ interface Claimer {
   end(): Promise<void>;
 }
 
-/** Another process that claims for several state folders at once, and lives until it is ended. */
+/** Starts a process that claims blocks for several state folders at once and runs until it is killed. */
 async function startClaimer(stateDirs: readonly string[]): Promise<Claimer> {
   const script = [
     `import { claimFreeBlock } from ${JSON.stringify(new URL('port-claims.ts', import.meta.url).href)};`,
@@ -46,13 +46,13 @@ async function startClaimer(stateDirs: readonly string[]): Promise<Claimer> {
   };
 }
 
-/** Leaves a state folder as `up` does. */
+/** Records the block in a state folder, as `up` does. */
 function recordUse(stateDir: string, portBase: number): void {
   mkdirSync(stateDir);
   writeFileSync(path.join(stateDir, 'instance.json'), JSON.stringify({ portBase }));
 }
 
-test('many claims at the same moment, from several processes, never get the same block', async () => {
+test('claimFreeBlock: concurrent claims of several processes never get the same block', async () => {
   const folders = (process: number): string[] => [0, 1, 2].map((index) => `/s${process}-${index}`);
   const own = [0, 1, 2, 3].map((index) => claimFreeBlock({ cacheDir, stateDir: `/own-${index}` }, first));
   const claimers = await Promise.all([0, 1, 2, 3].map((process) => startClaimer(folders(process))));
@@ -62,7 +62,7 @@ test('many claims at the same moment, from several processes, never get the same
   expect(new Set(bases).size).toBe(16);
 });
 
-test('a claim of a process that has ended counts only as long as its state folder uses the block', async () => {
+test('claimFreeBlock: the claim of an ended process counts while its state folder records the block', async () => {
   const stateDir = path.join(cacheDir, 'site');
   const claimer = await startClaimer([stateDir]);
   const [base = 0] = claimer.bases;
@@ -74,10 +74,10 @@ test('a claim of a process that has ended counts only as long as its state folde
   expect(await claimFreeBlock(other, base)).toBe(base);
 });
 
-test('a block that a person chose is kept from those who ask for any, until it is given up', async () => {
+test('claimChosenBlock: reserves the block until it is released', async () => {
   const chosen = await claimFreeBlock({ cacheDir, stateDir: '/probe' }, first);
   await releaseClaim({ cacheDir, stateDir: '/probe', portBase: chosen, isRoot: false });
-  // Not one of the blocks that are handed out, so it reaches into two of them.
+  // Overlaps two of the blocks that claimFreeBlock returns.
   const mine = { cacheDir, stateDir: '/mine', portBase: chosen + 50, isRoot: false };
   await claimChosenBlock(mine, mine.portBase);
   const others = { cacheDir, stateDir: '/others' };

@@ -7,10 +7,10 @@ import { isPortFree } from './ports.ts';
 import { identify, isAlive, type ProcessIdentity } from './processes.ts';
 import { portSpan, recordedPortBase, writeAtomically, type Site } from './site.ts';
 
-// A block of ports is looked at, then recorded, and only then listened on. A claim holds it meanwhile, so that two who
-// look at the same moment do not take the same one; and later, so that a site keeps its block while it is stopped.
+// A site tests a block of ports, records it, and only then listens on it. A claim reserves the block in between, so that
+// concurrent sites never take the same one, and keeps it reserved while the site is stopped.
 
-/** Who took a block: it counts while that process lives, or while its state folder says that it uses this block. */
+/** Owner of a block. A claim is valid while its process is alive or its state folder records this block. */
 interface Claim extends ProcessIdentity {
   readonly portBase: number;
   readonly stateDir: string;
@@ -26,13 +26,13 @@ function fileOf(cacheDir: string, portBase: number): string {
   return path.join(folderOf(cacheDir), `${portBase}.json`);
 }
 
-/** Under this lock there are no races to think of, and the kernel opens it when its holder dies. */
+/** All claims change under this lock; the kernel releases it when its holder dies. */
 function locked<T>(cacheDir: string, work: () => Promise<T>): Promise<T> {
   mkdirSync(folderOf(cacheDir), { recursive: true });
   return withLock(path.join(folderOf(cacheDir), 'lock'), () => {}, work);
 }
 
-/** Takes the first block, counting up from `first`, that nobody claims or listens on. */
+/** Takes the first block from `first` upwards that has no claim and no listener. */
 export function claimFreeBlock(claimant: Claimant, first: number): Promise<number> {
   return locked(claimant.cacheDir, async () => {
     const others = otherClaims(claimant);
@@ -42,18 +42,20 @@ export function claimFreeBlock(claimant: Claimant, first: number): Promise<numbe
         return base;
       }
     }
-    throw new Failure(`No ${portSpan} free ports in a row were found above ${first}.`, 'Stop something.');
+    throw new Failure(
+      `No block of ${portSpan} free ports was found above ${first}.`,
+      'Stop another site or program.',
+    );
   });
 }
 
-/** Says that a block which a person chose is in use; whether they may have it, the ports themselves will tell. */
+/** Claims a block that the user chose, unless another site has claimed it. Listening on taken ports fails later. */
 export function claimChosenBlock(claimant: Claimant, portBase: number): Promise<void> {
   return locked(claimant.cacheDir, async () => {
     if (!otherClaims(claimant).some((claim) => overlap(claim.portBase, portBase))) write(claimant, portBase);
   });
 }
 
-/** Gives up what a state folder that is being removed had claimed. */
 export function releaseClaim({ cacheDir, stateDir, portBase }: Site): Promise<void> {
   return locked(cacheDir, async () => {
     const file = fileOf(cacheDir, portBase);
@@ -75,7 +77,7 @@ function write({ cacheDir, stateDir }: Claimant, portBase: number): void {
   writeAtomically(fileOf(cacheDir, portBase), `${JSON.stringify(claim)}\n`);
 }
 
-/** The claims of others that still count. Those that do not are removed on the way. */
+/** Returns the valid claims of other state folders and removes invalid ones. */
 function otherClaims({ cacheDir, stateDir }: Claimant): Claim[] {
   return readdirSync(folderOf(cacheDir))
     .filter((name) => name.endsWith('.json'))
@@ -90,7 +92,7 @@ function otherClaims({ cacheDir, stateDir }: Claimant): Claim[] {
 
 function readClaim(file: string): Claim | null {
   try {
-    // Written whole and by rename, so its shape is known if it is there.
+    // Written atomically, so its shape is known if the file exists.
     return JSON.parse(readFileSync(file, 'utf8')) as Claim;
   } catch {
     return null;
@@ -102,7 +104,7 @@ function isClaimValid(claim: Claim): boolean {
   try {
     return recordedPortBase(claim.stateDir) === claim.portBase;
   } catch {
-    // A damaged state folder cannot tell. Nothing of it can start again as it is.
+    // A damaged state folder cannot start engines, so its claim is invalid.
     return false;
   }
 }

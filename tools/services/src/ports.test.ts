@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 
 import { isPortFree, listeningInode, portHolder } from './ports.ts';
 
-test('only a listening socket on that very port counts', () => {
+test('listeningInode: finds only a listening socket on exactly this port', () => {
   const table = [
     '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
     '   0: 0100007F:43F8 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1',
@@ -16,7 +16,7 @@ test('only a listening socket on that very port counts', () => {
   expect(listeningInode(table, 0x3f8)).toBeNull();
 });
 
-test('a taken port is seen as taken, and by whom', async () => {
+test('isPortFree and portHolder: report a taken port and its process', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();

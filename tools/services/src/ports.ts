@@ -3,7 +3,6 @@ import { createServer } from 'node:net';
 
 import { allPids, commandLine } from './processes.ts';
 
-/** Whether this process could listen on the port on loopback right now. */
 export function isPortFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
@@ -12,7 +11,7 @@ export function isPortFree(port: number): Promise<boolean> {
   });
 }
 
-/** The socket inode that listens on a port, from the text of /proc/net/tcp or tcp6. */
+/** Inode of the socket that listens on a port, from the text of /proc/net/tcp or tcp6. */
 export function listeningInode(table: string, port: number): string | null {
   const hexPort = port.toString(16).toUpperCase().padStart(4, '0');
   for (const line of table.split('\n').slice(1)) {
@@ -29,7 +28,7 @@ export interface PortHolder {
   readonly command: string;
 }
 
-/** Who listens on a port, as far as this user may see. */
+/** The process that listens on a port, if this user may see it. */
 export function portHolder(port: number): PortHolder | null {
   const inode =
     listeningInode(readFileSync('/proc/net/tcp', 'utf8'), port) ??
@@ -50,7 +49,7 @@ function readTableOrEmpty(file: string): string {
   }
 }
 
-/** Other users' descriptors cannot be listed, and any may close while we look: those are passed over. */
+/** Processes of other users and processes that end during the scan cannot be listed and are skipped. */
 function holdsSocket(pid: number, inode: string): boolean {
   const folder = `/proc/${pid}/fd`;
   try {

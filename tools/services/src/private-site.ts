@@ -13,15 +13,12 @@ export interface PrivateSite {
   readonly portBase: number;
 }
 
-/**
- * A state folder and a block of ports of the test's own, so that nobody's engines are disturbed. Whatever the
- * test leaves running is stopped and removed when it ends.
- */
+/** Creates a state folder and a block of ports for one test. The end of the test stops all processes and deletes the folder. */
 export async function createPrivateSite(): Promise<PrivateSite> {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
   chmodSync(folder, 0o755);
   const stateDir = path.join(folder, 's');
-  // Files and whole suites that run side by side begin their search at different places: it is short then.
+  // Concurrent test files start their search at different blocks, which keeps it short.
   const claimant = { stateDir, cacheDir: defaultCacheDir() };
   const portBase = await claimFreeBlock(claimant, 19_000 + (process.pid % 100) * portSpan);
   const place = { stateDir, portBase };
@@ -32,7 +29,6 @@ export async function createPrivateSite(): Promise<PrivateSite> {
   return place;
 }
 
-/** Node name to state, for short assertions. */
 export async function states(place: PrivateSite): Promise<Record<string, NodeState>> {
   const nodes = await status(place);
   return Object.fromEntries(nodes.map((node) => [node.node, node.state]));

@@ -32,7 +32,7 @@ function ownIdentity() {
   return identity;
 }
 
-test('a process name full of brackets and spaces does not confuse the reading of /proc', () => {
+test('parseProcStat: reads a process name with brackets and spaces', () => {
   const rest = `S 7 ${Array.from({ length: 17 }, (_, index) => index).join(' ')} 98765 1 2`;
   expect(parseProcStat(`42 (we) ird (name)) ${rest}`)).toEqual({
     state: 'S',
@@ -42,7 +42,7 @@ test('a process name full of brackets and spaces does not confuse the reading of
   expect(parseProcStat('rubbish')).toBeNull();
 });
 
-test('a pid that now belongs to another process is neither alive nor ever signalled', async () => {
+test('isAlive and signal: reject a pid that now belongs to another process', async () => {
   const child = spawn('sleep', ['60'], { stdio: 'ignore' });
   await once(child, 'spawn');
   const now = identify(child.pid ?? 0);
@@ -60,8 +60,8 @@ test('a pid that now belongs to another process is neither alive nor ever signal
   expect(identify(child.pid ?? 0)).toBeNull();
 });
 
-test('a zombie counts as dead', async () => {
-  // The child ends only after the shell has become something that waits for no child.
+test('identify: treats a zombie as dead', async () => {
+  // The child ends after the shell became a program that never waits for children.
   const parent = spawn('sh', ['-c', 'sleep 0.2 & echo $!; exec sleep 60'], {
     stdio: ['ignore', 'pipe', 'ignore'],
   });
@@ -75,7 +75,7 @@ test('a zombie counts as dead', async () => {
   await once(parent, 'exit');
 });
 
-test('a daemon writes to its log, sees its environment, and stops when asked', async () => {
+test('launchDaemon: writes to the log, passes the environment, and stopProcess stops it', async () => {
   const log = path.join(folder, 'd.log');
   const identity = await launchDaemon(
     { file: 'sh', args: ['-c', 'echo "$GREETING"; exec sleep 60'], env: { GREETING: 'hello' } },
@@ -89,7 +89,7 @@ test('a daemon writes to its log, sees its environment, and stops when asked', a
   expect(isAlive(identity)).toBe(false);
 });
 
-test('a daemon that ignores the request is killed after its time', async () => {
+test('stopProcess: kills a daemon that ignores the signal after the time limit', async () => {
   const args = ['-c', 'trap "" TERM; echo on; while :; do sleep 0.05; done'];
   const log = path.join(folder, 'd.log');
   const identity = await launchDaemon({ file: 'sh', args }, log);
@@ -100,7 +100,7 @@ test('a daemon that ignores the request is killed after its time', async () => {
   await expect(killProcess(identity)).resolves.toBeUndefined();
 });
 
-test('a program that does not exist ends at once and is named in its log', async () => {
+test('launchDaemon: a program that does not exist exits at once and is named in the log', async () => {
   const log = path.join(folder, 'd.log');
   const identity = await launchDaemon({ file: '/no/such', args: [] }, log).catch(() => null);
   await eventually({ timeoutMs: 5000, intervalMs: 10 }, async () => {
@@ -110,7 +110,7 @@ test('a program that does not exist ends at once and is named in its log', async
   await expect(run('/no/such', [])).resolves.toMatchObject({ code: 127 });
 });
 
-test('a daemon makes files that others can read, whatever the umask of whoever started it', async () => {
+test("launchDaemon: other users can read the daemon's files whatever the caller's umask", async () => {
   const file = path.join(folder, 'made');
   const launch = { file: 'sh', args: ['-c', `: > ${file}; exec sleep 60`] };
   const before = process.umask(0o077);

@@ -5,10 +5,7 @@ import type { Launch, StopPolicy } from './engine.ts';
 import { Failure } from './failure.ts';
 import { elapsedMs, sleep } from './time.ts';
 
-/**
- * A process, told apart from any later one with the same pid by when it began: the kernel counts clock
- * ticks since boot, and the boot has an id of its own.
- */
+/** Identifies a process beyond its pid, which the kernel reuses: by its start time in clock ticks since boot, and the boot id. */
 export interface ProcessIdentity {
   readonly pid: number;
   readonly startTicks: string;
@@ -21,7 +18,7 @@ export interface ProcStat {
   readonly startTicks: string;
 }
 
-/** Reads what we need out of /proc/PID/stat, whose second field may hold any character. */
+/** Parses /proc/PID/stat, whose second field may contain any character. */
 export function parseProcStat(text: string): ProcStat | null {
   const afterName = text.lastIndexOf(')');
   if (afterName < 0) return null;
@@ -42,7 +39,7 @@ function bootId(): string {
   return cachedBootId;
 }
 
-/** The identity of a live process, or null. A zombie counts as dead: it runs nothing and holds nothing. */
+/** The identity of a live process, or null. A zombie counts as dead: it executes nothing and holds no files. */
 export function identify(pid: number): ProcessIdentity | null {
   try {
     const stat = parseProcStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
@@ -58,7 +55,6 @@ export function isAlive(identity: ProcessIdentity): boolean {
   return now !== null && now.startTicks === identity.startTicks && now.bootId === identity.bootId;
 }
 
-/** Signals the process only if it is still the same one. Returns whether it was. */
 export function signal(identity: ProcessIdentity, name: NodeJS.Signals): boolean {
   if (!isAlive(identity)) return false;
   try {
@@ -78,7 +74,6 @@ async function waitForExit(identity: ProcessIdentity, timeoutMs: number): Promis
   return true;
 }
 
-/** Asks the process to stop, and kills it when it has not within the policy's time. */
 export async function stopProcess(
   identity: ProcessIdentity,
   policy: StopPolicy,
@@ -93,14 +88,16 @@ export async function killProcess(identity: ProcessIdentity): Promise<void> {
   signal(identity, 'SIGKILL');
   if (await waitForExit(identity, 10_000)) return;
   throw new Failure(
-    `Process ${identity.pid} is still there 10 s after SIGKILL.`,
-    'It is stuck in the kernel, usually on a disk or a mount; look at /proc/PID/stack and the kernel log.',
+    `Process ${identity.pid} still exists 10 s after SIGKILL.`,
+    'It is blocked in the kernel, usually by a disk or a mount. Read /proc/PID/stack and the kernel log.',
   );
 }
 
 const logLimitBytes = 32 * 1024 * 1024;
 
-/** Starts a daemon in its own session with all output in its log, so that nobody ever waits on a pipe. */
+/**
+ * Starts a daemon in its own session with its output in a log file, so that it survives this process and never blocks on a pipe.
+ */
 export async function launchDaemon(launch: Launch, log: string): Promise<ProcessIdentity> {
   const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
   if (size > logLimitBytes) renameSync(log, `${log}.1`);
@@ -118,7 +115,7 @@ export async function launchDaemon(launch: Launch, log: string): Promise<Process
     child.unref();
     const identity = child.pid === undefined ? null : identify(child.pid);
     if (identity === null) {
-      throw new Failure(`${launch.file} ended at once.`, `Its output is in ${log}.`, tail(log));
+      throw new Failure(`${launch.file} exited at once.`, `Its output is in ${log}.`, tail(log));
     }
     return identity;
   } finally {
@@ -126,10 +123,7 @@ export async function launchDaemon(launch: Launch, log: string): Promise<Process
   }
 }
 
-/**
- * Shell and `env` execute the command in place, so the pid stays the daemon's own. A private umask of whoever
- * starts the tool would hide a daemon's files from the other users it works with.
- */
+/** `sh` and `env` exec the command, so the pid is the daemon's. The fixed umask lets other users read its files. */
 function daemonCommand(launch: Launch): [string, readonly string[]] {
   const pairs = Object.entries(launch.env ?? {}).map(([name, value]) => `${name}=${value}`);
   const command = ['env', ...pairs, launch.file, ...launch.args];
@@ -142,7 +136,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs a short command to its end. A command that cannot be found answers code 127, as in a shell. */
+/** Runs a short command. A command that does not exist returns code 127, as in a shell. */
 export function run(
   file: string,
   args: readonly string[],
@@ -162,7 +156,6 @@ export function run(
   });
 }
 
-/** Like `run`, but a failure is thrown with the command and what it said. */
 export async function runOrThrow(
   file: string,
   args: readonly string[],
@@ -172,7 +165,7 @@ export async function runOrThrow(
   if (finished.code === 0) return finished.stdout;
   const output = `${finished.stderr}${finished.stdout}`.trim().split('\n').slice(-20).join('\n');
   throw new Failure(
-    `\`${[file, ...args].join(' ')}\` ended with ${finished.code}.`,
+    `\`${[file, ...args].join(' ')}\` exited with ${finished.code}.`,
     'Its output is below.',
     output,
   );
@@ -200,7 +193,6 @@ export function allPids(): number[] {
     .map(Number);
 }
 
-/** The last lines of a log, for showing next to a failure. */
 export function tail(file: string, lines = 20): string {
   try {
     return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-lines).join('\n');

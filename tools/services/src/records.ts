@@ -5,7 +5,7 @@ import type { Topology } from './engine.ts';
 import { isAlive, type ProcessIdentity } from './processes.ts';
 import { writeAtomically, type Site } from './site.ts';
 
-/** What is remembered of a started node. It is removed by a clean stop, so one without a process is a death. */
+/** Stored for each started node and removed by a clean stop, so a record without its process means a crash. */
 export interface NodeRecord extends ProcessIdentity {
   readonly node: string;
   readonly engine: string;
@@ -25,7 +25,7 @@ export function removeRecord(site: Site, nodeName: string): void {
   rmSync(recordFile(site, nodeName), { force: true });
 }
 
-/** A record that cannot be read is treated as absent: the node is then found again by its port, or started. */
+/** An unreadable record counts as absent: `up` finds the node by its command line, or starts it. */
 export function readRecord(site: Site, nodeName: string): NodeRecord | null {
   try {
     const parsed: unknown = JSON.parse(readFileSync(recordFile(site, nodeName), 'utf8'));
@@ -51,7 +51,6 @@ export function liveRecord(site: Site, nodeName: string): NodeRecord | null {
   return record !== null && isAlive(record) ? record : null;
 }
 
-/** Every node that was started and not cleanly stopped. */
 export function listRecords(site: Site): NodeRecord[] {
   let names: string[];
   try {

@@ -18,7 +18,7 @@ function psql(url: string, sql: string): Promise<string> {
   return runOrThrow('psql', [url, '-XAtqc', sql]);
 }
 
-test('every engine comes up, is told truthfully when killed, heals with its data, and goes without a trace', async () => {
+test('`up` starts every engine, `status` reports killed nodes as dead, `up` restarts them with their data, `down` leaves no trace', async () => {
   const place = await createPrivateSite();
   const endpoints = await ensureUp(four, place);
   const allReady = { postgres: 'ready', valkey: 'ready', nats: 'ready', restate: 'ready' };
@@ -52,7 +52,7 @@ test('every engine comes up, is told truthfully when killed, heals with its data
   expect(() => statSync(place.stateDir)).toThrow(/ENOENT/u);
 });
 
-test('two `up` at the same time make one set of processes', async () => {
+test('`up`: two concurrent calls start one set of processes', async () => {
   const place = await createPrivateSite();
   const outcomes = await Promise.all([up(['valkey', 'nats'], place), up(['nats', 'valkey'], place)]);
   expect(
@@ -63,7 +63,7 @@ test('two `up` at the same time make one set of processes', async () => {
   ).toEqual(['already', 'already', 'started', 'started']);
 });
 
-test('several `up --port-base auto` at the same time each get ports of their own, and of one folder the same', async () => {
+test('`up --port-base auto`: concurrent sites get different ports, and calls for one folder get the same', async () => {
   const places = await Promise.all([createPrivateSite(), createPrivateSite(), createPrivateSite()]);
   const stateDirs = places.map((place) => place.stateDir);
   const all = [...stateDirs, ...stateDirs.slice(0, 1)];
@@ -75,7 +75,7 @@ test('several `up --port-base auto` at the same time each get ports of their own
   expect(urls.at(-1)).toBe(urls[0]);
 });
 
-test('a process whose record was lost is taken back, not started twice', async () => {
+test('`up` adopts a process whose record was lost instead of starting a second one', async () => {
   const place = await createPrivateSite();
   await ensureUp(['valkey'], place);
   const pid = await pidOf(place, 'valkey');
@@ -88,7 +88,7 @@ test('a process whose record was lost is taken back, not started twice', async (
   expect(identify(pid)).toBeNull();
 });
 
-test('a record whose pid was given to somebody else harms nobody', async () => {
+test('`up` and `down` ignore a record whose pid now belongs to another process', async () => {
   const place = await createPrivateSite();
   await ensureUp(['valkey'], place);
   await killNode('valkey', place);
@@ -104,7 +104,7 @@ test('a record whose pid was given to somebody else harms nobody', async () => {
   innocent.kill();
 });
 
-test('a port that somebody else holds is reported with its holder', async () => {
+test('`up` names the process that holds a taken port', async () => {
   const place = await createPrivateSite();
   const server = createServer().listen(place.portBase + 10, '127.0.0.1');
   await once(server, 'listening');
@@ -116,7 +116,7 @@ test('a port that somebody else holds is reported with its holder', async () => 
   await ensureUp(['valkey'], place);
 });
 
-test('an initialisation that was killed half way is begun again', async () => {
+test('`up` repeats an initialisation that was killed', async () => {
   const place = await createPrivateSite();
   const home = path.join(place.stateDir, 'postgres');
   mkdirSync(path.join(home, 'data.new'), { recursive: true });
@@ -125,7 +125,7 @@ test('an initialisation that was killed half way is begun again', async () => {
   expect(await psql(postgresUrl, 'select 1')).toBe('1\n');
 });
 
-test('an engine that cannot start says so with the end of its log, and the others come up', async () => {
+test('`up` reports an engine that cannot start with the end of its log and starts the others', async () => {
   const place = await createPrivateSite();
   await ensureUp(['postgres'], place);
   await down(['postgres'], place);
@@ -136,7 +136,7 @@ test('an engine that cannot start says so with the end of its log, and the other
   expect(outcomes[0]?.failure?.logTail).toMatch(/pg_control/u);
 });
 
-test('one node can be stopped and started for fault injection', async () => {
+test('stopNode and startNode: stop and start one node for fault injection', async () => {
   const place = await createPrivateSite();
   await ensureUp(['nats'], place);
   await stopNode('nats', place);
@@ -147,7 +147,7 @@ test('one node can be stopped and started for fault injection', async () => {
   await expect(killNode('mysql', place)).rejects.toThrow(/no node called mysql/u);
 });
 
-test('a state folder that user postgres cannot enter, and with a long path, still works', async () => {
+test('`up` works in a state folder with a long path that user postgres cannot enter', async () => {
   const place = await createPrivateSite();
   const hidden = path.join(path.dirname(place.stateDir), 'h'.repeat(120));
   mkdirSync(hidden, { mode: 0o700 });

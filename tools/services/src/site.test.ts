@@ -30,7 +30,7 @@ function made() {
   return site;
 }
 
-test('the port base of a state folder is remembered and cannot change under its data', () => {
+test('openSite: keeps the recorded port base and refuses another once engines were started', () => {
   expect(openSite({ stateDir: folder }).portBase).toBe(defaultPortBase);
   made();
   expect(openSite({ stateDir: folder }).portBase).toBe(20_000);
@@ -39,28 +39,28 @@ test('the port base of a state folder is remembered and cannot change under its 
   expect(() => openSite({ stateDir: folder, portBase: 21_000 })).toThrow(/already uses port base 20000/u);
 });
 
-test.each([80, 32_700, 40_000, 17_400.5])('port base %d is refused', (portBase) => {
+test.each([80, 32_700, 40_000, 17_400.5])('openSite: refuses port base %d', (portBase) => {
   expect(() => openSite({ stateDir: folder, portBase })).toThrow(/out of range/u);
 });
 
-test('folders of the state can be passed through by the other users that engines run as', () => {
+test('createStateDir: creates folders that other users can traverse', () => {
   const site = made();
   expect(statSync(site.stateDir).mode & 0o777).toBe(0o755);
 });
 
-test('a damaged state folder is named instead of being used with wrong ports', () => {
+test('openSite: names a damaged state folder instead of using wrong ports', () => {
   made();
   writeAtomically(path.join(folder, 'instance.json'), '{}');
   expect(() => openSite({ stateDir: folder })).toThrow(/damaged/u);
 });
 
-test('a node whose path will not do lives elsewhere, and the link remembers it', () => {
+test('nodeHome: puts a node with an unsuitable path outside the state folder and records that with a link', () => {
   const site = made();
   if (!site.isRoot) return;
   const home = nodeHome(site, 'incus', () => false);
   expect(home).toMatch(/^\/var\/lib\/millrace\/[0-9a-f]{12}\/incus$/u);
   expect(readlinkSync(path.join(folder, 'incus'))).toBe(home);
-  // Later the same path would do; the decision stands.
+  // The path would suit now, but the recorded decision is kept.
   expect(nodeHome(site, 'incus')).toBe(home);
   expect(knownHome(site, 'incus')).toBe(home);
   removeSite(site);
@@ -68,7 +68,7 @@ test('a node whose path will not do lives elsewhere, and the link remembers it',
   expect(() => statSync(folder)).toThrow(/ENOENT/u);
 });
 
-test('a record tells a live process, and a damaged one tells nothing', () => {
+test('readRecord: returns the record of a live process and ignores a damaged record', () => {
   const site = made();
   const record = {
     node: 'nats',
@@ -106,7 +106,7 @@ const single = {
   single: endpoints('single'),
 } as const;
 
-test('endpoints are those of the last `up`, and the other topology stays known', () => {
+test('readEndpoints: returns those of the last `up` and keeps the other topology', () => {
   const site = made();
   expect(() => readEndpoints(folder)).toThrow(/No engines have been started/u);
   writeEndpoints(site, single);
@@ -120,7 +120,7 @@ test('endpoints are those of the last `up`, and the other topology stays known',
   expect(readEndpoints(folder, 'single').natsUrls).toEqual(['single']);
 });
 
-test('a state folder from before engines had topologies of their own is understood', () => {
+test('readEndpoints: reads the file format in which all engines shared one topology', () => {
   const site = made();
   const earlier = { active: 'cluster', single: endpoints('single'), cluster: endpoints('cluster') };
   writeAtomically(path.join(folder, 'endpoints.json'), JSON.stringify(earlier));
@@ -130,7 +130,7 @@ test('a state folder from before engines had topologies of their own is understo
   expect(activeTopology(site, 'incus')).toBe('single');
 });
 
-test('writing the same endpoints again does not touch the file', () => {
+test('writeEndpoints: leaves the file alone if nothing changed', () => {
   const site = made();
   writeEndpoints(site, single);
   const file = path.join(folder, 'endpoints.json');

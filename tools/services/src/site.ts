@@ -19,20 +19,19 @@ import { fileURLToPath } from 'node:url';
 
 import { Failure } from './failure.ts';
 
-/** The checkout this tool belongs to. */
 export const repositoryRoot = fileURLToPath(new URL('../../../', import.meta.url)).replace(/\/$/u, '');
 
-/** Far from the ephemeral range (32768 and up) and from every engine's well-known port. */
+/** Below the ephemeral range (32768 and up) and away from the well-known ports of the engines. */
 export const defaultPortBase = 17_400;
 
-/** Engines place their ports at fixed offsets below this, so two instances need bases this far apart. */
+/** Engines use fixed port offsets below this number, so sites need bases this far apart. */
 export const portSpan = 100;
 
-/** One instance of the engines: a state folder and the block of ports that belongs to it. */
+/** One set of local engines: a state folder and its block of ports. */
 export interface Site {
   readonly stateDir: string;
   readonly portBase: number;
-  /** Downloads that outlive any state folder. */
+  /** Downloads, which outlive state folders. */
   readonly cacheDir: string;
   readonly isRoot: boolean;
   readonly databaseInMemory?: boolean;
@@ -40,11 +39,10 @@ export interface Site {
 
 export interface SiteOptions {
   readonly stateDir?: string | undefined;
-  /** `auto` is settled by `up`, for a new state folder; everybody else goes by what is recorded. */
+  /** Only `up` resolves `auto`, for a new state folder; other commands use the recorded port base. */
   readonly portBase?: number | 'auto' | undefined;
   /**
-   * Simulated Incus hosts keep their databases in memory, where no slow disk delays them. For tests: the databases end
-   * with the hosts, so a state folder with this option cannot be used after `down` and has to be purged.
+   * Keeps databases of simulated Incus hosts in memory, so that a slow disk does not delay tests. After `down`, purge the folder.
    */
   readonly databaseInMemory?: boolean | undefined;
 }
@@ -55,7 +53,7 @@ export function isRoot(): boolean {
   return process.getuid?.() === 0;
 }
 
-/** Root's cache is world-readable because apt fetches as its own user; others use their own cache folder. */
+/** Other users can read root's cache, because apt downloads as a separate user. */
 export function defaultCacheDir(): string {
   return isRoot() ? '/var/cache/millrace' : path.join(homedir(), '.cache', 'millrace');
 }
@@ -64,7 +62,6 @@ export function resolveStateDir(stateDir: string | undefined): string {
   return path.resolve(stateDir ?? path.join(repositoryRoot, '.millrace'));
 }
 
-/** The site as a reader sees it: the recorded port base if the folder exists, the default otherwise. */
 export function openSite(options: SiteOptions): Site {
   const stateDir = resolveStateDir(options.stateDir);
   const recorded = recordedPortBase(stateDir);
@@ -106,22 +103,21 @@ export function recordedPortBase(stateDir: string): number | undefined {
   throw new Failure(`${file} is damaged: it has no port base.`, 'Remove the folder with `down --purge`.');
 }
 
-/** Whether an engine was ever started in this folder. Until then no data depends on its ports. */
+/** Whether an engine was ever started in this folder. Before that, no data depends on its ports. */
 export function hasStartedEngines(stateDir: string): boolean {
-  // A log is opened before its engine is started, so that a crash between the two counts as a start.
+  // The log is opened before its engine starts, so a crash between the two counts as a start.
   return ['log', 'run'].some((name) => {
     const folder = path.join(stateDir, name);
     return existsSync(folder) && readdirSync(folder).length > 0;
   });
 }
 
-/** Creates the state folder; the other users that engines run as must be able to pass through it. */
+/** Creates the state folder. Engines that run as other users must be able to traverse it. */
 export function createStateDir(stateDir: string): void {
   for (const folder of [stateDir, path.join(stateDir, 'run'), path.join(stateDir, 'log')])
     makeTraversableFolder(folder);
 }
 
-/** The same, and records the block of ports in it. */
 export function createSite(site: Site): void {
   createStateDir(site.stateDir);
   if (recordedPortBase(site.stateDir) === site.portBase) return;
@@ -129,12 +125,12 @@ export function createSite(site: Site): void {
   writeAtomically(file, `${JSON.stringify({ portBase: site.portBase })}\n`);
 }
 
-/** Removes the record of the block of ports, so that the next `up` may choose another. */
+/** Lets the next `up` choose another block of ports. */
 export function removePortBaseRecord(site: Site): void {
   rmSync(path.join(site.stateDir, siteFile), { force: true });
 }
 
-/** Whatever the umask, others may pass through the folders that we make. */
+/** Sets the mode explicitly, because the umask could forbid traversal by other users. */
 function makeTraversableFolder(folder: string): void {
   if (existsSync(folder)) return;
   makeTraversableFolder(path.dirname(folder));
@@ -142,7 +138,7 @@ function makeTraversableFolder(folder: string): void {
   chmodSync(folder, 0o755);
 }
 
-/** Readers never see half a file, and a crash leaves the old or the new one. */
+/** Readers never see a partial file, and a crash leaves either the old or the new one. */
 export function writeAtomically(file: string, text: string, mode = 0o644): void {
   const draft = `${file}.${process.pid}.new`;
   writeFileSync(draft, text, { mode });
@@ -154,9 +150,9 @@ export function logFile(site: Site, nodeName: string): string {
 }
 
 /**
- * The folder of one node. It is inside the state folder, except when that path cannot work: then it is a
- * short one below /var/lib/millrace and the state folder holds a symbolic link to it. `suits` decides, and
- * only for a new folder: the link is the record of what was decided.
+ * The folder of one node: in the state folder if `suits` accepts the path, otherwise below /var/lib/millrace with a symbolic
+ * link.
+ * `suits` is called only for a new folder; the link records the decision.
  */
 export function nodeHome(
   site: Site,
@@ -179,14 +175,13 @@ export function nodeHome(
   return outside;
 }
 
-/** Whether every user can pass through all folders above this one, as engines that leave root behind must. */
+/** Whether every user can traverse all parent folders, which engines that drop root need. */
 export function isTraversableByAll(folder: string): boolean {
   const parent = path.dirname(folder);
   if ((statSync(parent).mode & 0o001) === 0) return false;
   return parent === folder || isTraversableByAll(parent);
 }
 
-/** Where the state folder keeps this node, whether or not it exists yet. */
 export function knownHome(site: Site, nodeName: string): string {
   const wanted = path.join(site.stateDir, nodeName);
   return existsSync(wanted) ? realpathSync(wanted) : wanted;
@@ -201,7 +196,7 @@ function externalRoot(site: Site): string {
   return path.join('/var/lib/millrace', tag);
 }
 
-/** Removes the state folder and what was placed outside it. Everything must have been stopped. */
+/** Deletes the state folder and node folders outside it. All engines must be stopped. */
 export function removeSite(site: Site): void {
   rmSync(externalRoot(site), { recursive: true, force: true });
   rmSync(site.stateDir, { recursive: true, force: true });

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { renderStatus } from './status.ts';
 
-test('the table shows every node with what is wrong with it, in aligned columns', () => {
+test('renderStatus: prints every node with its problem in aligned columns', () => {
   const nodes = [
     {
       engine: 'nats',
@@ -22,14 +22,14 @@ test('the table shows every node with what is wrong with it, in aligned columns'
       pid: null,
       port: 17_400,
       since: null,
-      detail: 'process 12 is gone',
+      detail: 'process 12 has ended',
     },
   ];
   expect(renderStatus(nodes)).toBe(
     [
       'NODE      STATE  PID   PORT   SINCE',
       'nats-1    ready  4711  17421  2026-01-02T03:04:05.000Z',
-      'postgres  dead   -     17400  -                         process 12 is gone',
+      'postgres  dead   -     17400  -                         process 12 has ended',
     ].join('\n'),
   );
 });

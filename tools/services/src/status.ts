@@ -7,8 +7,7 @@ import { openSite, type SiteOptions } from './site.ts';
 import { clientPort, findUnrecorded, groupOf, whyUnready } from './supervisor.ts';
 
 /**
- * ready: the process lives and answers a real request. running: it lives but does not answer (yet).
- * dead: it was started, nobody stopped it, and it is gone. stopped: it is not meant to run.
+ * ready: the process answers a real request. running: it does not answer (yet). dead: it was started, not stopped, and has ended.
  */
 export type NodeState = 'ready' | 'running' | 'dead' | 'stopped';
 
@@ -20,11 +19,10 @@ export interface NodeStatus {
   readonly pid: number | null;
   readonly port: number;
   readonly since: string | null;
-  /** Why a node is not ready. */
   readonly detail: string;
 }
 
-/** Looks at every node now; nothing is taken from memory but the pid. Needs no lock. */
+/** Checks every node now; only the pid comes from a record. Needs no lock. */
 export async function status(options: SiteOptions = {}): Promise<NodeStatus[]> {
   const site = openSite(options);
   const groups = engines.flatMap((engine) =>
@@ -34,7 +32,7 @@ export async function status(options: SiteOptions = {}): Promise<NodeStatus[]> {
     groups.map(async (group) => {
       const nodes = await Promise.all(group.nodes.map((node) => nodeStatus(group, node)));
       const inUse = nodes.some((node) => node.state !== 'stopped');
-      // The topology that is not in use is not worth a line for each of its nodes.
+      // Nodes of an unused topology are not listed.
       const shown =
         inUse ||
         group.topology === activeTopology(site, group.engine.name) ||
@@ -52,15 +50,15 @@ async function nodeStatus(group: Group, node: NodeSpec): Promise<NodeStatus> {
   if (record === null || !isAlive(record)) {
     const unrecorded = findUnrecorded(group, node);
     if (unrecorded !== null) {
-      const detail = 'started, but not recorded; `up` takes it back';
+      const detail = 'started, but not recorded; `up` adopts it';
       return { ...facts, state: 'running', pid: unrecorded.pid, since: null, detail };
     }
     if (record === null) return { ...facts, state: 'stopped', pid: null, since: null, detail: '' };
-    const detail = `process ${record.pid} is gone; \`up\` starts it again`;
+    const detail = `process ${record.pid} has ended; \`up\` starts it again`;
     return { ...facts, state: 'dead', pid: null, since: null, detail };
   }
   const why = await whyUnready(group, node);
-  // It may have died while it was asked.
+  // The process may have died during the check.
   if (why !== null && !isAlive(record)) return nodeStatus(group, node);
   return {
     ...facts,
@@ -71,7 +69,6 @@ async function nodeStatus(group: Group, node: NodeSpec): Promise<NodeStatus> {
   };
 }
 
-/** A table for people. */
 export function renderStatus(nodes: readonly NodeStatus[]): string {
   const rows = [
     ['NODE', 'STATE', 'PID', 'PORT', 'SINCE', ''],

@@ -16,15 +16,14 @@ import { liveRecord, readRecord, removeRecord, writeRecord } from './records.ts'
 import { knownHome, logFile, type Site } from './site.ts';
 import { eventually, sleep, timestamp } from './time.ts';
 
-// Everything here runs under the state folder's lock; `commands.ts` takes it.
+// The callers in commands.ts hold the lock of the state folder.
 
-/** An engine that knows only one way to run, or was never asked for another, runs as a single node. */
+/** An engine without this topology runs as a single node. */
 export function groupOf(site: Site, engine: Engine, topology: Topology | undefined): Group {
   const used = topology !== undefined && engine.topologies.includes(topology) ? topology : 'single';
   return { site, engine, topology: used, nodes: engine.nodes(site, used) };
 }
 
-/** Brings every node of a group to readiness. Does nothing to nodes that already are. */
 export async function startGroup(group: Group, note: Note): Promise<'already' | 'started'> {
   const unready = await unreadyNodes(group);
   if (unready.length === 0) return 'already';
@@ -41,14 +40,11 @@ async function unreadyNodes(group: Group): Promise<NodeSpec[]> {
   return group.nodes.filter((_, index) => unready[index] === true);
 }
 
-/**
- * Null when the node's process lives and answers; otherwise why not. A node of a cluster may refuse one call
- * while a leader moves, so a refusal counts only when it lasts.
- */
+/** Why a node is not ready, or null. Checks for 3 s, because a node of a cluster may refuse calls during a leader election. */
 export async function whyUnready(group: Group, node: NodeSpec): Promise<string | null> {
   const record = readRecord(group.site, node.name);
   if (record === null) return 'not started';
-  if (!isAlive(record)) return 'process is gone';
+  if (!isAlive(record)) return 'process has ended';
   try {
     await eventually({ timeoutMs: 3000, intervalMs: 200, giveUp: () => assertAlive(record) }, () =>
       group.engine.ready(group, node),
@@ -60,17 +56,17 @@ export async function whyUnready(group: Group, node: NodeSpec): Promise<string |
 }
 
 function assertAlive(identity: ProcessIdentity): void {
-  if (!isAlive(identity)) throw new Error('process is gone');
+  if (!isAlive(identity)) throw new Error('process has ended');
 }
 
-/** Brings one node to readiness; the others of its group may be down. */
+/** Starts one node and waits until it is ready; the other nodes of its group may be down. */
 export async function startGroupNode(group: Group, node: NodeSpec, note: Note): Promise<void> {
   if ((await whyUnready(group, node)) === null) return;
   if (liveRecord(group.site, node.name) === null) await startNodeProcess(group, node, note);
   await formAndWaitReady(group, [node], note);
 }
 
-/** Starts one process, or takes back one of ours whose record was lost to a crash of this tool. */
+/** Starts a process, or adopts a running one whose record was lost when this tool crashed. */
 async function startNodeProcess(group: Group, node: NodeSpec, note: Note): Promise<void> {
   if (adopt(group, node, note)) return;
   await group.engine.configure(group, node, note);
@@ -84,13 +80,10 @@ async function launch(group: Group, node: NodeSpec): Promise<void> {
   record(group, node, identity);
 }
 
-/**
- * One of our own processes that has no record, because this tool was killed between starting and recording:
- * it is known by its command line, which names the node's own folder.
- */
+/** Finds a process by its command line, in case the tool was killed between starting and recording it. */
 export function findUnrecorded(group: Group, node: NodeSpec): ProcessIdentity | null {
   const { file, args } = group.engine.start(group, node);
-  // A launcher such as setpriv is replaced by the command it was given, which is the end of its own.
+  // A launcher such as setpriv replaces itself with the command at the end of its own command line.
   const whole = [file, ...args].join(' ');
   const own = `${knownHome(group.site, node.name)}/`;
   const pid = allPids().find((candidate) => {
@@ -103,7 +96,7 @@ export function findUnrecorded(group: Group, node: NodeSpec): ProcessIdentity | 
 function adopt(group: Group, node: NodeSpec, note: Note): boolean {
   const identity = findUnrecorded(group, node);
   if (identity === null) return false;
-  note(`${node.name} already runs as process ${identity.pid}; taking it back`);
+  note(`${node.name} already runs as process ${identity.pid}; adopting it`);
   record(group, node, identity);
   return true;
 }
@@ -120,7 +113,6 @@ export function clientPort(node: NodeSpec): number {
   return port;
 }
 
-/** The first port of the group that another process holds, as a failure; null if all are free. */
 export async function takenPort(group: Group): Promise<Failure | null> {
   try {
     await Promise.all(group.nodes.map(assertPortsFree));
@@ -131,7 +123,7 @@ export async function takenPort(group: Group): Promise<Failure | null> {
   }
 }
 
-/** A port may take a moment to be given back by a process that just died. */
+/** Retries, because the ports of a process that just died stay taken for a moment. */
 async function assertPortsFree(node: NodeSpec): Promise<void> {
   for (const port of Object.values(node.ports)) {
     const free = await eventually({ timeoutMs: 2000, intervalMs: 100 }, async () => {
@@ -146,14 +138,14 @@ async function assertPortsFree(node: NodeSpec): Promise<void> {
 
 function portTaken(node: NodeSpec, port: number): Failure {
   const holder = portHolder(port);
-  const who = holder === null ? 'a process that cannot be seen' : `process ${holder.pid} (${holder.command})`;
+  const who = holder === null ? 'a process that you cannot see' : `process ${holder.pid} (${holder.command})`;
   return new Failure(
     `Port ${port}, which ${node.name} needs, is held by ${who}.`,
-    'Stop that process, or use a --state folder of your own with `--port-base auto`.',
+    'Stop that process, or use another --state folder with `--port-base auto`.',
   );
 }
 
-/** Forms the group and waits until each of the nodes answers, while their processes live. */
+/** Forms the group and waits until its nodes are ready; restarts a node that failed for a transient reason. */
 async function formAndWaitReady(group: Group, nodes: readonly NodeSpec[], note: Note): Promise<void> {
   for (let retriesLeft = 5; ; retriesLeft -= 1) {
     try {
@@ -201,7 +193,7 @@ class NodeDied extends Error {
 function nodeDiedError(group: Group, node: NodeSpec, log: string): Failure {
   return new Failure(
     `${node.name} ended while it was starting.`,
-    `The end of its log is below; the whole log is ${logFile(group.site, node.name)}.`,
+    `The end of its log is below; the full log is ${logFile(group.site, node.name)}.`,
     log,
   );
 }
@@ -209,12 +201,12 @@ function nodeDiedError(group: Group, node: NodeSpec, log: string): Failure {
 function notReadyError(group: Group, node: NodeSpec, error: unknown): Failure {
   return new Failure(
     `${node.name} runs but did not become ready in time: ${messageOf(error)}`,
-    `The end of its log is below; the whole log is ${logFile(group.site, node.name)}. \`up\` tries again from where it stands.`,
+    `The end of its log is below; the full log is ${logFile(group.site, node.name)}. Run \`up\` again to continue waiting.`,
     tail(logFile(group.site, node.name)),
   );
 }
 
-/** Stops every process of a group, last node first, and then releases what they leave behind. */
+/** Stops every process of a group, last node first, and then releases mounts and bridges. */
 export async function stopGroup(group: Group, note: Note): Promise<number> {
   const lowered = await Promise.all(group.nodes.toReversed().map((node) => stopGroupNode(group, node, note)));
   await group.engine.release?.(group);
@@ -233,7 +225,7 @@ export async function stopGroupNode(group: Group, node: NodeSpec, note: Note): P
   return live !== null;
 }
 
-/** Kills without asking, and leaves the record: the node is now dead, and `status` says so. */
+/** Kills the process and keeps its record, so that `status` reports the node as dead. */
 export async function killGroupNode(group: Group, node: NodeSpec): Promise<void> {
   const record = liveRecord(group.site, node.name);
   if (record === null) {

@@ -15,7 +15,7 @@ let stateDir = '';
 let portBase = 0;
 let outsider: Server;
 
-/** A block of ports in which another program listens on the port of Valkey. */
+/** Reserves a block of ports in which another program listens on the port of Valkey. */
 beforeEach(async () => {
   folder = mkdtempSync(path.join(tmpdir(), 'mr-taken-'));
   stateDir = path.join(folder, 'state');
@@ -31,7 +31,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test('an `up` of a new state folder that finds a port taken starts nothing and saves no port base', async () => {
+test('`up` in a new state folder starts no engine and saves no port base if a port is taken', async () => {
   const outcomes = await up(['postgres', 'valkey'], { stateDir, portBase });
   expect(outcomes.map(({ engine, result }) => [engine.name, result])).toEqual([
     ['postgres', 'skipped'],
@@ -44,7 +44,7 @@ test('an `up` of a new state folder that finds a port taken starts nothing and s
   expect(openSite({ stateDir, portBase: portBase + portSpan }).portBase).toBe(portBase + portSpan);
 });
 
-test('a port base that an earlier `up` saved without starting anything can be changed', () => {
+test('openSite: can change a saved port base while no engine was started', () => {
   createSite(openSite({ stateDir, portBase }));
   const other = openSite({ stateDir, portBase: portBase + portSpan });
   expect(other.portBase).toBe(portBase + portSpan);

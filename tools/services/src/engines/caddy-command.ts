@@ -5,13 +5,13 @@ import { Failure } from '../failure.ts';
 import { defaultCacheDir } from '../site.ts';
 
 export interface CaddyOptions {
-  /** What it begins with; what was loaded into it since counts more. */
+  /** Initial configuration; a configuration that was loaded later takes precedence. */
   readonly configFile: string;
-  /** Everything that it writes is below this folder. */
+  /** Parent folder of everything that Caddy writes. */
   readonly home: string;
 }
 
-/** A Caddy as a process. `env` says where it keeps what was loaded into it. */
+/** A Caddy process. `env` sets where it stores its loaded configuration. */
 export interface CaddyCommand {
   readonly file: string;
   readonly args: readonly string[];
@@ -30,7 +30,7 @@ export function isCaddyUnpacked(cacheDir: string): boolean {
   return existsSync(binaryIn(cacheDir));
 }
 
-/** As Debian's own service for a configuration that comes over the admin API: a restart goes on with the last one. */
+/** Same arguments as Debian's `caddy-api` service: `--resume` continues with the last loaded configuration. */
 export function caddyCommandIn(cacheDir: string, { configFile, home }: CaddyOptions): CaddyCommand {
   return {
     file: binaryIn(cacheDir),
@@ -39,7 +39,6 @@ export function caddyCommandIn(cacheDir: string, { configFile, home }: CaddyOpti
   };
 }
 
-/** For programs that start one of their own. */
 export function caddyCommand(options: CaddyOptions): CaddyCommand {
   const cacheDir = defaultCacheDir();
   if (isCaddyUnpacked(cacheDir)) return caddyCommandIn(cacheDir, options);

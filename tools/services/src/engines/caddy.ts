@@ -5,7 +5,7 @@ import { knownHome, nodeHome, writeAtomically, type Site } from '../site.ts';
 import { httpGet } from '../loopback-client.ts';
 import { caddyCommandIn, caddyFolder, isCaddyUnpacked } from './caddy-command.ts';
 
-/** It begins with nothing but its admin API: what it serves is loaded into it by whoever uses it. */
+/** Configures only the admin API. Users of the engine load the rest. */
 export function renderCaddyJson(adminPort: number): string {
   return `${JSON.stringify({ admin: { listen: `127.0.0.1:${adminPort}` } }, null, 2)}\n`;
 }
@@ -23,7 +23,7 @@ export const caddy: Engine = {
 
   async needs(site) {
     if (isCaddyUnpacked(site.cacheDir)) return [];
-    // Debian 12's own 2.6 ends every WebSocket whenever a name is added.
+    // Caddy 2.6 of Debian 12 closes every WebSocket when a hostname is added.
     return [{ kind: 'unpack', suite: 'forky', packages: ['caddy'], folder: caddyFolder(site.cacheDir) }];
   },
 
@@ -45,7 +45,7 @@ export const caddy: Engine = {
 
   async ready(_group, node) {
     const url = `http://127.0.0.1:${node.ports['admin']}`;
-    // Whoever asks as a browser does, and so does fetch, is asked for its origin.
+    // Like browsers, fetch sends headers that make Caddy require the origin.
     await httpGet(`${url}/config/admin`, { origin: url });
   },
 

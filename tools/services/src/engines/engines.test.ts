@@ -18,7 +18,7 @@ import { renderValkeyConf } from './valkey.ts';
 
 const site: Site = { stateDir: '/s', portBase: 20_000, cacheDir: '/c', isRoot: true };
 
-test('no two nodes of an instance share a name or a port, and all ports are inside its block', () => {
+test('engines: nodes of a site have distinct names and distinct ports inside its block', () => {
   const nodes = engines.flatMap((engine) =>
     engine.topologies.flatMap((topology) => engine.nodes(site, topology)),
   );
@@ -31,12 +31,12 @@ test('no two nodes of an instance share a name or a port, and all ports are insi
   }
 });
 
-test('an unknown engine is refused with the names of the known ones', () => {
+test('engineNamed: refuses an unknown engine and lists the known ones', () => {
   expect(engineNamed('nats')).toBe(nats);
   expect(() => engineNamed('mysql')).toThrow(/no engine called mysql/u);
 });
 
-test('PostgreSQL is durable, on loopback only, without a socket file', () => {
+test('PostgreSQL configuration: is durable, binds loopback only and has no socket file', () => {
   const lines = renderPostgresConf(20_000).split('\n');
   for (const line of [
     "listen_addresses = '127.0.0.1'",
@@ -51,7 +51,7 @@ test('PostgreSQL is durable, on loopback only, without a socket file', () => {
   }
 });
 
-test('Valkey keeps nothing over a restart and throws nothing out', () => {
+test('Valkey configuration: persists nothing and evicts nothing', () => {
   const lines = renderValkeyConf('/s/with space/valkey', 20_010).split('\n');
   for (const line of [
     'bind 127.0.0.1',
@@ -65,7 +65,7 @@ test('Valkey keeps nothing over a restart and throws nothing out', () => {
   }
 });
 
-test('NATS syncs every message to disk, alone and clustered, and a node routes to the others', () => {
+test('NATS configuration: syncs every message to disk, and cluster nodes have routes to each other', () => {
   const ports = { client: 20_021, monitor: 20_031, route: 20_025 };
   const alone = renderNatsConf({ name: 'nats', home: '/s/nats', ports, routePorts: [] });
   expect(alone).toContain('sync_interval: always');
@@ -76,18 +76,18 @@ test('NATS syncs every message to disk, alone and clustered, and a node routes t
   expect(one).toContain('routes: ["nats://127.0.0.1:20026", "nats://127.0.0.1:20027"]');
 });
 
-test('Caddy begins with its admin API on loopback, and goes on with what it had', () => {
+test('Caddy: starts with only its admin API on loopback and resumes its last configuration', () => {
   expect(JSON.parse(renderCaddyJson(20_086))).toEqual({ admin: { listen: '127.0.0.1:20086' } });
   const [node] = caddy.nodes(site, 'single');
   if (node === undefined) throw new Error('no node');
   const group = { site, engine: caddy, topology: 'single', nodes: [node] } as const;
   const { args, env } = caddy.start(group, node);
   expect(args).toContain('--resume');
-  // Nothing of it is in the folders of whoever starts it.
+  // No path is in a folder of the user who starts Caddy.
   expect(Object.values(env ?? {}).every((folder) => folder.startsWith('/s/caddy'))).toBe(true);
 });
 
-test('Ironic listens on loopback, asks for a password, and what it is told besides counts more', () => {
+test('Ironic configuration: binds loopback, requires a password, and custom settings override the defaults', () => {
   const settings = {
     home: '/s/ironic',
     port: 20_088,
@@ -116,11 +116,11 @@ test.each([
   ['nats-server: v3.0.0', true],
   ['nats-server: v2.9.10', false],
   ['something else', false],
-])('%s is recent enough: %s', (line, recent) => {
+])('isRecentNats: "%s" gives %s', (line, recent) => {
   expect(isRecentNats(line)).toBe(recent);
 });
 
-test('Restate binds loopback, reports nothing home and signs its calls', () => {
+test('Restate configuration: binds loopback, disables telemetry and signs calls', () => {
   const [node] = restate.nodes(site, 'single');
   if (node === undefined) throw new Error('no node');
   const text = renderRestateToml({
@@ -138,7 +138,7 @@ test('Restate binds loopback, reports nothing home and signs its calls', () => {
   expect(text).not.toContain('metadata-client');
 });
 
-test('a Restate cluster replicates metadata and log, and is never provisioned by a node itself', () => {
+test('Restate cluster configuration: replicates metadata and logs, and disables automatic provisioning', () => {
   const peers = restate.nodes(site, 'cluster');
   const [node] = peers;
   if (node === undefined) throw new Error('no node');
@@ -151,13 +151,13 @@ test('a Restate cluster replicates metadata and log, and is never provisioned by
   expect(text).toContain('default-provider = "replicated"');
 });
 
-test('base58 agrees with known values', () => {
+test('base58: returns known values', () => {
   expect(base58(Buffer.from('Hello World!'))).toBe('2NEpo7TZRRrLZSi2U');
   expect(base58(Buffer.from('0000287fb4cd', 'hex'))).toBe('11233QC4');
   expect(base58(Buffer.alloc(3))).toBe('111');
 });
 
-test('the identity key is made once, is private, and gives the same public key ever after', () => {
+test('identity key: is created once, private, and always gives the same public key', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'mr-key-'));
   const file = path.join(folder, 'k.pem');
   ensureIdentityKey(file);
@@ -169,7 +169,7 @@ test('the identity key is made once, is private, and gives the same public key e
   rmSync(folder, { recursive: true });
 });
 
-test('every port base has a bridge name the kernel takes and a subnet of its own', () => {
+test('bridgeOf: gives each port base a valid bridge name and its own subnet', () => {
   const bases = Array.from({ length: 31_000 }, (_, index) => 1024 + index);
   const bridges = bases.map(bridgeOf);
   expect(new Set(bridges.map((bridge) => bridge.subnet)).size).toBe(bases.length);
@@ -180,18 +180,18 @@ test('every port base has a bridge name the kernel takes and a subnet of its own
   }
 });
 
-test('Incus says plainly that it needs root', () => {
+test('Incus: reports that it needs root', () => {
   expect(incus.obstacle?.({ ...site, isRoot: false })).toMatch(/needs root/u);
 });
 
-test('a root that may not make networks, mounts and devices is told from one that may', () => {
+test('isFullRoot: requires the capabilities for networks, mounts and device nodes', () => {
   expect(isFullRoot('Name:\tnode\nCapEff:\t000001ffffffffff\nSeccomp:\t0\n')).toBe(true);
-  // What a container engine gives its root by default.
+  // The default capabilities of root in a container.
   expect(isFullRoot('Name:\tnode\nCapEff:\t00000000a80425fb\nSeccomp:\t2\n')).toBe(false);
   expect(isFullRoot('')).toBe(false);
 });
 
-test('mounts are found below a folder, deepest first, and not beside it', () => {
+test('mountsBelow: returns the mounts inside a folder, deepest first, without those of its siblings', () => {
   const info = [
     '22 1 0:21 / / rw - ext4 /dev/vda rw',
     '30 22 0:30 / /s/incus/var/pools rw - btrfs /dev/loop0 rw',
@@ -201,7 +201,7 @@ test('mounts are found below a folder, deepest first, and not beside it', () => 
   expect(mountsBelow(info, '/s/incus/var')).toEqual(['/s/incus/var/pools/with space', '/s/incus/var/pools']);
 });
 
-test('only processes of the daemon are cleared away, not those of people who look at its files', () => {
+test('isDaemonChild: matches processes of the daemon, not those of users who read its files', () => {
   const dir = '/s/incus/var';
   expect(isDaemonChild('dnsmasq --dhcp-leasefile=/s/incus/var/networks/x', dir)).toBe(true);
   expect(isDaemonChild('[lxc monitor] /s/incus/var/containers c1', dir)).toBe(true);

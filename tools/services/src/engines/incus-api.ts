@@ -1,7 +1,7 @@
 import { request as httpRequest, type RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 
-/** What Incus answers to every call: a result at once, an operation to wait for, or an error. */
+/** Response envelope of Incus: a result, an operation to wait for, or an error. */
 interface IncusResponse {
   readonly type: 'sync' | 'async' | 'error';
   readonly metadata: unknown;
@@ -19,7 +19,6 @@ export class IncusError extends Error {
   }
 }
 
-/** How to reach a daemon: its Unix socket, or its port with certificates. */
 export type Address =
   | { readonly socketPath: string }
   | {
@@ -41,7 +40,7 @@ function exchange(address: Address, method: string, target: string, body?: Body)
     path: target,
     timeout: 60_000,
     headers: { host: 'incus', ...(payload && { 'content-type': type, 'content-length': payload.length }) },
-    // The daemon's own certificate is pinned through `ca`, so the name in it proves nothing more.
+    // `ca` pins the daemon's own certificate, so a check of its name adds no security.
     checkServerIdentity: () => undefined,
   };
   return new Promise((resolve, reject) => {
@@ -72,7 +71,7 @@ async function requestOrThrow(address: Address, method: Method, target: string, 
   throw new IncusError(response.error_code ?? 0, `${method} ${target}: ${response.error}`);
 }
 
-/** One call; an operation is waited for, and its own result is returned. */
+/** Makes one call. If it starts an operation, waits for it and returns its result. */
 export async function incusCall(
   address: Address,
   method: Method,
@@ -87,13 +86,12 @@ export async function incusCall(
   throw new IncusError(operation?.status_code ?? 0, `${method} ${target}: ${operation?.err ?? ended.error}`);
 }
 
-/** An operation that another member of a cluster runs is named with its project behind it. */
+/** The operation of another cluster member has its project in the query, which must stay last. */
 function waitTarget(operation: string): string {
   const [name = '', query = ''] = operation.split('?');
   return `${name}/wait?${[query, 'timeout=50'].filter((part) => part !== '').join('&')}`;
 }
 
-/** One call whose operation is not waited for, but given back as it was begun. */
 export async function incusStartOperation(
   address: Address,
   method: Method,
@@ -103,7 +101,6 @@ export async function incusStartOperation(
   return (await requestOrThrow(address, method, target, body)).metadata;
 }
 
-/** The result of a GET, or null when there is no such thing. */
 export async function incusFind(address: Address, target: string): Promise<unknown> {
   try {
     return await incusCall(address, 'GET', target);

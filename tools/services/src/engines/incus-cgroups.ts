@@ -3,7 +3,7 @@ import path from 'node:path';
 
 const root = '/sys/fs/cgroup';
 
-/** The cgroups that a container has, seen from one of its processes, as paths below any hierarchy. */
+/** Cgroup paths of a container, from the /proc/PID/cgroup text of one of its processes. */
 export function containerCgroups(text: string): string[] {
   const paths = text.split('\n').flatMap((line) => {
     const [, found] = /^\d+:[^:]*:(\/(?:.*\/)?lxc\.(?:payload|monitor)\.[^/]+)/u.exec(line) ?? [];
@@ -20,7 +20,7 @@ export function cgroupsOf(pid: number): string[] {
   }
 }
 
-/** Removes what killed containers leave behind. The kernel refuses to remove one with processes in it. */
+/** Removes cgroups of killed containers. The kernel refuses to remove a cgroup that has processes. */
 export function removeCgroups(cgroups: readonly string[]): void {
   const hierarchies = [root, ...subfolders(root)];
   for (const hierarchy of hierarchies) for (const cgroup of cgroups) removeTree(path.join(hierarchy, cgroup));
@@ -31,7 +31,7 @@ function removeTree(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Gone already, never there, or in use: then it is not ours to remove.
+    // Removed already, never created, or still in use by other processes.
   }
 }
 

@@ -8,7 +8,7 @@ import { librariesIn } from './incus-image.ts';
 
 const members = ['incus-1', 'incus-2', 'incus-3'];
 
-test('each member has eight GPUs, four on each NUMA node, at addresses of their own', () => {
+test('gpusOf: returns eight GPUs per member, four per NUMA node, with distinct PCI addresses', () => {
   const gpus = gpusOf(17_400, 'incus-1');
   expect(gpus.map(({ minor }) => minor)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
   expect(gpus.map(({ numaNode }) => numaNode)).toEqual([0, 0, 0, 0, 1, 1, 1, 1]);
@@ -16,7 +16,7 @@ test('each member has eight GPUs, four on each NUMA node, at addresses of their 
   for (const { pciAddress } of gpus) expect(pciAddress).toMatch(/^0000:[0-9a-f]{2}:00\.0$/u);
 });
 
-test('a GPU keeps its UUID, and shares it with no member of any site', () => {
+test('gpusOf: returns stable UUIDs that differ between members and sites', () => {
   const uuids = [17_400, 17_500].flatMap((base) =>
     members.flatMap((name) => gpusOf(base, name).map(({ uuid }) => uuid)),
   );
@@ -25,7 +25,7 @@ test('a GPU keeps its UUID, and shares it with no member of any site', () => {
   for (const uuid of uuids) expect(uuid).toMatch(/^GPU-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/u);
 });
 
-test('what Incus is told about a GPU calls it simulated', () => {
+test('renderContainerCli: marks each GPU as simulated', () => {
   const [first] = gpusOf(17_400, 'incus-1');
   const lines = renderContainerCli(gpusOf(17_400, 'incus-1')).split('\n');
   expect(lines).toContain(`0,0,${simulatedGpus.model},Simulated,${first?.uuid},0000:1b:00.0,9.0`);
@@ -33,19 +33,19 @@ test('what Incus is told about a GPU calls it simulated', () => {
   expect(lines).toContain('550.54.15-simulated,12.4');
 });
 
-test('sites that can run at the same time have wires and addresses of their own', () => {
+test('siteBridge: gives concurrent sites distinct bridges and networks', () => {
   const bases = Array.from({ length: 316 }, (_, index) => 1024 + index * portSpan);
   const wires = bases.map(siteBridge);
   expect(new Set(wires.map(({ prefix }) => prefix)).size).toBe(bases.length);
   for (const { bridge, prefix } of wires) {
-    // A member's cable has two more letters, and the kernel takes 15.
+    // A member's veth name is two characters longer, and the kernel allows 15.
     expect(bridge.length).toBeLessThanOrEqual(13);
     expect(prefix).toMatch(/^198\.1[89]\.\d{1,3}$/u);
   }
   expect(memberAddress(17_400, { name: 'incus-2', index: 2, ports: {} })).toBe('198.19.15.12');
 });
 
-test('the cgroups of a container are told from those of everybody else', () => {
+test('containerCgroups: returns the cgroups of containers only', () => {
   const text = [
     '12:pids:/lxc.payload.probe-1',
     '5:cpu,cpuacct:/lxc.payload.probe-1/init.scope',
@@ -57,7 +57,7 @@ test('the cgroups of a container are told from those of everybody else', () => {
   expect(containerCgroups('0::/lxc.pivot\n')).toEqual([]);
 });
 
-test('the libraries of a program are those that the loader names, and the loader', () => {
+test('librariesIn: returns the found libraries and the loader', () => {
   const text = [
     '\tlinux-vdso.so.1 (0x00007ffc)',
     '\tlibz.so.1 => /lib/x86_64-linux-gnu/libz.so.1 (0x00007f01)',

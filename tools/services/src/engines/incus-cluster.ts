@@ -18,10 +18,9 @@ import {
   type BridgeNetwork,
 } from './incus-setup.ts';
 
-/** A sparse file on each member: it takes what is written to it. */
 const poolSize = '20GiB';
 
-/** Every member has a bridge of this name and these addresses; they never meet, each being in its own namespace. */
+/** Bridge of every member. The addresses do not conflict, because each is in its own network namespace. */
 export const clusterNetwork: BridgeNetwork = { name: 'millrace0', subnet: '10.64.0.1/16' };
 
 function socketOf(site: Site, node: NodeSpec): Address {
@@ -38,14 +37,15 @@ export function leaderOf({ nodes }: Group): NodeSpec {
   return leader;
 }
 
-/** Written when all have joined. From then on each member lives by itself, and nothing is ever formed again. */
+/** The file exists once all members have joined. From then on the cluster is never formed again. */
 export function isFormed(group: Group): boolean {
   return existsSync(incusFiles(group.site, leaderOf(group).name).formed);
 }
 
 /**
- * The first member is set up alone, becomes a cluster of one, and the others join it, taking over its network,
- * profile and images. The daemons finish what they have begun even when this tool is killed.
+ * The first member becomes a cluster of one, and the others join it and take over its network, profile and images. The daemons
+ * finish
+ * started operations even if this tool is killed.
  */
 export async function formCluster(group: Group, note: Note): Promise<void> {
   const { site, nodes } = group;
@@ -56,8 +56,8 @@ export async function formCluster(group: Group, note: Note): Promise<void> {
   const [first, ...others] = clustered;
   if (first !== true && others.includes(true)) {
     throw new Failure(
-      `${leader.name} lost the cluster before it was formed.`,
-      'Begin again with `down incus --cluster` and `up incus --cluster`.',
+      `${leader.name} is no longer in the cluster, and forming had not finished.`,
+      'Start over with `down incus --cluster` and `up incus --cluster`.',
     );
   }
   if (first !== true) await bootstrap(group, leader, note);
@@ -84,7 +84,7 @@ async function bootstrap({ site }: Group, leader: NodeSpec, note: Note): Promise
   await ensureImage(address, home, images.ssh, note);
   const config = { 'core.https_address': httpsAddress(site, leader), 'images.auto_update_interval': '0' };
   await incusCall(address, 'PATCH', '/1.0', { config });
-  note('making a cluster of the first member');
+  note('creating the cluster on the first member');
   await incusCall(address, 'PUT', '/1.0/cluster', { server_name: leader.name, enabled: true });
 }
 
@@ -92,7 +92,7 @@ async function join(group: Group, node: NodeSpec, note: Note): Promise<void> {
   const { site } = group;
   const leader = leaderOf(group);
   const atLeader = socketOf(site, leader);
-  // Killed while it joined: the cluster knows it, it does not know the cluster.
+  // An earlier `up` was killed while this member joined: the cluster lists it, but it is not in the cluster.
   const known = await incusFind(atLeader, `/1.0/cluster/members/${node.name}`);
   if (known !== null) await incusCall(atLeader, 'DELETE', `/1.0/cluster/members/${node.name}?force=1`);
   note(`${node.name} joins`);
@@ -110,7 +110,7 @@ async function join(group: Group, node: NodeSpec, note: Note): Promise<void> {
   });
 }
 
-/** The cluster gives the parts of a token; their encoding is what its own client makes of them. */
+/** Encodes a join token as the Incus client does. */
 async function joinToken(atLeader: Address, name: string): Promise<string> {
   const started = await incusStartOperation(atLeader, 'POST', '/1.0/cluster/members', { server_name: name });
   const { metadata } = started as { metadata: Readonly<Record<string, unknown>> };
@@ -124,7 +124,7 @@ async function joinToken(atLeader: Address, name: string): Promise<string> {
   return Buffer.from(JSON.stringify(token)).toString('base64');
 }
 
-/** So that nobody takes the hardware for real. What is not mentioned would be taken away, even by a PATCH. */
+/** Marks the host as simulated. PUT and PATCH both remove fields that are missing, so all are sent. */
 async function describeMember(atLeader: Address, node: NodeSpec): Promise<void> {
   const target = `/1.0/cluster/members/${node.name}`;
   const known = (await incusCall(atLeader, 'GET', target)) as {
@@ -142,7 +142,6 @@ async function describeMember(atLeader: Address, node: NodeSpec): Promise<void> 
   });
 }
 
-/** Somebody may have deleted an image; any member that lives can put it back for all. */
 async function restoreImages(group: Group, note: Note): Promise<void> {
   const { site, nodes } = group;
   const alive = nodes.find((node) => liveRecord(site, node.name) !== null);
@@ -151,9 +150,8 @@ async function restoreImages(group: Group, note: Note): Promise<void> {
   for (const image of Object.values(images)) await ensureImage(socketOf(site, alive), home, image, note);
 }
 
-/** Answers only as a member that the cluster counts as online. */
 export async function assertMember(address: Address, node: NodeSpec): Promise<void> {
   const member = await incusCall(address, 'GET', `/1.0/cluster/members/${node.name}`);
   const { status, message } = member as { status?: string; message?: string };
-  if (status !== 'Online') throw new Error(`the cluster counts it as ${status}: ${message}`);
+  if (status !== 'Online') throw new Error(`the cluster reports the member as ${status}: ${message}`);
 }

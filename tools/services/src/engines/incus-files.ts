@@ -2,10 +2,10 @@ import path from 'node:path';
 
 import { isTraversableByAll, knownHome, nodeHome, type Site } from '../site.ts';
 
-/** Incus puts sockets with long names of their own below its folder, and a socket's path ends at 108 bytes. */
+/** Incus creates sockets with long names in its folder, and a socket path is limited to 108 bytes. */
 const MAX_HOME_PATH_LENGTH = 60;
 
-/** Makes a node's folder. The users inside containers are unprivileged ones, which must be able to reach their disks. */
+/** Creates the folder of a node. Unprivileged users inside containers must be able to traverse it to reach their disks. */
 export function makeIncusHome(site: Site, nodeName: string): string {
   return nodeHome(
     site,
@@ -19,21 +19,19 @@ export function incusFiles(site: Site, nodeName: string) {
   const dir = path.join(home, 'var');
   return {
     home,
-    /** What the daemon calls INCUS_DIR. */
     dir,
     daemonLog: path.join(home, 'incusd.log'),
-    /** The daemon's database. The daemon writes each change to its log before it answers. */
+    /** The daemon's database, written before each response. */
     database: path.join(dir, 'database'),
     socket: path.join(dir, 'unix.socket'),
     serverCertificate: path.join(dir, 'server.crt'),
     clusterCertificate: path.join(dir, 'cluster.crt'),
     clientCertificate: path.join(home, 'client.crt'),
     clientKey: path.join(home, 'client.key'),
-    /** Stands in for the hardware that a member of a cluster pretends to have. */
+    /** Files that simulate the hardware of a host. */
     simulation: path.join(home, 'simulated'),
-    /** What is remembered of the process that keeps a member's namespaces. */
     hostRecord: path.join(home, 'host.json'),
-    /** Written once all three have joined. */
+    /** Exists once the daemon or the whole cluster has been set up. */
     formed: path.join(home, 'formed'),
   };
 }

@@ -3,28 +3,26 @@ import fs from 'node:fs';
 import path from 'node:path';
 
 /**
- * The GPUs that each member of a cluster pretends to have: the layout of an eight-way SXM5 board, half of it on
- * each processor socket. The bus numbers are such as these boards have, and no machine of ours has devices there.
- * There is no card behind any of them: they can be counted, placed and attached, not computed on.
+ * Simulated GPUs of each host, laid out like an eight-way SXM5 board, at bus numbers that our machines do not use.
+ * The GPUs can be listed, placed and attached, but not computed on.
  */
 export const simulatedGpus = {
   model: 'NVIDIA H100 80GB HBM3',
   vendorId: '0x10de',
   deviceId: '0x2330',
-  /** PCI buses by NUMA node. */
   busesByNumaNode: [
     [0x1b, 0x43, 0x52, 0x61],
     [0x9d, 0xc3, 0xd1, 0xdf],
   ],
 } as const;
 
-/** What a program may ask to know that a member's hardware is not real; people are to be told so. */
+/** Key by which programs detect simulated hardware. User interfaces must show it. */
 export const simulationKey = 'user.millrace.simulated';
 
-/** Says so wherever Incus shows a driver. */
+/** Shown wherever Incus prints a driver version. */
 const driverVersion = '550.54.15-simulated';
 
-/** The class of a 3D controller, as data-centre GPUs call themselves; 0x03 is any display device. */
+/** PCI class of a 3D controller, which data-centre GPUs report; 0x03 is any display device. */
 const controllerClass = '0x030200';
 const displayClass = /^0x03/u;
 
@@ -36,7 +34,7 @@ export interface SimulatedGpu {
   readonly uuid: string;
 }
 
-/** The GPUs of one member. Their UUIDs are the same at every start and shared with no other site or member. */
+/** The GPUs of one member. Their UUIDs are the same at every start and differ between sites and members. */
 export function gpusOf(portBase: number, memberName: string): SimulatedGpu[] {
   return simulatedGpus.busesByNumaNode
     .flatMap((buses, numaNode) => buses.map((bus) => ({ bus, numaNode })))
@@ -53,7 +51,7 @@ function uuidOf(seed: string): string {
   return `GPU-${[hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')}`;
 }
 
-/** The program that Incus asks about NVIDIA cards; ours knows one answer. */
+/** Replaces the program that Incus calls to list NVIDIA cards. */
 export function renderContainerCli(gpus: readonly SimulatedGpu[]): string {
   const rows = gpus.map(({ minor, uuid, pciAddress }) =>
     [minor, minor, simulatedGpus.model, 'Simulated', uuid, pciAddress, '9.0'].join(','),
@@ -74,8 +72,7 @@ export function renderContainerCli(gpus: readonly SimulatedGpu[]): string {
 }
 
 /**
- * Writes a folder that stands in for /sys/bus/pci/devices: the machine's own devices but for its display adapters,
- * and the simulated cards. `bin` beside it is put in front of the daemon's PATH.
+ * Writes a /sys/bus/pci/devices in which simulated GPUs replace the display adapters. Its `bin` comes first in the daemon's PATH.
  */
 export function writeSimulation(folder: string, gpus: readonly SimulatedGpu[]): void {
   fs.rmSync(folder, { recursive: true, force: true });
@@ -108,5 +105,5 @@ export function writeSimulation(folder: string, gpus: readonly SimulatedGpu[]): 
   }
 }
 
-/** Where Linux lists PCI devices, and where a member sees the simulated ones instead. */
+/** Linux lists PCI devices here; a member sees the simulated ones instead. */
 export const pciDevices = '/sys/bus/pci/devices';

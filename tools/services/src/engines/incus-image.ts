@@ -4,7 +4,7 @@ import path from 'node:path';
 
 import { runOrThrow } from '../processes.ts';
 
-/** A file or folder (without text) of an image; whoever is not named is root. */
+/** A file of an image, or a folder if `text` is missing. The default owner is root. */
 interface Entry {
   readonly text?: string;
   readonly mode: number;
@@ -16,7 +16,7 @@ type Entries = Readonly<Record<string, Entry>>;
 interface Contents {
   readonly description: string;
   readonly entries: Entries;
-  /** Programs of this machine, taken along with the libraries they load. */
+  /** Programs of this machine, copied with the libraries they load. */
   readonly programs: readonly string[];
 }
 
@@ -53,7 +53,7 @@ const base: Entries = {
   ),
 };
 
-/** Nothing waits for an address: the host reaches a container through a proxy to its loopback as well. */
+/** The boot does not wait for an address, because the host also reaches a container through a proxy to its loopback. */
 const startNetwork = [
   'hostname -F /etc/hostname',
   'ip link set lo up',
@@ -80,7 +80,7 @@ const busyboxContents: Contents = {
 };
 
 const hostKey = '/etc/dropbear/ed25519';
-/** The platform puts the host key where OpenSSH has it, before the first boot. */
+/** The platform writes the host key here, where OpenSSH expects it, before the first boot. */
 const givenHostKey = '/etc/ssh/ssh_host_ed25519_key';
 
 const sshContents: Contents = {
@@ -94,7 +94,7 @@ const sshContents: Contents = {
     'root/.ssh': folder(0o700),
     'etc/dropbear': folder(0o700),
     'etc/millrace': folder(),
-    // No password opens either account: `*` matches none, and the server is told not to ask.
+    // `*` matches no password, and `-s` disables password login.
     'etc/passwd': file(
       0o644,
       'root:*:0:0:root:/root:/bin/sh',
@@ -107,8 +107,7 @@ const sshContents: Contents = {
       0o755,
       '#!/bin/sh',
       ...startNetwork,
-      // A host key in the image would be known to everybody who has the image. Made beside and renamed: a machine
-      // that is switched off meanwhile makes another, and never starts with half a key.
+      // A host key in the image would be known to everyone. The rename prevents a partial key if the machine is switched off.
       `if [ ! -s ${hostKey} ]; then`,
       `  rm -f ${hostKey}.new`,
       `  if [ -s ${givenHostKey} ]; then`,
@@ -117,12 +116,12 @@ const sshContents: Contents = {
       `    dropbearkey -t ed25519 -f ${hostKey}.new >/dev/null 2>&1`,
       `  fi && mv ${hostKey}.new ${hostKey}`,
       'fi',
-      // Runs once. One that fails stays and is tried again at the next boot.
+      // Runs once. A script that fails is retried at the next boot.
       'if [ -f /etc/millrace/firstboot ]; then',
       '  sh /etc/millrace/firstboot >/var/log/firstboot.log 2>&1 &&',
       '    mv /etc/millrace/firstboot /etc/millrace/firstboot.done',
       'fi',
-      // The last words of the boot, so that whoever reads the console sees one.
+      // Last line of the boot, so that the console is never empty.
       'echo "$(hostname) is up"',
       'exit 0',
     ),
@@ -135,12 +134,12 @@ const sshContents: Contents = {
   },
 };
 
-/** Builds a container image of about 1 MB around the machine's static busybox. */
+/** Builds a container image of about 1 MB from the machine's static busybox. */
 export function buildBusyboxImage(target: string): Promise<void> {
   return buildImage(target, busyboxContents);
 }
 
-/** The same with an SSH server, for root and an unprivileged user `ubuntu`; see this folder's readme for its boot. */
+/** Adds an SSH server for root and an unprivileged user `ubuntu`. docs/guides/services.md describes its boot. */
 export function buildSshImage(target: string): Promise<void> {
   return buildImage(target, sshContents);
 }
@@ -153,7 +152,7 @@ async function buildImage(target: string, contents: Contents): Promise<void> {
     for (const [name, entry] of Object.entries(contents.entries)) place(path.join(root, name), entry);
     await placeBusybox(root);
     for (const program of contents.programs) await placeProgram(root, program);
-    // JSON is YAML, so the metadata needs no YAML writer.
+    // JSON is valid YAML, so no YAML writer is needed.
     fs.writeFileSync(path.join(work, 'metadata.yaml'), JSON.stringify(metadataOf(contents), null, 2));
     place(path.join(work, 'templates/hostname.tpl'), file(0o644, '{{ container.name }}'));
     const content = ['metadata.yaml', 'templates', 'rootfs'];
@@ -166,14 +165,14 @@ async function buildImage(target: string, contents: Contents): Promise<void> {
 function metadataOf({ description }: Contents) {
   return {
     architecture: 'x86_64',
-    // Fixed: when an image was built is of no interest to anybody.
+    // A constant, so that the image does not depend on the time of its build.
     creation_date: 1_700_000_000,
     properties: { os: 'busybox', release: '1', description },
     templates: { '/etc/hostname': { when: ['create', 'copy', 'rename'], template: 'hostname.tpl' } },
   };
 }
 
-/** Modes are set apart from making, whatever the umask of whoever runs the tool. */
+/** Sets modes explicitly, so that the caller's umask has no effect. */
 function place(target: string, { text, mode, owner = 0 }: Entry): void {
   makeFolders(path.dirname(target));
   if (text === undefined) makeFolders(target);
@@ -207,7 +206,7 @@ async function placeProgram(root: string, program: string): Promise<void> {
   }
 }
 
-/** The files that the loader names, itself among them, from what `ldd` prints. */
+/** The libraries in the output of `ldd`, including the loader. */
 export function librariesIn(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     const [, found] = /(?:^\s*|=> )(\/\S+) \(0x/u.exec(line) ?? [];

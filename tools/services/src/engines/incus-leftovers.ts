@@ -5,15 +5,12 @@ import { allPids, commandLine, identify, parentOf, run, signal } from '../proces
 import { eventually } from '../time.ts';
 import { cgroupsOf, removeCgroups } from './incus-cgroups.ts';
 
-/** Whether a command line is of a process that this daemon started, and not of somebody looking at its files. */
+/** Whether a command line belongs to a process that this daemon started, and not to one that reads its files. */
 export function isDaemonChild(command: string, dir: string): boolean {
   return /^(?:\S*\/)?(?:dnsmasq|incusd|\[lxc monitor\]) /u.test(command) && command.includes(`${dir}/`);
 }
 
-/**
- * DHCP servers and container monitors outlive a killed daemon; a container's first process is a monitor's child.
- * Returns the cgroups that the killed containers leave behind.
- */
+/** Kills processes that outlive a killed daemon, and returns the cgroups of the killed containers. */
 function killLeftovers(dir: string): string[] {
   const pids = allPids();
   const named = new Set(pids.filter((pid) => isDaemonChild(commandLine(pid), dir)));
@@ -41,9 +38,9 @@ export function mountsBelow(mountinfo: string, folder: string): string[] {
     .toReversed();
 }
 
-/** The bridge with the cards that hang on it and its rules in the firewall. */
+/** Removes the bridge with its attached interfaces and firewall rules. */
 export async function removeBridge(bridge: string): Promise<void> {
-  // A killed container gives its card back to the host; the other end still hangs on the bridge.
+  // When a container is killed, its interface returns to the host while the peer stays on the bridge.
   for (const card of interfacesOn(bridge)) await run('ip', ['link', 'delete', card]);
   await run('ip', ['link', 'delete', bridge]);
   for (const chain of ['in', 'out', 'fwd', 'pstrt']) {
@@ -51,7 +48,7 @@ export async function removeBridge(bridge: string): Promise<void> {
   }
 }
 
-/** What a daemon in this machine's own namespaces leaves: little after a clean stop, a lot after a kill. */
+/** Removes processes, mounts, bridge and cgroups of a daemon that runs in this machine's namespaces. */
 export async function removeDaemonLeftovers(dir: string, bridge: string): Promise<void> {
   const cgroups = killLeftovers(dir);
   await removeBridge(bridge);
@@ -61,7 +58,10 @@ export async function removeDaemonLeftovers(dir: string, bridge: string): Promis
     }
     const left = mountsBelow(readFileSync('/proc/self/mountinfo', 'utf8'), dir);
     if (left.length > 0) {
-      throw new Failure(`${left[0]} could not be unmounted.`, 'Something still uses it; see `fuser -m`.');
+      throw new Failure(
+        `${left[0]} could not be unmounted.`,
+        'A process still uses it. Find it with `fuser -m`.',
+      );
     }
   });
   removeCgroups(cgroups);

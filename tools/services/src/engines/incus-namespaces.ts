@@ -22,12 +22,12 @@ import { incusFiles } from './incus-files.ts';
 import { gpusOf, pciDevices, writeSimulation } from './incus-gpus.ts';
 import { isDaemonChild } from './incus-leftovers.ts';
 
-// A member of a cluster runs as on a machine of its own: a network, a hostname, mounts and devices that only it and
-// its containers see. One sleeping process keeps these namespaces, so that they outlive a daemon that dies.
+// A cluster member has its own network, hostname, mounts and devices. A sleeping process holds these namespaces, so that they
+// outlive the daemon.
 
-/** The wire that joins the members and this machine. Sites that can coexist have port bases 100 apart. */
+/** The bridge between the members and this machine. Concurrent sites have port bases 100 apart. */
 export function siteBridge(portBase: number): { readonly bridge: string; readonly prefix: string } {
-  // 198.18.0.0/15 is set aside for laboratories and routed nowhere; 512 networks of it, one for each 64 ports.
+  // 198.18.0.0/15 is reserved for benchmarks and not routed: 512 networks, one per 64 ports.
   const network = portBase >> 6;
   return { bridge: `mrc${portBase}`, prefix: `198.${18 + (network >> 8)}.${network & 0xff}` };
 }
@@ -41,23 +41,23 @@ function vethName(portBase: number, node: NodeSpec): string {
 }
 
 interface HostRecord extends ProcessIdentity {
-  /** False while the namespaces are being furnished. */
+  /** False while the namespaces are being set up. */
   readonly ready: boolean;
 }
 
 function readHostRecord(file: string): HostRecord | null {
   if (!existsSync(file)) return null;
-  // The tool itself writes this file, whole and by rename, so its shape is known.
+  // The tool writes this file atomically, so its shape is known.
   return JSON.parse(readFileSync(file, 'utf8')) as HostRecord;
 }
 
-/** The process that keeps a member's namespaces, if it lives and they are furnished. */
+/** The namespace holder of a member, if it is alive and the namespaces are set up. */
 export function liveHolder(site: Site, nodeName: string): ProcessIdentity | null {
   const record = readHostRecord(incusFiles(site, nodeName).hostRecord);
   return record !== null && record.ready && isAlive(record) ? record : null;
 }
 
-/** Makes the namespaces of a member, or finds them. What a killed attempt left is cleared away first. */
+/** Creates the namespaces of a member unless they exist. Leftovers of a killed attempt are removed first. */
 export async function ensureHost(site: Site, node: NodeSpec): Promise<void> {
   if (liveHolder(site, node.name) !== null) return;
   await clearHost(site, node);
@@ -73,7 +73,7 @@ export async function ensureHost(site: Site, node: NodeSpec): Promise<void> {
   remember(true);
 }
 
-/** Known by its command line, which is exactly ours: `sleep infinity` under a name that says whose it is. */
+/** The command line identifies the holder: `sleep infinity` under a name that contains the node's folder. */
 function namespaceHolderCommand(home: string): string {
   return `millrace-host ${home}/`;
 }
@@ -93,17 +93,21 @@ function namespaceOf(pid: number | 'self', kind: 'mnt' | 'net'): string | null {
   }
 }
 
-/** `unshare` becomes the keeper a moment after it was started. */
+/** `unshare` execs the holder a moment after it was started. */
 async function waitForNamespaces(holder: ProcessIdentity): Promise<void> {
   const giveUp = (): void => {
-    if (!isAlive(holder)) throw new Failure('`unshare` could not make namespaces.', 'Is this a full root?');
+    if (!isAlive(holder))
+      throw new Failure(
+        '`unshare` could not create namespaces.',
+        'Run as root outside a container, or with CAP_SYS_ADMIN.',
+      );
   };
   await eventually({ timeoutMs: 10_000, intervalMs: 10, giveUp }, async () => {
     if (!commandLine(holder.pid).startsWith('millrace-host ')) throw new Error('not separated yet');
   });
 }
 
-/** A cable from the member to the bridge of its site. */
+/** Connects the member to the bridge of its site with a veth pair. */
 async function connect(portBase: number, node: NodeSpec, holder: ProcessIdentity): Promise<void> {
   const { bridge, prefix } = siteBridge(portBase);
   if (!existsSync(`/sys/class/net/${bridge}`))
@@ -117,9 +121,9 @@ async function connect(portBase: number, node: NodeSpec, holder: ProcessIdentity
 }
 
 /**
- * Inside: the address, the namespace's own view of /sys with the simulated cards in it, and a /dev of its own with
- * their nodes. Incus finds free loop devices by number, and the kernel would show new ones in the real /dev only.
- * The second sysfs is for the kernel's eyes: it lets a container have one only where a whole one is in sight already.
+ * Runs inside the namespaces. Incus finds free loop devices by number, and the kernel would create new ones in the real /dev
+ * only.
+ * The second sysfs is needed because the kernel lets a container mount one only where a complete one is visible.
  */
 const namespaceSetupScript = `set -e
 name=$1 address=$2 home=$3 cards=$4 memory=$5
@@ -161,12 +165,12 @@ async function setUpNamespaces(site: Site, node: NodeSpec, holder: ProcessIdenti
   await runOrThrow('nsenter', [...enter(holder), 'sh', '-c', namespaceSetupScript, 'sh', ...words]);
 }
 
-/** The arguments with which `nsenter` runs something on a member; without one they name no process. */
+/** Arguments of `nsenter` to run a command on a member. Without a holder they name no process. */
 export function enter(holder: ProcessIdentity | null): string[] {
   return ['-t', String(holder?.pid ?? 0), '-m', '-n', '-u', '--'];
 }
 
-/** Ends everything on a member and takes its cable away. The mounts go with the last process that sees them. */
+/** Kills all processes on a member and removes its veth. The kernel removes the mounts with the last process. */
 export async function clearHost(site: Site, node: NodeSpec): Promise<void> {
   const { home, dir, hostRecord } = incusFiles(site, node.name);
   if (!existsSync(home)) return;
@@ -174,10 +178,10 @@ export async function clearHost(site: Site, node: NodeSpec): Promise<void> {
   await eventually({ timeoutMs: 20_000, intervalMs: 50 }, async () => {
     const processes = namespaceProcesses(rootProcesses(home, dir, readHostRecord(hostRecord)));
     if (processes.length === 0) return;
-    // Written before anything is killed: of a dead container nobody could tell any more which cgroups it had.
+    // Stored before the kill, because the cgroups of a dead container cannot be found.
     rememberCgroups(cgroupsFile, processes);
     for (const identity of processes) signal(identity, 'SIGKILL');
-    throw new Failure(`${node.name} still has ${processes.length} processes.`, 'See their /proc/PID/stack.');
+    throw new Failure(`${node.name} still has ${processes.length} processes.`, 'Read their /proc/PID/stack.');
   });
   removeCgroups(readCgroups(cgroupsFile));
   rmSync(cgroupsFile, { force: true });
@@ -194,7 +198,7 @@ function rememberCgroups(file: string, processes: readonly ProcessIdentity[]): v
   writeAtomically(file, JSON.stringify([...all]));
 }
 
-/** The keeper by its record or command line, and whatever the daemon started by theirs. */
+/** The namespace holder, by record or command line, and the daemon's processes, by command line. */
 function rootProcesses(home: string, dir: string, record: HostRecord | null): number[] {
   const holder = `${namespaceHolderCommand(home)} infinity`;
   const named = allPids().filter((pid) => {
@@ -204,7 +208,7 @@ function rootProcesses(home: string, dir: string, record: HostRecord | null): nu
   return record !== null && isAlive(record) ? [...named, record.pid] : named;
 }
 
-/** The roots, whoever shares a namespace of theirs that is not this machine's own, and all descendants. */
+/** The roots, all processes in their private namespaces, and all descendants. */
 function namespaceProcesses(roots: readonly number[]): ProcessIdentity[] {
   const kinds = ['mnt', 'net'] as const;
   const own = new Set(kinds.map((kind) => namespaceOf('self', kind)));
@@ -220,7 +224,7 @@ function namespaceProcesses(roots: readonly number[]): ProcessIdentity[] {
   return [...found].map(identify).filter((identity) => identity !== null);
 }
 
-/** The bridge of the site, when no member hangs on it any more. */
+/** Removes the bridge of the site unless a member is still attached. */
 export async function removeBridge(portBase: number): Promise<void> {
   const { bridge } = siteBridge(portBase);
   const cables = `/sys/class/net/${bridge}/brif`;

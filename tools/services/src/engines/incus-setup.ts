@@ -8,9 +8,8 @@ import { incusCall, incusFind, type Address } from './incus-api.ts';
 import { buildBusyboxImage, buildSshImage } from './incus-image.ts';
 import { removeBridge } from './incus-leftovers.ts';
 
-// Steps towards a usable daemon. Each looks before it acts, so a setup that was killed is simply continued.
+// Steps that set up a daemon. Each first checks whether it is done, so a killed setup can be continued.
 
-/** The images that every instance of the tool can make containers from. */
 export const images = {
   busybox: { alias: 'busybox', build: buildBusyboxImage },
   ssh: { alias: 'millrace-ssh', build: buildSshImage },
@@ -18,7 +17,7 @@ export const images = {
 
 type Image = (typeof images)[keyof typeof images];
 
-/** The certificate with which our own programs identify themselves to the daemon. */
+/** The certificate with which our programs authenticate to the daemon. */
 export async function ensureClientCertificate(certificateFile: string, keyFile: string): Promise<void> {
   if (existsSync(certificateFile)) return;
   const draft = `${certificateFile}.new`;
@@ -32,9 +31,9 @@ export async function ensureClientCertificate(certificateFile: string, keyFile: 
 export async function ensurePool(address: Address, size: string, note: Note): Promise<void> {
   const known = await incusFind(address, '/1.0/storage-pools/default');
   if (isWhole(known)) return;
-  // A daemon killed while it made the pool leaves a half one behind, which only stands in the way.
+  // A daemon that was killed while it created the pool leaves an incomplete one, which blocks a new one.
   if (known !== null) await incusCall(address, 'DELETE', '/1.0/storage-pools/default');
-  note('making the storage pool');
+  note('creating the storage pool');
   await incusCall(address, 'POST', '/1.0/storage-pools', {
     name: 'default',
     driver: 'btrfs',
@@ -54,7 +53,7 @@ export interface BridgeNetwork {
 export async function ensureNetwork(address: Address, { name, subnet }: BridgeNetwork): Promise<void> {
   const known = await incusFind(address, `/1.0/networks/${name}`);
   if (isManaged(known)) return;
-  // The daemon also shows what it does not manage: a bridge of our name was left by one killed with all its files.
+  // The daemon also lists bridges that it does not manage. One with our name was left by a daemon killed with its files.
   if (known !== null) await removeBridge(name);
   const config = { 'ipv4.address': subnet, 'ipv4.nat': 'false', 'ipv6.address': 'none' };
   await incusCall(address, 'POST', '/1.0/networks', { name, type: 'bridge', config });
@@ -64,7 +63,7 @@ function isManaged(network: unknown): boolean {
   return typeof network === 'object' && network !== null && 'managed' in network && network.managed === true;
 }
 
-/** New instances get a disk from the pool and a card on the bridge. */
+/** New instances get a disk from the pool and an interface on the bridge. */
 export async function setProfile(address: Address, network: string): Promise<void> {
   const devices = {
     root: { type: 'disk', path: '/', pool: 'default' },
@@ -90,7 +89,7 @@ export async function ensureImage(address: Address, folder: string, image: Image
     renameSync(`${file}.new`, file);
   }
   const content = readFileSync(file);
-  // Incus knows an image by its digest: one that was killed before it got its alias is found again.
+  // Incus identifies an image by its digest, so an import that was killed before it got its alias is found.
   const target = createHash('sha256').update(content).digest('hex');
   if ((await incusFind(address, `/1.0/images/${target}`)) === null) {
     await incusCall(address, 'POST', '/1.0/images', content);

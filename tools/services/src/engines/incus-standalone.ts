@@ -10,13 +10,12 @@ import { clearHost, ensureHost, enter, liveHolder, memberAddress, removeBridge }
 import { ensureImage, ensureNetwork, ensurePool, hasImage, images, setProfile } from './incus-setup.ts';
 import { daemonArgs, incus, incusDaemon, systemPath } from './incus.ts';
 
-// A daemon as somebody else runs it: on a host of its own, with simulated GPUs, trusting nobody. What joins it to a
-// marketplace is the business of whoever uses it.
+// A daemon like a supplier's: on a simulated host with simulated GPUs, and without trusted clients.
 
 const nodeName = 'incus-host';
-/** Beside the members of a cluster, which have 1 to 3. */
+/** Cluster members have 1 to 3. */
 const nodeIndex = 9;
-/** A sparse file: it takes what is written to it. */
+/** Sparse file; it uses only the space that is written. */
 const poolSize = '20GiB';
 const everyImage = Object.values(images);
 
@@ -62,7 +61,7 @@ export const incusHost: Engine = {
   async configure({ site }, node) {
     chmodSync(makeIncusHome(site, node.name), 0o711);
     if (!isFormed(site)) {
-      // What died before it was set up holds nothing to keep.
+      // A daemon that died before it was set up has no data worth keeping.
       await clearHost(site, node);
       rmSync(incusFiles(site, node.name).dir, { recursive: true, force: true });
     }
@@ -80,7 +79,7 @@ export const incusHost: Engine = {
 
   async form({ site, nodes }, note) {
     const [node] = nodes;
-    if (node === undefined) throw new Error('a host has a daemon');
+    if (node === undefined) throw new Error('incus-host has no node');
     const address = socketOf(site);
     const { home, formed } = incusFiles(site, nodeName);
     await incusCall(address, 'GET', '/internal/ready');
@@ -113,7 +112,7 @@ export const incusHost: Engine = {
   },
 };
 
-/** Makes a host's daemon as it was at first: nothing in it but its network, pool and images, and nobody trusted. */
+/** Resets the daemon of a host to its initial state: only network, pool and images, and no trusted clients. */
 export async function resetIncusHost({ socketPath }: Pick<IncusHostEndpoints, 'socketPath'>): Promise<void> {
   const address: Address = { socketPath };
   const list = async (target: string): Promise<readonly string[]> =>

@@ -51,7 +51,7 @@ const neededCommands = [
   'dropbearconvert',
 ];
 
-/** The single daemon's bridge and subnet, both told by the port base, so that each instance has its own. */
+/** Bridge and subnet of the single daemon, derived from the port base so that each site has its own. */
 export function bridgeOf(portBase: number): BridgeNetwork {
   const high = 96 + ((portBase >> 8) & 0x7f);
   return { name: `mr${portBase}`, subnet: `10.${high}.${portBase & 0xff}.1/24` };
@@ -59,10 +59,10 @@ export function bridgeOf(portBase: number): BridgeNetwork {
 
 export const systemPath = '/usr/libexec/incus:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What a root in a container often may not: 12 CAP_NET_ADMIN, 21 CAP_SYS_ADMIN, 27 CAP_MKNOD. */
+/** Root in a container often lacks these: 12 CAP_NET_ADMIN, 21 CAP_SYS_ADMIN, 27 CAP_MKNOD. */
 const neededCapabilities = [12n, 21n, 27n];
 
-/** Whether the capabilities of a process, from the text of /proc/PID/status, suffice. */
+/** Whether the capabilities in the text of /proc/PID/status suffice. */
 export function isFullRoot(status: string): boolean {
   const [, mask = '0'] = /^CapEff:\s*([0-9a-f]+)$/mu.exec(status) ?? [];
   return neededCapabilities.every((bit) => ((BigInt(`0x${mask}`) >> bit) & 1n) === 1n);
@@ -84,7 +84,7 @@ async function formSingle({ site, nodes }: Group, note: (message: string) => voi
   });
 }
 
-/** How a client reaches a node: over TLS, with the certificate that we made for clients. */
+/** TLS address of a node, with the client certificate. */
 function clientAddress(group: Group, node: NodeSpec): Address {
   const { site, topology } = group;
   const shared = incusFiles(site, leaderOf(group).name);
@@ -137,18 +137,18 @@ export const incus: Engine = {
   name: 'incus',
   title: 'Incus 6.0',
   topologies: ['single', 'cluster'],
-  // SIGPWR stops the instances as well; SIGTERM would leave them running without their daemon.
+  // SIGPWR also stops the instances; SIGTERM would leave them running without their daemon.
   stop: { signal: 'SIGPWR', timeoutMs: 60_000 },
-  // Three at once would wait for each other's votes while they stop theirs; `release` ends the instances instead.
+  // Three daemons that stop at once would wait for each other's votes. `release` stops the instances instead.
   stopInCluster: { signal: 'SIGKILL', timeoutMs: 10_000 },
   readyTimeoutMs: 240_000,
 
   obstacle(site) {
-    if (!site.isRoot) return 'Incus needs root: it makes bridges, mounts and containers.';
+    if (!site.isRoot) return 'Incus needs root to create bridges, mounts and containers.';
     if (!isFullRoot(readFileSync('/proc/self/status', 'utf8'))) {
-      return 'Incus needs a root that may make networks, mounts and device nodes; this one is confined.';
+      return 'Incus needs root with CAP_NET_ADMIN, CAP_SYS_ADMIN and CAP_MKNOD, to create networks, mounts and device nodes.';
     }
-    return existsSync(pciDevices) ? null : 'Incus needs a kernel with PCI: GPUs have no place in this one.';
+    return existsSync(pciDevices) ? null : 'Incus needs a kernel with PCI support for its GPUs.';
   },
 
   async needs() {
@@ -179,7 +179,7 @@ export const incus: Engine = {
     }
     if (group.topology === 'single') return;
     if (!isFormed(group)) {
-      // A member that died before the cluster was formed may know half of it; there is nothing in it to keep.
+      // A member that died before the cluster was formed may know only part of it, and has no data worth keeping.
       await clearHost(site, node);
       rmSync(incusFiles(site, node.name).dir, { recursive: true, force: true });
     }
@@ -216,7 +216,7 @@ export const incus: Engine = {
     await assertMember(address, node);
   },
 
-  /** A clean stop leaves little; after a kill the bridges, DHCP servers, containers and mounts are still there. */
+  /** After a kill, bridges, DHCP servers, containers and mounts still exist. */
   async release(group) {
     const { site, topology, nodes } = group;
     if (topology === 'single') {
@@ -230,7 +230,7 @@ export const incus: Engine = {
     await removeBridge(site.portBase);
     for (const node of nodes) {
       const { dir, socket } = incusFiles(site, node.name);
-      // What was never formed is begun again from nothing.
+      // A cluster that was never formed starts again without data.
       rmSync(isFormed(group) ? socket : dir, { recursive: true, force: true });
     }
   },

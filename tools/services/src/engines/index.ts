@@ -12,7 +12,7 @@ import { postgres } from './postgres.ts';
 import { restate } from './restate.ts';
 import { valkey } from './valkey.ts';
 
-/** Every engine the tool knows, in the order in which people read about them. A new engine is one more file. */
+/** All engines, in the order in which they are listed to users. */
 export const engines: readonly Engine[] = [
   postgres,
   valkey,

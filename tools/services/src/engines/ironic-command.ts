@@ -8,7 +8,7 @@ import { runOrThrow, run } from '../processes.ts';
 import { defaultCacheDir, writeAtomically } from '../site.ts';
 import { ironicPaths, renderIronicConf, type IronicSettings } from './ironic-conf.ts';
 
-/** An Ironic as a process, ready to be started: configured, with a database and a password. */
+/** An Ironic process that is configured, with a database and a password. */
 export interface IronicCommand {
   readonly file: string;
   readonly args: readonly string[];
@@ -18,30 +18,30 @@ export interface IronicCommand {
 }
 
 export const ironicUser = 'millrace';
-/** Debian's own, which the packages belong to: a later one in PATH does not know them. */
+/** Python of Debian, because the packages are installed for it and not for a later one in PATH. */
 export const python = '/usr/bin/python3';
 const modules = '/usr/lib/python3/dist-packages/ironic/cmd';
-/** As the programs of Debian's package `ironic-common` do it; that one brings daemons that nobody here wants. */
+/** Entry point as in Debian's package `ironic-common`, which is not used because it also installs daemons. */
 const mainOf = (module: string): string =>
   `import sys; from ironic.cmd.${module} import main; sys.exit(main())`;
 const isolinux = '/usr/lib/ISOLINUX/isolinux.bin';
 const ldlinux = '/usr/lib/syslinux/modules/bios/ldlinux.c32';
 const mkisofs = '/usr/bin/mkisofs';
 
-/** Beside Ironic what it makes CDs with, and what those boot by. */
+/** Ironic, and the packages with which it creates bootable CDs. */
 export const ironicPackages = ['python3-ironic', 'genisoimage', 'isolinux', 'syslinux-common'] as const;
 
 export function isIronicInstalled(): boolean {
   return [`${modules}/singleprocess.py`, isolinux, ldlinux, mkisofs].every((file) => fs.existsSync(file));
 }
 
-/** For programs that start one of their own. */
+/** For programs that start their own Ironic. */
 export async function ironicCommand(settings: IronicSettings): Promise<IronicCommand> {
   if (isIronicInstalled()) return prepareIronic(defaultCacheDir(), settings);
   throw new Failure('Ironic is not installed.', 'Run `npm run services -- up --install ironic`.');
 }
 
-/** Writes what it starts with. What is there already, password and data, stays. */
+/** Writes the configuration, and password and database unless they exist. */
 export async function prepareIronic(cacheDir: string, settings: IronicSettings): Promise<IronicCommand> {
   const { home, filesFolder } = settings;
   const places = ironicPaths(home);
@@ -56,7 +56,7 @@ export function ironicLaunch(home: string): Pick<IronicCommand, 'file' | 'args' 
   return {
     file: python,
     args: ['-c', mainOf('singleprocess'), '--config-file', ironicPaths(home).conf],
-    // It speaks to machines on this one, whatever proxy the shell of whoever starts it names.
+    // Ironic connects to local machines only, so a proxy of the caller's shell must not apply.
     env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', no_proxy: '*', NO_PROXY: '*' },
   };
 }
@@ -65,7 +65,7 @@ export function readPassword(home: string): string {
   return fs.readFileSync(ironicPaths(home).password, 'utf8').trim();
 }
 
-/** It takes bcrypt alone, and computes it anew for every request: so the password is long and the hash cheap. */
+/** Ironic accepts only bcrypt and computes it for every request, so the password is long and the hash cheap. */
 async function writePassword({ password, htpasswd }: ReturnType<typeof ironicPaths>): Promise<void> {
   writeAtomically(password, `${randomBytes(24).toString('hex')}\n`, 0o600);
   const hashing =
@@ -74,7 +74,7 @@ async function writePassword({ password, htpasswd }: ReturnType<typeof ironicPat
   writeAtomically(htpasswd, `${ironicUser}:${hash}\n`, 0o600);
 }
 
-/** The tables of an empty database take seconds to make. They are made once for each version and copied from then on. */
+/** Creating the tables takes seconds. They are created once per version and then copied. */
 async function copySchema(cacheDir: string, database: string): Promise<void> {
   const folder = path.join(cacheDir, 'ironic');
   const schema = path.join(folder, `schema-${await installedVersion()}.sqlite`);

@@ -1,20 +1,19 @@
 import path from 'node:path';
 
-/** The sections of an `ironic.conf`. */
 export type IronicConf = Readonly<Record<string, Readonly<Record<string, string | number | boolean>>>>;
 
 export interface IronicSettings {
-  /** Everything that it writes is below this folder. */
+  /** Parent folder of everything that Ironic writes. */
   readonly home: string;
   readonly port: number;
-  /** What machines fetch from it lies in this folder, and is served at this address by somebody else. */
+  /** Ironic writes files for machines to this folder; another server serves them at `filesUrl`. */
   readonly filesFolder: string;
   readonly filesUrl: string;
-  /** Over the ones below: delays of the fake driver, time limits of a test. */
+  /** Overrides the defaults below, for example delays of the fake driver or time limits of a test. */
   readonly conf?: IronicConf | undefined;
 }
 
-/** The same in every instance: an engine takes up the nodes that it finds in a copied database only as itself. */
+/** The same on every site, because a conductor manages the nodes of a copied database only under the same host name. */
 const hostName = 'millrace';
 
 export const ironicPaths = (home: string) => ({
@@ -22,15 +21,14 @@ export const ironicPaths = (home: string) => ({
   database: path.join(home, 'ironic.sqlite'),
   password: path.join(home, 'password'),
   htpasswd: path.join(home, 'htpasswd'),
-  /** Kernels, ramdisks and images that a URL with `file:` may name. */
+  /** Folder of kernels, ramdisks and images that `file:` URLs may name. */
   images: path.join(home, 'images'),
   folders: ['images', 'tftp', 'master', 'tmp', 'lock'].map((name) => path.join(home, name)),
 });
 
 /**
- * API and conductor in one process, without a message bus, on a database file, and asked for a password. Networks are
- * left alone (`noop`): who may reach whom is the data centre's. Real machines are driven over Redfish with virtual media,
- * `fake-hardware` is for tests.
+ * API and conductor in one process, without a message bus. `noop` leaves networks to the data centre. Real machines use Redfish
+ * with virtual media; `fake-hardware` is for tests.
  */
 function standard({ home, port, filesFolder, filesUrl }: IronicSettings): IronicConf {
   const places = ironicPaths(home);
@@ -66,8 +64,7 @@ function standard({ home, port, filesFolder, filesUrl }: IronicSettings): Ironic
     },
     api: { host_ip: '127.0.0.1', port, api_workers: 1 },
     oslo_concurrency: { lock_path: inHome('lock') },
-    // What it is told survives its death, though not that of the machine: it writes for every step of every node, and all of
-    // it waits for the disk.
+    // Data survives a crash of Ironic, but not of the machine: Ironic would wait for the disk at every step of every node.
     database: { connection: `sqlite:///${places.database}`, sqlite_synchronous: false },
     service_catalog: { auth_type: 'none', endpoint_override: `http://127.0.0.1:${port}` },
     dhcp: { dhcp_provider: 'none' },
@@ -82,7 +79,7 @@ function standard({ home, port, filesFolder, filesUrl }: IronicSettings): Ironic
       http_root: filesFolder,
       http_url: filesUrl,
       default_boot_mode: 'bios',
-      // For tests: whole disks take hours to overwrite. Whoever has tenants leaves both as Ironic has them.
+      // For tests, because overwriting whole disks takes hours. A data centre with tenants must keep Ironic's defaults.
       erase_devices_priority: 0,
       erase_devices_metadata_priority: 10,
     },

@@ -15,7 +15,7 @@ import {
 } from './ironic-command.ts';
 import { ironicPaths } from './ironic-conf.ts';
 
-// The engine itself, and beside it the server from which machines fetch what they boot.
+// Ironic and, as a second node, the file server from which machines boot.
 
 const engineNode = 'ironic';
 const filesNode = 'ironic-files';
@@ -29,7 +29,7 @@ function urlOf({ nodes }: Group, name: string): string {
   return `http://127.0.0.1:${node?.ports['http']}`;
 }
 
-/** Whoever may ask for the conductors knows our password; and one of them must be alive to do any work. */
+/** Checks our password and that a conductor is alive, without which Ironic does no work. */
 async function assertConductorAlive(url: string, password: string): Promise<void> {
   const authorization = `Basic ${Buffer.from(`${ironicUser}:${password}`).toString('base64')}`;
   const text = await httpGet(`${url}/v1/conductors`, {

@@ -17,7 +17,7 @@ function unpackedBinary(site: Site): string {
   return path.join(unpackedFolder(site), 'usr', 'sbin', 'nats-server');
 }
 
-/** Whether `nats-server: v2.15.1` is recent enough for us; Debian 12's own 2.9 is not. */
+/** Whether `nats-server: v2.15.1` is recent enough. The 2.9 of Debian 12 is not. */
 export function isRecentNats(versionLine: string): boolean {
   const [, major, minor] = /v(\d+)\.(\d+)\./u.exec(versionLine) ?? [];
   if (major === undefined || minor === undefined) return false;
@@ -47,7 +47,7 @@ export function renderNatsConf(options: {
     `http: "127.0.0.1:${ports['monitor']}"`,
     'jetstream {',
     `  store_dir: ${JSON.stringify(path.join(home, 'jetstream'))}`,
-    // Without `always` an acknowledged message can be lost when the power fails.
+    // Without `always`, a power failure can lose acknowledged messages.
     '  sync_interval: always',
     '  max_file_store: 10GB',
     '  max_memory_store: 256MB',
@@ -57,7 +57,7 @@ export function renderNatsConf(options: {
   ].join('\n');
 }
 
-/** Asks for the JetStream account information, as every client library does first. */
+/** Requests the JetStream account information, as client libraries do first. */
 async function checkJetStream(node: NodeSpec): Promise<void> {
   const inbox = '_INBOX.millrace.services';
   const received = await exchangeText({
@@ -69,7 +69,7 @@ async function checkJetStream(node: NodeSpec): Promise<void> {
     until: (text) => /\r\nMSG [^\r]*\r\n\{[^\r]*\}\r\n/u.test(text) || text.includes('-ERR'),
   });
   const name = /"server_name":"([^"]*)"/u.exec(received)?.[1];
-  if (name !== node.name) throw new Error(`the server on this port calls itself ${name}`);
+  if (name !== node.name) throw new Error(`the server on this port is called ${name}`);
   const failure = /"error":\{[^}]*\}/u.exec(received)?.[0] ?? /-ERR[^\r]*/u.exec(received)?.[0];
   if (failure !== undefined) throw new Error(`JetStream answered ${failure}`);
 }

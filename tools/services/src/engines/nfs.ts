@@ -7,7 +7,7 @@ import { isFullRoot } from './incus.ts';
 const packages = ['nfs-ganesha', 'nfs-ganesha-vfs', 'xfsprogs'];
 const commands = ['ganesha.nfsd', 'mkfs.xfs', 'xfs_growfs', 'losetup', 'fsfreeze', 'prlimit', 'setpriv'];
 
-/** Programs alone: the storage agent starts a server for each volume, so there is none to start here. */
+/** Installs programs only: the storage agent starts one server per volume. */
 export const nfs: Engine = {
   name: 'nfs',
   title: 'NFS-Ganesha 4.3',
@@ -17,7 +17,7 @@ export const nfs: Engine = {
 
   obstacle(site) {
     if (!site.isRoot || !isFullRoot(readFileSync('/proc/self/status', 'utf8'))) {
-      return 'Volumes need a root that may mount file systems.';
+      return 'Volumes need root with the capability to mount file systems.';
     }
     return existsSync('/dev/loop-control') ? null : 'Volumes need a kernel with loop devices.';
   },
@@ -30,7 +30,7 @@ export const nfs: Engine = {
   nodes: () => [],
   configure: async () => {},
   start: () => {
-    throw new Error('There is nothing of it to start.');
+    throw new Error('nfs has no process to start');
   },
   ready: async () => {},
   endpoints: () => ({}),

@@ -20,13 +20,13 @@ function binary(name: string): string {
   return path.join(binFolder(), name);
 }
 
-/** PostgreSQL refuses to run as root, so root hands over to the user its package made. */
+/** PostgreSQL refuses to run as root, so root switches to the user of its package. */
 function asServerUser(site: Site, file: string, args: readonly string[]): Launch {
   if (!site.isRoot) return { file, args };
   return { file: 'setpriv', args: ['--reuid=postgres', '--regid=postgres', '--init-groups', file, ...args] };
 }
 
-/** A checkout below /root, or anywhere private, cannot be entered by user postgres. */
+/** User postgres cannot enter a checkout below /root or in another private folder. */
 function homeOf(site: Site, node: NodeSpec): string {
   return nodeHome(site, node.name, (folder) => !site.isRoot || isTraversableByAll(folder));
 }
@@ -35,11 +35,11 @@ export function renderPostgresConf(port: number): string {
   return [
     "listen_addresses = '127.0.0.1'",
     `port = ${port}`,
-    // No Unix socket: its path may be at most 108 bytes long, and a state folder may lie anywhere.
+    // No Unix socket: its path is limited to 108 bytes, and a state folder may have a longer one.
     "unix_socket_directories = ''",
     'max_connections = 200',
     'shared_buffers = 256MB',
-    // The book of record is never run without these, not even in a test.
+    // The ledger is never used without these settings, not even in a test.
     'fsync = on',
     'synchronous_commit = on',
     'full_page_writes = on',
@@ -51,7 +51,7 @@ export function renderPostgresConf(port: number): string {
   ].join('\n');
 }
 
-/** `initdb` works in a folder of its own that is renamed when whole, so a crash leaves none or all of it. */
+/** `initdb` writes to a draft folder that is renamed when complete, so a crash leaves all or nothing. */
 async function initialise(site: Site, home: string): Promise<void> {
   const data = path.join(home, 'data');
   const draft = path.join(home, 'data.new');
@@ -62,7 +62,7 @@ async function initialise(site: Site, home: string): Promise<void> {
   renameSync(draft, data);
 }
 
-/** A pid file left by a crash blocks the start if the pid now belongs to another process of the same user. */
+/** A stale pid file blocks the start if its pid now belongs to another process of the same user. */
 function removeStalePidFile(data: string): void {
   const file = path.join(data, 'postmaster.pid');
   if (!existsSync(file)) return;
@@ -87,10 +87,10 @@ export const postgres: Engine = {
   name: 'postgres',
   title: 'PostgreSQL 15',
   topologies: ['single'],
-  // SIGINT is PostgreSQL's fast shutdown: sessions are ended and a checkpoint is written.
+  // SIGINT is PostgreSQL's fast shutdown: it ends sessions and writes a checkpoint.
   stop: { signal: 'SIGINT', timeoutMs: 30_000 },
   readyTimeoutMs: 180_000,
-  // After a kill the old backends keep the shared memory for a moment, until they notice.
+  // After a kill, old backends hold the shared memory until they notice.
   transientFailure: /pre-existing shared memory block|lock file "postmaster.pid" already exists/u,
 
   async needs() {
@@ -113,7 +113,7 @@ export const postgres: Engine = {
     }
     const config = path.join(home, 'postgresql.conf');
     writeFileSync(config, renderPostgresConf(node.ports['client'] ?? 0));
-    // Root's umask may hide new files from user postgres.
+    // The umask of root might hide new files from user postgres.
     chmodSync(config, 0o644);
     if (!existsSync(path.join(home, 'data'))) {
       note('initialising the database folder');

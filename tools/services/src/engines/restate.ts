@@ -8,17 +8,17 @@ import { runOrThrow, run } from '../processes.ts';
 import { knownHome, nodeHome, type Site } from '../site.ts';
 import { httpGet, httpPost } from '../loopback-client.ts';
 
-// `import.meta.resolve` does not exist where vitest runs modules, and this tool is also called from test set-up.
+// `import.meta.resolve` does not exist in vitest, where test set-up also calls this tool.
 const { resolve } = createRequire(import.meta.url);
 
-// The platform packages themselves: the wrapper package reports installations to its maker.
+// The platform packages are used directly, because the wrapper package reports installations to its vendor.
 const serverBinary = npmBinary(
   () => resolve('@restatedev/restate-server-linux-x64/package.json'),
   'restate-server',
 );
 const controlBinary = npmBinary(() => resolve('@restatedev/restatectl-linux-x64/package.json'), 'restatectl');
 
-/** Where npm put a binary; a bare name, which is then found missing, when it put none. */
+/** Path of a binary in node_modules, or the bare name if npm did not install it. */
 function npmBinary(locate: () => string, name: string): string {
   try {
     return path.join(path.dirname(locate()), 'bin', name);
@@ -59,11 +59,11 @@ export function renderRestateToml(options: {
     `node-name = ${JSON.stringify(node.name)}`,
     `base-dir = ${JSON.stringify(path.join(options.home, 'data'))}`,
     'roles = ["http-ingress", "admin", "worker", "log-server", "metadata-server"]',
-    // A cluster is provisioned once, by one command, so that three nodes never make three clusters.
+    // One command provisions the cluster once, so that three nodes never create three clusters.
     `auto-provision = ${!clustered}`,
     `default-replication = ${clustered ? 2 : 1}`,
     'default-num-partitions = 8',
-    // Unix sockets have a short limit on their path, and state folders may lie anywhere.
+    // Unix socket paths are limited to 108 bytes, and state folders may have longer ones.
     'listen-mode = "tcp"',
     'bind-ip = "127.0.0.1"',
     `bind-port = ${node.ports['fabric']}`,
@@ -89,17 +89,14 @@ export function renderRestateToml(options: {
   ].join('\n');
 }
 
-/** Any node that is up knows whether the cluster has been provisioned. */
+/** Any running node knows whether the cluster was provisioned. */
 async function isProvisioned(nodes: readonly NodeSpec[]): Promise<boolean> {
   const addresses = nodes.map(fabricUrl).join(',');
   const status = await run(controlBinary, ['-s', addresses, 'status'], { timeoutMs: 10_000 });
   return status.code === 0;
 }
 
-/**
- * The health calls answer several seconds before the partitions have found their leaders, when nothing can
- * be invoked yet. A query over all invocations succeeds only when every partition can be reached.
- */
+/** Health checks pass seconds before the partitions have leaders. This query succeeds only when every partition is reachable. */
 async function checkPartitions(node: NodeSpec): Promise<void> {
   await httpPost(`http://127.0.0.1:${node.ports['admin']}/query`, {
     query: 'select count(1) as n from sys_invocation_status',

@@ -11,12 +11,12 @@ export function renderValkeyConf(home: string, port: number): string {
     'bind 127.0.0.1',
     `port ${port}`,
     `dir ${JSON.stringify(home)}`,
-    // Counters only: a restart must be empty rather than stale, and nothing may be thrown out silently.
+    // Valkey must restart empty rather than stale, and must never evict keys.
     'appendonly no',
     'save ""',
     'maxmemory 256mb',
     'maxmemory-policy noeviction',
-    // The command line must keep naming the configuration file, by which the tool knows its own process.
+    // The tool identifies its process by the configuration file in the command line.
     'set-proc-title no',
     'daemonize no',
     '',

@@ -29,7 +29,7 @@ const oneLine = {
   ].join('\n'),
 };
 
-test('both formats are read, without comments, source packages and disabled entries', () => {
+test('parseAptSources: reads both formats and skips comments, source packages and disabled entries', () => {
   const disabled = {
     path: 'x.sources',
     text: 'Types: deb\nURIs: http://x\nSuites: a\nComponents: main\nEnabled: no',
@@ -49,7 +49,7 @@ test('both formats are read, without comments, source packages and disabled entr
   ]);
 });
 
-test('backports come from the mirror and the key that the machine already trusts', () => {
+test('deriveSources: adds backports from the configured mirror with its key', () => {
   const derived = deriveSources(parseAptSources([deb822]), 'bookworm', 'bookworm-backports');
   expect(derived?.at(-1)).toEqual({
     uris: ['http://mirror.example/debian'],
@@ -60,18 +60,18 @@ test('backports come from the mirror and the key that the machine already trusts
   expect(derived).toHaveLength(3);
 });
 
-test('third-party repositories are left out, so a broken one cannot stop an installation', () => {
+test('deriveSources: leaves out third-party repositories, so a broken one cannot stop an installation', () => {
   const derived = deriveSources(parseAptSources([oneLine]), 'bookworm', null);
   expect(derived?.flatMap((source) => source.uris)).toEqual(['http://mirror.example/debian']);
 });
 
-test('backports that are configured already are not added twice', () => {
+test('deriveSources: does not add backports twice', () => {
   const with_ = { ...deb822, text: deb822.text.replace('bookworm-updates', 'bookworm-backports') };
   const derived = deriveSources(parseAptSources([with_]), 'bookworm', 'bookworm-backports');
   expect(derived?.filter((source) => source.suites.includes('bookworm-backports'))).toHaveLength(1);
 });
 
-test('another suite alone is derived for packages that are only unpacked', () => {
+test('deriveSuite: returns one other suite alone, for packages that are only unpacked', () => {
   expect(deriveSuite(parseAptSources([deb822]), 'bookworm', 'forky')).toEqual([
     {
       uris: ['http://mirror.example/debian'],
@@ -82,12 +82,12 @@ test('another suite alone is derived for packages that are only unpacked', () =>
   ]);
 });
 
-test('a machine without a mirror for its release is told so, not guessed for', () => {
+test('deriveSources: returns null on a machine without a mirror for its release', () => {
   expect(deriveSources(parseAptSources([oneLine]), 'trixie', null)).toBeNull();
   expect(deriveSources([], 'bookworm', null)).toBeNull();
 });
 
-test('what is rendered reads back the same, also with a key in the file itself', () => {
+test('renderSources: writes sources that parse back unchanged, also with an inline key', () => {
   const key = '\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc\n -----END PGP PUBLIC KEY BLOCK-----';
   const sources = [
     { uris: ['http://a', 'http://b'], suites: ['s'], components: ['main'], signedBy: '/k.gpg' },
@@ -96,7 +96,7 @@ test('what is rendered reads back the same, also with a key in the file itself',
   expect(parseAptSources([{ path: 'x.sources', text: renderSources(sources) }])).toEqual(sources);
 });
 
-test('our apt reads nothing but our sources and keeps its lists to itself', () => {
+test('renderAptConf: reads only our sources and keeps separate package lists', () => {
   const conf = renderAptConf('/cache/apt/forky');
   expect(conf).toContain('Dir::Etc::sourcelist "/cache/apt/forky/millrace.sources";');
   expect(conf).toContain('Dir::Etc::sourceparts "/dev/null";');

@@ -1,9 +1,9 @@
-/** One line (or one suite list) of the machine's own apt configuration. */
+/** One entry of the machine's apt configuration. */
 export interface AptSource {
   readonly uris: readonly string[];
   readonly suites: readonly string[];
   readonly components: readonly string[];
-  /** A keyring path, or a whole key in the deb822 form with its leading spaces. */
+  /** Keyring path, or an inline key in deb822 form with its leading spaces. */
   readonly signedBy?: string;
 }
 
@@ -12,7 +12,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** Reads both formats that apt knows: deb822 (`.sources`) and one line an entry (`.list`). */
+/** Parses both formats of apt: deb822 (`.sources`) and one entry per line (`.list`). */
 export function parseAptSources(files: readonly SourceFile[]): AptSource[] {
   return files.flatMap((file) =>
     file.path.endsWith('.sources') ? parseDeb822(file.text) : parseOneLine(file.text),
@@ -35,7 +35,7 @@ function parseDeb822(text: string): AptSource[] {
     });
 }
 
-/** Comments may stand between the lines of a field; continuation lines begin with a space. */
+/** A field may contain comment lines; continuation lines start with a space. */
 function stanzaFields(stanza: string): Map<string, string> {
   const fields = new Map<string, string>();
   let current: string | undefined;
@@ -76,9 +76,8 @@ function parseOneLine(text: string): AptSource[] {
 }
 
 /**
- * The sources for our own apt run: what the machine already trusts for its Debian release (and nothing
- * else, so a broken third-party repository cannot stop us), with one more suite from the same mirror.
- * Null when the machine has no Debian mirror configured for the release.
+ * The machine's entries for its Debian release and one more suite from the same mirror, or null without such a mirror. A broken
+ * third-party repository cannot stop the installation, because all other entries are left out.
  */
 export function deriveSources(
   sources: readonly AptSource[],
@@ -96,7 +95,7 @@ export function deriveSources(
   return [...own, { ...mirror, suites: [extraSuite] }];
 }
 
-/** One suite alone, from the machine's own mirror. */
+/** Only the given suite, from the machine's mirror. */
 export function deriveSuite(
   sources: readonly AptSource[],
   codename: string,
@@ -122,7 +121,7 @@ export function renderSources(sources: readonly AptSource[]): string {
   return `${stanzas.join('\n\n')}\n`;
 }
 
-/** An apt configuration that reads the given sources and keeps its lists apart from the system's. */
+/** An apt configuration that reads only our sources and keeps separate package lists. */
 export function renderAptConf(folder: string): string {
   return [
     `Dir::Etc::sourcelist "${folder}/millrace.sources";`,

@@ -20,7 +20,7 @@ import type { Requirement } from './requirements.ts';
 import { forbidPackageStarts, restorePackageStarts } from './policy.ts';
 import { installSteps, shellLine, type Step } from './steps.ts';
 
-/** The commands that bring what is missing, with the apt configuration they read already in place. */
+/** Returns the commands that install the requirements, after writing the apt configuration that they read. */
 export function prepareInstallation(site: Site, needs: readonly Requirement[]): Step[] {
   if (needs.every((need) => need.kind === 'npm')) {
     return installSteps(needs, '', { release: '', suite: () => '' });
@@ -32,7 +32,7 @@ export function prepareInstallation(site: Site, needs: readonly Requirement[]): 
     if (derived === null) {
       throw new Failure(
         `No Debian mirror for ${codename} is configured on this machine.`,
-        'Add one below /etc/apt/sources.list.d, or install these yourself: ' +
+        'Add one in /etc/apt/sources.list.d, or install these packages yourself: ' +
           needs.map((need) => (need.kind === 'npm' ? need.package : need.packages.join(' '))).join(' '),
       );
     }
@@ -50,7 +50,7 @@ export function prepareInstallation(site: Site, needs: readonly Requirement[]): 
   return installSteps(needs, codename, { release: folderOf(codename), suite: folderOf });
 }
 
-/** apt fetches as its own unprivileged user, which must be able to pass through every folder we make. */
+/** apt downloads as an unprivileged user, who must be able to traverse every folder. */
 function makeReadable(folder: string, top: string): void {
   mkdirSync(folder, { recursive: true });
   for (let current = folder; current.startsWith(top); current = path.dirname(current)) {
@@ -64,8 +64,8 @@ function releaseCodename(): string {
   const isDebian = /^ID=debian$/mu.test(text);
   if (isDebian && codename === 'bookworm') return codename;
   throw new Failure(
-    'Packages are installed on Debian 12 (bookworm) only; this machine runs something else.',
-    'Install PostgreSQL 15, Valkey 8, NATS 2.15 and Incus 6.0 by your own means and leave --install away: whatever is in PATH is used.',
+    '--install works only on Debian 12 (bookworm), and this machine runs another system.',
+    'Install PostgreSQL 15, Valkey 8, NATS 2.15 and Incus 6.0 yourself and run again without --install. Programs in PATH are used.',
   );
 }
 
@@ -94,7 +94,7 @@ function readdirOrEmpty(folder: string): string[] {
   }
 }
 
-/** Runs the steps. One installation at a time on a machine: the policy file is the machine's. */
+/** Runs the steps. A lock allows one installation at a time, because policy-rc.d belongs to the whole machine. */
 export async function runInstallation(site: Site, steps: readonly Step[], note: Note): Promise<void> {
   const asRoot = steps.find((step) => step.needsRoot);
   if (asRoot !== undefined && !site.isRoot) {
@@ -114,7 +114,7 @@ export async function runInstallation(site: Site, steps: readonly Step[], note: 
   });
 }
 
-/** Restores the machine's policy at the end, and also when a person stops us half way. */
+/** Restores policy-rc.d at the end, also after SIGINT or SIGTERM. */
 function forbidPackageStartsUntilDone(): () => void {
   const onSignal = (): void => {
     restorePackageStarts();
@@ -142,8 +142,8 @@ async function runStep(step: Step, log: string): Promise<void> {
     });
     if (code === 0) return;
     throw new Failure(
-      `\`${shellLine(step)}\` ended with ${code}.`,
-      `The whole output is in ${log}. Put right what it names and run the command again.`,
+      `\`${shellLine(step)}\` exited with ${code}.`,
+      `The full output is in ${log}. Fix the reported error and run the command again.`,
       tail(log, 15),
     );
   } finally {

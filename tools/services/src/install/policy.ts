@@ -5,8 +5,8 @@ const savedFile = '/usr/sbin/policy-rc.d.millrace-saved';
 const marker = '# Written by the Millrace services tool for the length of one installation.';
 
 /**
- * Debian packages start their daemons when they are installed. A policy-rc.d that answers 101 forbids it;
- * ours exists only while packages are installed, and the machine's own, if any, is put back afterwards.
+ * Debian packages start their daemons on installation unless policy-rc.d exits with 101. The machine's own file is restored
+ * later.
  */
 export function forbidPackageStarts(): void {
   restorePackageStarts();
@@ -14,7 +14,7 @@ export function forbidPackageStarts(): void {
   writeFileSync(policyFile, `#!/bin/sh\n${marker}\nexit 101\n`, { mode: 0o755 });
 }
 
-/** Also clears up after an installation that was killed. Touches nothing that is not ours. */
+/** Also cleans up after a killed installation. Only files with our marker are removed. */
 export function restorePackageStarts(): void {
   if (existsSync(policyFile) && readFileSync(policyFile, 'utf8').includes(marker)) rmSync(policyFile);
   if (existsSync(savedFile) && !existsSync(policyFile)) renameSync(savedFile, policyFile);

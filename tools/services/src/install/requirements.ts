@@ -1,19 +1,19 @@
-/** Something that must be on the machine before an engine can start, and how it gets there. */
+/** Something that an engine needs on the machine before it can start, and how to install it. */
 export type Requirement =
-  /** Installed into the system with apt, from the release itself or from its backports. */
+  /** Installed into the system with apt, from the release or its backports. */
   | {
       readonly kind: 'packages';
       readonly from: 'release' | 'backports';
       readonly packages: readonly string[];
     }
-  /** Fetched with apt from another suite and unpacked together into a folder of their own; the system stays as it is. */
+  /** Downloaded from another suite and unpacked into one folder; the system stays unchanged. */
   | {
       readonly kind: 'unpack';
       readonly suite: string;
       readonly packages: readonly string[];
       readonly folder: string;
     }
-  /** Part of this repository's own dependencies. */
+  /** A dependency of this repository. */
   | { readonly kind: 'npm'; readonly package: string };
 
 export function describeRequirement(need: Requirement): string {

@@ -5,11 +5,11 @@ import { installSteps, quote, shellLine } from './steps.ts';
 
 const apt = { release: '/c/apt/bookworm', suite: (suite: string) => `/c/apt/${suite}` };
 
-test('nothing missing means nothing to do', () => {
+test('installSteps: returns no steps if nothing is missing', () => {
   expect(installSteps([], 'bookworm', apt)).toEqual([]);
 });
 
-test('packages of all engines are installed in one run, backports by their suite', () => {
+test('installSteps: installs the packages of all engines in one run, backports by their suite', () => {
   const needs: Requirement[] = [
     { kind: 'packages', from: 'release', packages: ['postgresql-15', 'openssl'] },
     { kind: 'packages', from: 'backports', packages: ['valkey-server'] },
@@ -23,7 +23,7 @@ test('packages of all engines are installed in one run, backports by their suite
   expect(steps.every((step) => step.needsRoot)).toBe(true);
 });
 
-test('a package of another suite is fetched and unpacked without root', () => {
+test('installSteps: downloads and unpacks a package of another suite without root', () => {
   const need: Requirement = {
     kind: 'unpack',
     suite: 'forky',
@@ -40,7 +40,7 @@ test('a package of another suite is fetched and unpacked without root', () => {
   );
 });
 
-test('a program and the libraries it needs are fetched together and share a folder', () => {
+test('installSteps: unpacks a program and its libraries into one folder', () => {
   const need: Requirement = {
     kind: 'unpack',
     suite: 'forky',
@@ -56,11 +56,11 @@ test('a program and the libraries it needs are fetched together and share a fold
   );
 });
 
-test('a missing npm package is what `npm ci` is for', () => {
+test('installSteps: runs `npm ci` for a missing npm package', () => {
   expect(installSteps([{ kind: 'npm', package: 'x' }], 'bookworm', apt).map(shellLine)).toEqual(['npm ci']);
 });
 
-test('words are quoted only where a shell would take them apart', () => {
+test('quote: quotes only words that a shell would split or expand', () => {
   expect(quote('plain-word_1.2/x')).toBe('plain-word_1.2/x');
   expect(quote('two words')).toBe("'two words'");
   expect(quote("it's")).toBe(String.raw`'it'\''s'`);

@@ -2,14 +2,12 @@ import path from 'node:path';
 
 import type { Requirement } from './requirements.ts';
 
-/** One command of an installation, exactly as a person would type it. */
 export interface Step {
   readonly argv: readonly string[];
   readonly needsRoot: boolean;
   readonly description: string;
 }
 
-/** The apt runs that the steps refer to, by the configuration file each reads. */
 export interface AptFolders {
   readonly release: string;
   readonly suite: (suite: string) => string;
@@ -17,7 +15,6 @@ export interface AptFolders {
 
 const noninteractive = ['env', 'DEBIAN_FRONTEND=noninteractive'];
 
-/** The commands that bring everything that is needed, in order. */
 export function installSteps(needs: readonly Requirement[], codename: string, apt: AptFolders): Step[] {
   return [...npmSteps(needs), ...packageSteps(needs, codename, apt.release), ...unpackSteps(needs, apt)];
 }
@@ -51,7 +48,7 @@ function unpackSteps(needs: readonly Requirement[], apt: AptFolders): Step[] {
     const folder = apt.suite(need.suite);
     const aptGet = ['apt-get', '-c', path.join(folder, 'apt.conf')];
     const download = `cd ${quote(folder)} && ${[...aptGet, 'download', ...need.packages].map(quote).join(' ')}`;
-    // Unpacked beside and renamed when whole, so that a crash never leaves half a binary in use.
+    // Unpacked to a draft folder and renamed, so that a crash never leaves a partial binary in use.
     const [draft, final] = [quote(`${need.folder}.new`), quote(need.folder)];
     const files = need.packages.map((name) => `${quote(folder)}/${name}_*.deb`);
     const unpack = [`rm -rf ${draft}`, ...files.map((file) => `dpkg-deb -x ${file} ${draft}`)].join(' && ');
@@ -72,7 +69,6 @@ function unpackSteps(needs: readonly Requirement[], apt: AptFolders): Step[] {
   });
 }
 
-/** Quotes a word for a POSIX shell, and leaves plain words plain. */
 export function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/u.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

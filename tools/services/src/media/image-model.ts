@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 
-/** The toy text-to-image model: noise that is led towards a picture, step by step, by what the prompt says. */
+/** Toy text-to-image model: turns noise into a picture step by step, guided by the prompt. */
 
 export interface DrawRequest {
   readonly prompt: string;
@@ -13,14 +13,14 @@ export interface DrawRequest {
   readonly guidance: number;
 }
 
-/** Three planes of `side` x `side`, each value from -1 to 1. */
+/** Three colour planes of `side` x `side` values from -1 to 1. */
 export interface Picture {
   readonly side: number;
   readonly planes: Float32Array;
 }
 
 export interface ImageModel {
-  /** Ends between two steps once the signal is aborted. */
+  /** Stops between two steps when the signal is aborted. */
   draw(request: DrawRequest, signal: AbortSignal): Promise<Picture>;
 }
 
@@ -54,7 +54,6 @@ export async function loadImageModel(folder: string): Promise<ImageModel> {
     return [...tokens, ...Array.from({ length: maxTokens - tokens.length }, () => BigInt(noWord))];
   }
 
-  /** Where the model would go from here, with the prompt and without it. */
   async function velocities(now: Float32Array, time: number, tokens: Tensor): Promise<Float32Array> {
     const both = new Float32Array(2 * length);
     both.set(now);
@@ -64,7 +63,7 @@ export async function loadImageModel(folder: string): Promise<ImageModel> {
       t: new Tensor('float32', Float32Array.of(time, time), [2]),
       tokens,
     });
-    if (!(v?.data instanceof Float32Array)) throw new Error('The model answered no numbers.');
+    if (!(v?.data instanceof Float32Array)) throw new Error('the model returned no numbers');
     return v.data;
   }
 
@@ -87,7 +86,7 @@ export async function loadImageModel(folder: string): Promise<ImageModel> {
   };
 }
 
-/** Normally distributed, and the same for the same seed. */
+/** Normally distributed values, the same for the same seed. */
 function noise(seed: number, length: number): Float32Array {
   const next = uniform(seed);
   return Float32Array.from(
@@ -96,7 +95,6 @@ function noise(seed: number, length: number): Float32Array {
   );
 }
 
-/** mulberry32. */
 function uniform(seed: number): () => number {
   let state = seed | 0;
   return () => {

@@ -7,7 +7,7 @@ import { loadImageModel } from './image-model.ts';
 import { toPng } from './png.ts';
 import { BadRequest, json, numberIn, serve, textIn } from './server.ts';
 
-/** The toy image model behind OpenAI's images protocol, with the fields that engines of diffusion models add to it. */
+/** Serves the toy image model over OpenAI's images protocol, with the extra fields of diffusion engines. */
 
 const imageModel = await loadImageModel(path.join(repositoryRoot, 'fixtures', 'models', 'image'));
 

@@ -2,7 +2,7 @@ import { crc32, deflateSync } from 'node:zlib';
 
 import type { Picture } from './image-model.ts';
 
-/** One colour all over, for whoever needs a picture and not its content. */
+/** A picture of one colour, for tests that do not need content. */
 export function plainPng(
   width: number,
   height: number,
@@ -13,7 +13,6 @@ export function plainPng(
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** The picture in the size that was asked for, as a PNG of eight bits a colour. */
 export function toPng(picture: Picture, width: number, height: number): Buffer {
   const columns = pixelNeighbours(width, picture.side);
   const rows = pixelNeighbours(height, picture.side);
@@ -35,7 +34,7 @@ function encode(width: number, height: number, paint: Paint): Buffer {
   header.writeUInt32BE(height, 4);
   header[8] = 8;
   header[9] = 2;
-  // Each row begins with the number of its filter, none.
+  // Each row starts with its filter type, 0.
   const rowLength = 1 + 3 * width;
   const pixels = Buffer.alloc(rowLength * height);
   for (let y = 0; y < height; y += 1) {
@@ -49,7 +48,7 @@ function encode(width: number, height: number, paint: Paint): Buffer {
   ]);
 }
 
-/** Two neighbours in the small picture, and how near the second is. */
+/** Two neighbours in the small picture, and the weight of the second. */
 interface PixelNeighbours {
   readonly first: number;
   readonly second: number;

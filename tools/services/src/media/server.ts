@@ -2,27 +2,27 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { parseArgs } from 'node:util';
 
-/** What our two small engines have in common: a port on loopback, a key, JSON in, and the errors of OpenAI's protocol. */
+/** HTTP server of the toy engines: loopback port, key, JSON bodies and OpenAI's error format. */
 
 export interface EngineResponse {
   readonly contentType: string;
   readonly body: string | Buffer;
 }
 
-/** `signal` is aborted once nobody waits for the answer any more. */
+/** `signal` is aborted when the client has disconnected. */
 export type Handler = (
   body: Readonly<Record<string, unknown>>,
   signal: AbortSignal,
 ) => Promise<EngineResponse>;
 
-/** What is wrong with a request, said to its client with status 400. */
+/** An invalid request; its message is sent to the client with status 400. */
 export class BadRequest extends Error {
   override readonly name = 'BadRequest';
 }
 
 const largestBody = 1_048_576;
 
-/** Serves `POST path`, `GET /v1/models` and, to everyone, `GET /health` where the command line says: `--port N [--api-key-file F]`. */
+/** Serves `POST path`, `GET /v1/models` and, without a key, `GET /health`. Arguments: `--port N [--api-key-file F]`. */
 export function serve(model: string, path: string, handler: Handler): void {
   const { values } = parseArgs({ options: { port: { type: 'string' }, 'api-key-file': { type: 'string' } } });
   const keyFile = values['api-key-file'];
@@ -68,7 +68,7 @@ async function readJson(request: IncomingMessage): Promise<Readonly<Record<strin
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null) return value as Readonly<Record<string, unknown>>;
   } catch {
-    // Said below.
+    // The error is thrown below.
   }
   throw new BadRequest('The body must be a JSON object.');
 }
@@ -95,14 +95,13 @@ function errorResponse(message: string, type: string): EngineResponse {
   return json({ error: { message, type, param: null, code: null } });
 }
 
-/** A field that must be there as text. */
 export function textIn(body: Readonly<Record<string, unknown>>, name: string): string {
   const value = body[name];
   if (typeof value === 'string' && value !== '') return value;
   throw new BadRequest(`${name} must be text.`);
 }
 
-/** A field that may be left out or null, and is otherwise a number within bounds. */
+/** An optional number field with bounds; null counts as missing. */
 export function numberIn(
   body: Readonly<Record<string, unknown>>,
   name: string,

@@ -9,11 +9,11 @@ import { createMp3Encoder } from 'wasm-media-encoders';
 import { mediaModels } from '../engines/inference/media-command.ts';
 import { BadRequest, numberIn, serve, textIn } from './server.ts';
 
-/** Real speech behind OpenAI's `/v1/audio/speech`: flite says it, LAME makes an MP3 of it. */
+/** Serves speech over OpenAI's `/v1/audio/speech`: flite synthesises it, LAME encodes it as MP3. */
 
 const run = promisify(execFile);
 
-/** By the names that clients of OpenAI send, and by flite's own. */
+/** OpenAI's voice names and flite's own. */
 const voices: Readonly<Record<string, string>> = {
   alloy: 'slt',
   echo: 'rms',
@@ -40,7 +40,7 @@ interface SpeechOptions {
   readonly signal: AbortSignal;
 }
 
-/** A WAV file. Text goes by a file: an argument has a bound, and might look like an option. */
+/** Returns a WAV file. The text is passed as a file, because an argument is limited in size and could look like an option. */
 async function synthesise(text: string, { voice, speed, signal }: SpeechOptions): Promise<Buffer> {
   const folder = await mkdtemp(path.join(tmpdir(), 'millrace-speech-'));
   try {

@@ -4,27 +4,26 @@ import path from 'node:path';
 import { Failure } from '../../failure.ts';
 import { defaultCacheDir, repositoryRoot } from '../../site.ts';
 
-/** The tiny chat model of our own that every llama-server here serves: see its card. */
+/** The small chat model of this repository, which every llama-server here serves. */
 export const chatModel = {
   name: 'millrace-tiny',
   file: path.join(repositoryRoot, 'fixtures', 'models', 'chat', 'millrace-tiny.gguf'),
-  /** Tokens that it was trained to follow; each slot gets so many. */
+  /** Context length of the training, and of each slot. */
   contextLength: 2048,
 } as const;
 
 export interface LlamaOptions {
   readonly port: number;
   readonly apiKeyFile: string;
-  /** Requests that are worked on at once; more wait, for ever if need be. */
+  /** Requests processed at once; others wait without a limit. */
   readonly parallel?: number;
   readonly contextPerSlot?: number;
-  /** Whatever else it takes, for example `--cache-ram 0`. */
+  /** Further arguments, for example `--cache-ram 0`. */
   readonly args?: readonly string[];
 }
 
-/** A llama-server as a process: where it must run, and how it is called. */
 export interface LlamaCommand {
-  /** The engine looks for the code of the machine's processor in its working directory. */
+  /** Working directory, in which llama-server finds the code for the machine's processor. */
   readonly folder: string;
   readonly file: string;
   readonly args: readonly string[];
@@ -50,8 +49,8 @@ export function isLlamaUnpacked(cacheDir: string): boolean {
 }
 
 /**
- * Debian's llama-server of a later release runs beside the system's older C library by the loader that came with it; so
- * nothing of the machine changes, and neither a chroot nor root is needed.
+ * Runs the llama-server of a later Debian release with its own loader and C library, without root and without changing the
+ * system.
  */
 export function llamaCommandIn(cacheDir: string, options: LlamaOptions): LlamaCommand {
   const { loader, server, libraryPath, backends } = llamaPaths(llamaFolder(cacheDir));
@@ -62,7 +61,7 @@ export function llamaCommandIn(cacheDir: string, options: LlamaOptions): LlamaCo
   };
 }
 
-/** For programs that start servers of their own. */
+/** For programs that start their own servers. */
 export function llamaCommand(options: LlamaOptions): LlamaCommand {
   const cacheDir = defaultCacheDir();
   if (isLlamaUnpacked(cacheDir)) return llamaCommandIn(cacheDir, options);
@@ -76,9 +75,9 @@ function serverArguments(options: LlamaOptions): string[] {
     ...['--host', '127.0.0.1', '--port', String(options.port)],
     ...['--api-key-file', options.apiKeyFile],
     ...['--parallel', String(parallel), '--ctx-size', String(parallel * contextPerSlot)],
-    // More threads for one model this small only wait for each other.
+    // A model this small is not faster with more threads.
     ...['--threads', '1'],
-    // Each idle connection of a client holds one; without spare ones even /health would wait.
+    // Each idle client connection occupies one thread; without spare threads even /health would wait.
     ...['--threads-http', '64'],
     ...['--metrics', '--slots', '--no-ui'],
     ...(options.args ?? []),

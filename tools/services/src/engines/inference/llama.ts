@@ -7,7 +7,7 @@ import { knownHome, nodeHome, writeAtomically, type Site } from '../../site.ts';
 import { httpGet } from '../../loopback-client.ts';
 import { chatModel, isLlamaUnpacked, llamaCommandIn, llamaFolder } from './llama-command.ts';
 
-/** With every library it loads, since none of this machine's is recent enough to be mixed with these. */
+/** Includes every library that it loads, because those of Debian 12 are too old. */
 const packages = [
   'llama.cpp-tools',
   'libllama0',
@@ -57,7 +57,7 @@ export const llama: Engine = {
   async ready({ site }, node) {
     const url = `http://127.0.0.1:${node.ports['client']}`;
     await httpGet(`${url}/health`);
-    // Only our own knows the key.
+    // Only the engine of this site has this key.
     const key = readFileSync(keyFile(site, node), 'utf8').trim();
     await httpGet(`${url}/slots`, { authorization: `Bearer ${key}` });
   },

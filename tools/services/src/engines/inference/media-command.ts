@@ -9,7 +9,7 @@ export interface MediaOptions {
   readonly apiKeyFile: string;
 }
 
-/** The names of what they serve. */
+/** Model names. */
 export const mediaModels: Readonly<Record<MediaServer, string>> = {
   images: 'millrace-toy-image',
   speech: 'millrace-flite',
@@ -20,7 +20,7 @@ const entries: Readonly<Record<MediaServer, string>> = {
   speech: 'tools/services/src/media/speech-server.ts',
 };
 
-/** How one of our small engines is started, by the runtime that asks. */
+/** The command that starts a toy engine, with the Node.js of the caller. */
 export function mediaCommand(
   server: MediaServer,
   { port, apiKeyFile }: MediaOptions,

@@ -9,7 +9,7 @@ import { knownHome, nodeHome, writeAtomically, type Site } from '../../site.ts';
 import { httpGet } from '../../loopback-client.ts';
 import { mediaCommand, mediaModels, type MediaServer } from './media-command.ts';
 
-/** Our own small engines of pictures and speech: real models behind the protocols that gateways speak. */
+/** Toy engines for images and speech: real models behind the protocols of OpenAI. */
 
 function keyFile(site: Site, node: NodeSpec): string {
   return path.join(knownHome(site, node.name), 'api-key');
@@ -18,7 +18,7 @@ function keyFile(site: Site, node: NodeSpec): string {
 interface MediaEngine {
   readonly server: MediaServer;
   readonly title: string;
-  /** Behind the first port of the block. */
+  /** Offset from the port base. */
   readonly port: number;
   readonly needs: () => Promise<readonly Requirement[]>;
 }
@@ -49,7 +49,7 @@ function mediaEngine({ server, title, port, needs }: MediaEngine): Engine {
 
     async ready({ site }, node) {
       const url = `http://127.0.0.1:${node.ports['client']}`;
-      // Only our own knows the key.
+      // Only the engine of this site has this key.
       const key = readFileSync(keyFile(site, node), 'utf8').trim();
       await httpGet(`${url}/v1/models`, { authorization: `Bearer ${key}` });
     },
@@ -66,7 +66,7 @@ function mediaEngine({ server, title, port, needs }: MediaEngine): Engine {
 const needs = async (): Promise<[]> => [];
 export const images = mediaEngine({ server: 'images', title: 'toy image model', port: 84, needs });
 
-/** The recogniser and the player are for tests, which listen to what was said. */
+/** The recogniser and the player are for tests that check the speech. */
 const speechPrograms: Readonly<Record<string, readonly string[]>> = {
   flite: ['flite'],
   pocketsphinx_continuous: ['pocketsphinx', 'pocketsphinx-en-us'],
