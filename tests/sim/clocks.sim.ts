@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
 
 interface State {
   readonly harness: ClockHarness;
-  /** What sweeps with a wrong clock did that the right clock had not. */
+  /** Changes that only sweeps with a wrong clock made. */
   readonly wrong: string[];
   tried: number;
 }
@@ -36,13 +36,13 @@ const sweepAt = ([name, offsetMs]: [string, number]): [string, Action<State>] =>
 
 export const sim = defineSim<State>({
   name: 'clocks',
-  about: 'A process with a wrong clock would charge, end or delete what is not due.',
+  about: 'Finds code that charges, ends or deletes too early because the clock of its process is wrong.',
   async init() {
     const known = new Set([...Object.keys(sweeps), ...Object.keys(withoutSweep)]);
     const unknown = loopsOfCode().filter((loop) => !known.has(loop));
     if (unknown.length > 0) {
       throw new Error(
-        `These loops have no sweep in this simulation: ${unknown.join(', ')}. Add each to sweeps.ts, with something that ` +
+        `These loops have no sweep in this simulation: ${unknown.join(', ')}. Add each to sweeps.ts, with test data that ` +
           'is due in harness.ts, or to coverage.ts with the reason why it needs none.',
       );
     }
@@ -57,7 +57,7 @@ export const sim = defineSim<State>({
       run: async (state, random) => {
         const steps = Object.values(offsets);
         let reads = 0;
-        // Another time at every reading: forwards and backwards, between the sweeps and inside them.
+        // Each reading returns another time, forwards and backwards, between and within sweeps.
         const stepping = (): number => steps[Math.trunc((reads += 1) * 0.2) % steps.length] ?? 0;
         reads = random.int(0, 24);
         note(state, 'a clock that steps', await changesAt(state.harness, stepping));
@@ -73,7 +73,7 @@ export const sim = defineSim<State>({
     },
   },
   validators: {
-    'no sweep with a wrong clock does what the right clock would not have done'({ wrong }) {
+    'sweeps with a wrong clock change nothing after sweeps with the right clock'({ wrong }) {
       return wrong.length === 0 ? undefined : wrong.slice(0, 10).join('; ');
     },
     async 'the audit is clean'({ harness }) {

@@ -4,7 +4,7 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { cellOf, createIdSource, fromUuid, parseId, toUuid } from '@millrace/platform/ids';
 import type { IdSource, OrgId } from '@millrace/platform/ids';
 
-/** One process that makes ids, with a clock of its own that need not agree with the others'. */
+/** A process that creates ids. Its clock can differ from those of other processes. */
 interface IdProcess {
   readonly cell: number;
   readonly clock: SimulatedClock;
@@ -15,7 +15,7 @@ interface IdProcess {
 interface State {
   readonly makers: readonly IdProcess[];
   readonly seen: Set<string>;
-  /** Made since the validators last looked. */
+  /** Created since the last validation. */
   fresh: { id: OrgId; maker: IdProcess; previous: string }[];
 }
 
@@ -36,9 +36,10 @@ function makeIds(state: State, maker: IdProcess, count: number): void {
 
 export const sim = defineSim<State>({
   name: 'ids',
-  about: 'An id that repeats, goes back or names another cell would hand one tenant the row of another.',
+  about:
+    'Finds ids that repeat, sort backwards or name another cell, which could give one tenant a row of another.',
   init(random) {
-    // Three processes of one cell and one each of two others: the first three may differ by random bits alone.
+    // The three processes of cell 7 are distinguished only by random bits.
     const makers = [7, 7, 7, 0, 1023].map((cell, index) => {
       const clock = new SimulatedClock();
       return { cell, clock, source: startSource(cell, clock, random.fork(index)), last: '' };
@@ -47,7 +48,7 @@ export const sim = defineSim<State>({
   },
   actions: {
     makeOne: { weight: 60, run: (state, random) => makeIds(state, random.pick(state.makers), 1) },
-    // More than the counter holds: the source has to borrow from the next millisecond.
+    // A burst overflows the counter, so the source takes ids from the next millisecond.
     burst: {
       weight: 0.2,
       run: (state, random) => makeIds(state, random.pick(state.makers), random.int(2000, 9000)),
@@ -70,20 +71,20 @@ export const sim = defineSim<State>({
     },
   },
   validators: {
-    'each id sorts after the one made before it'(state) {
+    'each id sorts after the previous id of its process'(state) {
       const back = state.fresh.find(({ id, previous }) => id <= previous);
       return back && `${back.id} came after ${back.previous}`;
     },
-    'each id names its cell and survives the way to SQL and back'(state) {
+    'each id names its cell and survives conversion to SQL and back'(state) {
       const bad = state.fresh.find(
         ({ id, maker }) =>
           cellOf(id) !== maker.cell || parseId('org', id) !== id || fromUuid('org', toUuid(id)) !== id,
       );
       return bad && `${bad.id} of cell ${bad.maker.cell}`;
     },
-    'no id is made twice'(state) {
+    'no id is created twice'(state) {
       for (const { id } of state.fresh) {
-        if (state.seen.has(id)) return `${id} was made twice`;
+        if (state.seen.has(id)) return `${id} was created twice`;
         state.seen.add(id);
       }
       state.fresh = [];

@@ -45,7 +45,7 @@ interface State extends LedgerHarness {
 const batchSize = 40;
 const batchesAtOnce = 4;
 
-/** Sends what is waiting: in one batch, or in several at once, in an order of its own. */
+/** Sends the queued commands shuffled, in one batch or in several concurrent batches. */
 async function flush(harness: LedgerHarness, random: Random): Promise<void> {
   const commands = random.shuffle(harness.queue);
   harness.queue = [];
@@ -64,7 +64,7 @@ const command = (weight: number, request: CommandKind): Action<LedgerHarness> =>
   async run(harness, random) {
     const made =
       makeCommand(knownState(harness), random, request) ?? makeCommand(knownState(harness), random, 'topUp');
-    if (made === null) throw new Error('A top-up can always be made.');
+    if (made === null) throw new Error('A top-up command can always be created.');
     harness.queue.push(made);
     if (harness.queue.length >= batchSize) await flush(harness, random);
   },
@@ -79,7 +79,7 @@ const knownState = (harness: LedgerHarness) => ({
   nextStep: () => `s${(harness.steps += 1)}`,
 });
 
-/** Something that is not a command of the ledger: everything that waits is sent first, then it happens alone. */
+/** For actions that are not ledger commands: sends all queued commands first. */
 const alone = (
   weight: number,
   run: (harness: LedgerHarness, random: Random) => Promise<void>,
@@ -91,7 +91,7 @@ const alone = (
   },
 });
 
-/** Something that happens to pots. They share the database with the rest and nothing else. */
+/** For actions on credit leases. They share only the database with the other actions. */
 const leaseAction = (
   weight: number,
   run: (harness: LedgerHarness, leases: LeaseHarness, random: Random) => Promise<void>,
@@ -102,7 +102,7 @@ const leaseAction = (
   run: (harness, random) => run(harness, harness.leases, random),
 });
 
-/** The same for what is meant to break the invariant: it is looked at right away. */
+/** For actions that try to break the coverage invariant: checks it immediately. */
 const checkedLeaseAction = (...args: Parameters<typeof leaseAction>): Action<State> => {
   const action = leaseAction(...args);
   return {
@@ -121,7 +121,7 @@ const inTransaction = <T>(
 ): Promise<T> =>
   harness.db.transaction({ name: 'simulated act', isolation: 'read committed' }, work) as Promise<T>;
 
-/** How often what came out, in the run that was started last. */
+/** Counts of outcomes in the latest run. */
 let latest: OutcomeCounts = {};
 export const lastTally = (): OutcomeCounts => ({ ...latest });
 
@@ -129,7 +129,7 @@ const VALIDATE_EVERY = 2_000;
 
 export const sim = defineSim<State>({
   name: 'ledger',
-  about: 'A nano-USD that appears, disappears, is charged twice or spent twice would be found here first.',
+  about: 'Finds a nano-USD that appears, disappears, or is charged or spent twice.',
   async init(random) {
     const harness = await createLedgerHarness(random);
     latest = harness.tally;
@@ -139,8 +139,8 @@ export const sim = defineSim<State>({
     await closeLeaseHarness(harness.leases);
     await closeLedgerHarness(harness);
   },
-  // Some twentieth of them finds nothing to happen to and is passed over; 12 500 that happen are meant. CI plays the same seed every
-  // time, so more of them tell little that is new; the proof by hand plays a million.
+  // About one event in twenty is skipped because its precondition is false, which leaves about 12 500. CI always uses the same
+  // seed, so more events would find little; the proof runs a million.
   ciEvents: 13_250,
   validateEvery: VALIDATE_EVERY,
   shrinkAttempts: 0,
@@ -159,7 +159,7 @@ export const sim = defineSim<State>({
     refund: command(4, 'refund'),
     reverse: command(3, 'reverse'),
     expire: command(2, 'expire'),
-    /** The same message once more: soon, late, or out of order. */
+    /** Sends an earlier command again: soon, late, or out of order. */
     repeat: {
       weight: 8,
       when: (harness) => harness.sent.length > 0,
@@ -205,7 +205,7 @@ export const sim = defineSim<State>({
       const overdraft = random.chance(0.5) ? nanoUsd(0n) : amountFrom(random, 2);
       const allowed = credit.balance - credit.held >= negateUsd(overdraft);
       const done = await inTransaction<boolean>(harness, (tx) => setOverdraft(tx, orgId, mode, overdraft));
-      if (done !== allowed) throw new Error(`An overdraft of ${overdraft} was answered with ${done}.`);
+      if (done !== allowed) throw new Error(`An overdraft of ${overdraft} returned ${done}.`);
       if (allowed) credit.floor = negateUsd(overdraft);
     }),
     expirePromos: alone(0.4, sweepPromos),
@@ -247,19 +247,21 @@ export const sim = defineSim<State>({
     potsWindDown: leaseAction(0.05, acts.closeEverything),
   },
   validators: {
-    'what waits is answered': (harness) => settle(harness),
-    'every account is as the oracle has it': (harness) => compareAccounts(harness.client, harness.oracle),
-    "the operator's accounts are as the oracle has them": (harness) =>
+    'queued commands are applied': (harness) => settle(harness),
+    'every account equals its model in the oracle': (harness) =>
+      compareAccounts(harness.client, harness.oracle),
+    "the operator's accounts equal their models in the oracle": (harness) =>
       compareSystem(harness.client, harness.oracle),
-    'every hold is as the oracle has it': (harness) => compareHolds(harness.client, harness.oracle),
-    'every acknowledged transfer is there once, and no other': (harness) =>
+    'every hold equals its model in the oracle': (harness) => compareHolds(harness.client, harness.oracle),
+    'every acknowledged transfer exists once, and no other exists': (harness) =>
       compareTransfers(harness.client, harness.oracle),
-    'what was charged is what was used, and nobody spent more than it had': (harness) =>
+    'charges equal usage, and no tenant spent more than its balance': (harness) =>
       checkCharges(harness, harness.leases),
-    'every lease covers what can still be charged to it': (harness) =>
+    'every lease covers the usage that can still be charged to it': (harness) =>
       checkLeaseCoverage(harness, harness.leases),
-    'the budgets of pots count what was charged': (harness) => checkBudgets(harness, harness.leases),
-    'budgets tell each threshold once': (harness) => compareBudgetNotices(harness.client, harness.oracle),
+    'budgets of lease tenants count all charges': (harness) => checkBudgets(harness, harness.leases),
+    'each budget threshold emits one event': (harness) =>
+      compareBudgetNotices(harness.client, harness.oracle),
     ...Object.fromEntries(
       Object.entries({ ...rules, ...deepRules }).map(([name, rule]) => [
         name,
@@ -351,7 +353,7 @@ async function removeRandomBudget(harness: LedgerHarness, random: Random): Promi
   budget.removed = true;
 }
 
-/** The worker's own sweep; the oracle expires whatever is over, and the books are compared by the validators. */
+/** Runs the worker's sweep and expires the same promotional credit in the oracle; validators compare both. */
 async function sweepPromos(harness: LedgerHarness): Promise<void> {
   const nowMs = harness.clock.nowMs();
   const over = harness.tenants.flatMap((tenant) =>
@@ -366,7 +368,7 @@ async function sweepPromos(harness: LedgerHarness): Promise<void> {
   await learnExpiries(harness, over.length);
 }
 
-/** The sweep tells no ids, so the new ones are read. */
+/** The sweep returns no transfer ids, so they are read from the database. */
 async function learnExpiries(harness: LedgerHarness, made: number): Promise<void> {
   if (made === 0) return;
   const unknown = harness.oracle.unnamed.splice(0);
@@ -377,7 +379,7 @@ async function learnExpiries(harness: LedgerHarness, made: number): Promise<void
   );
   for (const { transfer, account } of unknown) {
     const row = rows.find(({ account_id }) => account_id === account.id);
-    if (row === undefined) throw new Error(`The expiry of ${account.name} is not in the books.`);
+    if (row === undefined) throw new Error(`The expiry of ${account.name} is not in the ledger.`);
     harness.oracle.nameTransfer(transfer, row.id);
     harness.transfers.push(transfer);
   }

@@ -6,13 +6,12 @@ interface Column {
   readonly data_type: string;
 }
 
-/** Kept in another order or number by each run, without a charge, an end or a deletion behind it. */
+/** Their order or row count differs between runs without a charge, an end or a deletion. */
 const UNSTABLE_TABLES: ReadonlySet<string> = new Set(['loop_items', 'audit_runs']);
 
 /**
- * What stands in a database, without ids and times: for each table its rows, for each amount of money its sum, for each
- * state how many rows have it, and for each time how many rows have one. A charge, an end or a deletion changes at least
- * one of these figures. The tables are those that the database has, so a new one is compared without being named here.
+ * Summarises a database without ids and times: rows per table, sums of money, states, and counts of set timestamps. A charge,
+ * an end or a deletion changes at least one figure. All tables are read from the catalog, so new ones are included.
  */
 export async function databaseDigest(database: TestDatabase): Promise<ReadonlyMap<string, string>> {
   const { rows: columns } = await database.query<Column>(`
@@ -45,7 +44,7 @@ function figureOf({ column_name: name, data_type: type }: Column): string[] {
   return [];
 }
 
-/** The figures of the second that differ from the first, in words. */
+/** The figures that differ, as text. */
 export function differences(
   right: ReadonlyMap<string, string>,
   found: ReadonlyMap<string, string>,

@@ -30,23 +30,23 @@ import { fromUuid, toUuid, type OrgId, type UserId } from '@millrace/platform/id
 import { createLogger } from '@millrace/platform/log';
 import { databaseWithClock, startValkeyServer, testIds, uniqueId, type TestValkey } from '@millrace/testing';
 
-/** Tenants with everything that time charges, ends or deletes: some of it due soon, some in hours, some in weeks. */
+/** Tenants with resources that time charges, ends or deletes: due within minutes, hours or weeks. */
 export interface ClockHarness {
   readonly rentals: RentalHarness;
   readonly volumes: VolumeHarness;
   readonly leaseService: CreditLeaseService;
   readonly leaseRules: LeaseRules;
   liveRentals(): Promise<readonly Pick<Rental, 'orgId' | 'id'>[]>;
-  /** A database whose transactions go by the wall clock of the process: the defect that this simulation is to find. */
+  /** A database whose transactions use the wall clock of the process: the defect that this simulation must find. */
   atProcessTime(db: Db): Db;
-  /** The clock of the database, of which there are two here, moves on. */
+  /** Advances the clocks of both databases. */
   advance(ms: number): Promise<void>;
   drop(): Promise<void>;
 }
 
 const log = createLogger({ name: 'clocks', level: 'silent' });
 const cause = systemAuditContext('test', 'live');
-/** When things are due, from the start: between the offsets of the clocks that are tried. */
+/** Due times after the start, chosen between the clock offsets that the simulation tries. */
 const DUE_MS = [
   10 * MINUTE_MS,
   35 * MINUTE_MS,
@@ -106,7 +106,7 @@ async function dropAll(rentals: RentalHarness, volumes: VolumeHarness, valkey: T
   await valkey[Symbol.asyncDispose]();
 }
 
-/** Machines of a rich tenant, of a poor one, with a term, with a time to live, on a node with maintenance ahead. */
+/** Rentals of a rich and a poor tenant, with a term, with a TTL, and on nodes with upcoming maintenance. */
 async function insertRentals(rentals: RentalHarness): Promise<void> {
   await rentals.offerTerm(1);
   const rich = await rentals.tenant({ balanceUsd: 200_000 });
@@ -136,7 +136,7 @@ async function insertRentals(rentals: RentalHarness): Promise<void> {
   }
 }
 
-/** Promotional credit and keys that expire, payments that were begun, and credit lent to gateways. */
+/** Promotional credit and keys that expire, a payment in progress, and credit leases of two gateways. */
 async function insertMoney({ rentals, leaseService }: ClockHarness): Promise<void> {
   const tenant = await rentals.tenant({ balanceUsd: 1_000 });
   for (const dueMs of DUE_MS) {
@@ -169,7 +169,7 @@ async function insertMoney({ rentals, leaseService }: ClockHarness): Promise<voi
   }
 }
 
-/** A payment whose page was never made: it can be opened for a while and then expires. */
+/** A payment without a Checkout page: it can be opened for a while and then expires. */
 async function insertPayment(rentals: RentalHarness, orgId: OrgId): Promise<void> {
   const at = rentals.clock.now().toISOString();
   await rentals.rows(
@@ -179,7 +179,7 @@ async function insertPayment(rentals: RentalHarness, orgId: OrgId): Promise<void
   );
 }
 
-/** Rows that are kept until a time: one of each kind for each time at which something is due. */
+/** One expiring row of each kind for each due time. */
 async function insertExpiringRows(rentals: RentalHarness): Promise<void> {
   const { orgId, userId } = await rentals.tenant();
   const startMs = rentals.clock.nowMs();
@@ -208,7 +208,7 @@ async function insertExpiringRows(rentals: RentalHarness): Promise<void> {
   }
 }
 
-/** A volume that was deleted, one with a limit, and one of a tenant whose money runs out. */
+/** A deleted volume, one with a spending limit, and one of a tenant whose money runs out. */
 async function insertVolumes(volumes: VolumeHarness): Promise<void> {
   const rich = await volumes.tenant(10_000);
   const poor = await volumes.tenant(2);

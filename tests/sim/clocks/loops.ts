@@ -3,17 +3,17 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
-/** Code that runs in api and worker. The gateway and the storage agent have no database and no sweep. */
+/** The gateway and the storage agent are left out: they have no database and no sweeps. */
 const folders = ['apps/worker/src', 'apps/api/src', 'packages/core/src'];
 
-/** The ways in which a loop gets its name. */
+/** The patterns by which code names a loop. */
 const named = [
   /\b(?:loop|sweep)\(\s*'([^']+)'/g,
   /\bname: '([^']+)'[^}]*\bidleMs\b/g,
   /\b(?:startLoop|defineLoop)\(\s*\{[^}]*\bname: '([^']+)'/g,
 ];
 
-/** The names of all loops that the processes with a database start, read from their code. */
+/** Reads the names of all loops of api and worker from their code. */
 export function loopsOfCode(): readonly string[] {
   const names = new Set<string>();
   for (const folder of folders) {

@@ -1,7 +1,4 @@
-/**
- * The wall clock of this process, set by hand. Everything that asks the machine for the time of day sees it: our own
- * system clock as well as libraries. Monotonic time and timers are not touched, as on a machine whose clock is wrong.
- */
+/** Replaces the wall clock of this process, for our code and libraries alike. Monotonic time and timers stay correct. */
 const RealDate = Date;
 
 export async function withWrongClock<T>(wrongMs: () => number, work: () => Promise<T>): Promise<T> {

@@ -7,7 +7,7 @@ import type { ClockHarness } from './harness.ts';
 
 const realNowMs = Date.now;
 
-/** Works with the wall clock of the process this far from the clock of the database. */
+/** Runs `work` while the process's wall clock is this far from the database clock. */
 export function atOffset<T>(
   harness: ClockHarness,
   offsetMs: () => number,
@@ -31,7 +31,7 @@ async function sweepOnce(harness: ClockHarness, db: Db): Promise<void> {
 
 const ROUNDS_MAX = 12;
 
-/** Sweeps with the right clock until nothing is left to be done at this time of the database. */
+/** Sweeps with the correct clock until no sweep changes the database any more. */
 export async function sweepUntilStable(harness: ClockHarness): Promise<void> {
   let before = await figuresOf(harness);
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
@@ -44,17 +44,17 @@ export async function sweepUntilStable(harness: ClockHarness): Promise<void> {
     if (differences(before, after).length === 0) return;
     before = after;
   }
-  throw new Error('The sweeps never come to rest.');
+  throw new Error('The sweeps still change the database after the maximum number of rounds.');
 }
 
-/** Everything that the sweeps change with a wrong clock, after the right clock has left nothing to be done. */
+/** Everything that sweeps with a wrong clock change after sweepUntilStable. */
 export async function changesAt(harness: ClockHarness, offsetMs: () => number): Promise<readonly string[]> {
   const before = await figuresOf(harness);
   await atOffset(harness, offsetMs, () => sweepOnce(harness, harness.rentals.db));
   return differences(before, await figuresOf(harness));
 }
 
-/** What one sweep changes if its transactions go by the wall clock of the process, as they once did. */
+/** The changes of one sweep if its transactions used the wall clock of the process. */
 export async function changesIfBroken(
   harness: ClockHarness,
   name: string,
@@ -70,12 +70,12 @@ export async function changesIfBroken(
   return differences(before, await figuresOf(harness));
 }
 
-/** Findings of a full audit of both databases; the money of the tenants was never paid in, which is not one. */
+/** Findings of a full audit of both databases, except that the tenants' seeded money has no payment. */
 export async function auditFindings({ rentals, volumes }: ClockHarness): Promise<readonly string[]> {
   const found: string[] = [];
   for (const { db } of [rentals, volumes]) {
     const report = await runAudit(db, { kind: 'full', whenBusy: 'unrecorded' });
-    if (report === null) throw new Error('Nothing was audited.');
+    if (report === null) throw new Error('The audit did not run.');
     const errors = findingsOf(report, 'error').filter(({ check }) => check !== 'top_up_has_payment');
     found.push(...errors.map((finding) => JSON.stringify(finding)));
   }

@@ -42,7 +42,7 @@ const never = new AbortController().signal;
 const LIMIT = 500;
 const ROUNDS_MAX = 50;
 
-/** One step of a loop of the worker or the api, as the process runs it. `db` is the database of the rentals. */
+/** One iteration of a worker or api loop. `db` is the database of the rentals. */
 export type Sweep = (harness: ClockHarness, db: Db) => Promise<unknown>;
 
 const keys = createApiKeyService({ announce: () => undefined });
@@ -53,13 +53,13 @@ const leaseSweepsOf = (harness: ClockHarness, db: Db): CreditLeaseSweeps =>
     ...{ db, log, cell: 1, service: harness.leaseService, rules: harness.leaseRules },
     publishEnd: async () => undefined,
   });
-/** The rows of volumes are in a database of their own: with the clock that the other one has. */
+/** Volumes are in a second database; it uses the same kind of clock as `db`. */
 const volumesOf = (harness: ClockHarness, db: Db) => ({
   ...harness.volumes.deps,
   ...(db === harness.rentals.db ? {} : { db: harness.atProcessTime(harness.volumes.db) }),
 });
 
-/** By the name of the loop that runs them. */
+/** By loop name. */
 export const sweeps: Readonly<Record<string, Sweep>> = {
   'close due api keys': (_, db) => sweepDueKeys(db, { keys, limit: LIMIT, log }),
   'ask about undecided payments': (_, db) =>
@@ -67,13 +67,13 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
       ...{ db, clock: systemClock, log, consoleUrl: 'https://console.example.com', burnOf: readBurnRate },
       stripe: {
         live: true,
-        openCheckout: () => Promise.reject(new Error('The provider is away.')),
-        readCheckout: () => Promise.reject(new Error('The provider is away.')),
+        openCheckout: () => Promise.reject(new Error('The payment provider is unavailable.')),
+        readCheckout: () => Promise.reject(new Error('The payment provider is unavailable.')),
         listPaid: async () => [],
         verify: () => null,
       },
     }).checkDue(LIMIT),
-  // A shard that was swept at this very instant is swept again.
+  // everyMs: 0 also sweeps shards that were swept at this instant.
   'post meters': async (harness, db) => {
     await sweepDueShards(db, { log, everyMs: 0, limit: LIMIT });
     await sweepDueShards(volumesOf(harness, db).db, { log, everyMs: 0, limit: LIMIT });
@@ -92,7 +92,7 @@ export const sweeps: Readonly<Record<string, Sweep>> = {
   'recover stuck rentals': async (harness, db) => {
     const deps = { ...reconcileDepsOf(harness.rentals), db };
     await createRentalRecovery(deps).recover(never);
-    // The workflow calls this; here nothing else does.
+    // In production the workflow does this.
     for (const { orgId, id } of await harness.liveRentals()) {
       for (let round = 0; round < ROUNDS_MAX; round += 1) {
         if ((await reconcileRental(deps, orgId, id, never)).kind !== 'again') break;

@@ -1,7 +1,7 @@
 import type { BudgetPeriod } from '@millrace/core/ledger';
 import type { HoldId, OrgId, TransferId } from '@millrace/platform/ids';
 
-/** What the oracle remembers. Plain values, no rows, no locks: an account is a number with a name. */
+/** State of the oracle as plain values: an account is a number with a name. */
 
 export type Mode = 'live' | 'test';
 export type OnExceeded = 'notify' | 'stop_new_work' | 'stop_everything';
@@ -9,7 +9,7 @@ export type OnExceeded = 'notify' | 'stop_new_work' | 'stop_everything';
 export interface Account {
   readonly what: 'credit' | 'promo' | 'earned' | 'budget' | 'system';
   readonly name: string;
-  /** Its id in the database, told after the first batch that made it; orders accounts that are otherwise equal. */
+  /** Id in the database, known after the batch that created the account; breaks ties in the spending order. */
   id: string;
   balance: bigint;
   held: bigint;
@@ -35,13 +35,13 @@ export interface Tenant {
   readonly orgId: OrgId;
   readonly mode: Mode;
   readonly credit: Account;
-  /** Credit first, then promotional credit as it was given. */
+  /** Paid credit first, then promotional credit in the order of its grants. */
   readonly money: Account[];
   readonly earned: Account;
   readonly budgets: Budget[];
   readonly keyIds: readonly string[];
   frozen: boolean;
-  /** What clawbacks could not take. */
+  /** The uncollected part of clawbacks. */
   owed: bigint;
 }
 
@@ -50,7 +50,7 @@ export interface Hold {
   readonly tenant: Tenant;
   readonly keyId: string | null;
   readonly onlyBudget: Budget | null;
-  /** Of what its tenant earned as a supplier. */
+  /** Holds supplier earnings instead of credit. */
   readonly ofEarnings: boolean;
   readonly amounts: Map<Account, bigint>;
   held: bigint;
@@ -66,7 +66,7 @@ export interface Transfer {
   readonly shortfall: bigint;
   readonly balanceAfter: bigint;
   readonly legs: ReadonlyMap<Account, bigint>;
-  /** What refunds and reversals have moved back. */
+  /** Moved back by refunds and reversals. */
   readonly undone: Map<Account, bigint>;
   reversed: boolean;
 }
@@ -84,7 +84,7 @@ export function ownMoney(tenant: Tenant): bigint {
   return sum;
 }
 
-/** Who is spent first: by priority, by expiry, by age. Promotional accounts stand in the list in order of age. */
+/** Sorts by priority, then expiry, then age, as the ledger spends. */
 export function inSpendingOrder(accounts: readonly Account[]): Account[] {
   const ends = (account: Account): number => account.expiresAtMs ?? Infinity;
   return [...accounts].sort((a, b) => {
@@ -94,7 +94,7 @@ export function inSpendingOrder(accounts: readonly Account[]): Account[] {
   });
 }
 
-/** When the period that holds this instant is over. */
+/** End of the period that contains `nowMs`. */
 export function endOfPeriod(period: BudgetPeriod, nowMs: number): number | null {
   const date = new Date(nowMs);
   switch (period) {
@@ -107,7 +107,7 @@ export function endOfPeriod(period: BudgetPeriod, nowMs: number): number | null 
       date.setUTCHours(24, 0, 0, 0);
       return date.getTime();
     case 'week': {
-      // Sunday is 0 and ends the week.
+      // getUTCDay() returns 0 for Sunday, the last day of the week.
       const daysLeft = date.getUTCDay() === 0 ? 1 : 8 - date.getUTCDay();
       date.setUTCHours(24 * daysLeft, 0, 0, 0);
       return date.getTime();

@@ -5,12 +5,12 @@ import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 import { ownMoney, type Hold, type Tenant, type Transfer } from './accounts.ts';
 import type { Oracle } from './oracle.ts';
 
-/** Random commands. They are made to hit: balances stay small, so that refusals are as common as successes. */
+/** Random ledger commands. Balances stay small, so that refusals are as common as successes. */
 
 export interface KnownState {
   readonly oracle: Oracle;
   readonly tenants: readonly Tenant[];
-  /** Open holds, and some that are closed: what has an id by now. */
+  /** Open holds and some closed ones, all with known ids. */
   readonly holds: readonly Hold[];
   readonly transfers: readonly Transfer[];
   readonly nowMs: number;
@@ -19,7 +19,7 @@ export interface KnownState {
 
 const products = ['rental', 'volume', 'inference', 'instance'] as const;
 
-/** Nano-USD of every size, odd to the last digit, and now and then nothing. */
+/** Amounts of all magnitudes with odd nano-USD, sometimes zero. */
 export function amountFrom(random: Random, mostUsd = 5): NanoUsd {
   if (random.chance(0.02)) return nanoUsd(0n);
   if (random.chance(0.05)) return nanoUsd(BigInt(random.int(1, 3)));
@@ -73,7 +73,7 @@ const commandMakers = {
       description: 'Promotional credit',
     };
   },
-  /** Given back for work not delivered: partly by the supplier, who may have been paid already. */
+  /** Credit for undelivered work, partly paid by the supplier, whose earnings may have been paid out already. */
   giveBack(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     const amount = amountFrom(random, 2);
     return {
@@ -117,7 +117,7 @@ const commandMakers = {
       description: 'Payout',
     };
   },
-  /** Asks for a payout, which sets it aside. */
+  /** Requests a payout, which holds the amount. */
   ask(known: KnownState, random: Random, tenant: Tenant): LedgerCommand {
     return {
       ...base(known, random, tenant, 'payout'),
@@ -127,7 +127,7 @@ const commandMakers = {
       demand: 'new',
     };
   },
-  /** Pays out what was asked for, or rejects it. */
+  /** Pays out or rejects a requested payout. */
   settle(known: KnownState, random: Random): LedgerCommand | null {
     const requested = known.holds.filter(({ ofEarnings }) => ofEarnings).slice(-20);
     if (requested.length === 0) return null;
@@ -224,7 +224,7 @@ const commandMakers = {
 
 export type CommandKind = keyof typeof commandMakers;
 
-/** A command of this sort, or null when there is nothing it could be about. */
+/** Returns null if no command of this kind is possible now. */
 export function makeCommand(known: KnownState, random: Random, request: CommandKind): LedgerCommand | null {
   const poor = known.tenants.filter((tenant) => ownMoney(tenant) < 1_000_000_000n);
   const tenant = request === 'topUp' && poor.length > 0 ? random.pick(poor) : random.pick(known.tenants);
@@ -232,7 +232,7 @@ export function makeCommand(known: KnownState, random: Random, request: CommandK
 }
 
 function base(known: KnownState, random: Random, tenant: Tenant, kind: string) {
-  // A hostile or confused caller names things of others.
+  // Rarely, the command names resources of another tenant.
   const outsider = random.pick(known.tenants.filter(({ mode }) => mode === tenant.mode));
   const { orgId, mode } = random.chance(0.01) ? outsider : tenant;
   return { orgId, mode, cause: { kind, id: `c${random.int(1, 40)}` }, step: known.nextStep() };

@@ -3,12 +3,12 @@ import { fromUuid, toUuid, type BudgetId } from '@millrace/platform/ids';
 import { minBigint, type Account, type Budget } from './accounts.ts';
 import type { Oracle } from './oracle.ts';
 
-/** The database beside the oracle, row by row. Every function gives the first difference, or nothing. */
+/** Compares the database with the oracle. Each function returns the first difference, or undefined. */
 
 const same = (what: string, is: bigint | null, expected: bigint | null): string | null =>
   is === expected ? null : `${what} is ${is} and must be ${expected}`;
 
-/** Those whose every command the oracle has seen. Others are looked at by rules of their own. */
+/** Organisations whose commands the oracle knows. Lease tenants are checked in lease-invariants.ts. */
 const organisationsOf = (oracle: Oracle): string[] =>
   Array.from(oracle.tenants.values(), ({ orgId }) => toUuid(orgId));
 
@@ -26,7 +26,6 @@ interface AccountRow {
   period_end: Date | null;
 }
 
-/** Every account of an organisation, to the nano-USD. */
 export async function compareAccounts(client: Client, oracle: Oracle): Promise<string | undefined> {
   const { rows } = await client.query<AccountRow>(
     `select account.id, kind, account.org_id, account.mode, balance_nano_usd as balance, held_nano_usd as held,
@@ -52,34 +51,36 @@ export async function compareAccounts(client: Client, oracle: Oracle): Promise<s
               account.what === 'earned' ? minBigint(0n, account.balance - account.held) : account.floor,
             ));
       if (difference !== null) return difference;
-      const held = same(`what is held of ${account.name}`, BigInt(row.held), account.held);
+      const held = same(`the held amount of ${account.name}`, BigInt(row.held), account.held);
       if (held !== null) return held;
       const owed = account.what === 'credit' ? tenant.owed : 0n;
-      const debt = same(`what ${account.name} owes`, BigInt(row.owed), owed);
+      const debt = same(`the debt of ${account.name}`, BigInt(row.owed), owed);
       if (debt !== null) return debt;
       if (account.what === 'credit' && row.frozen !== tenant.frozen)
-        return `${account.name} is frozen wrongly`;
+        return `${account.name} is frozen in only one of ledger and oracle`;
     }
   }
   const [orphan] = byId.values();
-  return orphan === undefined ? undefined : `the database has a ${orphan.kind} account that nobody opened`;
+  return orphan === undefined
+    ? undefined
+    : `the database has a ${orphan.kind} account that the oracle does not have`;
 }
 
 const uuidOf = (account: Account): string => toUuid(account.id as BudgetId);
 
-/** A budget begins its next period when someone next looks at it; until then the database shows the last one. */
+/** The ledger starts a budget's next period when the budget is next used; until then the row shows the last period. */
 function compareBudget(row: AccountRow, budget: Budget, nowMs: number): string | null {
   const isOver = !budget.removed && row.period_end !== null && row.period_end.getTime() <= nowMs;
   const limit = same(`the limit of ${budget.name}`, BigInt(row.limit_nano_usd ?? 0), budget.limit);
   if (limit !== null || budget.removed) return limit;
   if (isOver) return null;
   return (
-    same(`what is left of ${budget.name}`, BigInt(row.balance), budget.balance) ??
+    same(`the remainder of ${budget.name}`, BigInt(row.balance), budget.balance) ??
     same(`the floor of ${budget.name}`, row.floor === null ? null : BigInt(row.floor), budget.floor)
   );
 }
 
-/** The operator's accounts, the rows of each taken together. */
+/** Compares each operator account as the sum of its rows. */
 export async function compareSystem(client: Client, oracle: Oracle): Promise<string | undefined> {
   const { rows } = await client.query<{ name: string; balance: string }>(
     `select concat_ws(' ', kind, product, mode) as name, sum(balance_nano_usd)::bigint as balance
@@ -103,17 +104,17 @@ export async function compareHolds(client: Client, oracle: Oracle): Promise<stri
   }
   for (const row of rows) {
     const hold = oracle.holds.get(fromUuid('hld', row.id));
-    if (hold === undefined) return `a hold ${row.id} is there that nobody was told of`;
+    if (hold === undefined) return `the oracle does not have hold ${row.id}`;
     const difference =
-      same(`what hold ${row.id} holds`, BigInt(row.held), hold.held) ??
-      same(`what hold ${row.id} has posted`, BigInt(row.posted), hold.posted);
+      same(`the held amount of hold ${row.id}`, BigInt(row.held), hold.held) ??
+      same(`the posted amount of hold ${row.id}`, BigInt(row.posted), hold.posted);
     if (difference !== null) return difference;
-    if (row.closed !== hold.closed) return `hold ${row.id} is closed in one of both worlds only`;
+    if (row.closed !== hold.closed) return `hold ${row.id} is closed in only one of ledger and oracle`;
   }
   return undefined;
 }
 
-/** Every transfer that was acknowledged is there once, and no other is. Repaid debts are in no answer; balances show them. */
+/** Debt repayments are left out because no result contains them; balances show them. */
 export async function compareTransfers(client: Client, oracle: Oracle): Promise<string | undefined> {
   const { rows } = await client.query<{ id: string; kind: string; amount: string }>(
     `select id, kind, amount_nano_usd as amount from ledger_transfers
@@ -125,22 +126,22 @@ export async function compareTransfers(client: Client, oracle: Oracle): Promise<
   }
   for (const row of rows) {
     const transfer = oracle.transfersById.get(fromUuid('trf', row.id));
-    if (transfer === undefined) return `a transfer ${row.id} is there that nobody was told of`;
+    if (transfer === undefined) return `the oracle does not have transfer ${row.id}`;
     const difference = same(`transfer ${row.id} (${row.kind})`, BigInt(row.amount), transfer.amount);
     if (difference !== null) return difference;
   }
   return undefined;
 }
 
-/** Rules that need no oracle, in SQL of its own. */
+/** Invariants that SQL can check without the oracle. */
 export const rules: Readonly<Record<string, string>> = {
   'all accounts of a mode sum to zero': `
     select mode || ': ' || sum(balance_nano_usd) from ledger_accounts group by mode having sum(balance_nano_usd) <> 0`,
   'no balance is below its floor': `
     select id::text from ledger_accounts where balance_nano_usd - held_nano_usd < floor_nano_usd`,
-  'nobody who owes has free credit': `
+  'no account with a debt has free credit': `
     select id::text from ledger_accounts where owed_nano_usd > 0 and balance_nano_usd > held_nano_usd`,
-  'what is held is what holds hold': `
+  'the held amount of each account is the sum of its holds': `
     select account.id::text
       from ledger_accounts account
       left join (select account_id, sum(held_nano_usd) as held from ledger_hold_parts group by 1) as parts
@@ -148,7 +149,7 @@ export const rules: Readonly<Record<string, string>> = {
      where account.held_nano_usd <> coalesce(parts.held, 0)`,
 };
 
-/** Dear: reads everything that was ever entered. */
+/** Slow: these invariants read all entries. */
 export const deepRules: Readonly<Record<string, string>> = {
   'every transfer sums to zero': `
     select transfer_id::text from ledger_entries group by transfer_id having sum(amount_nano_usd) <> 0`,
@@ -169,7 +170,6 @@ export async function findViolation(client: Client, rule: string): Promise<strin
   return row === undefined ? undefined : String(Object.values(row)[0]);
 }
 
-/** What was told about budgets, each threshold as often as it was passed. */
 export async function compareBudgetNotices(client: Client, oracle: Oracle): Promise<string | undefined> {
   const { rows } = await client.query<{ event: string; times: number }>(
     `select type || ' ' || resource_id as event, count(*)::int as times from outbox
@@ -179,9 +179,9 @@ export async function compareBudgetNotices(client: Client, oracle: Oracle): Prom
   const emitted = new Map(rows.map(({ event, times }) => [event, times]));
   for (const [event, times] of oracle.emitted) {
     if (emitted.get(event) !== times)
-      return `${event} was told ${emitted.get(event) ?? 0} times and must be ${times}`;
+      return `${event} was emitted ${emitted.get(event) ?? 0} times and must be ${times}`;
   }
   return emitted.size === oracle.emitted.size
     ? undefined
-    : 'something was told of a budget that did not happen';
+    : 'a budget event was emitted that the oracle does not have';
 }

@@ -19,7 +19,7 @@ import type { Client } from 'pg';
 import type { Hold, Tenant, Transfer } from './accounts.ts';
 import { Oracle, type Prediction } from './oracle.ts';
 
-/** The ledger on a database of its own, the oracle beside it, and the clock that both go by. */
+/** The ledger on a private database, the oracle, and the clock that both use. */
 
 export const cell = 1;
 const organisations = 10;
@@ -30,7 +30,7 @@ export type OutcomeCounts = Record<string, number>;
 export interface LedgerHarness {
   readonly database: TestDatabase;
   readonly db: Db;
-  /** Looks on from outside, and ends the connections of others. */
+  /** Reads the database directly and terminates other connections. */
   readonly client: Client;
   readonly clock: SimulatedClock;
   readonly ids: IdSource;
@@ -38,7 +38,7 @@ export interface LedgerHarness {
   readonly tenants: readonly Tenant[];
   readonly holds: Hold[];
   readonly transfers: Transfer[];
-  /** Commands that were sent, to be sent again. */
+  /** Commands that were sent and may be repeated. */
   readonly sent: LedgerCommand[];
   readonly tally: OutcomeCounts;
   queue: LedgerCommand[];
@@ -97,7 +97,7 @@ export async function createLedgerHarness(random: Random): Promise<LedgerHarness
   return harness;
 }
 
-/** A payout of what nobody has earned is refused, and opens both accounts, so that their ids are known. */
+/** Opens both accounts of each tenant with a payout that is refused, so that their ids are known. */
 async function openAccounts(harness: LedgerHarness): Promise<void> {
   const commands = harness.tenants.map(({ orgId, mode }): LedgerCommand => ({
     do: 'debit',
@@ -131,27 +131,27 @@ export function countOutcome(harness: LedgerHarness, what: string, by = 1): void
   harness.tally[what] = (harness.tally[what] ?? 0) + by;
 }
 
-/** One attempt at a batch, as its caller lives it: an answer, or an error that does not tell whether it happened. */
+/** One attempt at a batch as its caller sees it; results are null if the outcome is unknown. */
 interface Attempt {
   readonly commands: readonly LedgerCommand[];
   readonly results: readonly LedgerResult[] | null;
-  /** Grows with the order in which batches that share an account came to hold it. */
+  /** Order in which batches that share an account locked it. */
   readonly turn: number;
   readonly xid: string | null;
 }
 
 export interface Fault {
-  /** After everything is written and before it is committed. */
+  /** After all writes and before the commit. */
   readonly before?: 'error' | 'killed';
-  /** The connection is cut while the commit is on its way; whether it arrives is left to chance. */
+  /** Terminates the connection during the commit, whose outcome is then unknown. */
   readonly during?: { readonly afterMs: number };
-  /** It is committed, and the caller dies before it hears so. */
+  /** The commit succeeds and the caller dies before it gets the result. */
   readonly after?: true;
 }
 
 let turns = 0;
 
-/** The transaction's own number, by which the server can be asked what became of it. */
+/** Returns the transaction id, by which the server reports the outcome, and the backend's pid. */
 async function identify(tx: Tx): Promise<{ xid: string; pid: number }> {
   const { xid, pid } = await tx.kysely
     .selectNoFrom((eb) => [
@@ -177,7 +177,7 @@ async function attempt(
       { name: 'simulated batch', isolation: 'read committed' },
       async (tx) => {
         const responses = await applyLedger(tx, commands);
-        // While all the locks are held: whoever shares an account with this batch comes before or after.
+        // All locks are held here, so each batch that shares an account takes its turn before or after this one.
         turns += 1;
         turn = turns;
         if (fault === undefined) return responses;
@@ -200,7 +200,7 @@ async function attempt(
   }
 }
 
-/** Asks the server itself, not the ledger, whether a transaction is in the books. */
+/** Asks the server, not the ledger, whether a transaction was committed. */
 async function isCommitted(harness: LedgerHarness, xid: string): Promise<boolean> {
   for (;;) {
     const { rows } = await harness.client.query<{ status: string }>(
@@ -212,12 +212,12 @@ async function isCommitted(harness: LedgerHarness, xid: string): Promise<boolean
   }
 }
 
-/** Applies one batch and holds every answer against the oracle's. */
+/** Applies one batch and compares every result with the oracle's. */
 export async function applyOnce(harness: LedgerHarness, commands: readonly LedgerCommand[]): Promise<void> {
   await compareWithOracle(harness, await attempt(harness, commands));
 }
 
-/** Several batches at once, over the same organisations; then the oracle does them in the order in which they came. */
+/** Applies batches concurrently to the same organisations. The oracle then applies them in the order of their locks. */
 export async function applyConcurrently(
   harness: LedgerHarness,
   batches: readonly (readonly LedgerCommand[])[],
@@ -230,7 +230,7 @@ export async function applyConcurrently(
   countOutcome(harness, 'batches at once', batches.length);
 }
 
-/** A batch that meets a fault, and is then repeated whole by a caller who cannot know what became of it. */
+/** Injects a fault into a batch, then repeats the whole batch, as a caller does that does not know the outcome. */
 export async function applyWithFault(
   harness: LedgerHarness,
   commands: readonly LedgerCommand[],
@@ -239,7 +239,8 @@ export async function applyWithFault(
   const broken = await attempt(harness, commands, fault);
   if (broken.results !== null) await compareWithOracle(harness, broken);
   else if (broken.xid !== null && (await isCommitted(harness, broken.xid))) {
-    if (fault.before !== undefined) throw new Error('A batch that failed before its commit is in the books.');
+    if (fault.before !== undefined)
+      throw new Error('A batch that failed before its commit is in the ledger.');
     countOutcome(harness, 'commits without an answer');
     for (const command of commands) harness.oracle.decide(command, harness.clock.nowMs());
   } else countOutcome(harness, 'batches undone by a crash');
@@ -247,7 +248,7 @@ export async function applyWithFault(
 }
 
 async function compareWithOracle(harness: LedgerHarness, { commands, results }: Attempt): Promise<void> {
-  if (results?.length !== commands.length) throw new Error('A batch was answered with too few results.');
+  if (results?.length !== commands.length) throw new Error('A batch returned a wrong number of results.');
   let grants = false;
   commands.forEach((command, index) => {
     const expected = harness.oracle.decide(command, harness.clock.nowMs());
@@ -267,45 +268,46 @@ async function compareWithOracle(harness: LedgerHarness, { commands, results }: 
 
 function compareResult(harness: LedgerHarness, expected: Prediction, result: LedgerResult): string | null {
   if (!expected.ok || !result.ok) {
-    if (expected.ok || result.ok) return 'refused by one only';
+    if (expected.ok || result.ok) return 'refused by only one of ledger and oracle';
     const same =
       expected.reason === result.reason &&
       expected.available === result.available &&
       expected.budgetId === result.budgetId;
-    return same ? null : 'another refusal';
+    return same ? null : 'different refusal';
   }
   for (const field of ['replayed', 'amount', 'held', 'shortfall', 'balanceAfter'] as const) {
-    if (expected[field] !== result[field]) return `another ${field}`;
+    if (expected[field] !== result[field]) return `different ${field}`;
   }
   return recordIds(harness, expected, result);
 }
 
-/** Ids are the ledger's to choose, but a thing has one and keeps it. */
+/** The ledger chooses ids, but each transfer and hold must keep its id. */
 function recordIds(
   harness: LedgerHarness,
   { transfer, hold }: Extract<Prediction, { ok: true }>,
   result: Extract<LedgerResult, { ok: true }>,
 ): string | null {
-  if ((transfer === null) !== (result.transferId === null)) return 'a transfer in one only';
-  if ((hold === null) !== (result.holdId === null)) return 'a hold in one only';
+  if ((transfer === null) !== (result.transferId === null))
+    return 'a transfer in only one of ledger and oracle';
+  if ((hold === null) !== (result.holdId === null)) return 'a hold in only one of ledger and oracle';
   if (transfer !== null && result.transferId !== null) {
     if (transfer.id === null) {
       transfer.id = result.transferId;
       harness.oracle.transfersById.set(result.transferId, transfer);
       harness.transfers.push(transfer);
-    } else if (transfer.id !== result.transferId) return 'another transfer';
+    } else if (transfer.id !== result.transferId) return 'different transfer id';
   }
   if (hold !== null && result.holdId !== null) {
     if (hold.id === null) {
       hold.id = result.holdId;
       harness.oracle.holds.set(result.holdId, hold);
       harness.holds.push(hold);
-    } else if (hold.id !== result.holdId) return 'another hold';
+    } else if (hold.id !== result.holdId) return 'different hold id';
   }
   return null;
 }
 
-/** The ids of promotional accounts, which no answer tells: the oldest unknown one of a tenant is its next. */
+/** Reads the ids of promotional accounts, which no result contains. A tenant's unknown ids match its accounts by age. */
 async function recordPromos(harness: LedgerHarness): Promise<void> {
   const waiting = harness.tenants.flatMap((tenant) =>
     tenant.money

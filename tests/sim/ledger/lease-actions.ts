@@ -26,14 +26,14 @@ import {
 } from './lease-harness.ts';
 import { countOutcome, type LedgerHarness } from './harness.ts';
 
-/** What can happen to pots. Every act is alone: questions that it leaves behind are waited for. */
+/** Actions on credit leases. Each waits for the ledger requests that it started. */
 
 type LeaseAction = (harness: LedgerHarness, leases: LeaseHarness, random: Random) => Promise<void>;
 
 const balanceOf = (harness: LedgerHarness, { orgId, mode }: LeaseTenant) =>
   readBalance(harness.db, orgId, mode, harness.clock.now());
 
-/** What the pot of a spender still has on Valkey, as anyone can see who looks; null when there is none. */
+/** Epoch and unreserved credit of a lease, read directly from Valkey; null if Valkey has no lease. */
 export async function readLease(
   harness: LedgerHarness,
   leases: LeaseHarness,
@@ -51,13 +51,13 @@ export async function readLease(
   return { epoch: BigInt(epoch), remaining };
 }
 
-/** Mostly a small part of what a pot has, so that it is asked far more often than the ledger; at times more than it has. */
+/** Mostly a small share of a lease, so that few reservations need the ledger; sometimes more than the lease has. */
 function worstCaseFrom(random: Random): NanoUsd {
   const amount = amountFrom(random, 1);
   return nanoUsd((random.chance(0.1) ? amount : amount / 20n) + 1n);
 }
 
-/** Rate limits are not what is simulated here. */
+/** Rate limits are not simulated. */
 const unlimited = { limits: [], tokens: 0 };
 
 export const reserve: LeaseAction = async (harness, leases, random) => {
@@ -86,24 +86,24 @@ export const reserve: LeaseAction = async (harness, leases, random) => {
   if (got.refused === 'LEDGER_UNAVAILABLE') {
     if (!leases.ledgerIsUp || (await isMoneyReturning(harness, spender))) return;
     throw new Error(
-      'The ledger was there, no money was on its way back, and a request was told to come again.',
+      'A request was refused with LEDGER_UNAVAILABLE, but the ledger was up and no lease was closing.',
     );
   }
-  if (!leases.ledgerIsUp) throw new Error(`The ledger was away and a request was told ${got.refused}.`);
+  if (!leases.ledgerIsUp)
+    throw new Error(`The ledger was down, but a request was refused with ${got.refused}.`);
   if (got.refused === 'INSUFFICIENT_BALANCE') {
     const { available } = await balanceOf(harness, spender);
     const lease = await readLease(harness, leases, spender);
-    // A Valkey that went back in time may show a pot whose lease is closed: its money has long been given back.
+    // After a rollback, Valkey may show a closed lease whose credit was returned long ago.
     const inLease = lease !== null && (await isOpenIn(harness, spender, lease.epoch)) ? lease.remaining : 0n;
     if (available + inLease >= amount) {
       throw new Error(
-        `A request for ${amount} was told there is no money, with ${available} in the book and ${inLease} in the pot.`,
+        `A request for ${amount} was refused for lack of funds, with ${available} in the ledger and ${inLease} in the lease.`,
       );
     }
   }
 };
 
-/** Whether a lease that is over still has to give something back. */
 async function isOpenIn(
   harness: LedgerHarness,
   { orgId, mode }: LeaseTenant,
@@ -124,7 +124,7 @@ async function isMoneyReturning(harness: LedgerHarness, { orgId, mode }: LeaseTe
   return rowCount !== 0;
 }
 
-/** Many at once at all gateways: they ask for the same pot, and one question serves them. */
+/** Concurrent requests at all gateways for one lease; they share one ledger request. */
 export const reserveConcurrently: LeaseAction = async (harness, leases, random) => {
   const spender = random.pick(leases.spenders);
   const { orgId, mode, budget } = spender;
@@ -170,7 +170,7 @@ function actualOf(random: Random, flight: InFlightRequest): bigint {
   return (flight.reservation.amount * BigInt(random.int(0, 100))) / 100n;
 }
 
-/** The request is over: its usage is in the stream, sometimes twice, and then the rest is given back. */
+/** Publishes the usage of a finished request, sometimes twice, then settles its reservation. */
 export const finish: LeaseAction = async (harness, leases, random) => {
   const [flight] = leases.flights.splice(random.int(0, leases.flights.length - 1), 1);
   if (flight === undefined) return;
@@ -186,7 +186,7 @@ function publish(leases: LeaseHarness, flight: InFlightRequest, actual: bigint):
   leases.stream.push({ usage: usageOf(flight, actual), spender: flight.spender });
 }
 
-/** Works on the next messages in an order of its own, with some old ones among them, and then passes their place. */
+/** Processes the next messages shuffled, sometimes with an old one among them, then advances the watermark. */
 export const sink: LeaseAction = async (harness, leases, random) => {
   const until = Math.min(leases.stream.length, leases.passed + random.int(1, 40));
   const fresh = leases.stream
@@ -242,7 +242,7 @@ function recordSinkResults(
     countOutcome(harness, `usage ${result}`);
     const isKnown = leases.known.has(usage.requestId);
     leases.known.add(usage.requestId);
-    if (isKnown !== (result === 'duplicate')) wrong.push(`${usage.requestId} was judged ${result}`);
+    if (isKnown !== (result === 'duplicate')) wrong.push(`${usage.requestId} got the outcome ${result}`);
     if (result === 'unknown_lease') wrong.push(`the lease of ${usage.requestId} was not known`);
     if (result === 'late') late.push({ usage });
     if (result !== 'charged') return;
@@ -253,7 +253,7 @@ function recordSinkResults(
 
 const wrong: string[] = [];
 
-/** Usage may come too late only from gateways that were given up: nobody else's work is given away. */
+/** Only usage of gateways that were declared dead may arrive too late to be charged. */
 async function requireAllKnown(harness: LedgerHarness, leases: LeaseHarness): Promise<void> {
   const violation = wrong.splice(0)[0];
   if (violation !== undefined) throw new Error(violation);
@@ -263,12 +263,14 @@ async function requireAllKnown(harness: LedgerHarness, leases: LeaseHarness): Pr
       [toUuid(usage.leaseId), usage.gatewayId],
     );
     if (rows[0]?.dead !== true)
-      throw new Error(`The usage of a living gateway was not charged: ${usage.requestId}.`);
+      throw new Error(
+        `The usage of a gateway that is not declared dead was not charged: ${usage.requestId}.`,
+      );
   }
   void leases;
 }
 
-/** The process is gone in the middle of its requests. Of some the usage was stored, of some it comes later, or never. */
+/** Kills a gateway with requests in flight. Some of their usage is stored already, some arrives later, some never. */
 export const killGateway: LeaseAction = async (harness, leases, random) => {
   const index = random.int(0, leases.gateways.length - 1);
   const dead = leases.gateways[index];
@@ -282,7 +284,7 @@ export const killGateway: LeaseAction = async (harness, leases, random) => {
   countOutcome(harness, 'gateways that died');
 };
 
-/** A message of the dead arrives after all: soon, or long after its lease. */
+/** Delivers a message of a dead gateway, possibly long after its lease was closed. */
 export const deliverLateMessage: LeaseAction = async (_harness, leases, random) => {
   const [deadRequest] = leases.deadRequests.splice(random.int(0, leases.deadRequests.length - 1), 1);
   if (deadRequest !== undefined) publish(leases, deadRequest, actualOf(random, deadRequest));
@@ -300,7 +302,7 @@ export const sweep: LeaseAction = async (_harness, leases, random) => {
   });
 };
 
-/** Money is wanted for something else: what the pot can spare becomes available, and not a nano more or less. */
+/** A recall must free exactly the amount that it reports. */
 export const recall: LeaseAction = async (harness, leases, random) => {
   const spender = random.pick(leases.spenders);
   const before = await balanceOf(harness, spender);
@@ -313,11 +315,11 @@ export const recall: LeaseAction = async (harness, leases, random) => {
     });
   const after = await balanceOf(harness, spender);
   if (freed !== null && after.available - before.available !== freed) {
-    throw new Error(`A recall answered ${freed} and freed ${after.available - before.available}.`);
+    throw new Error(`A recall reported ${freed} and freed ${after.available - before.available}.`);
   }
 };
 
-/** A rental of the same organisation: it has exactly what the pots have not. */
+/** A rental of the same organisation can hold exactly the credit that is not leased. */
 export const holdForRental: LeaseAction = async (harness, leases, random) => {
   const spender = random.pick(leases.spenders);
   const { orgId, mode, holds } = spender;
@@ -333,7 +335,7 @@ export const holdForRental: LeaseAction = async (harness, leases, random) => {
   const { available } = await balanceOf(harness, spender);
   const result = await applyFor(harness, { ...base, do: 'hold', amount, demand: 'new' });
   if (result.ok !== available >= amount)
-    throw new Error(`A hold of ${amount} met ${available} and ${result.ok}.`);
+    throw new Error(`A hold of ${amount} with ${available} available returned ok=${result.ok}.`);
   if (result.ok && result.holdId !== null) holds.set(result.holdId, amount);
 };
 
@@ -359,9 +361,9 @@ export const restartEmpty: LeaseAction = async (harness, leases) => {
   await markTampered(harness, leases, 'Valkeys restarted empty');
 };
 
-/** The snapshot to go back to. */
+/** Saves the snapshot that rollBack restores. */
 export const snapshot: LeaseAction = async (_harness, leases) => {
-  // A replica that took a copy may have left one being written.
+  // SAVE fails while Valkey still writes a snapshot for a replica.
   await eventually({ what: 'a snapshot', intervalMs: 5 }, async () => {
     await leases.valkey.client.command(['SAVE']);
     return true;
@@ -376,7 +378,7 @@ export const rollBack: LeaseAction = async (harness, leases) => {
 const isSynced = async (client: { command(words: readonly string[]): Promise<unknown> }): Promise<boolean> =>
   String(await client.command(['INFO', 'replication'])).includes('master_link_status:up');
 
-/** A replica takes a copy, and then hears no more of it. */
+/** Replicates once, then disconnects the replica. */
 export const copyToReplica: LeaseAction = async (_harness, leases) => {
   const { client } = leases.replica;
   await client.command(['REPLICAOF', '127.0.0.1', String(leases.valkey.port)]);
@@ -385,7 +387,7 @@ export const copyToReplica: LeaseAction = async (_harness, leases) => {
   leases.replicaHas = true;
 };
 
-/** The stale copy takes the place of the master: same address, scripts and all, and the data of some time ago. */
+/** Replaces the master's data by the stale copy. The address and the loaded scripts stay. */
 export const promoteStale: LeaseAction = async (harness, leases) => {
   const { client } = leases.valkey;
   await client.command(['REPLICAOF', '127.0.0.1', String(leases.replica.port)]);
@@ -394,7 +396,7 @@ export const promoteStale: LeaseAction = async (harness, leases) => {
   await markTampered(harness, leases, 'stale replicas promoted');
 };
 
-/** Everything comes to its end: all money is back but what was charged. */
+/** Ends all requests and leases. Only holds of rentals may remain. */
 export const closeEverything: LeaseAction = async (harness, leases, random) => {
   leases.ledgerIsUp = true;
   leases.fault = null;
@@ -416,6 +418,6 @@ export const closeEverything: LeaseAction = async (harness, leases, random) => {
   for (const spender of leases.spenders) {
     const { held } = await balanceOf(harness, spender);
     const beside = [...spender.holds.values()].reduce((sum, amount) => sum + amount, 0n);
-    if (held !== beside) throw new Error(`${held} is held and only ${beside} has a reason.`);
+    if (held !== beside) throw new Error(`${held} is held, but rentals account for only ${beside}.`);
   }
 };

@@ -38,7 +38,7 @@ import type { ValkeyClient } from '@millrace/platform/valkey';
 import { hybridClock, startValkeyServer, type TestValkey } from '@millrace/testing';
 import { cell, type LedgerHarness } from './harness.ts';
 
-/** Gateways, a worker and a usage stream around a real Valkey that belongs to this simulation alone. */
+/** Gateways, a worker and a usage stream around a real Valkey that only this simulation uses. */
 
 const rules: LeaseRules = {
   leaseMs: 2 * 3_600_000,
@@ -50,7 +50,7 @@ const rules: LeaseRules = {
   growthPauseMs: 60_000,
 };
 
-/** An organisation that spends from pots. It has no other money than what is paid in here. */
+/** An organisation that spends from credit leases. All of its money comes from `payIn`. */
 export interface LeaseTenant {
   readonly orgId: OrgId;
   readonly mode: 'live';
@@ -58,7 +58,7 @@ export interface LeaseTenant {
   readonly budget: BudgetId | null;
   paidIn: bigint;
   charged: bigint;
-  /** Holds for other things than pots. */
+  /** Holds of rentals. */
   readonly holds: Map<HoldId, bigint>;
 }
 
@@ -67,13 +67,13 @@ export interface Gateway {
   readonly client: CreditLeaseClient;
 }
 
-/** With money from a pot: in test mode there is none. */
+/** A reservation in a lease; reservations of test mode have none. */
 export type PaidReservation = Reservation & { readonly leaseId: LeaseId };
 
 export const isPaid = (got: Reservation | ReserveRejection): got is PaidReservation =>
   'leaseId' in got && got.leaseId !== null;
 
-/** Admitted by a pot and not yet told to the stream. */
+/** Admitted by a lease, with its usage not in the stream yet. */
 export interface InFlightRequest {
   readonly gateway: Gateway;
   readonly spender: LeaseTenant;
@@ -92,28 +92,28 @@ export interface LeaseHarness {
   readonly spenders: readonly LeaseTenant[];
   readonly gateways: Gateway[];
   readonly flights: InFlightRequest[];
-  /** Requests of gateways that died; some of them are still heard of. */
+  /** Requests of dead gateways. The usage of some arrives later. */
   readonly deadRequests: InFlightRequest[];
   readonly stream: Message[];
   readonly ends: Set<string>;
-  /** Amounts by request, once its usage is in the books, charged or not. */
+  /** Requests whose usage the sink has recorded, charged or not. */
   readonly known: Set<string>;
-  /** How many messages the sink has passed. */
+  /** Number of messages that the sink has processed. */
   passed: number;
   ledgerIsUp: boolean;
-  /** The next step of the worker that fails, and whether it fails before or after it is done. */
+  /** Makes the worker's next step fail before or after it takes effect. */
   fault: 'before' | 'after' | null;
-  /** Someone meddled with Valkey since a generation began: what it holds counts for nothing until the next. */
+  /** Generation in which Valkey's data was changed: its leases do not count until the next generation. */
   tamperedIn: bigint | null;
   replicaHas: boolean;
-  /** Questions to the ledger that are under way. */
+  /** Ledger requests in progress. */
   readonly pending: Set<Promise<unknown>>;
   made: number;
 }
 
 export const streamName = 'USAGE_1';
 
-/** Time as gateways and workers see it: it stands still with the simulation. */
+/** For gateways and workers: monotonic time also comes from the simulation. */
 function leaseClock(harness: LedgerHarness): Clock {
   return { ...hybridClock(harness.clock), monotonicMs: () => harness.clock.monotonicMs() };
 }
@@ -127,9 +127,9 @@ export async function createLeaseHarness(harness: LedgerHarness): Promise<LeaseH
   const guard = async <T>(work: () => Promise<T>): Promise<T> => {
     const { fault } = leases;
     leases.fault = null;
-    if (fault === 'before') throw new ProcessDied('The worker died before it did this.');
+    if (fault === 'before') throw new ProcessDied('The worker died before this step.');
     const result = await work();
-    if (fault === 'after') throw new ProcessDied('The worker died after it had done this.');
+    if (fault === 'after') throw new ProcessDied('The worker died after this step.');
     return result;
   };
   const db = {
@@ -178,7 +178,7 @@ export async function createLeaseHarness(harness: LedgerHarness): Promise<LeaseH
       requestLease: (request) => {
         const response = leases.ledgerIsUp
           ? service.lease(request)
-          : Promise.reject(new Error('The ledger is away.'));
+          : Promise.reject(new Error('The ledger is unavailable.'));
         const pending: Promise<unknown> = response
           .catch(() => undefined)
           .finally(() => leases.pending.delete(pending));
@@ -206,7 +206,7 @@ export async function closeLeaseHarness(leases: LeaseHarness): Promise<void> {
   await leases.replica[Symbol.asyncDispose]();
 }
 
-/** Resolves when nobody asks the ledger any more. */
+/** Resolves when no ledger request is in progress. */
 export async function waitForPending(leases: LeaseHarness): Promise<void> {
   while (leases.pending.size > 0) await Promise.all(leases.pending);
 }
@@ -247,7 +247,7 @@ export async function applyFor(harness: LedgerHarness, command: LedgerCommand): 
   const [result] = await harness.db.transaction({ name: 'spender', isolation: 'read committed' }, (tx) =>
     applyLedger(tx, [command]),
   );
-  if (result === undefined) throw new Error('The ledger answered nothing.');
+  if (result === undefined) throw new Error('The ledger returned no result.');
   return result;
 }
 
@@ -271,7 +271,7 @@ export async function payIn(harness: LedgerHarness, spender: LeaseTenant, amount
   harness.oracle.systemAccount('payments_clearing', null, mode).balance -= amount;
 }
 
-/** Removes what an earlier snapshot has left, so that the next start is an empty one. */
+/** Deletes an earlier snapshot, so that the next start is empty. */
 export async function deleteSnapshot(leases: LeaseHarness): Promise<void> {
   const response = await leases.valkey.client.command(['CONFIG', 'GET', 'dir']);
   const folder = Array.isArray(response) ? response[1] : (response as Record<string, unknown>)['dir'];

@@ -3,7 +3,7 @@ import { readLease } from './lease-actions.ts';
 import { waitForPending, type LeaseHarness } from './lease-harness.ts';
 import type { LedgerHarness } from './harness.ts';
 
-/** What must hold of pots, whatever was done to Valkey, gateways and workers. */
+/** Invariants of credit leases that must survive any fault of Valkey, gateways and workers. */
 
 export async function checkCharges(
   harness: LedgerHarness,
@@ -42,10 +42,7 @@ interface LeaseRow {
   hold: string;
 }
 
-/**
- * The invariant of pots: what a lease sets aside covers all that can still be charged to it. That is what the pot would
- * admit, what is under way, and what is in the stream.
- */
+/** A lease's hold must cover all that can still be charged to it: unreserved credit, in-flight requests and queued usage. */
 export async function checkLeaseCoverage(
   harness: LedgerHarness,
   leases: LeaseHarness,

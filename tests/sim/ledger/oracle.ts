@@ -16,10 +16,7 @@ import {
   type Transfer,
 } from './accounts.ts';
 
-/**
- * What the ledger ought to do, told in the simplest words there are: one command after the other on numbers in memory.
- * It shares no decision with the ledger, only the types of what is asked.
- */
+/** Simplified in-memory model of the ledger: applies commands one by one to plain numbers. It shares only types with the ledger. */
 
 export type Prediction =
   | {
@@ -70,14 +67,14 @@ export class Oracle {
   readonly holdsByKey = new Map<string, Hold>();
   readonly holds = new Map<string, Hold>();
   readonly transfersById = new Map<string, Transfer>();
-  /** Events of budgets that must have been told. */
+  /** Budget events that the ledger must have emitted. */
   readonly emitted = new Map<string, number>();
   nowMs = 0;
-  /** Transfers that budgets bring about by themselves are entered when someone looks, so they are not counted. */
+  /** Number of transfers, without those of budgets, which the ledger writes only when a budget is next used. */
   recorded = 0;
 
   addTenant(orgId: OrgId, mode: Mode, keyIds: readonly string[]): Tenant {
-    // What is earned has no floor of its own: it is had as far as it is above zero, and may sink below when given back.
+    // Earnings have no fixed floor: only a positive balance is available, and refunds may make the balance negative.
     const make = (what: 'credit' | 'earned'): Account => ({
       what,
       name: `${what} of ${orgId} ${mode}`,
@@ -106,11 +103,11 @@ export class Oracle {
 
   tenant(orgId: OrgId, mode: Mode): Tenant {
     const tenant = this.tenants.get(`${orgId}:${mode}`);
-    if (tenant === undefined) throw new Error(`The oracle knows nobody called ${orgId} in ${mode}.`);
+    if (tenant === undefined) throw new Error(`The oracle has no tenant ${orgId} in ${mode}.`);
     return tenant;
   }
 
-  /** The operator's accounts, each as one: in how many rows they are kept is no concern of the oracle. */
+  /** One account per kind, product and mode, regardless of how many rows the ledger uses for it. */
   systemAccount(kind: string, product: string | null, mode: Mode): Account {
     const name = `${kind}${product === null ? '' : ` ${product}`} ${mode}`;
     const known = this.system.get(name);
@@ -138,7 +135,7 @@ export class Oracle {
     return prediction;
   }
 
-  /** Free paid credit repays what clawbacks could not take; an undone clawback returns what was repaid for it. */
+  /** Free paid credit repays the uncollected part of clawbacks. A reversed clawback returns the repayment. */
   #repay(tenant: Tenant): void {
     const { credit } = tenant;
     const repaid =
@@ -271,7 +268,7 @@ export class Oracle {
       into = {
         what: 'promo',
         name: `promo ${tenant.money.length} of ${tenant.orgId} ${tenant.mode}`,
-        // Until it is told: behind every account there is, as a new one is.
+        // Sorts after all existing accounts, as a new id does, until the real id is known.
         id: `z${String(this.recorded).padStart(12, '0')}`,
         balance: 0n,
         held: 0n,
@@ -289,7 +286,7 @@ export class Oracle {
     return this.#done(tenant, this.#enter(tenant, command, command.kind, legs, command.amount));
   }
 
-  /** Up to `amount`, account by account, in the order of spending. */
+  /** Draws up to `amount` in spending order. */
   #draw(accounts: readonly Account[], amount: bigint): AmountsByAccount {
     const amounts: AmountsByAccount = new Map();
     let missing = amount;
@@ -302,7 +299,7 @@ export class Oracle {
     return amounts;
   }
 
-  /** Paid money first, whatever the order of spending. */
+  /** Clawbacks take paid credit first, regardless of the spending order. */
   #takeBackFrom(tenant: Tenant, amount: bigint): AmountsByAccount {
     const paid = this.#draw([tenant.credit], amount);
     const gifts = tenant.money.filter((account) => account !== tenant.credit);
@@ -323,7 +320,7 @@ export class Oracle {
     );
   }
 
-  /** The budget that leaves least, of those that would refuse. */
+  /** The budget with the smallest remainder among those that can refuse. */
   #tightest(budgets: readonly Budget[], demand: 'new' | 'running'): { budget: Budget; left: bigint } | null {
     let found: { budget: Budget; left: bigint } | null = null;
     for (const budget of budgets) {
@@ -397,7 +394,7 @@ export class Oracle {
     bump(hold.amounts, account, by);
   }
 
-  /** Sets more aside: up to `more`, at least `atLeast`, or the reason why not. */
+  /** Holds up to `more` and at least `atLeast`, or returns the reason of the refusal. */
   #grow(
     hold: Hold,
     budgets: readonly Budget[],
@@ -423,7 +420,7 @@ export class Oracle {
     return null;
   }
 
-  /** Lets go of an amount; what is charged is taken in the order of spending, what is given back in the reverse. */
+  /** Releases an amount: charges in spending order, returns in reverse order. */
   #letGo(hold: Hold, amount: bigint, order: 'charge' | 'give back'): AmountsByAccount {
     const money = inSpendingOrder([...hold.amounts.keys()].filter((account) => account.what !== 'budget'));
     if (order === 'give back') money.reverse();
@@ -458,7 +455,7 @@ export class Oracle {
       tenant,
       keyId: command.keyId ?? null,
       onlyBudget,
-      // One that sets nothing aside sets nothing of the earnings aside.
+      // A hold of zero is not a hold of earnings.
       ofEarnings: command.of === 'earnings' && command.amount > 0n,
       amounts: new Map(),
       held: 0n,
@@ -534,7 +531,7 @@ export class Oracle {
     const hold = this.#find(tenant, command.holdId);
     if (hold === null) return refusedPrediction('HOLD_NOT_FOUND');
     if (hold.closed) {
-      // Nothing to charge and nothing to close: it happened before.
+      // Repeats an earlier close without a charge.
       const same = command.amount === 0n && command.afterwards === 'close';
       return same ? this.#done(tenant, null, hold, true) : refusedPrediction('HOLD_CLOSED');
     }
@@ -570,7 +567,7 @@ export class Oracle {
     return transfer;
   }
 
-  /** What of each leg was not moved back yet. Budgets keep what they counted. */
+  /** The part of each leg that was not moved back yet. Budgets are left out: they keep their counts. */
   #left(source: Transfer): [Account, bigint][] {
     return [...source.legs]
       .filter(([account]) => account.what !== 'budget')
@@ -592,7 +589,7 @@ export class Oracle {
     }
     const legs: AmountsByAccount = new Map();
     let toGive: bigint = command.amount;
-    // Paid money comes back first, then promotional credit, last spent first.
+    // Refund paid credit first, then promotional credit, last spent first.
     const order = inSpendingOrder(payers.map(([account]) => account)).reverse();
     order.sort((a, b) => Number(b.what === 'credit') - Number(a.what === 'credit'));
     for (const account of order) {
@@ -622,7 +619,7 @@ export class Oracle {
       return refusedPrediction('TRANSFER_NOT_REVERSIBLE');
     const entries = this.#left(source);
     for (const [account, by] of entries) {
-      // Also when nothing is free: a supplier may owe, a tenant may not.
+      // A supplier's balance may become negative, a tenant's must not.
       if (account.what !== 'system' && account.what !== 'earned' && by > freeIn(account)) {
         return refusedPrediction('INSUFFICIENT_BALANCE', freeIn(account));
       }
@@ -651,10 +648,10 @@ export class Oracle {
     return this.#done(tenant, this.#enter(tenant, command, 'expiry', legs, -amount));
   }
 
-  /** Promotional accounts by the ids that commands name them by. */
+  /** Names of promotional accounts by the ids in commands. */
   readonly promoNames = new Map<string, string>();
 
-  /** What a sweep has expired and told no id of. */
+  /** Transfers of the expiry sweep, which returns no ids. */
   readonly unnamed: { transfer: Transfer; account: Account }[] = [];
 
   expireNow(tenant: Tenant, account: Account): void {
@@ -686,7 +683,7 @@ export class Oracle {
   }
 }
 
-/** Whole shares of a total by weight; what is left over goes one by one to those who lost most by rounding. */
+/** Splits a total by weight; the remainder goes one by one to the shares that lost most by rounding. */
 function inProportion(total: bigint, weights: readonly bigint[]): bigint[] {
   const whole = sum(weights);
   const shares = weights.map((weight) => (total * weight) / whole);
