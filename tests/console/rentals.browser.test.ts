@@ -147,7 +147,7 @@ test('a rental is stopped, started and renamed, and each disabled control says w
     await dialog.getByRole('radio', { name: 'Release' }).check();
     await dialog.getByText('There may be none.').waitFor();
     await dialog.getByRole('button', { name: 'Stop and release GPUs' }).click();
-    await page.getByText('off, GPUs given back').waitFor({ timeout: 90_000 });
+    await page.getByText('off, GPUs released').waitFor({ timeout: 90_000 });
     await page.getByText('The machine is off. Start the rental to log in.').waitFor();
 
     await page.getByRole('button', { name: 'Start' }).click();

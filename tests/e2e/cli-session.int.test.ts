@@ -194,7 +194,7 @@ describe('somebody at a terminal', () => {
     const slow = '--tag millrace.fault=slow-boot --tag millrace.fault.after_ms=60000';
     await terminal.enter(`millrace rental create --name slow ${slow} --yes; echo "ended with $?"`);
     await terminal.shows(
-      /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] prove +[0-9.]+ s  we log in and count its GPUs \(usually 1 s to 1 min\)/,
+      /[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] prove +[0-9.]+ s  log in and count its GPUs \(usually 1 s to 1 min\)/,
       20_000,
     );
     await terminal.press('C-c');
@@ -283,7 +283,7 @@ describe.concurrent('command by command', () => {
     expect((await succeed(['logs', 'second'])).stdout).toContain('login:');
 
     expect((await succeed(['rental', 'stop', 'second', '--release', '--yes'])).stdout).toContain(
-      'off, GPUs given back',
+      'off, GPUs released',
     );
     const off = await run(['ssh', 'second']);
     expect(off).toMatchObject({ code: 1 });

@@ -203,7 +203,7 @@ test('the examples of the README run as they stand there', async () => {
     });
     expect(stdout).toMatch(/USD an hour/);
     expect(stdout).toMatch(/^ssh /m);
-    expect(stdout).toContain('gone\n');
+    expect(stdout).toContain('not found\n');
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

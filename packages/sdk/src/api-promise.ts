@@ -1,23 +1,23 @@
 import type { ResponseOutcome } from './transport.ts';
 
-/** An answer with what came around it. */
+/** The data of a response with the response itself. */
 export interface WithResponse<T> {
   readonly data: T;
-  /** Status and headers; its body has been read. */
+  /** Status and headers; the body has been read. */
   readonly response: Response;
   readonly requestId: string | null;
 }
 
 export interface PendingRequest<T> {
-  /** Sends the call and reads the answer. */
+  /** Sends the request and reads the response. */
   readonly read: () => Promise<ResponseOutcome<T>>;
-  /** Sends the call and leaves the body of the answer unread. */
+  /** Sends the request and leaves the response body unread. */
   readonly raw: () => Promise<Response>;
 }
 
 /**
- * The answer to come: await it for the data, or ask for more. The request is sent at once, whether anybody waits for it or
- * not: at the end of the present turn, so that `asResponse()` can still ask to leave the body alone.
+ * The promise of a response. The request is always sent, even if the promise is not awaited. It is sent at the
+ * end of the current tick, so that `asResponse()` can still leave the body unread.
  */
 export class ApiPromise<T> implements Promise<T> {
   readonly [Symbol.toStringTag] = 'ApiPromise';
@@ -34,18 +34,20 @@ export class ApiPromise<T> implements Promise<T> {
     });
   }
 
-  /** The data together with the response and the id of the request. */
+  /** The data with the response and the request id. */
   async withResponse(): Promise<WithResponse<T>> {
     const outcome = await this.#outcome;
     if (outcome !== null) return outcome;
-    throw new TypeError('The body was asked for as it comes, with asResponse().');
+    throw new TypeError('withResponse() is not possible after asResponse(), which leaves the body unread.');
   }
 
-  /** The response with its body unread, to stream it somewhere. To be called at once or not at all. */
+  /** The response with an unread body, for streaming. Call it immediately after the operation. */
   asResponse(): Promise<Response> {
-    // Asking now would make the call a second time, with whatever it does.
+    // Sending now would execute the operation a second time.
     if (this.#isBeingRead)
-      return Promise.reject(new TypeError('asResponse() comes too late: the body is being read already.'));
+      return Promise.reject(
+        new TypeError('asResponse() was called too late: the body is already being read.'),
+      );
     this.#raw ??= this.#sending.raw();
     return this.#raw;
   }

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Millrace } from './client.ts';
 import { fakeService, json } from './fake-service.fixture.ts';
 
-test('fields of the input go where the operation has them', async () => {
+test('input fields go into the path, query or body of the operation', async () => {
   const service = fakeService([json(200, {})]);
   await service.client.members.update({ organisationId: 'org_1', userId: 'a/b', role: 'viewer' });
   expect(service.requests).toMatchObject([
@@ -15,7 +15,7 @@ test('fields of the input go where the operation has them', async () => {
   ]);
 });
 
-test('inference goes to its own address, everything else to the api', async () => {
+test('inference goes to its own address, everything else to the API', async () => {
   const service = fakeService([json(200, { object: 'list', data: [] }), json(200, {})], {
     inferenceUrl: 'https://gateway.example.com/',
   });
@@ -27,7 +27,7 @@ test('inference goes to its own address, everything else to the api', async () =
   ]);
 });
 
-test('withResponse tells the id of the request beside the data', async () => {
+test('withResponse returns the data with the request id', async () => {
   const service = fakeService([json(200, { role: 'owner' }, { 'x-request-id': 'req_7' })]);
   const { data, requestId, response } = await service.client.me.get().withResponse();
   expect(data).toEqual({ role: 'owner' });
@@ -35,14 +35,14 @@ test('withResponse tells the id of the request beside the data', async () => {
   expect(response.status).toBe(200);
 });
 
-test('asResponse leaves the body unread and sends the call once', async () => {
+test('asResponse leaves the body unread and sends the request once', async () => {
   const service = fakeService([json(200, { role: 'owner' })]);
   const response = await service.client.me.get().asResponse();
   expect(await response.json()).toEqual({ role: 'owner' });
   expect(service.requests).toHaveLength(1);
 });
 
-test('asResponse that comes too late is told so, instead of making the call a second time', async () => {
+test('asResponse rejects if called too late, instead of sending the request twice', async () => {
   const service = fakeService([json(201, { id: 7 }), json(201, { id: 8 })]);
   const creating = service.client.rentals.stop({ rentalId: 7 });
   await creating;
@@ -50,14 +50,14 @@ test('asResponse that comes too late is told so, instead of making the call a se
   expect(service.requests).toHaveLength(1);
 });
 
-test('a call nobody waits for is sent all the same', async () => {
+test('a call is sent even if it is not awaited', async () => {
   const service = fakeService([json(200, {})]);
   void service.client.rentals.stop({ rentalId: 7 });
   await service.idle();
   expect(service.requests).toHaveLength(1);
 });
 
-test('lists of each shape iterate over all pages', async () => {
+test('lists of all three shapes iterate over all pages', async () => {
   const cursor = fakeService([
     json(200, { items: [{ id: 1 }, { id: 2 }], nextCursor: 'c1' }),
     json(200, { items: [{ id: 3 }], nextCursor: null }),
@@ -87,28 +87,28 @@ test('lists of each shape iterate over all pages', async () => {
   expect(feed.requests[1]?.url).toContain('after=1');
 });
 
-test('leaving a list early fetches no further page, and all({ max }) takes no more than that', async () => {
+test('a list fetches no page after the loop is left, and all({ max }) returns at most max items', async () => {
   const service = fakeService([json(200, { items: [1, 2, 3], nextCursor: 'c' })]);
   expect(await service.client.keys.list().all({ max: 2 })).toEqual([1, 2]);
   const page = await fakeService([json(200, { items: [1], nextCursor: 'c' })]).client.keys.list();
   expect(page).toMatchObject({ items: [1], nextCursor: 'c' });
 });
 
-test('a list that names itself as its next page ends with an error, not never', async () => {
+test('a list that returns its own cursor throws instead of looping', async () => {
   const again = json(200, { items: [1], nextCursor: 'same' });
   const service = fakeService([again, again, again]);
-  await expect(service.client.keys.list().all()).rejects.toThrow('same page');
+  await expect(service.client.keys.list().all()).rejects.toThrow('its own cursor');
 });
 
-test('an id that a URL would read as a path is refused before anything is sent', async () => {
+test('an id that would change the path is refused before a request is sent', async () => {
   const service = fakeService([]);
   for (const keyId of ['', '.', '..']) {
-    await expect(service.client.keys.get({ keyId })).rejects.toThrow('keyId must be given');
+    await expect(service.client.keys.get({ keyId })).rejects.toThrow('keyId is required');
   }
   expect(service.requests).toEqual([]);
 });
 
-test('bytes and empty answers are read as what they are', async () => {
+test('bytes and empty responses are returned as such', async () => {
   const service = fakeService([
     () => new Response(new Uint8Array([1, 2, 3]), { headers: { 'content-type': 'audio/mpeg' } }),
     () => new Response(null, { status: 204 }),
@@ -120,7 +120,7 @@ test('bytes and empty answers are read as what they are', async () => {
   expect(await client.budgets.delete({ budgetId: 'bud_1' })).toBeUndefined();
 });
 
-test('a client without an address, or in a browser that nobody allowed, is refused at once', () => {
+test('the constructor throws without an address, and in a browser without allowBrowser', () => {
   expect(() => new Millrace({ baseUrl: 'api.example.com' })).toThrow('https://api.example.com');
   Object.assign(globalThis, { window: globalThis, document: {} });
   try {
@@ -132,21 +132,21 @@ test('a client without an address, or in a browser that nobody allowed, is refus
   }
 });
 
-test('a key that cannot be sent is refused without being told', () => {
+test('the constructor refuses a key that cannot be sent, without showing it', () => {
   const options = { baseUrl: 'https://api.example.com' };
   for (const apiKey of ['mr_test_secret\n', 'mr_test_secret ', 'mr_test_sécret', '']) {
-    expect(() => new Millrace({ ...options, apiKey })).toThrow(/^The apiKey (?:holds|is empty)/);
+    expect(() => new Millrace({ ...options, apiKey })).toThrow(/^The apiKey (?:contains|is empty)/);
   }
   expect(() => new Millrace({ baseUrl: undefined })).toThrow('is missing');
 });
 
-test('an operation can be called by its id', async () => {
+test('call executes an operation by its id', async () => {
   const service = fakeService([json(200, { items: [1], nextCursor: null }), json(200, { id: 5 })]);
   expect(await service.client.call('listApiKeys', { limit: 1 })).toMatchObject({ items: [1] });
   expect(await service.client.call('getRental', { rentalId: 5 })).toEqual({ id: 5 });
 });
 
-test('an address that would carry a password, or swallow the path, is refused without telling it', () => {
+test('the constructor refuses an address with a password, query or fragment, without showing it', () => {
   for (const address of [
     'https://me:hunter2@api.example.com',
     'https://api.example.com/#a',
@@ -159,7 +159,7 @@ test('an address that would carry a password, or swallow the path, is refused wi
   }
 });
 
-test('a person who is signed in calls for an organisation, by the cookie of the page or by a token', async () => {
+test('a session calls for an organisation, with the cookie of the page or a token', async () => {
   const page = fakeService([json(200, {})], {
     apiKey: undefined,
     session: { organisation: 'org_1', mode: 'test' },
@@ -177,7 +177,7 @@ test('a person who is signed in calls for an organisation, by the cookie of the 
   expect(fromTerminal?.credentials).toBe('omit');
 });
 
-test('a key and a session are not mixed, and only a session without a token is for pages', () => {
+test('a key and a session exclude each other, and pages may use only a session without a token', () => {
   const baseUrl = 'https://api.example.com';
   expect(() => new Millrace({ baseUrl, apiKey: 'mr_test_key', session: {} })).toThrow('not both');
   expect(() => new Millrace({ baseUrl, sessionToken: 'a\nb' })).toThrow('sessionToken');

@@ -16,25 +16,24 @@ import type { Call, ResponseOutcome, Transport } from './transport.ts';
 import { version } from './version.ts';
 import { createWaiters } from './wait.ts';
 
-/** Anything that a call gives: an answer to come, a list or a stream. */
+/** The result of a call: a promise of a response, a list or a stream. */
 export type AnyCall = ApiPromise<unknown> | PagePromise<unknown> | StreamPromise<unknown>;
 
-/** Calls operations by their id, for programs that choose them at run time. */
+/** Calls operations by id, for programs that choose them at run time. */
 export interface Caller {
-  /** Calls an operation by its id. A list gives a PagePromise, `stream: true` a StreamPromise. */
+  /** Calls an operation by its id. A list returns a PagePromise, `stream: true` a StreamPromise. */
   call(id: CallableId, input?: CallInput, options?: RequestOptions): AnyCall;
-  /** The stream of an operation that answers with one when asked to. */
+  /** The stream of an operation that offers one. */
   stream(id: CallableId, input?: CallInput, options?: RequestOptions): StreamPromise<unknown>;
 }
 
-/** A client of one Millrace cloud. */
 export interface Millrace extends Resources, Caller {
   readonly baseUrl: string;
   readonly inferenceUrl: string;
 }
 
 const defaultMaxRetries = 2;
-/** A feed is meant to last: it survives a restart of the service, which takes longer than a call should wait. */
+/** A feed must survive a restart of the service, which takes longer than a call should wait. */
 const defaultStreamRetries = 10;
 const streamIdleMs = 60_000;
 
@@ -55,10 +54,7 @@ function createClient(options: ClientOptions): Millrace {
   return { ...resources, ...caller, baseUrl, inferenceUrl };
 }
 
-/**
- * `new Millrace({ baseUrl, apiKey })`. Its nouns are made from the table of namespaces, so that the client and what is said
- * of it cannot differ.
- */
+/** `new Millrace({ baseUrl, apiKey })`. Its namespaces are built from the table in namespaces.ts. */
 export const Millrace: new (options: ClientOptions) => Millrace = class MillraceClient {
   constructor(options: ClientOptions) {
     Object.assign(this, createClient(options));
@@ -69,20 +65,20 @@ function transportOf(options: ClientOptions): Transport {
   const inBrowser = 'window' in globalThis && 'document' in globalThis;
   const { session, sessionToken } = options;
   if (options.apiKey !== undefined && (session !== undefined || sessionToken !== undefined)) {
-    throw new MillraceError('A client calls with an apiKey or for a person who is signed in, not both.');
+    throw new MillraceError('Use either an apiKey or a session, not both.');
   }
-  // The cookie of a page is not in the page, so nobody can read it there.
+  // Pages cannot read the session cookie, so it is not a secret in the page.
   const hasSecret = session === undefined || sessionToken !== undefined;
   if (inBrowser && hasSecret && options.allowBrowser !== true) {
     throw new MillraceError(
-      'A key in a page is a key in the hands of everybody who opens it. Call from a server, or say allowBrowser: true.',
+      'A key in a page is visible to everyone who opens the page. Call from a server, or set allowBrowser: true.',
     );
   }
   const baseUrl = urlOf('baseUrl', options.baseUrl);
   const { inferenceUrl, apiKey, userAgent, fetch = globalThis.fetch } = options;
   const agent = `millrace-sdk/${version}`;
   const headers: Record<string, string> = {};
-  // A browser names itself and does not let pages do it.
+  // Browsers do not let pages set the User-Agent.
   if (!inBrowser) headers['user-agent'] = userAgent === undefined ? agent : `${userAgent} ${agent}`;
   if (apiKey !== undefined) headers['authorization'] = `Bearer ${requireCredential('apiKey', apiKey)}`;
   if (sessionToken !== undefined) {
@@ -99,7 +95,7 @@ function transportOf(options: ClientOptions): Transport {
     timeoutMs: options.timeoutMs ?? null,
     maxRetries: options.maxRetries ?? defaultMaxRetries,
     feedRetries: options.maxRetries ?? defaultStreamRetries,
-    // A browser's fetch insists on being called as a method of its window.
+    // Browsers require fetch to be called as a method of window.
     fetch: (input, init) => fetch(input, init),
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
@@ -107,20 +103,20 @@ function transportOf(options: ClientOptions): Transport {
   };
 }
 
-/** A header that cannot be sent would be told with its value, and so the key with the error. */
+/** Checked here, because the error of fetch would contain the credential. */
 function requireCredential(name: 'apiKey' | 'sessionToken', value: string): string {
   if (/^[\x21-\x7e]+$/.test(value)) return value;
-  const wrong = value === '' ? 'is empty' : 'holds a character that none has, such as a line break';
+  const wrong = value === '' ? 'is empty' : 'contains a character that is not allowed, such as a line break';
   throw new MillraceError(`The ${name} ${wrong}.`);
 }
 
 function urlOf(name: string, value: string | undefined): string {
   if (value === undefined || !URL.canParse(value) || !/^https?:$/.test(new URL(value).protocol)) {
     throw new MillraceError(
-      `${name} must be an address such as https://api.example.com, and is ${value ?? 'missing'}.`,
+      `${name} must be an address such as https://api.example.com, but it is ${value ?? 'missing'}.`,
     );
   }
-  // Paths are put behind it, and errors name it.
+  // Paths are appended to the address, and errors contain it.
   const { username, password } = new URL(value);
   if (username !== '' || password !== '' || /[?#]/.test(value)) {
     throw new MillraceError(
@@ -137,7 +133,6 @@ function callOf(transport: Transport, call: Call): AnyCall {
   return new ApiPromise({ read: () => send(transport, call, readerOf(entry)), raw: rawOf(transport, call) });
 }
 
-/** The response as it comes. */
 function rawOf(transport: Transport, call: Call): () => Promise<Response> {
   return async () => (await send(transport, call, (response) => Promise.resolve(response))).data;
 }
@@ -175,7 +170,7 @@ function streamOf(transport: Transport, call: Call): StreamPromise<unknown> {
       (response) => Promise.resolve(response),
     );
   const itemsOf = (response: Response): AsyncIterable<unknown> => {
-    // Between two tokens of a busy engine may lie as long as the whole call may take; a feed has a heartbeat.
+    // A busy engine may pause between two tokens as long as a whole call may take; a feed has heartbeats.
     if (entry.sse === 'body') {
       const idleMs = timeoutOf(transport, call);
       return singleResponseStream(response, { clock, signal, baseUrl, idleMs });

@@ -1,14 +1,13 @@
-/** How the client learns the time and waits. A test hands in one that it moves by hand. */
+/** The clock of the client. Tests pass one that they control. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
   nowMs(): number;
-  /** Resolves after `ms` milliseconds, or rejects with the signal's reason once it aborts. */
+  /** Resolves after `ms` milliseconds, or rejects with the reason of the signal when it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Runs `action` after `ms` milliseconds unless the returned function is called first. */
   after(ms: number, action: () => void): () => void;
 }
 
-/** Longer waits than that, Infinity among them, would end at once. */
+/** Timers with a longer delay, such as Infinity, would fire immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
 function after(ms: number, action: () => void): () => void {
@@ -16,7 +15,6 @@ function after(ms: number, action: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** The machine's own clock. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   after,

@@ -1,12 +1,12 @@
 import type { Issue, ErrorDetails } from './errors.ts';
 
-/** Reads a refusal. There are three bodies, and proxies on the way have their own: none of them may break the reader. */
+/** Parses error responses: the three bodies of the service, and any body of a proxy, without throwing. */
 
 export interface RawErrorResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Against which a relative `docUrl` is read. */
+  /** The base of a relative `docUrl`. */
   readonly baseUrl: string;
 }
 
@@ -32,7 +32,6 @@ export function parseErrorResponse({ status, headers, text, baseUrl }: RawErrorR
   };
 }
 
-/** The id by which the service knows a request. */
 export function requestIdOf(headers: Headers): string | null {
   return headers.get('x-request-id') ?? headers.get('x-inference-request-id');
 }
@@ -67,8 +66,8 @@ function stringOr(value: unknown): string | null {
 function defaultMessage(status: number, text: string): string {
   const line = text.trim().split('\n', 1)[0]?.slice(0, 200) ?? '';
   return line === '' || line.startsWith('<')
-    ? `The answer was ${status} and said no more.`
-    : `The answer was ${status}: ${line}`;
+    ? `The response had status ${status} and no message.`
+    : `The response had status ${status}: ${line}`;
 }
 
 function absolute(url: string, baseUrl: string): string {

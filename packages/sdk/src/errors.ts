@@ -1,37 +1,37 @@
 import type { Reason } from './operation-types.ts';
 import { reasonStatuses } from './reasons.generated.ts';
 
-/** Everything that this package throws. */
+/** The base class of all errors of this package. */
 export class MillraceError extends Error {
   override name = 'MillraceError';
 }
 
-/** The service could not be reached, or went away before its answer was whole. */
+/** The service is unreachable, or the connection closed before the response was complete. */
 export class ConnectionError extends MillraceError {
   override name = 'ConnectionError';
 }
 
-/** An attempt took longer than `timeoutMs`. It may have had its effect. */
+/** An attempt took longer than `timeoutMs`. It may have taken effect. */
 export class TimeoutError extends ConnectionError {
   override name = 'TimeoutError';
 }
 
-/** The caller's own signal ended it. */
+/** Your own signal aborted the call. */
 export class AbortedError extends MillraceError {
   override name = 'AbortedError';
 }
 
-/** A stream ended before its end: what was received is whole, but it is not all. */
+/** A stream closed before its end. The received items are complete, but others are missing. */
 export class StreamInterruptedError extends ConnectionError {
   override name = 'StreamInterruptedError';
 }
 
-/** What was waited for will not come: the thing is in a state from which there is no way to it. */
+/** The awaited state can never be reached from the current state. */
 export class WaitFailedError extends MillraceError {
   override name = 'WaitFailedError';
-  /** The state that it is in instead. */
+  /** The current state. */
   readonly state: string;
-  /** Why, in the service's words, if it said. */
+  /** The reason that the service gave, if any. */
   readonly why: string | null;
 
   constructor(message: string, { state, why }: { readonly state: string; readonly why: string | null }) {
@@ -41,14 +41,14 @@ export class WaitFailedError extends MillraceError {
   }
 }
 
-/** One thing wrong with one field. */
+/** One invalid field. */
 export interface Issue {
   readonly message: string;
   readonly path?: readonly (string | number)[];
   readonly code?: string;
 }
 
-/** What a refusal said, whichever of the three bodies it had. */
+/** The parsed error, from any of the three bodies. */
 export interface ErrorDetails {
   readonly status: number;
   readonly headers: Headers;
@@ -58,24 +58,24 @@ export interface ErrorDetails {
   readonly requestId: string | null;
   readonly docUrl: string | null;
   readonly issues: readonly Issue[];
-  /** The body as it came: parsed if it was JSON. */
+  /** The original body, parsed if it was JSON. */
   readonly body: unknown;
 }
 
-/** The service answered, and refused. */
+/** The service refused the request. */
 export class ApiError extends MillraceError {
   override name = 'ApiError';
   readonly status: number;
-  /** Stable, and what to switch on; null when whoever answered was not the service. */
+  /** The stable code to switch on; null if a proxy responded instead of the service. */
   readonly reason: ErrorDetails['reason'];
-  /** What to do about it. */
+  /** What to do. */
   readonly suggestion: string | null;
-  /** Names the request to whoever runs the service. */
+  /** Identifies the request for support. */
   readonly requestId: string | null;
   readonly docUrl: string | null;
-  /** What is wrong with which field of the input. */
+  /** The invalid fields of the input. */
   readonly issues: readonly Issue[];
-  /** How long the service asks to wait, if it said. */
+  /** How long the service asks to wait, if it says so. */
   readonly retryAfterSeconds: number | null;
   readonly headers: Headers;
   readonly body: unknown;
@@ -100,32 +100,32 @@ export class AuthenticationError extends ApiError {
   override name = 'AuthenticationError';
 }
 
-/** The key, its scopes or its limits do not allow it. */
+/** The key, its scopes or its limits do not allow the request. */
 export class PermissionDeniedError extends ApiError {
   override name = 'PermissionDeniedError';
 }
 
-/** There is no such thing, or it belongs to somebody else. */
+/** The resource does not exist, or it belongs to another organisation. */
 export class NotFoundError extends ApiError {
   override name = 'NotFoundError';
 }
 
-/** The state of things does not allow it now. */
+/** The current state does not allow the request. */
 export class ConflictError extends ApiError {
   override name = 'ConflictError';
 }
 
-/** The input is not what the operation takes (see `issues`), or its body could not be read. */
+/** The input is invalid (see `issues`), or its body could not be read. */
 export class ValidationError extends ApiError {
   override name = 'ValidationError';
 }
 
-/** The balance, a budget or the caller's own limit does not reach. */
+/** The balance, a budget or your own limit is too low. */
 export class InsufficientBalanceError extends ApiError {
   override name = 'InsufficientBalanceError';
 }
 
-/** No machine is free for it at the moment. */
+/** No capacity is available now. */
 export class InsufficientCapacityError extends ApiError {
   override name = 'InsufficientCapacityError';
 }
@@ -135,7 +135,6 @@ export class RateLimitError extends ApiError {
   override name = 'RateLimitError';
 }
 
-/** The service failed. */
 export class ServerError extends ApiError {
   override name = 'ServerError';
 }
@@ -146,7 +145,7 @@ const capacityReasons: ReadonlySet<string> = new Set<Reason>([
   'MACHINE_NOT_READY',
 ]);
 
-/** Reasons of status 400 that tell of a state and not of the input. */
+/** Reasons with status 400 that are about a state, not about the input. */
 const stateReasons: ReadonlySet<string> = new Set<Reason>([
   'ALREADY_TERMINATED',
   'ACTION_IN_PROGRESS',
@@ -157,8 +156,8 @@ const stateReasons: ReadonlySet<string> = new Set<Reason>([
 ]);
 
 /**
- * The error of a refusal. Operations differ in the statuses they may answer, so that the same reason comes as 402 from one
- * and as 400 from another: the reason decides, and the status only where there is none that this version knows.
+ * Creates the error for a response. Operations differ in their statuses, so the reason decides the class. The
+ * status decides only for reasons that this version does not know.
  */
 export function toApiError(details: ErrorDetails): ApiError {
   const reason = details.reason ?? '';

@@ -2,7 +2,7 @@ import { SimulatedClock } from '@millrace/platform/clock';
 import { Millrace } from './client.ts';
 import type { ClientOptions } from './options.ts';
 
-/** A service that answers each request with the next thing it was given. For tests only. */
+/** A service double that responds to each request with the next prepared response. For tests only. */
 
 export interface RecordedRequest {
   readonly method: string;
@@ -12,14 +12,14 @@ export interface RecordedRequest {
   readonly credentials: string | undefined;
 }
 
-/** An answer, or what happens instead of one. */
+/** A response, or a failure. */
 export type FakeResponse = (request: RecordedRequest, signal: AbortSignal) => Response | Promise<Response>;
 
 export interface FakeService {
   readonly client: Millrace;
   readonly requests: readonly RecordedRequest[];
   readonly clock: SimulatedClock;
-  /** Resolves once everything that was begun has come to a wait. */
+  /** Resolves when all started work waits for something. */
   idle(): Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function fakeService(
       const request = recordRequest(url instanceof Request ? url.url : url.toString(), init);
       requests.push(request);
       const next = left.shift();
-      if (next === undefined) throw new Error(`nobody expected ${request.method} ${request.url}`);
+      if (next === undefined) throw new Error(`unexpected request ${request.method} ${request.url}`);
       return next(request, init?.signal ?? new AbortController().signal);
     },
     ...options,
@@ -62,13 +62,13 @@ export function json(status: number, body: unknown, headers: Record<string, stri
   return () => Response.json(body, { status, headers });
 }
 
-/** The connection breaks, as Node's fetch tells it. */
+/** A broken connection, as Node's fetch reports it. */
 export function connectionReset(code = 'ECONNRESET'): FakeResponse {
   return () =>
     Promise.reject(new TypeError('fetch failed', { cause: Object.assign(new Error(code), { code }) }));
 }
 
-/** A stream of text whose end is told by `ending`. */
+/** A stream of text that ends as `ending` says. */
 export function streamed(pieces: readonly string[], ending: 'end' | 'cut' | 'silence' = 'end'): FakeResponse {
   return (_request, signal) => {
     const encoder = new TextEncoder();

@@ -11,7 +11,7 @@ function idsIn(words: Words): readonly string[] {
   return Object.values(words).flatMap((value) => (typeof value === 'string' ? [value] : idsIn(value)));
 }
 
-test('every operation of the contract has exactly one noun and verb, but for those with a reason', () => {
+test('every operation of the contract has exactly one noun and verb, or a reason why not', () => {
   const uncallable = Object.keys(readUncallable());
   const reached = [...idsIn(namespaces), ...uncallable].toSorted();
   expect(reached).toEqual(
@@ -21,13 +21,13 @@ test('every operation of the contract has exactly one noun and verb, but for tho
   );
 });
 
-test('the list of operations that no client calls only shrinks', () => {
+test('the list of operations without a method only shrinks', () => {
   expect(['receiveStripeEvent', 'supplierStartEnrolment']).toEqual(
     expect.arrayContaining(Object.keys(readUncallable())),
   );
 });
 
-test('no operation has two fields of one name, so that one input object holds them all', () => {
+test('no operation has two fields with the same name, so that one input object can contain all', () => {
   const twice = operationsOf(contract).flatMap((operation) => {
     const fields = inputFieldsOf(operation);
     return fields
@@ -37,6 +37,6 @@ test('no operation has two fields of one name, so that one input object holds th
   expect(twice).toEqual([]);
 });
 
-test('the generated files are what the contract says; npm run sdk writes them', () => {
+test('the generated files are up to date with the contract (npm run sdk)', () => {
   expect(staleFiles()).toEqual([]);
 });

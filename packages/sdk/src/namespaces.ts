@@ -1,6 +1,6 @@
 /**
- * The words of the client: noun, verb, operation. The command line has the same. Every operation of the contract stands here
- * exactly once or in uncallable.json with the reason why not; a test compares.
+ * The namespaces of the client: noun, verb, operation. The CLI uses the same words. A test checks that every
+ * operation is here exactly once, or in uncallable.json with a reason.
  */
 export const namespaces = {
   me: {
@@ -208,7 +208,7 @@ export const namespaces = {
   },
 } as const;
 
-/** Operations that answer as a stream when asked to: the same operation under a second verb. */
+/** Operations that can respond with a stream, under a second verb. */
 export const streamMethods = {
   events: { stream: 'listEvents' },
   rentals: { streamEvents: 'listRentalEvents' },

@@ -1,32 +1,33 @@
-/** What the client must know of an operation to call it. The table of them is generated from the contract. */
+/** How the client calls an operation. The table of entries is generated from the contract. */
 export interface OperationEntry {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE';
   /** With parameters in braces. */
   readonly path: `/${string}`;
-  /** Where the fields of the input go that are no parameter of the path. */
+  /** Where input fields go that are not path parameters. */
   readonly input?: 'query' | 'body';
-  /** With `input: 'body'`: the fields that go into the query nevertheless. */
+  /** With `input: 'body'`: fields that go into the query. */
   readonly query?: readonly string[];
   /**
-   * When a call may be sent again without asking. `safe`: any time, for it changes nothing or sets what it sets. `key`: any
-   * time, under the same Idempotency-Key. `refusal`: only when the first was certainly refused, for it costs money each time.
+   * When a call may be retried. `safe`: always, because it changes nothing or is idempotent. `key`: always,
+   * with the same Idempotency-Key. `refusal`: only after a certain refusal, because each execution costs
+   * money.
    */
   readonly retry: 'safe' | 'key' | 'refusal';
-  /** Served by the gateways of inference rather than by the api. */
+  /** Served by the inference gateways. */
   readonly gateway?: true;
-  /** How a stream of events is asked for instead of the plain answer. */
+  /** How a stream is requested instead of a plain response. */
   readonly sse?: 'accept' | 'body';
-  /** Where the items of a list stand in its answer and how its next page is asked for. */
+  /** Where a response has the items of a list, and how the next page is requested. */
   readonly list?: ListShape;
-  /** What the plain answer is; JSON unless told. */
+  /** The kind of a plain response; default JSON. */
   readonly responseKind?: 'nothing' | 'bytes' | 'text';
 }
 
 export interface ListShape {
-  /** The field of the answer that holds the items; absent when the answer is the array itself. */
+  /** The response field with the items; absent if the response is the array. */
   readonly items?: string;
-  /** The field of the answer that names the next page, or the `Link` header; absent when there is one page only. */
+  /** The response field, or `Link` header, with the next page; absent if there is only one page. */
   readonly next?: 'nextCursor' | 'next_cursor' | 'link';
-  /** The field of the input that takes it. */
+  /** The input field for the next page. */
   readonly sends?: 'cursor' | 'after';
 }

@@ -1,18 +1,18 @@
 import type * as contract from '@millrace/contract';
 
 /**
- * The only file that looks at the contract, and at its types alone: what each operation takes and answers follows from the
- * schemas by inference. The published package has this file printed in plain words, so that nobody needs the schemas.
+ * The only file that uses the contract, and only its types: inputs and outputs are inferred from the schemas.
+ * The published package has this file with all types expanded, so that it does not need the schemas.
  */
 
 type Operations = contract.Contract['operations'];
 
 export type OperationId = keyof Operations;
 
-/** Everything known of a type at once: hovering over an input shows its fields and not how they were put together. */
+/** Expands a type, so that editors show its fields. */
 type Simplify<T> = T extends unknown ? { [K in keyof T]: T[K] } : never;
 
-/** A field that the server reads from text is sent as what it reads. Optional ones may also be given as undefined. */
+/** A field that the server coerces from text is sent as the coerced type. Optional fields may be undefined. */
 type SentInput<In, Out> = In extends unknown
   ? {
       [K in keyof In]: unknown extends In[K]
@@ -41,7 +41,7 @@ type EventOf<Op> = Op extends {
   ? Event
   : never;
 
-/** For each operation what it takes, what it answers, and what one event of its stream is. */
+/** The input, the output and the stream event of each operation. */
 export type OperationTypes = {
   [Id in OperationId]: {
     readonly input: Simplify<ParamsOf<Operations[Id]> & QueryOf<Operations[Id]> & BodyOf<Operations[Id]>>;
@@ -50,8 +50,7 @@ export type OperationTypes = {
   };
 };
 
-/** Why a request was refused. */
 export type Reason = contract.Reason;
-/** Everything that can be told to an organisation, told apart by `type`. */
+/** All events, discriminated by `type`. */
 export type MillraceEvent = contract.EventEnvelope;
 export type EventType = contract.EventType;

@@ -3,12 +3,12 @@ import type { PendingRequest } from './api-promise.ts';
 import { MillraceError } from './errors.ts';
 import type { ListShape } from './operation-entry.ts';
 
-/** One page of a list; iterating over it goes on through all later ones. */
+/** One page of a list. Iterating over it continues through all later pages. */
 export class Page<Item, Output = unknown> implements AsyncIterable<Item> {
   readonly items: readonly Item[];
-  /** The answer as it came, with whatever else it says. */
+  /** The original response. */
   readonly response: Output;
-  /** What asks for the next page; null on the last one. */
+  /** The cursor of the next page; null on the last page. */
   readonly nextCursor: string | null;
   readonly #fetchPage: (cursor: string) => Promise<Page<Item, Output>>;
 
@@ -29,12 +29,12 @@ export class Page<Item, Output = unknown> implements AsyncIterable<Item> {
     if (this.nextCursor === null) return null;
     const next = await this.#fetchPage(this.nextCursor);
     if (next.nextCursor === this.nextCursor) {
-      throw new MillraceError('The list names the same page as its own next one.');
+      throw new MillraceError('The list returned its own cursor as the next page.');
     }
     return next;
   }
 
-  /** This page and every later one. */
+  /** This page and all later ones. */
   async *pages(): AsyncGenerator<Page<Item, Output>, void, undefined> {
     yield this;
     for (let page = await this.nextPage(); page !== null; page = await page.nextPage()) yield page;
@@ -45,7 +45,7 @@ export class Page<Item, Output = unknown> implements AsyncIterable<Item> {
   }
 }
 
-/** A list to come: await it for its first page, or iterate over all of its items. */
+/** The promise of a list: await it for its first page, or iterate over all items. */
 export class PagePromise<Item, Output = unknown>
   extends ApiPromise<Page<Item, Output>>
   implements AsyncIterable<Item>
@@ -62,7 +62,7 @@ export class PagePromise<Item, Output = unknown>
     yield* await this;
   }
 
-  /** All items at once, at most `max` of them. */
+  /** All items, at most `max`. */
   async all({ max = Number.POSITIVE_INFINITY }: { readonly max?: number } = {}): Promise<Item[]> {
     const items: Item[] = [];
     if (max <= 0) return items;
@@ -74,7 +74,7 @@ export class PagePromise<Item, Output = unknown>
   }
 }
 
-/** The items of an answer and what names the next page. */
+/** The items of a response and the cursor of the next page. */
 export function readList(
   shape: ListShape,
   response: unknown,
@@ -83,7 +83,7 @@ export function readList(
   const fields: Readonly<Record<string, unknown>> =
     typeof response === 'object' && response !== null ? (response as Record<string, unknown>) : {};
   const items = shape.items === undefined ? response : fields[shape.items];
-  if (!Array.isArray(items)) throw new MillraceError('The answer is not the list that it should be.');
+  if (!Array.isArray(items)) throw new MillraceError('The response is not a list.');
   return { items, nextCursor: nextOf(shape, fields, headers) };
 }
 
@@ -97,7 +97,7 @@ function nextOf(
   return typeof next === 'string' && next !== '' ? next : null;
 }
 
-/** Of `Link: <…?cursor=…>; rel="next"` only the cursor is taken: where to send it is the client's own knowledge. */
+/** Uses only the cursor of `Link: <…?cursor=…>; rel="next"`, because the client knows the address itself. */
 export function cursorOfLink(link: string | null): string | null {
   if (link === null) return null;
   for (const [, target = '', attributes = ''] of link.matchAll(/<([^<>]*)>([^,<]*)/g)) {
@@ -107,7 +107,6 @@ export function cursorOfLink(link: string | null): string | null {
   return null;
 }
 
-/** `rel=next`, or `next` among the relations of `rel="…"`. */
 function isNextRelation(attribute: string): boolean {
   const [name = '', value = ''] = attribute.split('=', 2).map((part) => part.trim());
   return name.toLowerCase() === 'rel' && value.replaceAll('"', '').split(/\s+/).includes('next');

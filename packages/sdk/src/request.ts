@@ -1,14 +1,13 @@
 import { MillraceError } from './errors.ts';
 import type { OperationEntry } from './operation-entry.ts';
 
-/** Turns the one input object of a call into a path, a query and a body. */
+/** Splits the input of a call into path, query and body. */
 
 export type CallInput = Readonly<Record<string, unknown>>;
 
 export interface EncodedRequest {
-  /** With its query. */
   readonly path: string;
-  /** JSON, if the operation takes a body. */
+  /** JSON, if the operation has a body. */
   readonly body: string | null;
 }
 
@@ -30,11 +29,11 @@ export function encodeRequest(entry: OperationEntry, input: CallInput): EncodedR
   return { path: `${path}${search}`, body };
 }
 
-/** A value that a URL would read as something else than a name, or not at all, would reach another operation. */
+/** Values such as `..` would change the path and reach another operation. */
 function segment(name: string, value: unknown): string {
   const text = textOf(name, value);
   if (text === '' || text === '.' || text === '..') {
-    throw new MillraceError(`${name} must be given, and is ${text === '' ? 'empty' : `"${text}"`}.`);
+    throw new MillraceError(`${name} is required, but it is ${text === '' ? 'empty' : `"${text}"`}.`);
   }
   return encodeURIComponent(text);
 }
@@ -59,7 +58,7 @@ function textOf(name: string, value: unknown): string {
       return String(value);
     default:
       throw new MillraceError(
-        value === undefined ? `${name} must be given.` : `${name} must be text or a number.`,
+        value === undefined ? `${name} is required.` : `${name} must be text or a number.`,
       );
   }
 }

@@ -2,7 +2,6 @@ import { ConnectionError } from './errors.ts';
 import type { OperationEntry } from './operation-entry.ts';
 import type { ResponseReader } from './transport.ts';
 
-/** How the plain answer of an operation is read. */
 export function readerOf(entry: OperationEntry): ResponseReader<unknown> {
   switch (entry.responseKind) {
     case 'nothing':
@@ -16,12 +15,12 @@ export function readerOf(entry: OperationEntry): ResponseReader<unknown> {
   }
 }
 
-/** JSON that cannot be parsed is an answer that was cut, or somebody else's. */
+/** Invalid JSON means that the response was truncated or came from a proxy. */
 async function readJson(response: Response): Promise<unknown> {
   const text = await response.text();
   try {
     return JSON.parse(text);
   } catch (cause) {
-    throw new ConnectionError('The answer is no whole JSON.', { cause });
+    throw new ConnectionError('The response is not complete JSON.', { cause });
   }
 }

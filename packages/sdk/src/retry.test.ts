@@ -11,7 +11,7 @@ const rental = { id: 1042 };
 const create = { gpuCount: 1 } as const;
 const busy = json(503, { code: 'SERVICE_UNAVAILABLE', reason: 'SERVICE_UNAVAILABLE', message: 'busy' });
 
-test('a create whose answer was lost is sent again under the same key', async () => {
+test('a create request whose response was lost is retried with the same idempotency key', async () => {
   const service = fakeService([connectionReset(), busy, json(200, rental)]);
   const response = service.client.rentals.createVirtualMachine(create);
   await service.clock.advance(60_000);
@@ -22,7 +22,7 @@ test('a create whose answer was lost is sent again under the same key', async ()
   expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
 });
 
-test('a number of retries that is none is none', async () => {
+test('maxRetries of NaN means no retries', async () => {
   const service = fakeService([busy, busy, busy, busy], { maxRetries: Number.NaN });
   const refused = service.client.me.get().catch((error: unknown) => error);
   await service.clock.advance(60_000);
@@ -30,7 +30,7 @@ test('a number of retries that is none is none', async () => {
   expect(service.requests).toHaveLength(1);
 });
 
-test('whoever waits for ever is not told at once that the time is up', async () => {
+test('an infinite timeout does not time out immediately', async () => {
   let isUp = false;
   const cancel = systemClock.after(Number.POSITIVE_INFINITY, () => (isUp = true));
   await systemClock.sleep(20);
@@ -38,7 +38,7 @@ test('whoever waits for ever is not told at once that the time is up', async () 
   expect(isUp).toBe(false);
 });
 
-/** Answers as the service does: the effect of a key happens once, and every later request with it is told the same. */
+/** Responds like the service: a key takes effect once, and later requests with it get the same response. */
 function ledgerOf(fates: readonly ('lost before' | 'lost after' | 'busy' | 'half' | 'fine')[]) {
   const made = new Map<string, number>();
   const happenings = fates.map(
@@ -56,7 +56,7 @@ function ledgerOf(fates: readonly ('lost before' | 'lost after' | 'busy' | 'half
   return { made, happenings };
 }
 
-test('however answers are lost, what is created is created once, and told as soon as it can be', async () => {
+test('whichever responses are lost, the resource is created once and returned as soon as possible', async () => {
   const outcome = fc.constantFrom('lost before', 'lost after', 'busy', 'half', 'fine');
   await fc.assert(
     fc.asyncProperty(fc.array(outcome, { minLength: 6, maxLength: 6 }), async (fates) => {
@@ -74,7 +74,7 @@ test('however answers are lost, what is created is created once, and told as soo
   );
 });
 
-test('two calls have two keys, and a key of the caller is used as it is', async () => {
+test('two calls have two idempotency keys, and a key of the caller is used unchanged', async () => {
   const service = fakeService([json(200, rental), json(200, rental), json(200, rental)]);
   await service.client.rentals.createVirtualMachine(create);
   await service.client.rentals.createVirtualMachine(create);
@@ -84,7 +84,7 @@ test('two calls have two keys, and a key of the caller is used as it is', async 
   expect(keys[2]).toBe('mine');
 });
 
-test('an answer that is no whole JSON counts as lost', async () => {
+test('an incomplete JSON response is retried like a lost one', async () => {
   const half = (): Response => new Response('{"id": 10', { status: 200 });
   const service = fakeService([half, json(200, rental)]);
   const response = service.client.rentals.createVirtualMachine(create);
@@ -92,7 +92,7 @@ test('an answer that is no whole JSON counts as lost', async () => {
   expect(await response).toEqual(rental);
 });
 
-test('a duplicate that is still running is waited for', async () => {
+test('a duplicate that is still running is retried until it is complete', async () => {
   const body = { code: 'CONFLICT', reason: 'IDEMPOTENCY_IN_PROGRESS', message: 'running' };
   const service = fakeService([
     connectionReset(),
@@ -104,7 +104,7 @@ test('a duplicate that is still running is waited for', async () => {
   expect(await response).toEqual({ id: 'key_1' });
 });
 
-test('what costs money each time is not repeated unless it was certainly refused', async () => {
+test('inference is retried only after a certain refusal', async () => {
   const chat = { model: 'm', messages: [{ role: 'user' as const, content: 'hi' }] };
   const lost = fakeService([connectionReset('ECONNRESET')]);
   await expect(lost.client.chat.create(chat)).rejects.toBeInstanceOf(errors.ConnectionError);
@@ -121,7 +121,7 @@ test('what costs money each time is not repeated unless it was certainly refused
   expect(await response).toEqual({ id: 'c' });
 });
 
-test('refusals are not repeated, nor is anything more often than asked', async () => {
+test('errors of the caller are not retried, and others at most maxRetries times', async () => {
   const refused = fakeService([
     json(400, { code: 'BAD_REQUEST', reason: 'VALIDATION_FAILED', message: 'no' }),
   ]);
@@ -135,7 +135,7 @@ test('refusals are not repeated, nor is anything more often than asked', async (
   expect(thrice.requests).toHaveLength(3);
 });
 
-test('an error tells how long the service asks to wait', async () => {
+test('an error has the seconds of Retry-After', async () => {
   const service = fakeService([
     json(429, { reason: 'RATE_LIMITED', message: 'slow' }, { 'retry-after': '7' }),
   ]);
@@ -143,7 +143,7 @@ test('an error tells how long the service asks to wait', async () => {
   expect(error).toMatchObject({ status: 429, retryAfterSeconds: 7 });
 });
 
-test('Retry-After is honoured, and one that is too long is the caller’s to decide', async () => {
+test('Retry-After is honoured up to a minute; longer values are left to the caller', async () => {
   const limited = (seconds: string) =>
     json(429, { reason: 'RATE_LIMITED', message: 'slow' }, { 'retry-after': seconds });
   const service = fakeService([limited('7'), json(200, {})]);
@@ -156,7 +156,7 @@ test('Retry-After is honoured, and one that is too long is the caller’s to dec
   await expect(long.client.me.get()).rejects.toBeInstanceOf(errors.RateLimitError);
 });
 
-test('an attempt has a deadline, and the next attempt has its own', async () => {
+test('each attempt has its own timeout', async () => {
   const never = (_: unknown, signal: AbortSignal): Promise<Response> =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   const service = fakeService([never, never, never], { timeoutMs: 1_000 });
@@ -166,7 +166,7 @@ test('an attempt has a deadline, and the next attempt has its own', async () => 
   expect(service.requests).toHaveLength(3);
 });
 
-test('a caller who gives up is told so at once, in a call and between calls', async () => {
+test('an aborted call rejects immediately, also while it waits for a retry', async () => {
   const never = (_: unknown, signal: AbortSignal): Promise<Response> =>
     new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
   for (const fakeResponse of [never, busy]) {
@@ -180,7 +180,7 @@ test('a caller who gives up is told so at once, in a call and between calls', as
   }
 });
 
-test('waits grow, are spread, and stay within bounds', () => {
+test('retry delays grow, have jitter and stay within limits', () => {
   const error = new errors.ConnectionError('lost');
   fc.assert(
     fc.property(
@@ -196,7 +196,7 @@ test('waits grow, are spread, and stay within bounds', () => {
   expect(maxRetryAfterMs).toBe(60_000);
 });
 
-test('every family of errors has its class by reason, whichever status the operation answers it with', async () => {
+test('the reason decides the error class, whatever the status', async () => {
   const cases = [
     [json(400, { reason: 'INSUFFICIENT_BALANCE', message: 'm' }), errors.InsufficientBalanceError],
     [json(402, { reason: 'BUDGET_EXCEEDED', message: 'm' }), errors.InsufficientBalanceError],
@@ -225,7 +225,7 @@ test('every family of errors has its class by reason, whichever status the opera
   }
 });
 
-test('all three bodies tell reason, request id and what is wrong with which field', async () => {
+test('all three error bodies give reason, request id and invalid fields', async () => {
   const issue = { message: 'too many', path: ['gpuCount'], code: 'too_big' };
   const v2 = {
     code: 'BAD_REQUEST',
@@ -279,11 +279,15 @@ test('all three bodies tell reason, request id and what is wrong with which fiel
   });
 });
 
-test('an answer of a proxy on the way is an error like others, without the page', async () => {
+test('a response of a proxy becomes an error without the HTML page', async () => {
   const page = (): Response => new Response('<html><body>Bad gateway</body></html>', { status: 502 });
   const error = await fakeService([page], { maxRetries: 0 })
     .client.me.get()
     .catch((caught: unknown) => caught);
   expect(error).toBeInstanceOf(errors.ServerError);
-  expect(error).toMatchObject({ status: 502, reason: null, message: 'The answer was 502 and said no more.' });
+  expect(error).toMatchObject({
+    status: 502,
+    reason: null,
+    message: 'The response had status 502 and no message.',
+  });
 });

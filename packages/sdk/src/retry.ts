@@ -2,15 +2,15 @@ import { ApiError, ConnectionError } from './errors.ts';
 import type { MillraceError } from './errors.ts';
 import type { OperationEntry } from './operation-entry.ts';
 
-/** When a call is sent again, and after how long. */
+/** Decides whether and when a call is retried. */
 
-/** A wait that the service asks for is honoured up to here; beyond it the caller is told and decides. */
+/** Longer values of Retry-After are left to the caller. */
 export const maxRetryAfterMs = 60_000;
 
 const firstDelayMs = 500;
 const maxDelayMs = 8_000;
 
-/** Whether the same call, sent again, can neither do harm nor is certain to fail the same way. */
+/** Whether a retry is harmless and may succeed. */
 export function mayRetry(error: MillraceError, retry: OperationEntry['retry']): boolean {
   if (error instanceof ConnectionError) return retry !== 'refusal' || wasNotSent(error);
   if (!(error instanceof ApiError)) return false;
@@ -23,7 +23,10 @@ export function mayRetry(error: MillraceError, retry: OperationEntry['retry']): 
 
 const notSentCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/** No connection came about, so nobody can have begun to work. Node says so in the cause; others do not say. */
+/**
+ * The connection was never established, so the server did not get the request. Only Node reports this, in the
+ * cause.
+ */
 function wasNotSent(error: ConnectionError): boolean {
   for (let cause: unknown = error.cause; cause instanceof Error; { cause } = cause) {
     if ('code' in cause && notSentCodes.has(cause.code)) return true;
@@ -32,8 +35,8 @@ function wasNotSent(error: ConnectionError): boolean {
 }
 
 /**
- * How long to wait before attempt `attempt` (1 is the first repeat): what the service asks for, or else twice as long each
- * time, of which a random part so that many clients do not come back at once. Null: longer than anybody should wait unasked.
+ * The delay before retry `attempt` (from 1): Retry-After, or exponential backoff with jitter. Null: too long to
+ * wait without the caller.
  */
 export function retryDelayMs(
   error: MillraceError,
@@ -50,7 +53,7 @@ export function retryDelayMs(
   return most * 0.5 + random() * most * 0.5;
 }
 
-/** `Retry-After` in either of its forms: seconds, or a date. */
+/** `Retry-After` in either form: seconds, or a date. */
 export function retryAfterMs(headers: Headers, nowMs: number): number | null {
   const text = headers.get('retry-after');
   if (text === null || text === '') return null;

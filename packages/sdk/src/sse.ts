@@ -1,16 +1,16 @@
-/** Server-sent events, as text arrives. */
+/** Parses server-sent events from text in any pieces. */
 
 export interface ServerEvent {
   readonly id: string | null;
   readonly event: string | null;
-  /** Null: nothing happened, only the id to come back with is told. */
+  /** Null: the event has only an id, which sets the position. */
   readonly data: string | null;
 }
 
-/** An event larger than this is somebody's mistake; holding it would be ours. */
+/** Limits memory: a larger event is a fault of the server. */
 const maxEventChars = 16 * 1024 * 1024;
 
-/** Takes text in whatever pieces it comes and gives events as they become whole. An unfinished one is never given. */
+/** Returns complete events; an unfinished event is never returned. */
 export class EventParser {
   #rest = '';
   #data: string[] = [];
@@ -37,7 +37,7 @@ export class EventParser {
     return events;
   }
 
-  /** Lines end in CR LF, LF or CR. A CR at the very end may be half of a CR LF: what comes next tells. */
+  /** Lines end in CR LF, LF or CR. A CR at the end of the buffer may be half of a CR LF. */
   #lineEnd(from: number): { readonly at: number; readonly next: number } | null {
     const newline = this.#rest.indexOf('\n', from);
     const carriage = this.#rest.indexOf('\r', from);

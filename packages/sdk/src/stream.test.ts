@@ -22,7 +22,7 @@ async function taken<T>(items: AsyncIterable<T>, into: T[] = []): Promise<T[]> {
   return into;
 }
 
-test('events are the same however the bytes are cut', () => {
+test('EventParser returns the same events however the bytes are split', () => {
   const text =
     ': beat\r\n\r\nid: 1\ndata: one\n\ndata: a\ndata: b\nid: 2\r\revent: x\r\ndata:three\r\n\r\ndata: unfinished';
   const whole = new EventParser().push(text);
@@ -41,13 +41,13 @@ test('events are the same however the bytes are cut', () => {
   );
 });
 
-test('an event that never ends is refused rather than held', () => {
+test('EventParser refuses an event that is too large', () => {
   const parser = new EventParser();
   const piece = `data: ${'x'.repeat(1024 * 1024)}\n`;
   expect(() => Array.from({ length: 20 }, () => parser.push(piece))).toThrow('longer than');
 });
 
-test('a chat that came to its end gives all of it', async () => {
+test('a complete chat stream returns all chunks', async () => {
   const service = fakeService([streamed([chunk('a'), chunk('b'), 'data: [DONE]\n\n'])]);
   const chunks = await taken(service.client.chat.create(chat));
   expect(chunks.map(({ choices }) => choices[0]?.delta.content)).toEqual(['a', 'b']);
@@ -57,7 +57,7 @@ test('a chat that came to its end gives all of it', async () => {
   });
 });
 
-test('a chat cut or ended before its end is an error after what was received, and is not sent again', async () => {
+test('a chat stream that breaks or closes early throws after the received chunks and is not retried', async () => {
   for (const ending of ['cut', 'end'] as const) {
     const service = fakeService([streamed([chunk('a')], ending)]);
     const got: unknown[] = [];
@@ -67,7 +67,7 @@ test('a chat cut or ended before its end is an error after what was received, an
   }
 });
 
-test('a chat that fails half way tells why', async () => {
+test('a chat stream that fails throws the error of the service', async () => {
   const failure = {
     object: 'error',
     error: { message: 'engine gone', type: 'upstream_error', param: null, code: 'upstream_error' },
@@ -78,7 +78,7 @@ test('a chat that fails half way tells why', async () => {
   expect(error).toMatchObject({ message: 'engine gone', reason: 'UPSTREAM_ERROR' });
 });
 
-test('a feed whose connection is cut, ends or falls silent goes on after the last event', async () => {
+test('a feed resumes after the last event if its connection breaks, closes or is silent', async () => {
   const service = fakeService([
     streamed([event(1), event(2)], 'cut'),
     json(503, {}),
@@ -105,7 +105,7 @@ test('a feed whose connection is cut, ends or falls silent goes on after the las
   ]);
 });
 
-test('a feed from now on that breaks before its first event goes on from the place that it was told', async () => {
+test('a feed with after=latest resumes from its first position if it breaks before the first event', async () => {
   const service = fakeService([
     streamed(['id: 41\n\n'], 'cut'),
     streamed([event(42)], 'end'),
@@ -124,7 +124,7 @@ test('a feed from now on that breaks before its first event goes on from the pla
   expect(new URL(service.requests[0]?.url ?? '').searchParams.get('after')).toBe('latest');
 });
 
-test('a feed gives up on a service that only ever tells it the place', async () => {
+test('a feed fails if the service sends only positions', async () => {
   const places = Array.from({ length: 3 }, () => streamed(['id: 41\n\n'], 'end'));
   const service = fakeService(places, { maxRetries: 2 });
   const gaveUp = taken(service.client.events.stream({ after: 'latest' })).catch((caught: unknown) => caught);
@@ -132,7 +132,7 @@ test('a feed gives up on a service that only ever tells it the place', async () 
   expect(await gaveUp).toBeInstanceOf(ConnectionError);
 });
 
-test('wherever a feed is cut, and however often, every event is seen once and in order', async () => {
+test('a feed returns every event once and in order, wherever and however often it breaks', async () => {
   const count = 8;
   const ending = fc.constantFrom('cut', 'end');
   const cuts = fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), ending), { maxLength: 6 });
@@ -163,14 +163,14 @@ test('wherever a feed is cut, and however often, every event is seen once and in
   );
 });
 
-test('a stream is read once: a second reader is told instead of being shown nothing', async () => {
+test('reading a stream a second time throws', async () => {
   const service = fakeService([streamed([chunk('a'), 'data: [DONE]\n\n'])]);
   const stream = await service.client.chat.create(chat);
   await taken(stream);
   await expect(taken(stream)).rejects.toThrow('read once');
 });
 
-test('a feed gives up when nothing comes any more, and when it may not be read any more', async () => {
+test('a feed fails when connections keep failing, and when access is refused', async () => {
   const away = Array.from({ length: 11 }, () => json(503, {}));
   const down = fakeService([streamed([event(1)]), ...away]);
   const gaveUp = taken(down.client.events.stream()).catch((caught: unknown) => caught);
@@ -186,7 +186,7 @@ test('a feed gives up when nothing comes any more, and when it may not be read a
   expect(await refused).toBeInstanceOf(AuthenticationError);
 });
 
-test('a feed gives up as well when each attempt to open it takes long', async () => {
+test('a feed fails also if each attempt to open it takes long', async () => {
   const attempts: FakeResponse[] = Array.from({ length: 3 }, () => (_request, signal) => {
     return new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason as Error));
@@ -198,14 +198,14 @@ test('a feed gives up as well when each attempt to open it takes long', async ()
   expect(await gaveUp).toBeInstanceOf(TimeoutError);
 });
 
-test('the time that a client gives to a call holds for the silence in a stream too', async () => {
+test('timeoutMs also limits the silence of a stream', async () => {
   const service = fakeService([streamed([chunk('a')], 'silence')], { timeoutMs: 1_000 });
   const broken = taken(await service.client.chat.create(chat)).catch((caught: unknown) => caught);
   await service.clock.advance(1_000);
   expect(await broken).toBeInstanceOf(StreamInterruptedError);
 });
 
-test('a quiet feed lives on for as long as its connections last', async () => {
+test('a quiet feed continues as long as its connections last', async () => {
   const quiet = Array.from({ length: 10 }, () => streamed([': beat\n\n'], 'silence'));
   const service = fakeService([...quiet, streamed([event(1)], 'silence')], { maxRetries: 1 });
   const first = (async () => {
@@ -216,7 +216,7 @@ test('a quiet feed lives on for as long as its connections last', async () => {
   expect(await first).toBe(1);
 });
 
-test('close ends a loop that waits, a signal breaks it', async () => {
+test('close ends a waiting loop, and a signal aborts it', async () => {
   const closing = fakeService([streamed([event(1)], 'silence')]);
   const stream = await closing.client.events.stream();
   const all = taken(stream);
@@ -247,7 +247,7 @@ test('leaving the loop ends the request', async () => {
   expect(left).toBe(true);
 });
 
-test('a stream that is refused rejects before anything is read', async () => {
+test('a refused stream rejects before it is read', async () => {
   const service = fakeService([json(503, {})], { maxRetries: 0 });
   await expect(service.client.events.stream()).rejects.not.toBeInstanceOf(ConnectionError);
 });

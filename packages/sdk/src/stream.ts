@@ -13,25 +13,26 @@ import { EventParser } from './sse.ts';
 import type { ServerEvent } from './sse.ts';
 import { sleepUnlessAborted } from './transport.ts';
 
-/** A stream of events that is read once. Leaving the loop, or `close()`, ends it on the other side too. */
+/** A stream of events that can be read once. Leaving the loop, or `close()`, also ends the request. */
 export class EventStream<Item> implements AsyncIterable<Item> {
   readonly #items: AsyncGenerator<Item, void, undefined>;
   readonly #leaving: AbortController;
   #isTaken = false;
 
-  /** Aborting `leaving` ends the request that the items come from. */
+  /** Aborting `leaving` ends the request. */
   constructor(items: AsyncIterable<Item>, leaving: AbortController) {
     this.#leaving = leaving;
     this.#items = untilClosed(items, leaving);
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
-    if (this.#isTaken) throw new MillraceError('A stream can be read once, and this one has been.');
+    if (this.#isTaken)
+      throw new MillraceError('This stream has already been read. A stream can be read once.');
     this.#isTaken = true;
     return this.#items;
   }
 
-  /** Ends the stream; a loop that waits for the next item comes to its end. */
+  /** Ends the stream, and a loop that waits for its next item. */
   close(): void {
     this.#leaving.abort();
   }
@@ -53,7 +54,7 @@ async function* untilClosed<Item>(
   }
 }
 
-/** A stream to come: await it to know that it was accepted, or iterate over it at once. */
+/** The promise of a stream: await it until it is accepted, or iterate over it immediately. */
 export class StreamPromise<Item> extends ApiPromise<EventStream<Item>> implements AsyncIterable<Item> {
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     yield* await this;
@@ -63,17 +64,17 @@ export class StreamPromise<Item> extends ApiPromise<EventStream<Item>> implement
 export interface StreamReadOptions {
   readonly clock: Clock;
   readonly signal: AbortSignal | undefined;
-  /** A silence this long means that the other side is gone. The service says something every 15 s. */
+  /** The maximum silence before the connection counts as broken. The service sends a heartbeat every 15 s. */
   readonly idleMs: number;
 }
 
-/** What is needed of a reader; libraries of types differ about the rest. */
+/** The part of a reader that is used; type libraries differ in the rest. */
 interface ByteReader {
   read(): Promise<{ readonly done: boolean; readonly value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
 }
 
-/** The events of one response, until it ends. Throws a ConnectionError when it is cut or falls silent. */
+/** The events of one response. Throws a ConnectionError if the connection breaks or is silent. */
 async function* eventsOf(
   response: Response,
   reading: StreamReadOptions,
@@ -97,16 +98,13 @@ async function* eventsOf(
   } catch (cause) {
     if (cause instanceof MillraceError) throw cause;
     if (reading.signal?.aborted === true) throw new AbortedError('The stream was aborted.', { cause });
-    throw new ConnectionError('The stream was cut.', { cause });
+    throw new ConnectionError('The connection of the stream broke.', { cause });
   } finally {
     await reader.cancel().catch(() => undefined);
   }
 }
 
-/**
- * A stream that has an end of its own. Whatever ends it otherwise is thrown: a reader that comes to the end of its loop has
- * everything.
- */
+/** A stream with an end marker. Throws if it ends otherwise, so that a completed loop has all items. */
 export async function* singleResponseStream(
   response: Response,
   reading: StreamReadOptions & { readonly baseUrl: string },
@@ -124,18 +122,21 @@ export async function* singleResponseStream(
     }
   } catch (cause) {
     if (cause instanceof MillraceError && !(cause instanceof ConnectionError)) throw cause;
-    throw new StreamInterruptedError('The stream broke before its end: what was received is not all.', {
-      cause,
-    });
+    throw new StreamInterruptedError(
+      'The stream broke before its end, so the received output is incomplete.',
+      {
+        cause,
+      },
+    );
   }
-  throw new StreamInterruptedError('The stream ended before its end: what was received is not all.');
+  throw new StreamInterruptedError('The stream closed before its end, so the received output is incomplete.');
 }
 
 function parsed(data: string): unknown {
   try {
     return JSON.parse(data);
   } catch (cause) {
-    throw new MillraceError('An event of the stream is no JSON.', { cause });
+    throw new MillraceError('An event of the stream is not JSON.', { cause });
   }
 }
 
@@ -146,17 +147,16 @@ function isStreamError(item: unknown): boolean {
 export interface ReconnectOptions extends StreamReadOptions {
   readonly random: () => number;
   readonly maxRetries: number;
-  /** Opens the stream anew after the event with that id; null is where it began. */
+  /** Opens the stream after the event with that id; null for its start. */
   readonly open: (lastEventId: string | null) => Promise<Response>;
 }
 
-/** A connection that lasted this long was no failure, even if nothing happened in it. */
+/** A connection that lasted this long was not a failure, even without events. */
 const stableConnectionMs = 10_000;
 
 /**
- * A stream without an end. When its connection ends, for whatever reason, it is taken up again after the last event that was
- * given, so that the reader sees no event twice and misses none. It gives up when `maxRetries` connections in a row came to
- * nothing.
+ * A stream without an end. After each lost connection it resumes after the last event, so that no event is
+ * skipped or repeated. It fails after `maxRetries` failed connections in a row.
  */
 export async function* reconnectingStream(
   first: Response,
@@ -166,7 +166,7 @@ export async function* reconnectingStream(
   let response: Response | null = first;
   let lastEventId: string | null = null;
   for (let failures = 0; ;) {
-    let failure: MillraceError = new ConnectionError('The service ended the stream.');
+    let failure: MillraceError = new ConnectionError('The service closed the stream.');
     let openedAtMs: number | null = null;
     try {
       response ??= await following.open(lastEventId);

@@ -7,16 +7,16 @@ import { encodeRequest } from './request.ts';
 import type { CallInput } from './request.ts';
 import { mayRetry, retryDelayMs } from './retry.ts';
 
-/** What every call of a client shares. */
+/** The settings that all calls of a client share. */
 export interface Transport {
   readonly baseUrl: string;
   readonly inferenceUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** `same-origin` lets a browser send the cookie of the page's own cloud; nothing else ever needs one. */
+  /** `same-origin` lets a browser send the session cookie to its own cloud. */
   readonly credentials: 'omit' | 'same-origin';
   readonly timeoutMs: number | null;
   readonly maxRetries: number;
-  /** How many connections of a feed may come to nothing, one after the other. */
+  /** How many connections of a feed may fail in a row. */
   readonly feedRetries: number;
   readonly fetch: typeof globalThis.fetch;
   readonly clock: Clock;
@@ -28,30 +28,29 @@ export interface Call {
   readonly entry: OperationEntry;
   readonly input: CallInput;
   readonly options: RequestOptions;
-  /** Asks for a stream; its id is sent as `Last-Event-ID`. */
+  /** Requests a stream; the id is sent as `Last-Event-ID`. */
   readonly stream?: { readonly lastEventId: string | null };
 }
 
-/** An answer, read. */
 export interface ResponseOutcome<T> {
   readonly data: T;
   readonly response: Response;
   readonly requestId: string | null;
 }
 
-/** How an answer is read. It runs inside the attempt, so that one that was cut half way is asked for again. */
+/** Reads a response. It runs inside the attempt, so that a truncated response is retried. */
 export type ResponseReader<T> = (response: Response) => Promise<T>;
 
 const defaultTimeoutMs = 60_000;
 const defaultInferenceTimeoutMs = 600_000;
 
-/** How long one attempt may take. */
+/** The timeout of one attempt. */
 export function timeoutOf(transport: Transport, { options, entry }: Call): number {
   const defaultMs = entry.gateway === true ? defaultInferenceTimeoutMs : defaultTimeoutMs;
   return options.timeoutMs ?? transport.timeoutMs ?? defaultMs;
 }
 
-/** Sends a call until it is answered, refused for good, or sent often enough. */
+/** Sends a call until it succeeds, fails permanently, or reaches its retry limit. */
 export async function send<T>(
   transport: Transport,
   call: Call,
@@ -66,7 +65,7 @@ export async function send<T>(
       return await attemptOnce(transport, call, request, read);
     } catch (error) {
       if (!(error instanceof MillraceError)) throw error;
-      // Asked this way round, a number that is none is no leave to go on for ever.
+      // With this comparison, NaN does not retry endlessly.
       if (!(attempt <= maxRetries) || !mayRetry(error, call.entry.retry)) throw error;
       const delayMs = retryDelayMs(error, { attempt, random, nowMs: clock.nowMs() });
       if (delayMs === null) throw error;
@@ -75,7 +74,7 @@ export async function send<T>(
   }
 }
 
-/** Waits, and tells a caller who gave up so in this package's own words. */
+/** Waits, and throws an AbortedError if the caller aborts. */
 export async function sleepUnlessAborted(
   clock: Clock,
   ms: number,
@@ -84,7 +83,7 @@ export async function sleepUnlessAborted(
   try {
     await clock.sleep(ms, signal);
   } catch (cause) {
-    throw new AbortedError('The call was aborted while it waited to be sent again.', { cause });
+    throw new AbortedError('The call was aborted while it waited for a retry.', { cause });
   }
 }
 
@@ -97,7 +96,7 @@ interface PreparedRequest {
   };
 }
 
-/** Everything that stays the same over attempts, its Idempotency-Key above all. */
+/** Everything that is the same in all attempts, in particular the Idempotency-Key. */
 function prepare(transport: Transport, { entry, input, options, stream }: Call): PreparedRequest {
   const { path, body } = encodeRequest(entry, input);
   const headers: Record<string, string> = { ...transport.headers };
@@ -135,7 +134,7 @@ async function attemptOnce<T>(
     signal?.throwIfAborted();
     const response = await transport.fetch(url, {
       ...init,
-      // A redirect would carry the key to a place that nobody configured.
+      // A redirect could send the key to another host.
       redirect: 'error',
       credentials: transport.credentials,
       signal: signal === undefined ? late.signal : AbortSignal.any([signal, late.signal]),
@@ -166,14 +165,14 @@ function toMillraceError(
   const { host } = new URL(about.url);
   if (about.signal?.aborted === true) return new AbortedError('The call was aborted.', { cause: error });
   if (about.late.aborted) {
-    const message = `${host} did not answer within ${about.timeoutMs} ms.`;
+    const message = `${host} did not respond within ${about.timeoutMs} ms.`;
     return new TimeoutError(message, { cause: error });
   }
   const why = error instanceof Error ? rootMessage(error) : String(error);
-  return new ConnectionError(`No whole answer came from ${host}: ${why}`, { cause: error });
+  return new ConnectionError(`${host} sent no complete response: ${why}`, { cause: error });
 }
 
-/** `fetch failed` says nothing; what it was caused by does. */
+/** `fetch failed` is not informative; its cause is. */
 function rootMessage(error: Error): string {
   let found = error;
   while (found.cause instanceof Error) found = found.cause;

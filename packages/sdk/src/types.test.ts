@@ -2,9 +2,9 @@ import { expectTypeOf, test } from 'vitest';
 import type { Millrace } from './client.ts';
 import type { Output, Input, Item, StreamItem } from './types.ts';
 
-/** The types of inputs and answers, checked by the compiler: none of it runs. */
+/** The compiler checks these types; nothing runs. */
 
-test('inputs are the fields of path, query and body, with what has a default left out', () => {
+test('inputs have the fields of path, query and body, with defaults optional', () => {
   expectTypeOf<Input<'getRental'>>().toEqualTypeOf<{ rentalId: number }>();
   expectTypeOf<{ organisationId: string; userId: string; role: 'viewer' }>().toExtend<
     Input<'updateMember'>
@@ -17,7 +17,7 @@ test('inputs are the fields of path, query and body, with what has a default lef
   expectTypeOf<{ rentalId: 1 }>().not.toExtend<Input<'extendRental'>>();
 });
 
-test('answers, items and events are what the schemas say', () => {
+test('outputs, items and events have the types of the schemas', () => {
   expectTypeOf<Output<'getRental'>['status']>().toEqualTypeOf<
     'Pending' | 'Running' | 'Failed' | 'Unknown' | 'Terminating' | 'Terminated'
   >();
@@ -30,7 +30,7 @@ test('answers, items and events are what the schemas say', () => {
   expectTypeOf<StreamItem<'createChatCompletion'>['choices']>().toBeArray();
 });
 
-test('a chat answers a stream exactly when it is asked for one', () => {
+test('a chat returns a stream exactly if it is requested', () => {
   type Create = Millrace['chat']['create'];
   const create = (() => undefined) as unknown as Create;
   const input = { model: 'm', messages: [{ role: 'user' as const, content: 'hello' }] };

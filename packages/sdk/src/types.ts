@@ -1,15 +1,15 @@
 import type { OperationId, OperationTypes } from './operation-types.ts';
 
-/** What a call takes: the parameters of its path, its query and the fields of its body, in one object. */
+/** The input of an operation: path parameters, query and body fields in one object. */
 export type Input<Id extends OperationId> = OperationTypes[Id]['input'];
 
-/** What a call answers. */
+/** The response of an operation. */
 export type Output<Id extends OperationId> = OperationTypes[Id]['output'];
 
-/** One event of the stream that a call can answer with. */
+/** One event of the stream of an operation. */
 export type StreamItem<Id extends OperationId> = OperationTypes[Id]['event'];
 
-/** One item of the list that a call answers with. */
+/** One item of a list operation. */
 export type Item<Id extends OperationId> = ItemOf<Output<Id>>;
 
 type ItemOf<List> = List extends readonly (infer Entry)[]

@@ -1,2 +1,2 @@
-/** The version of this package, for the User-Agent; a test compares it with package.json. */
+/** The version for the User-Agent; a test compares it with package.json. */
 export const version = '0.1.0';

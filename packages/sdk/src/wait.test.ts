@@ -13,7 +13,7 @@ const step = (name: string, status: string) => ({
 const rental = (status: string, steps: readonly unknown[] = [], more: object = {}) =>
   json(200, { id: 7, status, power: 'on', statusReason: null, steps, ...more });
 
-test('each step of a rental is told once when it begins and once when it ends', async () => {
+test('waitUntil reports each step once when it starts and once when it ends', async () => {
   const service = fakeService([
     rental('Pending', [step('place', 'done'), step('boot', 'running'), step('prove', 'waiting')]),
     rental('Pending', [step('place', 'done'), step('boot', 'running'), step('prove', 'waiting')]),
@@ -29,7 +29,7 @@ test('each step of a rental is told once when it begins and once when it ends', 
   expect(reported).toEqual(['place done', 'boot running', 'boot done', 'prove running', 'prove done']);
 });
 
-test('a rental that failed is told with its reason instead of waited for', async () => {
+test('waitUntil rejects with the reason of a failed rental', async () => {
   const service = fakeService([rental('Failed', [], { statusReason: 'the host is lost' })]);
   const error = await service.client.rentals
     .waitUntil({ rentalId: 7 }, 'running')
@@ -38,7 +38,7 @@ test('a rental that failed is told with its reason instead of waited for', async
   expect(error).toMatchObject({ state: 'Failed', why: 'the host is lost' });
 });
 
-test('switched off and ended are states to wait for', async () => {
+test('waitUntil can wait for off and for ended', async () => {
   const off = fakeService([rental('Running'), rental('Running', [], { power: 'off' })]);
   const waited = off.client.rentals.waitUntil({ rentalId: 7 }, 'off');
   await off.clock.advance(10_000);
@@ -50,7 +50,7 @@ test('switched off and ended are states to wait for', async () => {
   expect(await ending).toMatchObject({ status: 'Terminated' });
 });
 
-test('a wait survives a service that is away for a while, and not one that stays away', async () => {
+test('waitUntil survives a short outage of the service, but not a long one', async () => {
   const away = Array.from({ length: 9 }, () => connectionReset());
   const back = fakeService([rental('Pending'), ...away, rental('Running')]);
   const waited = back.client.rentals.waitUntil({ rentalId: 7 }, 'running');
@@ -70,7 +70,7 @@ test('a wait survives a service that is away for a while, and not one that stays
   );
 });
 
-test('a wait has an end, and can be given up', async () => {
+test('waitUntil has a timeout and can be aborted', async () => {
   const pending = Array.from({ length: 20 }, () => rental('Pending'));
   const late = fakeService(pending);
   const waited = late.client.rentals
@@ -90,7 +90,7 @@ test('a wait has an end, and can be given up', async () => {
   expect(await broken).toBeInstanceOf(AbortedError);
 });
 
-test('instances and volumes are waited for by what their lists say', async () => {
+test('waitUntil reads instances and volumes from their lists', async () => {
   const instance = (status: string) => json(200, { instances: [{ id: 'frog', instance: { status } }] });
   const market = fakeService([
     instance('creating'),

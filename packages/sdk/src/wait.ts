@@ -6,7 +6,7 @@ import type { Resources } from './resources.generated.ts';
 import type { Output, Item } from './types.ts';
 import { sleepUnlessAborted } from './transport.ts';
 
-/** Waiting for a thing to come into a state, told step by step. */
+/** Waits for a resource to reach a state, and reports each step. */
 
 export type Rental = Output<'getRental'>;
 export type RentalStep = Rental['steps'][number];
@@ -14,9 +14,9 @@ export type Instance = Item<'listMarketplaceInstances'>;
 export type Volume = Item<'listStorageVolumes'>;
 
 export interface WaitOptions<Item> {
-  /** Told of each step as it begins, ends or fails. */
+  /** Called when a step starts, ends or fails. */
   readonly onStep?: ((step: WaitStep, item: Item) => void) | undefined;
-  /** How long to wait altogether; 30 minutes unless told. Bare metal may take longer. */
+  /** The total timeout. Default: 30 minutes. Bare metal may take longer. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -31,8 +31,8 @@ export interface WaitStep {
 
 export interface RentalWaiters {
   /**
-   * Resolves once the rental runs, is switched off, or has ended. Rejects with a WaitFailedError when it came into a state
-   * from which it cannot, and with a TimeoutError when the time is up; the rental itself goes on either way.
+   * Resolves when the rental runs, is off, or has ended. Rejects with a WaitFailedError if it can no longer
+   * reach that state, and with a TimeoutError after the timeout; neither affects the rental.
    */
   waitUntil(
     input: { readonly rentalId: number },
@@ -42,7 +42,7 @@ export interface RentalWaiters {
 }
 
 export interface InstanceWaiters {
-  /** As for rentals. An instance that has ended is no longer listed, so waiting for that resolves to null. */
+  /** Like that of rentals. An ended instance is not listed, so waiting for its end resolves to null. */
   waitUntil(
     input: { readonly id: string },
     state: 'online' | 'terminated',
@@ -51,7 +51,7 @@ export interface InstanceWaiters {
 }
 
 export interface VolumeWaiters {
-  /** As for rentals. A volume that is gone is no longer listed, so waiting for that resolves to null. */
+  /** Like that of rentals. A deleted volume is not listed, so waiting for its deletion resolves to null. */
   waitUntil(
     input: { readonly storageVolumeId: number },
     state: 'active' | 'deleted',
@@ -59,7 +59,7 @@ export interface VolumeWaiters {
   ): Promise<Volume | null>;
 }
 
-/** What a look at the thing found: nothing yet, what was waited for, or that it will never come. */
+/** The result of one poll: not yet, reached, or unreachable. */
 type WaitResult<Result> =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'reached'; readonly result: Result }
@@ -72,12 +72,12 @@ interface PollResult<Item, Result> {
 }
 
 const defaultTimeoutMs = 30 * 60_000;
-/** Every two seconds in the first minute, then every five: an organisation that has paid nothing yet has 60 calls a minute. */
+/** Every two seconds in the first minute, then every five, because a new organisation has 60 requests per minute. */
 const fastPollMs = 60_000;
 const fastPollIntervalMs = 2_000;
 const slowPollIntervalMs = 5_000;
 
-/** How long a wait goes on while the service does not answer: what is waited for goes on too. */
+/** How long a wait continues without a response of the service; the resource is not affected by an outage. */
 const maxUnansweredMs = 120_000;
 
 const emptyPollResult = { resource: null, steps: [], finding: { kind: 'waiting' } } as const;
@@ -116,7 +116,9 @@ async function pollUntil<Item, Result>(
     }
     const waitedMs = clock.nowMs() - startedMs;
     if (waitedMs >= timeoutMs) {
-      throw new TimeoutError(`${what} has not got there within ${timeoutMs} ms. It goes on by itself.`);
+      throw new TimeoutError(
+        `${what} did not reach the state within ${timeoutMs} ms. It is not affected and continues.`,
+      );
     }
     const pauseMs = Math.min(
       waitedMs < fastPollMs ? fastPollIntervalMs : slowPollIntervalMs,
@@ -217,7 +219,7 @@ function findInstance(
   return endedInstances.includes(status) ? { kind: 'lost', state: status, why: null } : { kind: 'waiting' };
 }
 
-/** For things that have no steps of their own: each state that they come into is one. */
+/** For resources without steps: each new state counts as a step. */
 function toPollResult<Item, Result>(
   resource: Item | null,
   state: string | null,

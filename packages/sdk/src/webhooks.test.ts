@@ -9,7 +9,7 @@ const secret = `whsec_${Buffer.from('a secret of the test').toString('base64')}`
 const otherSecret = `whsec_${Buffer.from('another secret').toString('base64')}`;
 const payload = JSON.stringify({ id: 'evt_1', type: 'rental.running', note: 'größer' });
 
-/** By the reference library, which shares no code with ours. */
+/** Signed by the reference library, which shares no code with the SDK. */
 function signature(by: string, { timestamp = nowSeconds } = {}): string {
   return new Webhook(by).sign('msg_1', new Date(timestamp * 1000), payload);
 }
@@ -22,7 +22,7 @@ function headersOf(signatures: string, timestamp = nowSeconds): Record<string, s
   };
 }
 
-test('a delivery signed with the secret is accepted, as text or bytes, from any form of headers', async () => {
+test('verifyWebhook accepts a signed delivery, as text or bytes, with any form of headers', async () => {
   const headers = headersOf(signature(secret));
   for (const form of [headers, new Headers(headers)]) {
     for (const body of [payload, new TextEncoder().encode(payload)]) {
@@ -32,7 +32,7 @@ test('a delivery signed with the secret is accepted, as text or bytes, from any 
   }
 });
 
-test('while a secret is being replaced either of two secrets and of two signatures will do', async () => {
+test('verifyWebhook accepts either of two secrets and signatures during a rotation', async () => {
   const both = headersOf(`${signature(otherSecret)} ${signature(secret)}`);
   await expect(verifyWebhook({ payload, headers: both, secret, clock })).resolves.toBeDefined();
   const one = headersOf(signature(otherSecret));
@@ -40,7 +40,7 @@ test('while a secret is being replaced either of two secrets and of two signatur
   await expect(verifyWebhook({ payload, headers: one, secret: secrets, clock })).resolves.toBeDefined();
 });
 
-test('whatever was changed, recorded or signed by somebody else is refused', async () => {
+test('verifyWebhook refuses changed, old and wrongly signed deliveries', async () => {
   const good = headersOf(signature(secret));
   const old = nowSeconds - 301;
   const refused = [
@@ -61,7 +61,7 @@ test('whatever was changed, recorded or signed by somebody else is refused', asy
   }
 });
 
-test('a tolerance that is no number lets nothing through', async () => {
+test('verifyWebhook with a tolerance of NaN accepts nothing', async () => {
   const old = nowSeconds - 301;
   const headers = headersOf(signature(secret, { timestamp: old }), old);
   const result = verifyWebhook({ payload, headers, secret, clock, toleranceSeconds: Number.NaN });

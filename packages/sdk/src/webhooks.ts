@@ -3,23 +3,23 @@ import type { Clock } from './clock.ts';
 import { MillraceError } from './errors.ts';
 import type { MillraceEvent } from './operation-types.ts';
 
-/** Webhooks as they arrive: whether the service sent them, and what they say. They follow Standard Webhooks 1.0. */
+/** Verifies webhook deliveries, which follow Standard Webhooks 1.0. */
 
 export type { EventType, MillraceEvent } from './operation-types.ts';
 
-/** What arrived was not signed with the secret, or long ago. Answer 400 and do nothing. */
+/** The delivery was not signed with the secret, or is too old. Respond with 400 and ignore it. */
 export class WebhookVerificationError extends MillraceError {
   override name = 'WebhookVerificationError';
 }
 
 export interface WebhookToVerify {
-  /** The body exactly as it arrived: text or bytes, never an object made from it. */
+  /** The exact body of the request: text or bytes, never a parsed object. */
   readonly payload: string | Uint8Array;
-  /** The headers of the request, in whichever form the server has them. */
+  /** The headers of the request, in any form. */
   readonly headers: HeadersLike;
-  /** `whsec_…`. Several while a secret is being replaced: one that fits is enough. */
+  /** `whsec_…`. Pass several during a rotation: one match is enough. */
   readonly secret: string | readonly string[] | undefined;
-  /** How far the sender's clock and ours may be apart; five minutes unless told. */
+  /** The allowed clock difference. Default: five minutes. */
   readonly toleranceSeconds?: number | undefined;
   readonly clock?: Pick<Clock, 'nowMs'> | undefined;
 }
@@ -30,8 +30,8 @@ const secretPrefix = 'whsec_';
 const defaultToleranceSeconds = 300;
 
 /**
- * The event that a webhook carries, once it is certain that the service sent it. Deliveries can come more than once: keep
- * `event.id`, and do nothing the second time.
+ * Returns the event of a delivery after verifying its signature. Deliveries can be repeated: store `event.id`
+ * and ignore duplicates.
  */
 export async function verifyWebhook(webhook: WebhookToVerify): Promise<MillraceEvent> {
   const {
@@ -48,11 +48,11 @@ export async function verifyWebhook(webhook: WebhookToVerify): Promise<MillraceE
   const content = typeof payload === 'string' ? new TextEncoder().encode(payload) : payload;
   const signed = concat(new TextEncoder().encode(`${id}.${timestamp}.`), content);
   const secrets = typeof secret === 'string' ? [secret] : (secret ?? []);
-  // Nobody's mistake must let everything through.
+  // An empty list of secrets must not accept everything.
   if (secrets.length === 0) throw new MillraceError('The secret of the webhook is missing.');
   const results = await Promise.all(secrets.map((one) => isSignedWith(one, signed, signatures)));
   if (!results.includes(true)) {
-    throw new WebhookVerificationError('No signature of the webhook was made with the secret.');
+    throw new WebhookVerificationError('The webhook has no signature made with the secret.');
   }
   return JSON.parse(new TextDecoder().decode(content)) as MillraceEvent;
 }
@@ -68,16 +68,16 @@ function fieldOf(headers: Exclude<HeadersLike, Headers>, name: string): string |
   return typeof found === 'string' ? found : found?.join(' ');
 }
 
-/** An old delivery may be somebody's recording of one. */
+/** An old delivery may be a replay. */
 function checkAge(timestamp: string, nowMs: number, toleranceSeconds: number): void {
   if (!/^[0-9]{1,12}$/.test(timestamp)) {
-    throw new WebhookVerificationError('The header webhook-timestamp is no time.');
+    throw new WebhookVerificationError('The header webhook-timestamp is not a time.');
   }
   const apartMs = Math.abs(nowMs - Number(timestamp) * 1000);
-  // Asked this way round, a tolerance that is no number tolerates nothing.
+  // With this comparison, NaN tolerates nothing.
   if (!(apartMs <= toleranceSeconds * 1000)) {
     throw new WebhookVerificationError(
-      `The webhook was signed more than ${toleranceSeconds} seconds away from now: it is a replay, or a clock is wrong.`,
+      `The webhook was signed more than ${toleranceSeconds} seconds from now: it is a replay, or a clock is wrong.`,
     );
   }
 }
@@ -103,7 +103,7 @@ async function isSignedWith(
 function keyOf(secret: string): Uint8Array<ArrayBuffer> {
   const bytes = fromBase64(secret.startsWith(secretPrefix) ? secret.slice(secretPrefix.length) : secret);
   if (bytes !== null && bytes.length > 0) return bytes;
-  throw new MillraceError('The secret is none of a webhook: those begin with whsec_.');
+  throw new MillraceError('The secret is not a webhook secret. Webhook secrets begin with whsec_.');
 }
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {

@@ -83,7 +83,7 @@ function rentalSshEndpoint(rental: Rental, node: number): SshEndpoint {
     switching: `Wait until it runs: millrace rental wait ${rental.id}`,
     pending: `Wait until it runs: millrace rental wait ${rental.id}`,
     'off, GPUs held': `Start it: millrace rental start ${rental.id}`,
-    'off, GPUs given back': `Start it: millrace rental start ${rental.id}`,
+    'off, GPUs released': `Start it: millrace rental start ${rental.id}`,
   };
   const state = stateOf(rental);
   throw new CliError(`You cannot log in to rental ${rental.id} (${handleOf(rental)}) now.`, {

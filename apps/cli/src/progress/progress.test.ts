@@ -44,10 +44,10 @@ describe('progressLines', () => {
   it('shows past steps, the running step with its time and usual time, and remaining steps', () => {
     const steps = [timed(step('place', 'done'), 100), timed(step('create', 'running'), 2_400)];
     expect(progressLines(plan, steps, look)).toEqual([
-      '  ✓ place   0.1 s  a host is found',
-      '  ⠋ create  2.4 s  the machine is made (usually 1 s to 30 s)',
-      '  · prove          we log in and count its GPUs',
-      '  · open           your keys and ports are put in place of ours',
+      '  ✓ place   0.1 s  find a host',
+      '  ⠋ create  2.4 s  provision the machine (usually 1 s to 30 s)',
+      '  · prove          log in and count its GPUs',
+      '  · open           install your keys and open your ports',
     ]);
   });
 
@@ -57,7 +57,7 @@ describe('progressLines', () => {
       [timed(step('place', 'done'), 0), timed(step('create', 'running'), 31_000)],
       look,
     );
-    expect(line).toContain(' 31 s  the machine is made (longer than the usual 30 s)');
+    expect(line).toContain(' 31 s  provision the machine (longer than the usual 30 s)');
   });
 
   it('shows why a step failed, then the second attempt, and nothing after the end', () => {
@@ -98,14 +98,14 @@ describe('Progress', () => {
     const progress = new Progress(screen, plan);
     progress.show([step('place', 'running', [0])], 5_000);
     progress.tick(6_000);
-    expect(shown()[0]).toContain('place   1.0 s  a host is found');
+    expect(shown()[0]).toContain('place   1.0 s  find a host');
     progress.show([step('place', 'done', [0, 2]), step('create', 'running', [2])], 7_000);
     progress.end();
     expect(shown()).toEqual([
-      '  ✓ place   2.0 s  a host is found',
-      '  ⠋ create  0.0 s  the machine is made (usually 1 s to 30 s)',
-      '  · prove          we log in and count its GPUs',
-      '  · open           your keys and ports are put in place of ours',
+      '  ✓ place   2.0 s  find a host',
+      '  ⠋ create  0.0 s  provision the machine (usually 1 s to 30 s)',
+      '  · prove          log in and count its GPUs',
+      '  · open           install your keys and open your ports',
       '',
     ]);
     expect(text().startsWith('\u001B[?25l')).toBe(true);
@@ -132,7 +132,7 @@ describe('Progress', () => {
     progress.end();
     expect(text().split('\n')).toEqual([
       'place done after 0.1 s',
-      'create: the machine is made (usually 1 s to 30 s)',
+      'create: provision the machine (usually 1 s to 30 s)',
       'create failed after 2.0 s: The host is full.',
       '',
     ]);

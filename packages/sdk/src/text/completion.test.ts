@@ -7,7 +7,7 @@ const piece = (content: string, finish: string | null = null) => ({
 });
 const usage = { prompt_tokens: 3, completion_tokens: 2, cost_nano_usd: 70 };
 
-/** Each look at it is a tenth of a second later. */
+/** Each reading is a tenth of a second later. */
 const ticking = (): { monotonicMs(): number } => {
   let ms = 0;
   return { monotonicMs: () => (ms += 100) };
@@ -18,8 +18,8 @@ async function* streamOf<Item>(items: readonly Item[], fail?: Error): AsyncGener
   if (fail !== undefined) throw fail;
 }
 
-describe('reading an answer', () => {
-  test('tells its words as they come, and at the end what it came to', async () => {
+describe('readCompletion', () => {
+  test('reports text as it arrives, and the usage at the end', async () => {
     const shown: string[] = [];
     const end = await readCompletion(
       streamOf([piece(''), piece('The'), piece(' mill', 'stop'), { id: 'req_1', choices: [], usage }]),
@@ -36,7 +36,7 @@ describe('reading an answer', () => {
     });
   });
 
-  test('a stream that breaks is an error', async () => {
+  test('throws if the stream breaks', async () => {
     const broken = streamOf([piece('The')], new Error('cut'));
     const { signal } = new AbortController();
     await expect(readCompletion(broken, { clock: ticking(), signal, show: () => undefined })).rejects.toThrow(
@@ -44,7 +44,7 @@ describe('reading an answer', () => {
     );
   });
 
-  test('one that the person ended is an answer with less in it', async () => {
+  test('returns a partial completion if the user aborts', async () => {
     const leaving = new AbortController();
     const cut = streamOf([piece('The')], new Error('aborted'));
     const show = (): void => leaving.abort();
@@ -52,7 +52,7 @@ describe('reading an answer', () => {
     expect(end).toMatchObject({ text: 'The', usage: null, stopped: true });
   });
 
-  test('time counts from when it was asked, where that is told', async () => {
+  test('measures time from startedMs if given', async () => {
     const { signal } = new AbortController();
     const clock = ticking();
     const end = await readCompletion(streamOf([piece('The')]), {
@@ -65,7 +65,7 @@ describe('reading an answer', () => {
   });
 });
 
-test('speed is what came after the first token, over the time that took', () => {
+test('tokensPerSecond measures the tokens after the first one', () => {
   expect(tokensPerSecond({ ...usage, completion_tokens: 41 }, { firstMs: 210, totalMs: 1_410 })).toBe('33.3');
   expect(tokensPerSecond({ ...usage, completion_tokens: 1 }, { firstMs: 210, totalMs: 1_410 })).toBeNull();
   expect(tokensPerSecond(usage, { firstMs: null, totalMs: 1_410 })).toBeNull();
@@ -73,7 +73,7 @@ test('speed is what came after the first token, over the time that took', () => 
   expect(tokensPerSecond(null, { firstMs: 90, totalMs: 100 })).toBeNull();
 });
 
-describe('what the books say of a request', () => {
+describe('waitForLedgerUsage', () => {
   const recorded = { tokens_prompt: 3, tokens_completion: 2, tokens_cached: 1, cost_nano_usd: 70 };
   const absent = (status: number): Error => Object.assign(new Error('refused'), { status });
   const ledgerOf = (responses: readonly (Error | typeof recorded)[]) => {
@@ -91,14 +91,14 @@ describe('what the books say of a request', () => {
   };
   const clock = { sleep: async () => undefined };
 
-  test('is waited for while they do not know it yet', async () => {
+  test('waits until the usage is recorded', async () => {
     expect(
       await waitForLedgerUsage(ledgerOf([absent(404), absent(404), recorded]), 'req_1', { clock }),
     ).toEqual(recorded);
     expect(toCompletionUsage(recorded)).toEqual({ ...usage, prompt_tokens_details: { cached_tokens: 1 } });
   });
 
-  test('is not waited for where one may not read them, nor without end', async () => {
+  test('stops without permission, and after its timeout', async () => {
     expect(await waitForLedgerUsage(ledgerOf([absent(403)]), 'req_1', { clock })).toBeNull();
     expect(
       await waitForLedgerUsage(ledgerOf(Array.from({ length: 8 }, () => absent(404))), 'req_1', { clock }),

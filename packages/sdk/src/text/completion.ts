@@ -1,6 +1,6 @@
 import { perSecond } from './units.ts';
 
-/** One answer of a model, word by word, and what it came to: tokens, cost, latency. */
+/** Reads the completion of a model and its usage: tokens, cost, latency. */
 
 export interface CompletionUsage {
   readonly prompt_tokens: number;
@@ -10,14 +10,14 @@ export interface CompletionUsage {
 }
 
 export interface Timing {
-  /** Until the first word was there; null when none came. */
+  /** The time to the first token; null if there was none. */
   readonly firstMs: number | null;
   readonly totalMs: number;
 }
 
 export interface CompletionDelta {
   readonly text: string;
-  /** What a reasoning model thinks before it answers: shown to a person, never part of the answer. */
+  /** The reasoning of a model, shown to users but not part of the completion. */
   readonly thought: string;
 }
 
@@ -27,11 +27,11 @@ export interface CompletionResult {
   readonly timing: Timing;
   readonly requestId: string | null;
   readonly finishReason: string | null;
-  /** The person ended it. */
+  /** The user stopped it. */
   readonly stopped: boolean;
 }
 
-/** What is read of an event of either stream. */
+/** The fields of a stream event that are used. */
 interface Chunk {
   readonly id: string;
   readonly choices: readonly {
@@ -46,8 +46,8 @@ interface Chunk {
 }
 
 /**
- * Reads a stream to its end. A stream that breaks is an error, for what came is not all; one that the person ended, by
- * `signal`, is an answer with less in it.
+ * Reads a stream to its end. A broken stream throws, because the completion is incomplete; a stream that the
+ * user aborted with `signal` returns its partial completion.
  */
 export async function readCompletion(
   chunks: AsyncIterable<Chunk>,
@@ -55,7 +55,7 @@ export async function readCompletion(
     readonly clock: { monotonicMs(): number };
     readonly signal: AbortSignal;
     readonly show: (part: CompletionDelta) => void;
-    /** When it was asked; now, unless said. */
+    /** The start time; default: now. */
     readonly startedMs?: number;
   },
 ): Promise<CompletionResult> {
@@ -89,13 +89,13 @@ export async function readCompletion(
   return { text, usage, timing, requestId: last?.id ?? null, finishReason, stopped: signal.aborted };
 }
 
-/** How fast the words came, after the first: `33.3`. Null where that says nothing: one token has no speed. */
+/** Tokens per second after the first token: `33.3`. Null for a single token. */
 export function tokensPerSecond(usage: CompletionUsage | null, { firstMs, totalMs }: Timing): string | null {
   const out = usage?.completion_tokens ?? 0;
   return firstMs === null || out < 2 || totalMs <= firstMs ? null : perSecond(out - 1, totalMs - firstMs);
 }
 
-/** What there is of a request in the books, which know it about a second after its end. */
+/** The recorded usage of a request, available about a second after its end. */
 export interface LedgerUsage {
   readonly tokens_prompt: number;
   readonly tokens_completion: number;
@@ -106,7 +106,7 @@ export interface LedgerUsage {
 const ledgerPolls = 8;
 const ledgerPollMs = 400;
 
-/** Null when the books do not have it in time, or the asker may not read them. */
+/** Null if the usage is not recorded in time, or the caller must not read it. */
 export async function waitForLedgerUsage<Recorded extends LedgerUsage>(
   client: {
     readonly usage: {
@@ -138,7 +138,7 @@ export async function waitForLedgerUsage<Recorded extends LedgerUsage>(
   return null;
 }
 
-/** The counts of the books in the words of an answer. */
+/** Converts recorded usage to the usage of a completion. */
 export const toCompletionUsage = (recorded: LedgerUsage | null): CompletionUsage | null =>
   recorded === null
     ? null

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { elapsedText, exactDuration, parseDuration, relativeText, approximateDuration } from './duration.ts';
 
-describe('spans of time', () => {
+describe('durations', () => {
   it.each([
     [0, '0 s', 'less than 1 s'],
     [59, '59 s', '59 s'],
@@ -10,12 +10,12 @@ describe('spans of time', () => {
     [3_725, '1 h 2 min 5 s', 'about 1 h 2 min'],
     [273_600, '3 d 4 h', '3 d 4 h'],
     [273_605, '3 d 4 h 5 s', 'about 3 d 4 h'],
-  ])('%s seconds are %s, and %s where it is an estimate', (seconds, exact, rough) => {
+  ])('%s seconds are %s, or %s as an estimate', (seconds, exact, rough) => {
     expect(exactDuration(seconds)).toBe(exact);
     expect(approximateDuration(seconds)).toBe(rough);
   });
 
-  it('says that it leaves something out, whenever it does', () => {
+  it('say "about" whenever something is omitted', () => {
     fc.assert(
       fc.property(fc.nat(10_000_000), (seconds) => {
         const rough = approximateDuration(seconds);
@@ -25,7 +25,7 @@ describe('spans of time', () => {
     );
   });
 
-  it('are read back as they were shown, and as people type them', () => {
+  it('are parsed in the shown format and in typed formats', () => {
     fc.assert(
       fc.property(fc.nat(), (seconds) => {
         expect(parseDuration(exactDuration(seconds))).toBe(seconds);
@@ -47,7 +47,7 @@ describe('spans of time', () => {
     expect(elapsedText(-5)).toBe('0.0 s');
   });
 
-  it('tell whether something is over or to come', () => {
+  it('relativeText distinguishes past and future', () => {
     const now = Date.parse('2026-08-01T12:00:00.000Z');
     expect(relativeText('2026-08-01T11:55:00.000Z', now)).toBe('5 min ago');
     expect(relativeText('2026-08-04T16:00:05.000Z', now)).toBe('in about 3 d 4 h');

@@ -1,6 +1,6 @@
 import { splitBy } from './units.ts';
 
-/** Spans of time: as people read them, and as they type them. */
+/** Formats and parses durations. */
 
 const units = [
   ['d', 86_400],
@@ -20,24 +20,24 @@ function durationUnits(seconds: number): readonly string[] {
   return texts;
 }
 
-/** To the second: `1 h 2 min 5 s`. For what is charged. */
+/** To the second: `1 h 2 min 5 s`. For charged time. */
 export function exactDuration(seconds: number): string {
   return durationUnits(Math.floor(seconds)).join(' ') || '0 s';
 }
 
-/** Its two largest units, and it says so when there was more: `about 3 d 4 h`. For what is only an estimate anyway. */
+/** The two largest units, marked if rounded: `about 3 d 4 h`. For estimates. */
 export function approximateDuration(seconds: number): string {
   const texts = durationUnits(Math.floor(seconds));
   if (texts.length === 0) return 'less than 1 s';
   return texts.length > 2 ? `about ${texts.slice(0, 2).join(' ')}` : texts.join(' ');
 }
 
-/** How long something took, as one watches it: tenths below ten seconds, then whole seconds. */
+/** An elapsed time: tenths below ten seconds, then whole seconds. */
 export function elapsedText(ms: number): string {
   return ms < 9_950 ? `${(Math.max(0, ms) * 0.001).toFixed(1)} s` : exactDuration(Math.round(ms * 0.001));
 }
 
-/** How long ago, or in how long, something is: `5 min ago`, `in about 3 d 4 h`. */
+/** A time relative to now: `5 min ago`, `in about 3 d 4 h`. */
 export function relativeText(instant: string, nowMs: number): string {
   const ms = Date.parse(instant) - nowMs;
   const span = approximateDuration(Math.abs(ms) * 0.001);
@@ -46,7 +46,7 @@ export function relativeText(instant: string, nowMs: number): string {
 
 const secondsOf: Readonly<Record<string, number>> = { s: 1, m: 60, min: 60, h: 3_600, d: 86_400, w: 604_800 };
 
-/** The seconds of `90`, `45s`, `30m`, `2h`, `1d12h`; null for what is no span of time. */
+/** The seconds of `90`, `45s`, `30m`, `2h`, `1d12h`; null if invalid. */
 export function parseDuration(text: string): number | null {
   const trimmed = text.trim();
   if (/^\d{1,10}$/.test(trimmed)) return Number(trimmed);

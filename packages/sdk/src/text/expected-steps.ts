@@ -1,16 +1,16 @@
 import { exactDuration } from './duration.ts';
 
-/** The steps that something takes, in their order, with what happens in each and how long that usually is. */
+/** One expected step of an action, with its description and usual duration. */
 export interface ExpectedStep {
   readonly name: string;
   readonly does: string;
-  /** From, to. What lasts longer is told to be unusual, and nothing else follows from it. */
+  /** Minimum and maximum. A longer duration is only shown as unusual. */
   readonly usualSeconds: readonly [number, number];
 }
 
 export type ExpectedSteps = readonly ExpectedStep[];
 
-/** A step as the API tells it. */
+/** A step as the API reports it. */
 export interface Step {
   readonly name: string;
   readonly status: 'waiting' | 'running' | 'done' | 'failed' | 'undone';
@@ -19,7 +19,7 @@ export interface Step {
   readonly message: string | null;
 }
 
-/** How long a step usually lasts, or that it has lasted longer than that: `usually 1 s to 30 s`. */
+/** The usual duration, or that it was exceeded: `usually 1 s to 30 s`. */
 export function typicalDurationText(elapsedMs: number | null, { usualSeconds }: ExpectedStep): string {
   const [from, to] = usualSeconds;
   if ((elapsedMs ?? 0) > to * 1_000) return `longer than the usual ${exactDuration(to)}`;
@@ -28,50 +28,47 @@ export function typicalDurationText(elapsedMs: number | null, { usualSeconds }: 
     : `usually ${exactDuration(from)} to ${exactDuration(to)}`;
 }
 
-const placeStep: ExpectedStep = { name: 'place', does: 'a host is found', usualSeconds: [0, 1] };
+const placeStep: ExpectedStep = { name: 'place', does: 'find a host', usualSeconds: [0, 1] };
 const openStep: ExpectedStep = {
   name: 'open',
-  does: 'your keys and ports are put in place of ours',
+  does: 'install your keys and open your ports',
   usualSeconds: [1, 5],
 };
 
-/** From an order to a machine that can be used. */
+/** From the create request to a usable machine. */
 export const createRentalSteps: Readonly<Record<'virtual-machine' | 'bare-metal', ExpectedSteps>> = {
   'virtual-machine': [
     placeStep,
-    { name: 'create', does: 'the machine is made', usualSeconds: [1, 30] },
-    { name: 'prove', does: 'we log in and count its GPUs', usualSeconds: [1, 60] },
+    { name: 'create', does: 'provision the machine', usualSeconds: [1, 30] },
+    { name: 'prove', does: 'log in and count its GPUs', usualSeconds: [1, 60] },
     openStep,
   ],
   'bare-metal': [
     placeStep,
-    { name: 'create', does: 'the image is written on each node', usualSeconds: [120, 900] },
-    { name: 'prove', does: 'we log in on each and count its GPUs', usualSeconds: [30, 300] },
+    { name: 'create', does: 'write the image to each node', usualSeconds: [120, 900] },
+    { name: 'prove', does: 'log in to each node and count its GPUs', usualSeconds: [30, 300] },
     { ...openStep, usualSeconds: [1, 30] },
   ],
 };
 
-/** Of one that had given its GPUs back: it is placed anew. */
+/** For a rental that released its GPUs: it is placed again. */
 export const startRentalSteps: ExpectedSteps = [
   placeStep,
-  { name: 'start', does: 'the machine is switched on', usualSeconds: [1, 60] },
+  { name: 'start', does: 'power on the machine', usualSeconds: [1, 60] },
 ];
 
-/** What the API tells no steps of: one, from asking to seeing. */
+/** For actions without steps in the API: one step from the request to its result. */
 const single = (name: string, does: string): ExpectedSteps => [{ name, does, usualSeconds: [1, 30] }];
-export const releaseRentalSteps = single('release', 'access is cut and the machine is removed');
-export const powerOnSteps = single('start', 'the machine is switched on');
-export const powerOffSteps = single('stop', 'the machine is switched off');
-export const rebootSteps = single('reboot', 'the machine is switched off and on');
+export const releaseRentalSteps = single('release', 'remove network access and delete the machine');
+export const powerOnSteps = single('start', 'power on the machine');
+export const powerOffSteps = single('stop', 'power off the machine');
+export const rebootSteps = single('reboot', 'power the machine off and on');
 
-/** What the marketplace tells of an instance: its statuses are the steps. */
+/** For a marketplace instance, whose statuses are the steps. */
 export const createInstanceSteps: ExpectedSteps = [
-  { name: 'creating', does: 'the GPUs are reserved', usualSeconds: [0, 5] },
-  { name: 'starting', does: 'the machine is made and its GPUs are counted', usualSeconds: [1, 90] },
+  { name: 'creating', does: 'reserve the GPUs', usualSeconds: [0, 5] },
+  { name: 'starting', does: 'provision the machine and count its GPUs', usualSeconds: [1, 90] },
 ];
 
-export const createVolumeSteps = single('serve', 'the storage server makes the volume and serves it');
-export const restoreVolumeSteps = single(
-  'serve',
-  'the storage server restores the snapshot and serves the volume',
-);
+export const createVolumeSteps = single('serve', 'create the volume on the storage server');
+export const restoreVolumeSteps = single('serve', 'restore the snapshot on the storage server');

@@ -1,4 +1,4 @@
-/** Money, spans of time, names and answers of models as text, the same for everybody who shows them: the command line and the console. */
+/** Texts that the CLI and the console share: money, durations, names and completions. */
 export * from './completion.ts';
 export * from './duration.ts';
 export * from './metric-text.ts';

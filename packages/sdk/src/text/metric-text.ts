@@ -1,6 +1,6 @@
 import { ratio } from './units.ts';
 
-/** What is measured of a machine, as people read it. */
+/** The unit of a metric of a machine. */
 export type MetricUnit = 'percent' | 'bytes' | 'bytes_per_second' | 'watts' | 'celsius' | 'count';
 
 const byteUnits = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const;
@@ -33,7 +33,7 @@ function bytesText(bytes: number): string {
   return `${unit === 0 ? Math.round(size) : size.toFixed(1)} ${byteUnits[unit] ?? ''}`;
 }
 
-/** How far apart points are so that so many of them fill a line. The API takes 10 seconds to a day. */
+/** The distance between points so that `points` of them fill a line. The API accepts 10 seconds to a day. */
 export function stepSecondsOf(seconds: number, points: number): number {
   return Math.min(86_400, Math.max(10, Math.ceil(ratio(seconds, points))));
 }

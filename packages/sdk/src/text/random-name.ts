@@ -1,4 +1,4 @@
-/** Names for rentals that nobody named: easy to read out, and to type after `millrace ssh`. */
+/** Generates names for rentals that are easy to say and to type after `millrace ssh`. */
 
 const adjectives = [
   'amber',
@@ -69,7 +69,7 @@ const nouns = [
   'weir',
 ] as const;
 
-/** `pick` gives a whole number from 0 up to, and not, the one that it is given. */
+/** `pick` returns an integer from 0 to below its argument. */
 export function randomRentalName(pick: (below: number) => number): string {
   return `${adjectives[pick(adjectives.length)] ?? ''}-${nouns[pick(nouns.length)] ?? ''}-${pick(90) + 10}`;
 }

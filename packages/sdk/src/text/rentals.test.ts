@@ -7,19 +7,19 @@ it.each([
   ['Running', 'on', true, 'running'],
   ['Running', 'changing', true, 'switching'],
   ['Running', 'off', true, 'off, GPUs held'],
-  ['Running', 'off', false, 'off, GPUs given back'],
+  ['Running', 'off', false, 'off, GPUs released'],
   ['Pending', 'changing', false, 'pending'],
   ['Unknown', 'off', true, 'unknown'],
-] as const)('%s with its power %s and GPUs held %s is %s', (status, power, gpuHeld, words) => {
+] as const)('rentalStateText of %s with power %s and GPUs held %s is %s', (status, power, gpuHeld, words) => {
   expect(rentalStateText({ status, power, gpuHeld })).toBe(words);
 });
 
-it('a rental is written by its name, unless that would be taken for something else', () => {
+it('rentalHandle returns the name, unless it could mean something else', () => {
   expect(rentalHandle({ id: 7, name: 'train-1' })).toBe('train-1');
   for (const name of [null, '1042', 'two words', '-rf', '']) expect(rentalHandle({ id: 7, name })).toBe('7');
 });
 
-it('a step says how long it usually lasts, and that it lasts longer', () => {
+it('typicalDurationText shows the usual duration, and whether it was exceeded', () => {
   const [place, create] = createRentalSteps['virtual-machine'];
   if (place === undefined || create === undefined) throw new Error('There are no steps.');
   expect(typicalDurationText(null, place)).toBe('usually up to 1 s');
@@ -27,7 +27,7 @@ it('a step says how long it usually lasts, and that it lasts longer', () => {
   expect(typicalDurationText(30_001, create)).toBe('longer than the usual 30 s');
 });
 
-it('what is measured is shown with its unit, at a distance that the API takes', () => {
+it('metricText shows the unit, and stepSecondsOf stays within the limits of the API', () => {
   expect(metricText(85_899_345_920, 'bytes')).toBe('80.0 GiB');
   expect(metricText(64.25, 'percent')).toBe('64.3 %');
   expect(stepSecondsOf(86_400, 10_000)).toBe(10);

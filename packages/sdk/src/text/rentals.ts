@@ -1,4 +1,4 @@
-/** Rentals in words, the same for everybody who shows them. */
+/** Texts about rentals that the CLI and the console share. */
 
 export interface StateFields {
   readonly status: string;
@@ -6,14 +6,14 @@ export interface StateFields {
   readonly gpuHeld: boolean;
 }
 
-/** Statuses in words that say what matters: a rental that is off is Running to the API. */
+/** The state as text. A stopped rental is Running in the API, so its power is shown instead. */
 export function rentalStateText({ status, power, gpuHeld }: StateFields): string {
   if (status !== 'Running' || power === 'on') return status.toLowerCase();
   if (power === 'changing') return 'switching';
-  return gpuHeld ? 'off, GPUs held' : 'off, GPUs given back';
+  return gpuHeld ? 'off, GPUs held' : 'off, GPUs released';
 }
 
-/** How to write a rental in a command: by the name that people know it by, unless it needs quoting or looks like a number. */
+/** The reference of a rental in a command: its name, unless it needs quoting or looks like an id. */
 export function rentalHandle({ id, name }: { readonly id: number; readonly name: string | null }): string {
   return name !== null && /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(name) && !/^\d+$/.test(name)
     ? name

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseCents, parseUsd, proratePrice, signedUsd, usdNumberText, usdText } from './usd.ts';
 
-describe('money', () => {
+describe('usdText', () => {
   test.each([
     ['0', '$0.00'],
     ['1', '$0.000000001'],
@@ -14,7 +14,7 @@ describe('money', () => {
     ['-1', '-$0.000000001'],
   ])('%s nano-USD are %s', (nano, text) => expect(usdText(nano)).toBe(text));
 
-  test('what is shown is the amount, to the nano: reading it again gives the same', () => {
+  test('is exact: parsing the text returns the same amount', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(10n ** 18n), max: 10n ** 18n }), (nano) => {
         expect(parseUsd(usdText(nano).replace('-$', '-'))).toBe(nano);
@@ -23,13 +23,13 @@ describe('money', () => {
     );
   });
 
-  test('a change of the balance has its sign', () => {
+  test('has a sign for changes of a balance', () => {
     expect(signedUsd('5000000000')).toBe('+$5.00');
     expect(signedUsd('-5000000000')).toBe('-$5.00');
     expect(signedUsd('0')).toBe('$0.00');
   });
 
-  test('numbers of dollars lose nothing either', () => {
+  test('is exact for numbers of dollars', () => {
     expect(usdNumberText(2.49)).toBe('$2.49');
     expect(usdNumberText(0.1 + 0.2)).toBe('$0.30');
     expect(usdNumberText(0.000000001)).toBe('$0.000000001');
@@ -37,7 +37,7 @@ describe('money', () => {
   });
 });
 
-describe('amounts that people type', () => {
+describe('parseCents and parseUsd', () => {
   test.each([
     ['25', 2_500],
     ['$25', 2_500],
@@ -49,17 +49,17 @@ describe('amounts that people type', () => {
   ])('%s is %d cents', (text, cents) => expect(parseCents(text)).toBe(cents));
 
   test.each(['', 'five', '1.', '.5', '1,00', '0.001', '1e3', '1.2.3', '--5', '5 USD', '1.0000000001'])(
-    '%j is no amount in cents',
+    '%j is not an amount in cents',
     (text) => expect(parseCents(text)).toBeNull(),
   );
 
-  test('what is finer than a nano-USD is refused and not cut off', () => {
+  test('refuse fractions of a nano-USD instead of truncating', () => {
     expect(parseUsd('0.000000001')).toBe(1n);
     expect(parseUsd('0.0000000001')).toBeNull();
   });
 });
 
-test('a part of something that has a price is rounded up to the nano, and never more than that', () => {
+test('proratePrice rounds up to at most one nano-USD', () => {
   expect(proratePrice(100n, 1n, 3n)).toBe(34n);
   expect(proratePrice(100n, 3n, 3n)).toBe(100n);
   expect(proratePrice(100n, 0n, 3n)).toBe(0n);

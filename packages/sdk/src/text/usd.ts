@@ -1,6 +1,6 @@
 /**
- * Money as text. It is shown to the last nano-USD: what is printed, what the ledger says and what an invoice sums up are
- * the same number, so nothing here rounds. Two decimals are always there, further ones only where they say something.
+ * Formats and parses money. Amounts are exact to the nano-USD, as in the ledger and on invoices, so nothing is
+ * rounded. At least two decimals are shown.
  */
 
 const decimals = 9;
@@ -11,7 +11,7 @@ function grouped(whole: string): string {
   return groups.join(',');
 }
 
-/** `$1,234.50`, `-$0.000000012`. Takes what the API sends: nano-USD as a decimal string. */
+/** `$1,234.50`, `-$0.000000012`. Accepts nano-USD as the API sends it. */
 export function usdText(nanoUsd: string | bigint): string {
   const amount = BigInt(nanoUsd);
   const digits = (amount < 0n ? -amount : amount).toString().padStart(decimals + 1, '0');
@@ -22,14 +22,14 @@ export function usdText(nanoUsd: string | bigint): string {
   return `${amount < 0n ? '-' : ''}$${grouped(digits.slice(0, -decimals))}.${fraction}`;
 }
 
-/** What changed a balance: `+$5.00` or `-$0.25`. */
+/** A change of a balance: `+$5.00` or `-$0.25`. */
 export function signedUsd(nanoUsd: string | bigint): string {
   return BigInt(nanoUsd) > 0n ? `+${usdText(nanoUsd)}` : usdText(nanoUsd);
 }
 
 /**
- * Rates and prices that the API sends as a number of dollars. These have at most nine decimals, and that many of a number
- * below nine million dollars are exact.
+ * Nano-USD of a price that the API sends as a number of dollars. Such numbers have at most nine decimals, which
+ * are exact below nine million dollars.
  */
 export function usdToNano(dollars: number): bigint {
   return BigInt(dollars.toFixed(decimals).replace('.', ''));
@@ -44,7 +44,7 @@ export function perHourText(dollarsPerHour: number): string {
   return `${usdNumberText(dollarsPerHour)}/h`;
 }
 
-/** The nano-USD of an amount that a person typed: `12.50`, `$1,000`, `0.000001`; null when it is none. */
+/** The nano-USD of a typed amount: `12.50`, `$1,000`, `0.000001`; null if invalid. */
 export function parseUsd(text: string): bigint | null {
   const match = /^(?<sign>-?)\$?(?<whole>\d{1,3}(?:,\d{3})+|\d+)(?:\.(?<fraction>\d{1,9}))?$/.exec(
     text.trim(),
@@ -54,7 +54,7 @@ export function parseUsd(text: string): bigint | null {
   return BigInt(`${sign}${whole.replaceAll(',', '')}${fraction.padEnd(decimals, '0')}`);
 }
 
-/** Whole cents of an amount that a person typed; null when it is no amount, or one with a part of a cent. */
+/** Whole cents of a typed amount; null if it is invalid or has a fraction of a cent. */
 export function parseCents(text: string): number | null {
   const nano = parseUsd(text);
   const cents = nano?.toString().padStart(8, '0');
@@ -62,8 +62,8 @@ export function parseCents(text: string): number | null {
   return Number(cents.slice(0, -7) || '0');
 }
 
-/** What a part costs of something whose whole has a price; a fraction of a nano-USD counts as one, as in every charge. */
+/** The price of a part, rounded up to a nano-USD like every charge. */
 export function proratePrice(nanoUsd: bigint, part: bigint, whole: bigint): bigint {
-  // oxlint-disable-next-line house/divide-only-in-money -- a price told before it is charged, rounded as the charge is
+  // oxlint-disable-next-line house/divide-only-in-money -- a price shown before it is charged, rounded like the charge
   return (nanoUsd * part + whole - 1n) / whole;
 }
