@@ -51,7 +51,8 @@ test('a worker whose engines cannot be reached starts, is ready, and says what i
   await expect.poll(async () => (await fetch(`${worker.healthUrl}/readyz`)).status).toBe(200);
   await eventually({ what: 'the reason' }, async () => {
     const [found] = await rows('select status, status_reason from clusters');
-    const reason = 'Its settings are wrong: network: it is missing; storagePool: it is missing.';
+    const reason =
+      'The settings of the cluster are invalid: network: it is missing; storagePool: it is missing.';
     return found?.['status'] === 'connecting' && found['status_reason'] === reason;
   });
 });

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Tools of an attacking tenant. Frames are sent by a program that runs in the network and user namespace of the attacker's
- * container, as root there: it has exactly the rights that the tenant has inside, and nothing of the host but the program.
+ * Tools of an attacking tenant. A program sends frames as root in the network and user namespace of the attacker's container,
+ * with exactly the rights that the tenant has inside.
  */
 
 export interface Nic {
@@ -13,7 +13,7 @@ export interface Nic {
   readonly hwaddr: string;
 }
 
-/** Sends a frame every 10 ms for so long. */
+/** Sends a frame every 10 ms for the given time. */
 const sendScript = `
 my ($if, $hex, $ms) = @ARGV;
 socket(my $s, 17, 3, 0x0300) or die "socket: $!";
@@ -23,17 +23,17 @@ my $to = pack('S n i S C C a8', 17, 3, unpack('x16 i', $request), 0, 0, 6, '');
 for (1 .. $ms / 10) { send($s, pack('H*', $hex), 0, $to); select undef, undef, undef, 0.01 }
 `;
 
-/** Prints how many frames with these bytes somewhere in them came in within so long. */
+/** Prints the number of frames that contain these bytes and arrived within the given time. */
 const receiveScript = `
 my ($hex, $ms) = @ARGV;
 my ($bytes, $count, $left) = (pack('H*', $hex), 0, $ms / 1000);
 socket(my $s, 17, 3, 0x0300) or die "socket: $!";
 while ($left > 0) {
   my $ready = ''; vec($ready, fileno($s), 1) = 1;
-  # Linux tells how much of the time is left.
+  # Linux returns the remaining time.
   (my $found, $left) = select($ready, undef, undef, $left);
   last unless $found > 0;
-  # The packet type in the sender's address: 4 is one's own.
+  # The packet type in the sender's address: 4 is an outgoing frame.
   my $from = recv($s, my $frame, 2048, 0);
   next if unpack('x10 C', $from) == 4;
   $count += 1 if index($frame, $bytes) >= 0;
@@ -63,12 +63,12 @@ export async function countFrames(nic: Nic, bytes: Buffer, ms: number): Promise<
   return Number(await run('nsenter', [...asTenant(nic), 'perl', '-e', receiveScript, ...words]));
 }
 
-/** Configures a nic inside its container, as the tenant's root does. */
+/** As root inside the container. */
 export function configure(nic: Nic, ...words: readonly string[]): Promise<string> {
   return run('nsenter', [...asTenant(nic), 'ip', ...words]);
 }
 
-/** The first line of what answers at a URL, asked from the host itself; null for silence. */
+/** Fetches a URL from the host's network namespace; null if nothing responds. */
 export async function fetchFromHost(hostPid: number, url: string): Promise<string | null> {
   const words = ['timeout', '2', 'busybox', 'wget', '-q', '-O', '-', url];
   return run('nsenter', [...onHost(hostPid), ...words]).then(
@@ -77,14 +77,14 @@ export async function fetchFromHost(hostPid: number, url: string): Promise<strin
   );
 }
 
-/** Empties the neighbour table of a host, so that it resolves every address again. */
+/** So that the host resolves every address again. */
 export async function flushNeighbours(hostPid: number): Promise<void> {
   await run('nsenter', [...onHost(hostPid), 'ip', 'neigh', 'flush', 'all']);
 }
 
 const guardScript = fileURLToPath(new URL('../../../../deploy/incus/bridge-guard.sh', import.meta.url));
 
-/** Loads the bridge guard on a host, as its operator does at boot. */
+/** As the operator does at boot. */
 export async function guardBridge(hostPid: number, subnet: string): Promise<void> {
   await run('nsenter', [...onHost(hostPid), 'sh', guardScript, '--subnet', subnet], 60_000);
 }
@@ -95,7 +95,7 @@ export async function unguardBridges(hostPid: number): Promise<void> {
 
 const bytesOfMac = (mac: string): Buffer => Buffer.from(mac.replaceAll(':', ''), 'hex');
 const bytesOfIpv4 = (address: string): Buffer => Buffer.from(address.split('.').map(Number));
-/** Of an address that is written out, with eight groups. */
+/** Needs all eight groups written out. */
 const bytesOfIpv6 = (address: string): Buffer =>
   Buffer.from(
     address
@@ -113,7 +113,7 @@ function ethernet(to: Buffer, from: string, type: number, payload: Buffer): Buff
   return Buffer.concat([to, bytesOfMac(from), kind, payload]);
 }
 
-/** A broadcast ARP reply that says: this address is at this MAC. The frame itself comes from `from`. */
+/** A broadcast ARP reply that claims the address for a MAC; `from` is the source of the frame. */
 export function arpReply(claim: {
   readonly ipv4: string;
   readonly mac: string;
@@ -142,7 +142,7 @@ function icmp6(from: { readonly mac: string; readonly ipv6: string }, message: B
   return ethernet(toAll, from.mac, 0x86dd, Buffer.concat([head, source, target, message]));
 }
 
-/** An unsolicited neighbour advertisement that overrides what is known: the address is at the sender's MAC. */
+/** An unsolicited neighbour advertisement with the override flag, which claims the address for the sender's MAC. */
 export function neighbourAdvertisement(claim: { readonly ipv6: string; readonly mac: string }): Buffer {
   const head = Buffer.from('8800000020000000', 'hex');
   const option = Buffer.concat([Buffer.from([2, 1]), bytesOfMac(claim.mac)]);
@@ -158,7 +158,7 @@ export function routerAdvertisement({ hwaddr }: Nic): Buffer {
 
 export const rogueDhcpMarker = Buffer.from('millrace-rogue-offer');
 
-/** A broadcast DHCP offer from the attacker, which names itself as the router. */
+/** A broadcast DHCP offer that names the attacker as router. */
 export function dhcpOffer({ hwaddr, ipv4 }: Nic): Buffer {
   const own = bytesOfIpv4(ipv4);
   const bootp = Buffer.alloc(236);

@@ -2,8 +2,8 @@ import type { MachineHostKey, MachineSpec } from '../driver.ts';
 import type { InstanceType } from './incus-settings.ts';
 
 /**
- * What the platform itself asks of cloud-init: the keys and the name. It goes into the vendor data, so that the tenant's
- * user data stays as it was given and has the last word. JSON is YAML, so nothing a key contains can change its meaning.
+ * The platform's keys and host name, as vendor data, so that the tenant's user data stays unchanged and takes precedence. JSON is
+ * valid YAML, so no key can change the structure.
  */
 export function vendorData(spec: MachineSpec, sshUser: string, instanceType: InstanceType): string {
   const config = {
@@ -18,8 +18,8 @@ export function vendorData(spec: MachineSpec, sshUser: string, instanceType: Ins
 }
 
 /**
- * The host key of a container is a file that was written before its first boot, so cloud-init is only told to leave it alone.
- * A VM can be given its key by cloud-init alone.
+ * A container gets its host key as a file before its first boot, so cloud-init must only keep it. A VM can get its key only from
+ * cloud-init.
  */
 function hostKeyConfig(
   { privateKey, publicKey }: MachineHostKey,
@@ -29,7 +29,7 @@ function hostKeyConfig(
   return { ssh_keys: { ed25519_private: privateKey, ed25519_public: publicKey } };
 }
 
-/** User data that is a program; whatever else it may be is for cloud-init alone. */
+/** Other user data is handled only by cloud-init. */
 export function isScript(userData: string | null): userData is string {
   return userData?.startsWith('#!') ?? false;
 }

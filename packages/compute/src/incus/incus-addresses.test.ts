@@ -6,7 +6,7 @@ import { addressesOn, addressIn, nicAddresses, hasAddresses, subnetBits } from '
 const toNumber = (address: string): number =>
   address.split('.').reduce((sum, byte) => sum * 256 + Number(byte), 0);
 
-it('an address is inside its network, and neither its first, its last nor the gateway', () => {
+it('addressIn returns an address inside the network that is neither the first, the last nor the gateway', () => {
   const gateways = fc.tuple(fc.integer({ min: 0, max: 2 ** 32 - 1 }), fc.integer(subnetBits));
   fc.assert(
     fc.property(gateways, fc.uuid(), fc.nat(20), ([gateway, bits], id, attempt) => {
@@ -26,11 +26,11 @@ it.each([
   [16, true],
   [29, true],
   [30, false],
-])('a subnet of %i bits has addresses for machines: %s', (bits, expected) => {
+])('hasAddresses for a subnet of %i bits returns %s', (bits, expected) => {
   expect(hasAddresses(`10.20.0.1/${bits}`)).toBe(expected);
 });
 
-it('the scripts for hosts accept the same subnets as the driver', () => {
+it('host scripts accept the same subnets as the driver', () => {
   const { min, max } = subnetBits;
   const read = (path: string): string =>
     readFileSync(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8');
@@ -38,19 +38,19 @@ it('the scripts for hosts accept the same subnets as the driver', () => {
   expect(read('supplier/join.sh')).toContain(`$2 < ${min} || $2 > ${max}`);
 });
 
-it('a machine keeps its address at every attempt of the same number, and has another at the next', () => {
+it('addressIn returns the same address for the same attempt, and another for the next', () => {
   const id = '01a1de06-c3e2-72fa-8019-b6d4f0caf395';
   expect(addressIn('10.20.0.1/16', id, 0)).toBe(addressIn('10.20.0.1/16', id, 0));
   expect(addressIn('10.20.0.1/16', id, 0)).not.toBe(addressIn('10.20.0.1/16', id, 1));
 });
 
-it('what is no network, or has no room, gives no address', () => {
+it('addressIn returns null for invalid or too small networks', () => {
   for (const network of ['', 'none', '10.0.0.1', '10.0.0.1/31', '10.0.0.1/0', '300.0.0.1/24', 'fd00::1/64']) {
     expect(addressIn(network, 'x', 0), network).toBeNull();
   }
 });
 
-it('a network is given out to its last address, each once, and then has none', () => {
+it('addressIn uses every address of a network once and then returns null', () => {
   const taken = new Set<string>();
   for (let machine = 0; machine < 13; machine += 1) {
     const address = addressIn('10.0.0.5/28', `machine-${machine}`, 1, taken);
@@ -62,7 +62,7 @@ it('a network is given out to its last address, each once, and then has none', (
   expect(addressIn('10.0.0.5/28', 'one-more', 1, taken)).toBeNull();
 });
 
-it('MAC, IPv6 address and host name of a nic follow from its IPv4 address', () => {
+it('nicAddresses derives MAC, IPv6 address and interface name from the IPv4 address', () => {
   expect(nicAddresses('10.64.3.5', 'fd42:64::1/64')).toEqual({
     ipv4: '10.64.3.5',
     ipv6: 'fd42:64:0:0:1266:6aff:fe40:305',
@@ -72,13 +72,13 @@ it('MAC, IPv6 address and host name of a nic follow from its IPv4 address', () =
 });
 
 it.each(['none', '', undefined, 'fd42::1/80', 'fd42:1:2:3:4:5:6:7:8/64', 'fd42::1::2/64', 'fffff::1/64'])(
-  'a nic on the IPv6 subnet %s has no IPv6 address',
+  'nicAddresses has no IPv6 address for the subnet %s',
   (network6) => {
     expect(nicAddresses('10.64.3.5', network6).ipv6).toBeNull();
   },
 );
 
-it('two nics of a subnet differ in MAC, IPv6 address and host name', () => {
+it('nicAddresses differ in MAC, IPv6 address and interface name for two addresses of a subnet', () => {
   const byte = fc.integer({ min: 0, max: 255 });
   const place = fc.tuple(byte, byte, byte).map((bytes) => `10.${bytes.join('.')}`);
   fc.assert(
@@ -92,7 +92,7 @@ it('two nics of a subnet differ in MAC, IPv6 address and host name', () => {
   );
 });
 
-it('the addresses on a network are those of its nics, not of others', () => {
+it('addressesOn returns only addresses of nics on the network', () => {
   const devices = {
     eth0: { type: 'nic', network: 'tenants', 'ipv4.address': '10.0.0.7' },
     eth1: { type: 'nic', network: 'other', 'ipv4.address': '10.1.0.7' },

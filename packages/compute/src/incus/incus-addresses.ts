@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto';
 import type { IncusDevices } from './api/schemas.ts';
 
 const networkPattern = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})\/(\d{1,2})$/;
-/** A subnet of 64 bits, as Incus writes the gateway's address in it. Others have no room for an address made of a MAC. */
+/** A /64 subnet with the gateway's address, as Incus writes it. EUI-64 addresses need a /64. */
 const network6Pattern = /^([0-9a-f:]{2,39})\/64$/i;
 /**
- * Subnets of machines. The bridge guard of a host has two rules for each address, so larger ones would fill its memory; smaller
- * ones hold no machine. `bridge-guard.sh` and `join.sh` accept the same.
+ * Accepted subnet sizes. The bridge guard has two rules per address, so larger subnets would exhaust its memory; smaller ones
+ * hold no machine. `bridge-guard.sh` and `join.sh` accept the same sizes.
  */
 export const subnetBits = { min: 16, max: 29 } as const;
-/** The vendor part that Incus itself gives to nics. */
+/** The MAC prefix that Incus itself uses. */
 const vendor = [0x10, 0x66, 0x6a] as const;
 
-/** The identity of a machine's nic on its bridge. */
+/** The addresses of a machine's nic on its bridge. */
 export interface NicAddresses {
   readonly ipv4: string;
-  /** Null where the network has no IPv6 subnet of 64 bits: then the machine gets no IPv6 at all. */
+  /** Null if the network has no /64 subnet; then the machine has no IPv6. */
   readonly ipv6: string | null;
   readonly hwaddr: string;
   /**
-   * The name of the nic's other end on the host, by which a host's bridge guard knows which MAC belongs there. Not set where
-   * the MAC does not follow from the IPv4 address.
+   * Name of the host's end of the nic, by which the bridge guard knows the MAC that belongs there. Omitted if the MAC does not
+   * follow from the IPv4 address.
    */
   readonly hostName?: string;
 }
@@ -45,15 +45,13 @@ function subnetOf(network: string): Subnet | null {
 const bytesOf = (address: number): number[] => [24, 16, 8, 0].map((shift) => (address >>> shift) & 255);
 const hex = (bytes: readonly number[]): string[] => bytes.map((byte) => byte.toString(16).padStart(2, '0'));
 
-/** Whether machines can be given addresses of this network, such as `10.20.0.1/16`. */
 export function hasAddresses(network: string): boolean {
   return subnetOf(network) !== null;
 }
 
 /**
- * An address for a machine in a network such as `10.20.0.1/16` (as Incus writes the gateway's): the first one that is not
- * taken, beginning at a place that follows from the machine's id and the number of the attempt. Null when the network has none left, or
- * is none. Never the network's own, the gateway's or the broadcast address.
+ * Chooses a free address in a network such as `10.20.0.1/16` (gateway notation), starting at a position derived from machine id
+ * and attempt. Null if the network is full or invalid. Never the network, gateway or broadcast address.
  */
 export function addressIn(
   network: string,
@@ -65,7 +63,7 @@ export function addressIn(
   if (subnet === null) return null;
   const { base, size, gateway } = subnet;
   const digest = createHash('sha256').update(`${externalId} ${attempt}`).digest();
-  // One to size - 2: the first is the network's, the last is everybody's.
+  // From 1 to size - 2, without the network and broadcast addresses.
   const room = size - 2;
   const first = digest.readUInt32BE(0) % room;
   for (let step = 0; step < room; step += 1) {
@@ -77,8 +75,8 @@ export function addressIn(
 }
 
 /**
- * The addresses of a nic. The MAC is made of the IPv4 address, so that it is as unique on the bridge, and the IPv6 address of
- * the MAC (EUI-64), so that a system inside that configures itself from router advertisements has the one that is let through.
+ * Derives the MAC from the IPv4 address, so that it is unique on the bridge, and the IPv6 address from the MAC (EUI-64), so that
+ * autoconfiguration yields the address that the filters allow.
  */
 export function nicAddresses(ipv4: string, network6: string | undefined): NicAddresses {
   const bytes = ipv4.split('.').map(Number);
@@ -87,7 +85,7 @@ export function nicAddresses(ipv4: string, network6: string | undefined): NicAdd
   return { ipv4, ipv6: ipv6Of(mac, network6 ?? ''), hwaddr: hex(mac).join(':'), hostName };
 }
 
-/** The addresses of a nic that keeps the MAC it has: the system inside may know the nic by it. */
+/** For an existing nic, whose MAC the operating system may have stored. */
 export function addressesForMac(hwaddr: string, ipv4: string, network6: string | undefined): NicAddresses {
   const mac = hwaddr.split(':').map((byte) => Number.parseInt(byte, 16));
   return { ipv4, ipv6: ipv6Of(mac, network6 ?? ''), hwaddr };
@@ -98,12 +96,12 @@ function ipv6Of(mac: readonly number[], network6: string): string | null {
   const groups = gateway === undefined ? null : groupsOf(gateway);
   if (groups === null) return null;
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = mac;
-  // The bit that says "given by the maker" is turned over, as RFC 4291 has it.
+  // RFC 4291 inverts the universal/local bit.
   const interfaceId = [((a ^ 2) << 8) | b, (c << 8) | 0xff, 0xfe00 | d, (e << 8) | f];
   return [...groups.slice(0, 4), ...interfaceId].map((group) => group.toString(16)).join(':');
 }
 
-/** The eight groups of an IPv6 address; null if it is none. */
+/** The eight groups of an IPv6 address, or null if it is invalid. */
 function groupsOf(address: string): number[] | null {
   const [head = '', tail, ...more] = address.split('::');
   const read = (text: string): number[] =>
@@ -115,7 +113,7 @@ function groupsOf(address: string): number[] | null {
   return groups.every((group) => Number.isInteger(group) && group >= 0 && group <= 0xffff) ? groups : null;
 }
 
-/** The IPv4 addresses that nics on this network were given. */
+/** The IPv4 addresses of nics on this network. */
 export function addressesOn(network: string, devices: IncusDevices): string[] {
   return Object.values(devices).flatMap((device) =>
     device['type'] === 'nic' && device['network'] === network ? [device['ipv4.address'] ?? ''] : [],

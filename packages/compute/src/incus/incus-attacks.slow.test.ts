@@ -16,7 +16,7 @@ import { DriverError, isDriverError } from '../driver-error.ts';
 import type { ComputeDriver, MachineSpec } from '../driver.ts';
 import { createIncusDriver } from './index.ts';
 
-/** A supplier's daemon may answer anything. What the driver makes of it, by a double of one that lies. */
+/** Tests the driver against a supplier's daemon that responds with anything, simulated by a hostile double. */
 
 let own: TestCertificate;
 let daemon: HostileIncus;
@@ -40,7 +40,7 @@ afterEach(async () => {
 });
 
 const TIMEOUT_MS = 700;
-/** Of a machine that does much else meanwhile. */
+/** For a busy test host. */
 const SLACK_MS = 1_500;
 const soon = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS);
 const orgId = testIds.next('org');
@@ -64,7 +64,7 @@ function newSpec(): MachineSpec {
   };
 }
 
-it('an honest double is read and makes machines, so that what follows is about its lies', async () => {
+it('driver works with an honest double, so that failures below come from its misbehaviour', async () => {
   const { nodes } = await driver.readInventory(soon());
   expect(nodes[0]?.hardware?.gpus).toHaveLength(8);
   const wanted = newSpec();
@@ -74,8 +74,8 @@ it('an honest double is read and makes machines, so that what follows is about i
   expect(await driver.describe(wanted, soon())).toBeNull();
 });
 
-describe.each(Object.entries(unusableResponses))('a daemon that answers with %s', (_, fault) => {
-  it('is unavailable within the time that was given, whatever it is asked', async () => {
+describe.each(Object.entries(unusableResponses))('a daemon that responds with %s', (_, fault) => {
+  it('is unavailable within the deadline for every call', async () => {
     const made = newSpec();
     await driver.create(made, AbortSignal.timeout(10_000));
     daemon.misbehaviour = fault;
@@ -90,7 +90,7 @@ describe.each(Object.entries(unusableResponses))('a daemon that answers with %s'
     const memoryBefore = process.memoryUsage().rss;
     for (const call of calls) {
       const startedMs = systemClock.monotonicMs();
-      // A reader who is told of nodes must not find hardware in them.
+      // An inventory is acceptable only without hardware.
       const outcome = await call().catch((error: unknown) => error);
       if (!isInventory(outcome)) expect(outcome).toBeInstanceOf(DriverError);
       else expect(outcome.nodes.every(({ hardware }) => hardware === null)).toBe(true);
@@ -99,7 +99,7 @@ describe.each(Object.entries(unusableResponses))('a daemon that answers with %s'
     expect(process.memoryUsage().rss - memoryBefore).toBeLessThan(300 * 1_048_576);
   });
 
-  it('is never believed to have no such machine', async () => {
+  it('is never trusted that a machine does not exist', async () => {
     const made = newSpec();
     await driver.create(made, AbortSignal.timeout(10_000));
     daemon.misbehaviour = fault;
@@ -113,26 +113,26 @@ function isInventory(value: unknown): value is { nodes: readonly { hardware: unk
 }
 
 it.each(Object.entries(impossibleHardware))(
-  'a daemon that reports %s is read without harm',
+  'driver handles a daemon that reports %s',
   async (what, fault) => {
     daemon.misbehaviour = fault;
     const { nodes } = await driver.readInventory(soon());
     expect(nodes).toHaveLength(1);
-    // Fewer than anybody refuses to read are handed on, and refused by the fleet.
+    // Values within the schema's limits are passed on, and the fleet refuses them.
     if (what === 'a thousand GPUs' || what === 'a million processors') return;
     expect(nodes[0]).toMatchObject({ reachable: false, hardware: null });
     expect(nodes[0]?.detail?.length).toBeLessThan(2_000);
   },
 );
 
-it('a redirection is not followed', async () => {
+it('driver does not follow redirects', async () => {
   await using other = await startHostileIncus();
   daemon.misbehaviour = () => ({ do: 'redirect', to: `${other.url}/1.0` });
   await expect(driver.readInventory(soon())).rejects.toBeInstanceOf(DriverError);
   expect(other.requests).toEqual([]);
 });
 
-it('a daemon that has become a cluster is not worked with, and nobody it names is asked or reached', async () => {
+it('driver refuses a daemon that became part of a cluster, and contacts none of its members', async () => {
   const environment = {
     server: 'incus',
     server_version: '6.0',
@@ -149,7 +149,7 @@ it('a daemon that has become a cluster is not worked with, and nobody it names i
   expect(new Set(daemon.requests)).toEqual(new Set(['GET /1.0']));
 });
 
-it('a daemon that suddenly shows another certificate is told nothing more', async () => {
+it('driver sends nothing to a daemon that suddenly has another certificate', async () => {
   await driver.readInventory(soon());
   await daemon.showOtherCertificate();
   const before = daemon.requests.length;
@@ -159,8 +159,8 @@ it('a daemon that suddenly shows another certificate is told nothing more', asyn
   expect(daemon.requests.length).toBe(before);
 });
 
-describe.each(Object.entries(createFailures))('a daemon that, asked for a machine, %s', (_, fault) => {
-  it('has nobody believe that the machine is there and on', async () => {
+describe.each(Object.entries(createFailures))('a daemon that %s', (_, fault) => {
+  it('never makes the driver report the machine as created and on', async () => {
     const wanted = newSpec();
     daemon.misbehaviour = fault;
     const created = await driver.create(wanted, soon()).then(
@@ -176,7 +176,7 @@ describe.each(Object.entries(createFailures))('a daemon that, asked for a machin
   });
 });
 
-describe('a daemon that makes up machines', () => {
+describe('a daemon that invents machines', () => {
   const invented = (count: number) =>
     Array.from({ length: count }, () => ({
       name: `mr-${toUuid(testIds.next('rnt'))}`,
@@ -187,7 +187,7 @@ describe('a daemon that makes up machines', () => {
       devices: {},
     }));
 
-  it.each([1_001, 20_000])('is not listened to when there are %i of them', async (count) => {
+  it.each([1_001, 20_000])('is unavailable if it lists %i of them', async (count) => {
     const rows = invented(count);
     daemon.misbehaviour = (request) =>
       request.path === '/1.0/instances'
@@ -200,7 +200,7 @@ describe('a daemon that makes up machines', () => {
 });
 
 it.each(['$(touch /tmp/x)', '-oProxyCommand=x', 'a b', '\u0000root', 'x'.repeat(33)])(
-  'a daemon does not word the command by which tenants log in: %j',
+  'driver ignores an invalid SSH user of a daemon: %j',
   async (user) => {
     const wanted = newSpec();
     await driver.create(wanted, AbortSignal.timeout(10_000));
@@ -210,7 +210,7 @@ it.each(['$(touch /tmp/x)', '-oProxyCommand=x', 'a b', '\u0000root', 'x'.repeat(
 );
 
 it.each(['two\nlines', 'nul\u0000', 'x'.repeat(300), ''])(
-  'a daemon whose name cannot be kept is not listened to: %j',
+  'driver refuses a daemon with an invalid name: %j',
   async (name) => {
     daemon.misbehaviour = (request, fake) => {
       if (request.path !== '/1.0') return null;

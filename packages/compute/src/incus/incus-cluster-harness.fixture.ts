@@ -38,7 +38,7 @@ const abilities = {
   gpuUse: false,
 };
 const gpuPciAddresses = ['1b', '43', '52', '61', '9d', 'c3', 'd1', 'df'].map((bus) => `0000:${bus}:00.0`);
-/** The time from the creation of the row until the image is half unpacked. */
+/** From the creation of the row until the image is half unpacked. */
 const unpackingMs = 20;
 const bounds = { callMs: 120_000, bootMs: 180_000, failoverMs: 300_000 };
 
@@ -95,7 +95,7 @@ export class IncusClusterHarness implements DriverHarness {
     return isStallError(error);
   }
 
-  /** Leaves an instance with its row and disk, as if its creator had died before it could mark it as complete. */
+  /** Leaves an instance with row and disk, as if its creator had died before it marked the instance as complete. */
   async leaveHalfMade(spec: MachineSpec): Promise<void> {
     const options = this.#options();
     const project = await retryOnStall((signal) =>
@@ -109,7 +109,13 @@ export class IncusClusterHarness implements DriverHarness {
     };
     const body = instanceBody(spec, place, settingsOf(options));
     const query = { project, target: spec.nodeName };
-    const half = { what: 'leave a half', method: 'POST', path: '/1.0/instances', query, body } as const;
+    const half = {
+      what: 'create a partial instance',
+      method: 'POST',
+      path: '/1.0/instances',
+      query,
+      body,
+    } as const;
     await createWithRetry((signal) => this.#raw().write(half, signal));
   }
 
@@ -120,9 +126,13 @@ export class IncusClusterHarness implements DriverHarness {
       name: `mr-${externalId}`,
       source: { type: 'image', alias: this.#endpoints().imageAlias },
     };
-    const creation = { what: 'plant a stranger', method: 'POST', path, body } as const;
+    const creation = { what: 'create a foreign instance', method: 'POST', path, body } as const;
     await createWithRetry((signal) => this.#raw().write(creation, signal));
-    const removal = { what: 'remove it', method: 'DELETE', path: `${path}/${body.name}` } as const;
+    const removal = {
+      what: 'delete the foreign instance',
+      method: 'DELETE',
+      path: `${path}/${body.name}`,
+    } as const;
     const remove = (): Promise<void> => removeWithRetry((signal) => this.#raw().write(removal, signal));
     return { externalId, remove };
   }
@@ -131,14 +141,16 @@ export class IncusClusterHarness implements DriverHarness {
     for (const proxy of this.#proxies) proxy.dropConnections();
   }
 
-  /** Kills the daemon while it unpacks the image. This is the worst moment: a half-unpacked image looks complete to it. */
+  /**
+   * Kills the daemon while it unpacks the image. This is the worst moment, because a half-unpacked image looks complete to it.
+   */
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
     const member = this.#endpoints().members[0]?.name ?? '';
     await this.#deleteImage(member);
     const { call } = await waitUntilStarted(create, () => this.#countInstances());
     await systemClock.sleep(unpackingMs);
     await this.killMember(member);
-    // The call waits for the operation of the dead daemon. It learns that the operation is lost when the daemon is back.
+    // The call waits for the operation of the dead daemon, which reports it as lost when it runs again.
     await Promise.all([call, this.heal()]);
   }
 
@@ -155,7 +167,7 @@ export class IncusClusterHarness implements DriverHarness {
     return name;
   }
 
-  /** Starts all members, and waits until each of them reports all members as online. */
+  /** Starts all members and waits until each of them reports all members as online. */
   async heal(): Promise<void> {
     await this.#up();
     for (const { socketPath } of this.#endpoints().members) {
@@ -163,7 +175,7 @@ export class IncusClusterHarness implements DriverHarness {
       try {
         await eventually(async () => {
           const signal = AbortSignal.timeout(20_000);
-          await member.read({ what: 'say who it is', path: '/1.0' }, serverSchema, signal);
+          await member.read({ what: 'identify itself', path: '/1.0' }, serverSchema, signal);
           const members = await member.read(membersRequest, membersSchema, signal);
           return members.every(({ status }) => status === 'Online');
         });
@@ -183,7 +195,7 @@ export class IncusClusterHarness implements DriverHarness {
   async #deleteImage(nodeName: string): Promise<void> {
     const path = `/1.0/storage-pools/default/volumes/image/${await this.#fingerprint()}`;
     const query = { target: nodeName };
-    const removal = { what: 'forget the image', method: 'DELETE', path, query } as const;
+    const removal = { what: 'delete the image copy', method: 'DELETE', path, query } as const;
     await removeWithRetry((signal) => this.#raw().write(removal, signal));
   }
 
@@ -194,7 +206,11 @@ export class IncusClusterHarness implements DriverHarness {
   }
 
   async #countInstances(): Promise<number> {
-    const request = { what: 'count', path: '/1.0/instances', query: { 'all-projects': 'true' } };
+    const request = {
+      what: 'count the instances',
+      path: '/1.0/instances',
+      query: { 'all-projects': 'true' },
+    };
     return (await retryOnStall((signal) => this.#raw().read(request, instancesSchema, signal))).length;
   }
 
@@ -223,11 +239,11 @@ export class IncusClusterHarness implements DriverHarness {
   }
 
   #endpoints(): IncusClusterEndpoints {
-    return this.#cluster ?? expect.fail('The cluster is not up.');
+    return this.#cluster ?? expect.fail('The cluster is not running.');
   }
 
   #raw(): IncusClient {
-    return this.#client ?? expect.fail('The cluster is not up.');
+    return this.#client ?? expect.fail('The cluster is not running.');
   }
 }
 
@@ -238,5 +254,5 @@ async function eventually(look: () => Promise<boolean>): Promise<void> {
     if (await look().catch(() => false)) return;
     await systemClock.sleep(200);
   }
-  expect.fail('The cluster did not come together again.');
+  expect.fail('The cluster did not recover.');
 }

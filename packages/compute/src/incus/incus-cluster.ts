@@ -15,14 +15,14 @@ import { IncusError } from './api/incus-errors.ts';
 import { hardwareOf, hostOf, isOnline, networkProblem, nodeOf } from './incus-inventory.ts';
 import type { IncusDriverOptions } from './incus-settings.ts';
 
-/** How many members are asked at once: enough to hide the slow ones, few enough for the daemon that forwards. */
+/** Enough to hide slow members, and few enough for the daemon that forwards the requests. */
 const maxConcurrentReads = 8;
 
-/** The daemon or the cluster as such: its members, their addresses, their hardware. */
+/** The members of a cluster or a single daemon, their addresses and hardware. */
 export class IncusCluster {
   readonly #client: IncusClient;
   readonly #options: Pick<IncusDriverOptions, 'portAddresses' | 'storagePool' | 'network' | 'instanceType'>;
-  /** Where ports of a daemon of its own are opened. */
+  /** Where a single daemon opens ports. */
   readonly #ownAddress: string;
   #server: IncusServer | null = null;
   #addresses: ReadonlyMap<string, string | null> = new Map();
@@ -36,18 +36,18 @@ export class IncusCluster {
 
   async server(signal: AbortSignal): Promise<IncusServer> {
     if (this.#server !== null) return this.#server;
-    const server = await this.#client.read({ what: 'say who it is', path: '/1.0' }, serverSchema, signal);
+    const server = await this.#client.read({ what: 'identify itself', path: '/1.0' }, serverSchema, signal);
     if (server.auth !== 'trusted') {
       throw new IncusError(
         'refused',
-        'Incus does not trust our certificate; add it with `incus config trust`.',
+        'Incus does not trust the client certificate; add it with `incus config trust`.',
       );
     }
-    // The others would be trusted with what is ours, and could say that our machines are anywhere.
+    // Its other members would get access to tenants' machines and could report any location for them.
     if (this.#client.project !== null && server.environment.server_clustered) {
       throw new IncusError(
         'refused',
-        'The daemon has become a member of a cluster. It must be a host of its own.',
+        'The daemon is part of a cluster. A supplier must run a standalone daemon.',
       );
     }
     this.#server = server.environment;
@@ -65,15 +65,18 @@ export class IncusCluster {
     return members;
   }
 
-  /** The query that makes a member do it; a daemon of its own knows no targets. */
+  /** The `target` parameter for a member; a standalone daemon accepts none. */
   async target(nodeName: string, signal: AbortSignal): Promise<string | undefined> {
     const server = await this.server(signal);
     if (server.server_clustered) return nodeName;
     if (server.server_name === nodeName) return undefined;
-    throw new IncusError('not_found', `This daemon is the node ${server.server_name}, not ${nodeName}.`);
+    throw new IncusError(
+      'not_found',
+      `This daemon has only the node ${server.server_name}, not ${nodeName}.`,
+    );
   }
 
-  /** Where a node's ports are opened. Members keep their addresses, so one look serves until a new name turns up. */
+  /** Members keep their addresses, so they are read again only for an unknown name. */
   async addressOf(nodeName: string, signal: AbortSignal): Promise<string | null> {
     const given = this.#options.portAddresses?.[nodeName];
     if (given !== undefined) return given;
@@ -83,7 +86,7 @@ export class IncusCluster {
     return this.#addresses.get(nodeName) ?? null;
   }
 
-  /** A daemon of its own calls its location "none". */
+  /** The location of a standalone daemon is "none". */
   async nodeNameOf(instance: IncusInstance, signal: AbortSignal): Promise<string> {
     const server = await this.server(signal);
     return server.server_clustered ? (instance.location ?? 'unknown') : server.server_name;
@@ -101,7 +104,7 @@ export class IncusCluster {
     return { engine: `${server.server} ${server.server_version}`, nodes };
   }
 
-  /** Asked once for all members: Incus counts everybody on a network before it shows it. */
+  /** Read once for all members, because Incus counts all users of a network for each read. */
   async #networkProblem(signal: AbortSignal): Promise<string | null> {
     const { network } = this.#options;
     const path = `/1.0/networks/${encodeURIComponent(network)}`;
@@ -110,7 +113,7 @@ export class IncusCluster {
       const found = await this.#client.find(request, networkSchema, signal);
       return networkProblem(this.#options, found?.value ?? null);
     } catch (error) {
-      // A certificate that is limited to projects may not look, which says nothing about what is there.
+      // A certificate that is restricted to projects cannot read networks, which proves nothing.
       if (isDriverError(error, 'refused')) return null;
       throw error;
     }

@@ -5,15 +5,15 @@ import { parse, type IncusClient } from './api/incus-client.ts';
 import { IncusError } from './api/incus-errors.ts';
 import { instanceLocation } from './incus-instances.ts';
 
-/** The largest piece of output that is taken at once; Incus sends far smaller ones. */
+/** Limit of one WebSocket message; Incus sends far smaller ones. */
 const frameBytes = 16 * 1_048_576;
-/** What a killed command has to be gone. */
+/** How long a killed command may take to end. */
 const killWaitMs = 5_000;
 const sigkill = 9;
 
 /**
- * Runs a command over websockets, one for each stream. The other way, where Incus records the output in files, would
- * let a command fill the host's disk, and could not be ended.
+ * Runs a command over WebSockets, one per stream. Recording the output in files instead would let a command fill the host's disk,
+ * and it could not be killed.
  */
 export async function execInInstance(
   client: IncusClient,
@@ -40,7 +40,7 @@ export async function execInInstance(
   try {
     const control = await open(fds.control, () => undefined);
     sockets.push(control);
-    // Incus starts the command when all of its streams are taken.
+    // Incus starts the command when all streams are connected.
     const streams = await Promise.all([
       open(fds[0], () => undefined),
       open(fds[1], stdout.attach),
@@ -56,7 +56,7 @@ export async function execInInstance(
   }
 }
 
-/** What arrives until the stream ends, cut at the given length; the rest is read and dropped. */
+/** Collects a stream up to the limit; the rest is read and dropped. */
 class Output {
   readonly #maxBytes: number;
   readonly #chunks: Buffer[] = [];
@@ -69,7 +69,7 @@ class Output {
 
   readonly attach = (socket: WebSocket): void => {
     socket.on('message', (data, isBinary) => {
-      // An empty text ends the stream.
+      // An empty text message ends the stream.
       if (isBinary && Buffer.isBuffer(data)) this.#take(data);
       else socket.close();
     });
@@ -127,7 +127,7 @@ async function waitForExit(
   }
 }
 
-/** A command that is not there, or is no program, ends as a shell would say it. */
+/** Returns the exit code that a shell uses for a missing or non-executable command. */
 function shellCode(error: unknown): number | null {
   if (!(error instanceof IncusError) || error.code !== 400) return null;
   if (/command not found/i.test(error.message)) return 127;
@@ -140,5 +140,5 @@ function commandTimeoutError(command: ExecCommand, cause?: unknown): IncusError 
 
 function exitCodeOf(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value)) return value;
-  throw new IncusError('failed', 'Incus did not say how the command ended.');
+  throw new IncusError('failed', 'Incus did not report the exit code of the command.');
 }

@@ -9,12 +9,12 @@ const passwd = [
   '',
 ].join('\n');
 
-it('the account of a user is found by its name', () => {
+it('accountIn finds the account of a user by name', () => {
   expect(accountIn(passwd, 'ubuntu')).toEqual({ uid: 1_000, gid: 1_000, home: '/home/ubuntu' });
   expect(accountIn(passwd, 'nobody')).toBeNull();
 });
 
-it('a line that a tenant made up has no effect beyond that of an account that is not there', () => {
+it('accountIn ignores invalid lines that a tenant wrote', () => {
   for (const line of [
     'u:x:a:b::/home/u:',
     'u:x:-1:0::/home/u:',

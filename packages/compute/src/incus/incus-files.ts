@@ -8,7 +8,6 @@ import { instanceLocation } from './incus-instances.ts';
 const passwdBytes = 1_048_576;
 const maxUnixId = 4_294_967_294;
 
-/** Whose home holds a file of keys. */
 export interface Account {
   readonly uid: number;
   readonly gid: number;
@@ -17,7 +16,7 @@ export interface Account {
 
 const rootAccount: Account = { uid: 0, gid: 0, home: '/root' };
 
-/** The account in a text of /etc/passwd, which the tenant may have written: what makes no sense is not there. */
+/** The tenant may have written /etc/passwd, so invalid entries count as missing. */
 export function accountIn(passwd: string, user: string): Account | null {
   for (const line of passwd.split('\n')) {
     const [name, , uidText, gidText, , home = ''] = line.split(':');
@@ -29,20 +28,20 @@ export function accountIn(passwd: string, user: string): Account | null {
   return null;
 }
 
-/** What is the same in every machine of an image that has not run yet. */
+/** Properties of an image, the same in every machine that has not run yet. */
 interface ImageInfo {
-  /** By what Incus writes the host name at the first start; null: by nothing. */
+  /** Template from which Incus writes the host name at the first start, if any. */
   readonly hostnameTemplate: string | null;
-  /** Null: the image has no such user. */
+  /** Null if the image has no such user. */
   readonly account: Account | null;
 }
 
-/** No cluster has so many images in use; what is forgotten is read again. */
+/** More than any cluster uses; evicted entries are read again. */
 const maxCachedImages = 1_000;
 
 /**
- * Writes into a container from outside. Paths are resolved inside it, as its own root sees them, so a link that a tenant
- * planted leads to nothing but its own files. While Incus starts a container it lets nobody write: calls wait for it.
+ * Writes files into a container from outside. Paths are resolved inside the container, so a tenant's symbolic link only leads to
+ * the tenant's own files. Incus refuses writes while it starts a container, so calls wait.
  */
 export class IncusFiles {
   readonly #client: IncusClient;
@@ -52,7 +51,7 @@ export class IncusFiles {
     this.#client = client;
   }
 
-  /** All that a machine of this image is given before it starts for the first time. */
+  /** Everything a machine needs before its first start. */
   async prepare(spec: MachineSpec, sshUser: string, fingerprint: string, signal: AbortSignal): Promise<void> {
     const { account, hostnameTemplate } = await this.#factsOf(spec, sshUser, fingerprint, signal);
     await Promise.all([
@@ -63,7 +62,7 @@ export class IncusFiles {
     ]);
   }
 
-  /** For the user who logs in, and for no other; for root where the image has no such user. */
+  /** Replaces the keys of this user, or of root if the image has no such user. */
   async writeKeys(
     ref: MachineRef,
     keys: readonly string[],
@@ -86,7 +85,6 @@ export class IncusFiles {
     await this.#file(ref, `${folder}/authorized_keys`, text, { ...account, mode: '0600' }, signal);
   }
 
-  /** Where OpenSSH looks for it. */
   async #writeHostKey(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { hostKey } = spec;
     if (hostKey === undefined) return;
@@ -126,8 +124,8 @@ export class IncusFiles {
   }
 
   /**
-   * Incus writes the instance's name into the machine at its first start, by a template of the image. The template of
-   * this instance is changed; an image without one gets the file itself.
+   * Incus writes the instance name into the machine at its first start from a template of the image. This changes the instance's
+   * template; an image without one gets the file itself.
    */
   async #setHostname(spec: MachineSpec, template: string | null, signal: AbortSignal): Promise<void> {
     const text = `${spec.hostname}\n`;
@@ -136,7 +134,7 @@ export class IncusFiles {
       return;
     }
     const { path, query } = instanceLocation(this.#client, spec);
-    const target = { what: 'name the machine', path: `${path}/metadata/templates` };
+    const target = { what: 'set the host name', path: `${path}/metadata/templates` };
     const bytes = Buffer.from(text);
     await this.#client.pushBytes({ ...target, query: { ...query, path: template }, bytes }, signal);
   }
@@ -165,7 +163,7 @@ export class IncusFiles {
     try {
       await this.#push(ref, path, { ...headersOf(owner), 'x-incus-type': 'directory' }, undefined, signal);
     } catch (error) {
-      // Incus looks and then makes it, so of two calls at once one finds it there after all.
+      // Incus checks before it creates the folder, so one of two concurrent calls fails with this error.
       if (!isDriverError(error) || !/file exists/i.test(error.message)) throw error;
     }
   }

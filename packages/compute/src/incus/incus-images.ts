@@ -8,22 +8,22 @@ import type { IncusSettings } from './incus-settings.ts';
 
 export interface PreparedImage {
   readonly fingerprint: string;
-  /** Whether the member has a copy of it that is known to be whole. */
+  /** Whether the member has a copy that is known to be complete. */
   readonly isWhole: boolean;
 }
 
 /**
- * A member unpacks an image once and makes machines from that copy. A daemon that dies while it unpacks leaves half a copy
- * which it takes for a whole one ever after, and every machine made from it lacks files: if the tenant is lucky, so many
- * that it does not start. So a copy is used only if a machine was made from it to the end, which is noted in the cluster's
- * settings, or on the image itself, by the time at which the copy was made; another is thrown away, and the next machine unpacks the image anew.
+ * Prevents machines from incomplete image copies. A member unpacks an image once and creates machines from that copy. A daemon
+ * that dies while it unpacks leaves a partial copy that it treats as complete, and machines from it lack files. A copy is
+ * therefore used only after a machine was created from it completely, which is recorded with the copy's creation time in the
+ * cluster's settings or on the image. Other copies are deleted and unpacked again.
  */
 export class IncusImages {
   readonly #client: IncusClient;
   readonly #cluster: IncusCluster;
   readonly #settings: IncusSettings;
   readonly #log: Logger;
-  /** What is noted, or would be if we were allowed to: by node and image, when the copy was made. */
+  /** Creation times of complete copies by node and image, also if the daemon forbids to record them. */
   readonly #whole = new Map<string, string>();
 
   constructor(deps: {
@@ -39,20 +39,20 @@ export class IncusImages {
   }
 
   /**
-   * Before a machine is made: nothing but a whole copy, or none, is there. Unless it is known to be whole, it is to be
-   * confirmed after the machine was made.
+   * Ensures that the member has a complete copy or none. Unless the copy is known to be complete, the caller must call `confirm`
+   * after the machine is created.
    */
   async prepare(nodeName: string, alias: string, signal: AbortSignal): Promise<PreparedImage> {
     const fingerprint = await this.#fingerprint(alias, signal);
     const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
     if (madeAt === null) return { fingerprint, isWhole: false };
     if (await this.#isWhole(nodeName, fingerprint, madeAt, signal)) return { fingerprint, isWhole: true };
-    // It may be unpacked right now by another call, whose machine we then wait for inside the daemon.
+    // Another call may be unpacking it now; the daemon then makes this call wait.
     if (!(await this.#isMaking(nodeName, signal))) await this.#discard(nodeName, fingerprint, signal);
     return { fingerprint, isWhole: false };
   }
 
-  /** After a machine was made to the end: the copy that it was made from is whole. */
+  /** A completely created machine proves that its copy is complete. */
   async confirm(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<void> {
     const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
     if (madeAt === null || (await this.#isWhole(nodeName, fingerprint, madeAt, signal))) return;
@@ -61,19 +61,22 @@ export class IncusImages {
     const body = { [part]: { [key]: madeAt } };
     try {
       await this.#client.write(
-        { what: 'note that an image is whole', method: 'PATCH', path, query, body },
+        { what: 'record that an image is complete', method: 'PATCH', path, query, body },
         signal,
       );
     } catch (error) {
-      // Whoever limited our certificate may have forbidden it; then each process finds out for itself.
+      // The supplier's certificate restrictions may forbid it; then each process finds out again.
       if (signal.aborted || !isDriverError(error)) throw error;
-      this.#log.info({ nodeName, err: error }, 'that an image is whole is remembered by this process alone');
+      this.#log.info(
+        { nodeName, err: error },
+        'could not record that an image is complete; only this process knows it',
+      );
     }
   }
 
   /**
-   * Where it is noted that a copy is whole: in the settings of the cluster, since one of a member cannot be changed
-   * without saying anew which roles it has; in somebody else's daemon on the image itself, which is in our project.
+   * In the cluster's settings, because changing a member's would also require its roles; on a supplier's daemon on the image,
+   * which is in the granted project.
    */
   #note(nodeName: string, fingerprint: string) {
     return this.#client.project === null
@@ -105,7 +108,7 @@ export class IncusImages {
 
   async #copyMadeAt(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<string | null> {
     const query = { ...this.#client.shared, target: await this.#cluster.target(nodeName, signal) };
-    const request = { what: 'look at the copy of the image', path: this.#copyPath(fingerprint), query };
+    const request = { what: 'read the copy of the image', path: this.#copyPath(fingerprint), query };
     const found = await this.#client.find(request, imageVolumeSchema, signal);
     return found?.value.created_at ?? null;
   }
@@ -114,7 +117,7 @@ export class IncusImages {
     const known = `${nodeName} ${image}`;
     if (this.#whole.get(known) === madeAt) return true;
     const { path, query, part, key } = this.#note(nodeName, image);
-    const request = { what: 'read the notes on images', path, query };
+    const request = { what: 'read the records of complete images', path, query };
     const notes = await this.#client.read(request, configSchema, signal);
     if (notes[part]?.[key] !== madeAt) return false;
     this.#whole.set(known, madeAt);
@@ -134,10 +137,10 @@ export class IncusImages {
 
   async #discard(nodeName: string, fingerprint: string, signal: AbortSignal): Promise<void> {
     const query = { ...this.#client.shared, target: await this.#cluster.target(nodeName, signal) };
-    this.#log.warn({ nodeName, fingerprint }, 'a copy of an image that nobody vouches for is thrown away');
+    this.#log.warn({ nodeName, fingerprint }, 'deleting an image copy that is not known to be complete');
     try {
       const path = this.#copyPath(fingerprint);
-      const what = 'throw away the copy of the image';
+      const what = 'delete the copy of the image';
       await this.#client.write({ what, method: 'DELETE', path, query }, signal);
     } catch (error) {
       if (!isDriverError(error, 'not_found')) throw error;

@@ -63,7 +63,7 @@ const spec: MachineSpec = {
   labels: { team: 'vision: "a", b', 'millrace.rental': '1042' },
 };
 
-/** As Incus shows what was made of a body. */
+/** An instance as Incus returns it after a create. */
 function shown(changes: Partial<IncusInstance> = {}): IncusInstance {
   const body = instanceBody(spec, place, settings);
   const config = { ...body.config, 'volatile.uuid': ids.nextUuid(), [configKeys.ready]: '1' };
@@ -84,15 +84,15 @@ function shown(changes: Partial<IncusInstance> = {}): IncusInstance {
   });
 }
 
-/** As one whose maker has not come to the end. */
+/** An instance whose creation is not complete. */
 function halfMade(changes: Partial<IncusInstance> = {}): IncusInstance {
   const instance = shown(changes);
   delete instance.config?.[configKeys.ready];
   return instance;
 }
 
-describe('a wish as an instance', () => {
-  it('names what is ours, limits what it may use, and asks for the very devices', () => {
+describe('instanceBody', () => {
+  it('sets name, owner, limits and exactly the devices of the spec', () => {
     const body = instanceBody(spec, place, settings);
     expect(body).toMatchObject({
       name: `mr-${spec.externalId}`,
@@ -117,7 +117,7 @@ describe('a wish as an instance', () => {
     });
   });
 
-  it('a label cannot become one of our own marks, nor a setting of Incus', () => {
+  it('does not let a label change an owner annotation or a setting of Incus', () => {
     const labels = fc.dictionary(fc.stringMatching(/^[a-z][a-z0-9_.-]{0,62}$/), fc.string());
     const plain = instanceBody({ ...spec, labels: {} }, place, settings).config;
     fc.assert(
@@ -130,20 +130,20 @@ describe('a wish as an instance', () => {
     );
   });
 
-  it('keys and hostname reach cloud-init as data, whatever they contain', () => {
+  it('passes keys and host name to cloud-init as data, whatever they contain', () => {
     const text = instanceBody(spec, place, settings).config['cloud-init.vendor-data'] ?? '';
     const [first, json] = text.split('\n');
     expect(first).toBe('#cloud-config');
     expect(JSON.parse(json ?? '')).toMatchObject({ hostname: 'trainer', ssh_authorized_keys: spec.sshKeys });
   });
 
-  it('a VM gets a disk with its keys and user data, and ports that lead to an address of its own', () => {
+  it('gives a VM a cloud-init disk, and NAT ports to its own address', () => {
     const settingsOfVms: IncusSettings = { ...settings, instanceType: 'virtual-machine' };
     const body = instanceBody({ ...spec, gpuPciAddresses: [] }, place, settingsOfVms);
     expect(body.type).toBe('virtual-machine');
     expect(body.devices).toEqual({
       root: { type: 'disk', path: '/', pool: 'default', size: '20GiB' },
-      // Without a path and a pool: the only disk of this kind that a restricted project lets in.
+      // Without path and pool, the only form that a restricted project accepts.
       'cloud-init': { type: 'disk', source: 'cloud-init:config' },
       eth0: nic,
       'port-ssh-2201': {
@@ -162,24 +162,24 @@ describe('a wish as an instance', () => {
     expect(bare.config).not.toHaveProperty('cloud-init.user-data');
   });
 
-  it('a container gets no such disk, which Incus refuses for it', () => {
+  it('gives a container no cloud-init disk, which Incus would refuse', () => {
     const { devices } = instanceBody(spec, place, settings);
     expect(Object.values(devices).filter(({ source }) => source !== undefined)).toEqual([]);
   });
 
-  it('on a network without an IPv6 subnet all IPv6 of the machine is dropped', () => {
+  it('drops all IPv6 of a machine on a network without an IPv6 subnet', () => {
     const withoutIpv6 = { ...place, addresses: nicAddresses('10.20.0.7', 'none') };
     const { devices } = instanceBody(spec, withoutIpv6, settings);
     expect(devices['eth0']).toEqual({ ...nic, 'ipv6.address': 'none' });
   });
 
-  it('a container has a range of user ids of its own; a VM needs none', () => {
+  it('gives a container its own range of user ids, and a VM none', () => {
     expect(instanceBody(spec, place, settings).config['security.idmap.isolated']).toBe('true');
     const vm = instanceBody(spec, place, { ...settings, instanceType: 'virtual-machine' });
     expect(vm.config).not.toHaveProperty('security.idmap.isolated');
   });
 
-  it('nesting is off unless the operator set it', () => {
+  it('enables nesting only if the operator does', () => {
     expect(instanceBody(spec, place, settings).config['security.nesting']).toBeUndefined();
     const nested = instanceBody(spec, place, { ...settings, allowsNesting: true });
     expect(nested.config['security.nesting']).toBe('true');
@@ -188,8 +188,8 @@ describe('a wish as an instance', () => {
 
 const settled = (instance: IncusInstance) => ({ instance, isUnderWay: false });
 
-describe('an instance as a machine', () => {
-  it('is what was asked for, with node, GPUs, ports and labels', () => {
+describe('viewOf and related functions', () => {
+  it('return the view with node, GPUs, ports and labels', () => {
     expect(viewOf(settled(shown()), node, settings)).toEqual({
       externalId: spec.externalId,
       orgId: spec.orgId,
@@ -213,21 +213,21 @@ describe('an instance as a machine', () => {
     [110, 'Frozen', 'changing'],
     [112, 'Error', 'error'],
     [999, 'Something new', 'changing'],
-  ])('status %i (%s) is %s', (code, status, power) => {
+  ])('map status %i (%s) to %s', (code, status, power) => {
     expect(viewOf(settled(shown({ status_code: code, status })), node, settings)).toMatchObject({ power });
   });
 
-  it('one that is not marked as made to the end is neither on nor off', () => {
+  it('report an instance without the ready mark as changing', () => {
     expect(viewOf(settled(halfMade()), node, settings)).toMatchObject({ power: 'changing' });
   });
 
-  it('one that Incus calls stopped is changing while something is under way with it', () => {
+  it('report a stopped instance with an operation in progress as changing', () => {
     const stopped = { status_code: 102, status: 'Stopped' };
     const view = viewOf({ instance: shown(stopped), isUnderWay: true }, node, settings);
     expect(view).toMatchObject({ power: 'changing', detail: 'being started' });
   });
 
-  it('its private addresses are those that it was assigned, whatever its tenant configures inside', () => {
+  it('report the assigned private addresses, whatever the tenant configures inside', () => {
     const address = (text: string) => ({
       type: 'broadcast',
       addresses: [{ address: text, scope: 'global' }],
@@ -236,12 +236,12 @@ describe('an instance as a machine', () => {
     const state = { status_code: 103, network };
     const view = viewOf(settled(shown({ state })), node, settings);
     expect(view?.privateIps).toEqual(['10.20.0.7', 'fd42:64:0:0:1266:6aff:fe14:7']);
-    // Made before machines were assigned any.
+    // Created by a version that assigned no addresses.
     const older = shown({ state, devices: { eth0: { type: 'nic', network: 'bridge0' } } });
     expect(viewOf(settled(older), node, settings)?.privateIps).toEqual(['10.92.0.120', '172.17.0.1']);
   });
 
-  it('it is reported as unfiltered while any filter of its nic is missing', () => {
+  it('report a nic as unfiltered while any filter is missing', () => {
     const isUnfiltered = (devices: IncusInstance['devices']) =>
       viewOf(settled(shown({ devices })), node, settings)?.isUnfiltered;
     expect(isUnfiltered({ eth0: nic })).toBeUndefined();
@@ -250,18 +250,18 @@ describe('an instance as a machine', () => {
     expect(isUnfiltered({ eth0: { ...nic, 'security.mac_filtering': 'false' } })).toBe(true);
   });
 
-  it('what another installation owns is not ours, though it is named alike', () => {
+  it('return null for instances of other owners', () => {
     expect(viewOf(settled(shown()), node, { ...settings, owner: 'staging' })).toBeNull();
     expect(viewOf(settled(shown({ name: 'web' })), node, settings)).toBeNull();
     expect(viewOf(settled(shown({ project: 'default' })), node, settings)).toBeNull();
   });
 
-  it('a row of a member that does not answer is told from a machine that is broken', () => {
+  it('distinguish an unreachable member from a broken machine', () => {
     expect(isUnreachable(shown({ status_code: 112, config: null, devices: null }))).toBe(true);
     expect(isUnreachable(shown({ status_code: 112 }))).toBe(false);
   });
 
-  it('differs from a wish in node, GPUs, size, image, mode and organisation, and in nothing else', () => {
+  it('compare node, GPUs, size, image, mode and organisation with the spec, and nothing more', () => {
     expect(differenceFromSpec(shown(), spec, 'm2')).toBeNull();
     expect(
       differenceFromSpec(shown(), { ...spec, hostname: 'other', ports: [], labels: {} }, 'm2'),
@@ -280,7 +280,7 @@ describe('an instance as a machine', () => {
       expect(differenceFromSpec(shown(), { ...spec, ...other }, 'm2')).not.toBeNull();
   });
 
-  it('is made anew only if it never ran and was not made to the end', () => {
+  it('treat an instance as never started only if it never ran and is not ready', () => {
     const never = { status_code: 102, last_used_at: '1970-01-01T00:00:00Z' };
     expect(isNeverStarted(halfMade(never))).toBe(true);
     expect(isNeverStarted(halfMade({ status_code: 102 }))).toBe(false);
@@ -291,7 +291,7 @@ describe('an instance as a machine', () => {
     expect(isNeverStarted({ ...started, config })).toBe(false);
   });
 
-  it('whatever an engine answers is a machine or nothing, and never a crash', () => {
+  it('never throw, whatever an engine returns', () => {
     fc.assert(
       fc.property(fc.anything(), (value) => {
         const parsed = instanceSchema.safeParse(value);
@@ -324,7 +324,7 @@ describe('an instance as a machine', () => {
   });
 });
 
-describe('the figures of a machine', () => {
+describe('metricsOf', () => {
   const at = new Date('2026-11-15T06:46:23Z');
   const running = {
     status: 'Running',
@@ -342,7 +342,7 @@ describe('the figures of a machine', () => {
     },
   };
 
-  it('are what the engine measured, without the loopback, and GPUs are unknown', () => {
+  it('returns measured values without the loopback, and null for GPUs', () => {
     expect(metricsOf(stateSchema.parse(running), at)).toEqual({
       at,
       cpuSeconds: 0.008736624,
@@ -354,7 +354,7 @@ describe('the figures of a machine', () => {
     });
   });
 
-  it('of a VM without an agent are those of its card; what nobody measured is null, though the engine writes zeros', () => {
+  it('returns null for unmeasured values of a VM without agent, for which Incus reports 0', () => {
     const { network } = running;
     const vm = { status_code: 103, cpu: { usage: 0 }, memory: { usage: 0 }, disk: null, network };
     expect(metricsOf(stateSchema.parse(vm), at)).toMatchObject({
@@ -365,7 +365,7 @@ describe('the figures of a machine', () => {
     });
   });
 
-  it('of a machine that is off are null, though the engine writes zeros', () => {
+  it('returns null for a machine that is off, for which Incus reports 0', () => {
     const off = { ...running, status_code: 102, cpu: { usage: 0 }, memory: { usage: 0 }, network: null };
     expect(metricsOf(stateSchema.parse(off), at)).toMatchObject({
       cpuSeconds: null,

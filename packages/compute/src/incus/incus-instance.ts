@@ -9,9 +9,9 @@ import { instanceName, externalIdFrom, parseMachineRef } from './api/incus-names
 import { portDevices, portsOf } from './incus-ports.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
-// A wish as an instance of Incus, and an instance as a view. Nothing here speaks to anybody.
+// Converts a spec to an Incus instance, and an instance to a view. Pure.
 
-/** Where we keep what Incus has no place for. */
+/** Owner annotations. */
 export const configKeys = {
   owner: 'user.millrace.owner',
   externalId: 'user.millrace.external-id',
@@ -21,25 +21,25 @@ export const configKeys = {
   sshUser: 'user.millrace.ssh-user',
   label: 'user.millrace.label.',
   /**
-   * Its disk is whole and its files are in: from here on it may be started, and is never made anew. Without it the
-   * instance is what a crash left, or is being made right now.
+   * Disk and files are complete: the instance may be started and is never created again. Without this mark it is being created,
+   * or a crash left it.
    */
   ready: 'user.millrace.ready',
-  /** Its access was cut, which nothing undoes. */
+  /** Access was cut permanently. */
   cut: 'user.millrace.cut',
 } as const;
 
-/** Whatever would let somebody in again is refused once access was cut. */
+/** Called before every change that could restore access. */
 export function assertAccessNotCut(config: IncusInstance['config']): void {
   if (config?.[configKeys.cut] === undefined) return;
-  throw new IncusError('conflict', 'The access to this machine was cut; it can only be terminated.');
+  throw new IncusError('conflict', 'Access to this machine was cut; it can only be terminated.');
 }
 
 const nicName = 'eth0';
 
 /**
- * The disk on which a VM finds its keys and user data, made anew by Incus at every start. Incus shares them with no VM that
- * does not ask for it, and writes into none: without this disk nobody could log in.
+ * The disk with a VM's keys and user data, which Incus writes at every start. A VM has no other source for them, so without this
+ * disk no login would work.
  */
 const cloudInitDisk: IncusDevices = { 'cloud-init': { type: 'disk', source: 'cloud-init:config' } };
 
@@ -72,7 +72,7 @@ export interface InstanceBody {
   readonly devices: IncusDevices;
 }
 
-/** What the wish leaves to the cluster: which image its name stands for, where ports are opened, its addresses. */
+/** Values that the cluster determines: image fingerprint, listen address, nic addresses. */
 export interface InstanceParameters {
   readonly fingerprint: string;
   readonly listenAddress: string;
@@ -80,9 +80,9 @@ export interface InstanceParameters {
 }
 
 /**
- * The network interface (nic) of a machine on a bridge that machines of other tenants share. Port isolation keeps frames from other machines
- * away. The filters drop every frame whose MAC or address is not the one assigned here, so that no machine can take a
- * neighbour's address in the eyes of the host: neither by ARP nor by neighbour discovery, DHCP or router advertisements.
+ * The nic of a machine on a bridge that other tenants share. Port isolation blocks frames between machines. The filters drop
+ * every frame with another MAC or address than the assigned ones, so that no machine can take over a neighbour's address by ARP,
+ * neighbour discovery, DHCP or router advertisements.
  */
 function nicDevice({ ipv4, ipv6, hwaddr, hostName }: NicAddresses, network: string): IncusDevices {
   const nic = {
@@ -105,8 +105,8 @@ function nicDevice({ ipv4, ipv6, hwaddr, hostName }: NicAddresses, network: stri
 const filters = ['security.mac_filtering', 'security.ipv4_filtering', 'security.ipv6_filtering'] as const;
 
 /**
- * Whether the host drops what the machine sends under other addresses than its own. Versions before decision 148 made nics
- * without filters. A machine without a nic sends nothing.
+ * Whether the host filters foreign addresses. Versions before decision 148 created nics without filters. A machine without a nic
+ * sends nothing.
  */
 export function isFiltered({ devices }: Pick<IncusInstance, 'devices'>): boolean {
   const nic = devices?.[nicName];
@@ -117,13 +117,12 @@ export function networkOf({ devices }: Pick<IncusInstance, 'devices'>): string |
   return devices?.[nicName]?.['network'] ?? null;
 }
 
-/** The MAC of its nic, and null for a machine that Incus has not given one yet. */
+/** Null if Incus has not assigned one yet. */
 export function macOf({ config, devices }: Pick<IncusInstance, 'config' | 'devices'>): string | null {
   const mac = devices?.[nicName]?.['hwaddr'] ?? config?.[`volatile.${nicName}.hwaddr`] ?? '';
   return /^[0-9a-f]{2}(?::[0-9a-f]{2}){5}$/i.test(mac) ? mac : null;
 }
 
-/** The same devices with other addresses for the nic. */
 export function withAddresses(devices: IncusDevices, addresses: NicAddresses): IncusDevices {
   return { ...devices, ...nicDevice(addresses, devices[nicName]?.['network'] ?? '') };
 }
@@ -141,7 +140,7 @@ export function instanceBody(
     name: instanceName(spec.externalId),
     type: settings.instanceType,
     source: { type: 'image', fingerprint },
-    // No profile: what a machine is made of stands in its own body, and nothing is added behind our back.
+    // No profile, so that the body defines the machine completely.
     profiles: [],
     config: {
       ...Object.fromEntries(labels),
@@ -154,7 +153,7 @@ export function instanceBody(
       'limits.cpu': size.cpu,
       'limits.memory': size.memory,
       ...(settings.instanceType === 'virtual-machine' && { 'security.secureboot': 'false' }),
-      // A range of user ids of its own: a process that escapes one container owns nothing of another.
+      // With its own range of user ids, a process that escapes one container owns nothing of another.
       ...(settings.instanceType === 'container' && { 'security.idmap.isolated': 'true' }),
       ...(settings.allowsNesting && settings.instanceType === 'container' && { 'security.nesting': 'true' }),
       'cloud-init.vendor-data': vendorData(spec, settings.sshUser, settings.instanceType),
@@ -170,7 +169,7 @@ export function instanceBody(
   };
 }
 
-/** In what the instance differs from the wish, for people; null if it is the one that was asked for. */
+/** The first difference between instance and spec, for operators; null if there is none. */
 export function differenceFromSpec(
   instance: IncusInstance,
   spec: MachineSpec,
@@ -192,7 +191,7 @@ export function differenceFromSpec(
   const found = pairs.find(([, has, wanted]) => has !== wanted);
   if (found === undefined) return null;
   const [what, has, wanted] = found;
-  return `its ${what} is ${JSON.stringify(has ?? null)}, asked for was ${JSON.stringify(wanted)}`;
+  return `its ${what} is ${JSON.stringify(has ?? null)} instead of ${JSON.stringify(wanted)}`;
 }
 
 const statusOn = new Set([101, 103, 113]);
@@ -207,33 +206,32 @@ export function isOff(instance: IncusInstance): boolean {
   return instance.status_code === statusOff;
 }
 
-/** A row that the cluster knows while the member that holds it does not answer: all it tells is that it exists. */
+/** A row whose member does not respond has no config; it only proves that the instance exists. */
 export function isUnreachable(instance: IncusInstance): boolean {
   return instance.status_code === statusError && (instance.config === null || instance.config === undefined);
 }
 
-/** Made to the end, by whoever made it. */
 export function isReady(instance: IncusInstance): boolean {
   return instance.config?.[configKeys.ready] !== undefined;
 }
 
-/** Whether it was ever started: then its disk may hold data of the tenant, and the system inside knows its nic. */
+/** If so, its disk may contain tenant data, and the operating system may have stored its MAC. */
 export function hasRun(instance: IncusInstance): boolean {
   const last = instance.config?.['volatile.last_state.power'];
   return isOn(instance) || (instance.last_used_at ?? '') > '1971' || last === 'RUNNING';
 }
 
-/** Never started, so nobody can have put anything on its disk. */
+/** Its disk cannot contain tenant data. */
 export function isNeverStarted(instance: IncusInstance): boolean {
   return !hasRun(instance) && !isReady(instance);
 }
 
-/** `isUnderWay`: the engine is at work on it, which it does not show: until a start has ended it says "stopped". */
+/** Incus reports "stopped" until a start has ended, so `isUnderWay` is needed. */
 function powerOf(
   instance: IncusInstance,
   isUnderWay: boolean,
 ): { readonly power: MachinePower; readonly detail: string | null } {
-  if (!isReady(instance)) return { power: 'changing', detail: 'being made, or left half-made by a crash' };
+  if (!isReady(instance)) return { power: 'changing', detail: 'being created, or incomplete after a crash' };
   if (isOn(instance)) return { power: 'on', detail: null };
   if (isOff(instance)) {
     return isUnderWay ? { power: 'changing', detail: 'being started' } : { power: 'off', detail: null };
@@ -248,8 +246,8 @@ function dateOf(text: string | null | undefined): Date | null {
 }
 
 /**
- * The addresses that the platform assigned, which are the only ones that pass the host's filters. A machine made before there
- * were any has those that the system inside shows; its tenant can add any address there.
+ * The assigned addresses, which alone pass the host's filters. Older machines have those that the operating system shows, where a
+ * tenant can add any address.
  */
 function privateIpsOf({ devices, state }: IncusInstance): string[] {
   const nic = devices?.[nicName] ?? {};
@@ -259,7 +257,7 @@ function privateIpsOf({ devices, state }: IncusInstance): string[] {
   return nic['security.ipv4_filtering'] === 'true' ? assigned : globalAddresses(state);
 }
 
-/** The addresses of the nic that we gave it come first. */
+/** The assigned nic comes first. */
 function globalAddresses(state: IncusState | null | undefined): string[] {
   const { [nicName]: own, ...others } = state?.network ?? {};
   return [...(own === undefined ? [] : [own]), ...Object.values(others)]
@@ -270,11 +268,11 @@ function globalAddresses(state: IncusState | null | undefined): string[] {
 
 export interface ObservedInstance {
   readonly instance: IncusInstance;
-  /** Whether the engine is doing something with it. Asked for only of those that are said to be off. */
+  /** Whether an operation is in progress; read only for instances that are reported as off. */
   readonly isUnderWay: boolean;
 }
 
-/** Whose machine it is: told by its project, or by its mark where all machines are in one. Null for what is not ours. */
+/** From the project, or from the annotation if all machines share one. Null if the instance is not owned. */
 function ownerOf(instance: IncusInstance, project: string | null): MachineRef | null {
   if (project === null) return parseMachineRef(instance.name, instance.project);
   const externalId = externalIdFrom(instance, project);
@@ -282,10 +280,10 @@ function ownerOf(instance: IncusInstance, project: string | null): MachineRef | 
   return externalId === null || orgId === null ? null : { externalId, orgId };
 }
 
-/** As Unix has them. It stands in a command that tenants are shown and paste, so a daemon does not word it. */
+/** A valid Unix user name. It becomes part of a command that tenants paste, so a daemon must not choose its text. */
 const userPattern = /^[a-z_][a-z0-9_-]{0,31}$/;
 
-/** Who logs in: the mark says it of machines that were made while the settings had another. */
+/** The annotation has the user of machines that were created under other settings. */
 export function userIn(
   config: Readonly<Record<string, string>>,
   settings: Pick<IncusSettings, 'sshUser'>,
@@ -294,7 +292,7 @@ export function userIn(
   return userPattern.test(marked) ? marked : settings.sshUser;
 }
 
-/** Null for what is not ours. */
+/** Null if the instance is not owned. */
 export function viewOf(
   { instance, isUnderWay }: ObservedInstance,
   node: { readonly name: string; readonly address: string | null },
@@ -320,12 +318,12 @@ export function viewOf(
   };
 }
 
-/** A count that Incus has; it writes 0 for what it does not know of a machine that is off, and -1 elsewhere. */
+/** Incus reports 0 for unknown values of a machine that is off, and -1 elsewhere. */
 function countOrNull(value: number | null | undefined, isRunning: boolean): number | null {
   return isRunning && typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-/** As `countOrNull`, of what every machine that runs has used some of: without an agent in a VM, Incus writes 0 here too. */
+/** For values that no running machine has at 0: without an agent in a VM, Incus reports 0. */
 function nonZeroCountOrNull(value: number | null | undefined, isRunning: boolean): number | null {
   return value === 0 ? null : countOrNull(value, isRunning);
 }
@@ -347,7 +345,7 @@ export function metricsOf(state: IncusState, at: Date): MachineMetrics {
     diskUsedBytes: total(disks),
     networkInBytes: total(cards.map(({ counters }) => countOrNull(counters?.bytes_received, isRunning))),
     networkOutBytes: total(cards.map(({ counters }) => countOrNull(counters?.bytes_sent, isRunning))),
-    // Incus hands GPUs over and does not look inside them.
+    // Incus does not measure GPUs.
     gpus: null,
   };
 }

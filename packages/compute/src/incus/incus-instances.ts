@@ -25,7 +25,7 @@ export function instanceLocation(client: Pick<IncusClient, 'project'>, ref: Mach
   return { name, project, path: `/1.0/instances/${name}`, query: { project } };
 }
 
-/** Config and devices of an instance, which are changed together. */
+/** Config and devices, which change together. */
 export interface InstanceEdit {
   readonly config: Readonly<Record<string, string>>;
   readonly devices: IncusDevices;
@@ -33,7 +33,7 @@ export interface InstanceEdit {
 
 type PowerAction = 'start' | 'stop' | 'restart';
 
-/** The few things that are done to one instance, each of which may be repeated. */
+/** Idempotent operations on one instance. */
 export class IncusInstances {
   readonly #client: IncusClient;
 
@@ -41,7 +41,7 @@ export class IncusInstances {
     this.#client = client;
   }
 
-  /** With its state, in one question. Null only when the cluster's own database has no such row. */
+  /** Reads instance and state in one request. Null only if the cluster's database has no such row. */
   async find(ref: MachineRef, signal: AbortSignal): Promise<WithEtag<IncusInstance> | null> {
     const { path, query } = instanceLocation(this.#client, ref);
     const request = { what: 'read the instance', path, query: { ...query, recursion: '1' } };
@@ -49,26 +49,23 @@ export class IncusInstances {
     if (found !== null && isUnreachable(found.value)) {
       throw new IncusError(
         'unavailable',
-        `The member ${found.value.location} does not answer for its instances.`,
+        `The member ${found.value.location} does not respond for its instances.`,
       );
     }
     return found !== null && this.#isOf(ref, found.value) ? found : null;
   }
 
-  /** Where organisations share a project, a name can be taken by what `find` does not show. */
+  /** In a shared project `find` hides instances of other organisations, which may have the name. */
   async refuseTaken(ref: MachineRef, signal: AbortSignal): Promise<void> {
     const { path, query } = instanceLocation(this.#client, ref);
     const found = await this.#client.find({ what: 'read the instance', path, query }, instanceSchema, signal);
     if (found === null || this.#isOf(ref, found.value)) return;
-    throw new IncusError(
-      'conflict',
-      "The name of this machine is taken by one that is not the organisation's.",
-    );
+    throw new IncusError('conflict', 'Another organisation has a machine with this name.');
   }
 
   /**
-   * As it is, whatever Incus calls it: until a start has ended it says "stopped". So one that is said to be off is off
-   * only if nothing was under way and it is still off afterwards.
+   * Incus reports "stopped" until a start has ended, so an instance is off only if no operation is in progress and it is still
+   * off afterwards.
    */
   async observe(ref: MachineRef, signal: AbortSignal): Promise<ObservedInstance | null> {
     const found = await this.find(ref, signal);
@@ -79,7 +76,7 @@ export class IncusInstances {
     return again === null ? null : { instance: again.value, isUnderWay: false };
   }
 
-  /** On or off for good: waits for a start that is under way. */
+  /** Waits for a start in progress. */
   async settled(ref: MachineRef, signal: AbortSignal): Promise<IncusInstance> {
     return this.retryBusy(signal, async () => {
       const observed = await this.observe(ref, signal);
@@ -95,7 +92,7 @@ export class IncusInstances {
     throw machineNotFoundError();
   }
 
-  /** Merges into the config. Unlike `edit` it cannot take anything away, and needs no look before. */
+  /** Merges into the config. Unlike `edit` it cannot remove keys and needs no read before. */
   async patchConfig(
     ref: MachineRef,
     config: Readonly<Record<string, string>>,
@@ -104,15 +101,15 @@ export class IncusInstances {
     const { path, query } = instanceLocation(this.#client, ref);
     await this.retryBusy(signal, () =>
       this.#client.write(
-        { what: 'mark the instance', method: 'PATCH', path, query, body: { config } },
+        { what: 'annotate the instance', method: 'PATCH', path, query, body: { config } },
         signal,
       ),
     );
   }
 
   /**
-   * Changes config and devices as a whole, only if nobody else changed them since the look. `change` answers null when
-   * there is nothing to do. A machine that is not there is `not_found`.
+   * Replaces config and devices if they are unchanged since the read. `change` returns null if there is nothing to do. Throws
+   * `not_found` if the machine does not exist.
    */
   async edit(
     ref: MachineRef,
@@ -121,7 +118,7 @@ export class IncusInstances {
   ): Promise<void> {
     const { path, query } = instanceLocation(this.#client, ref);
     for (let attempt = 1; ; attempt += 1) {
-      // The state is no part of what the tag covers, so this look is without it.
+      // The ETag does not cover the state, so this read omits it.
       const found = await this.#client.find(
         { what: 'read the instance', path, query },
         instanceSchema,
@@ -147,12 +144,12 @@ export class IncusInstances {
     }
   }
 
-  /** Powers on; one that is on already is done. */
+  /** Succeeds if the machine is already on. */
   async start(ref: MachineRef, signal: AbortSignal): Promise<void> {
     await this.#power(ref, { action: 'start', force: false }, isOn, signal);
   }
 
-  /** Has it powered on and does not wait for what becomes of that. For one that is off. */
+  /** Requests a start without waiting for its result, for a machine that is off. */
   async orderStart(ref: MachineRef, signal: AbortSignal): Promise<void> {
     const { path, query } = instanceLocation(this.#client, ref);
     const body = { action: 'start', force: false };
@@ -164,7 +161,7 @@ export class IncusInstances {
     await this.#power(ref, { action: 'stop', force: true }, isOff, signal);
   }
 
-  /** Asks first and insists after the time given; the engine's word is checked by looking. */
+  /** Shuts down, and forces it after `graceMs`; the result is verified by a read. */
   async stop(ref: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
     if (graceMs > 0 && !isOff(await this.settled(ref, signal))) {
       await this.#request(ref, 'stop', graceMs, signal);
@@ -172,7 +169,7 @@ export class IncusInstances {
     await this.forceStop(ref, signal);
   }
 
-  /** Asks, then insists; one that is off, or went off on the way, is started. */
+  /** Restarts, and forces it after `graceMs`; a machine that is off, or went off meanwhile, is started. */
   async restart(ref: MachineRef, graceMs: number, signal: AbortSignal): Promise<void> {
     const isUp = isOn(await this.settled(ref, signal));
     if (isUp && graceMs > 0 && (await this.#request(ref, 'restart', graceMs, signal))) return;
@@ -187,7 +184,7 @@ export class IncusInstances {
     });
   }
 
-  /** Deletes it, running or not. One that is not there is done. */
+  /** Deletes the machine in any power state; succeeds if it does not exist. */
   async delete(ref: MachineRef, signal: AbortSignal): Promise<void> {
     const { path, query } = instanceLocation(this.#client, ref);
     await this.retryBusy(signal, async () => {
@@ -200,17 +197,17 @@ export class IncusInstances {
         if (!isDriverError(error, 'not_found')) throw error;
       }
       if ((await this.find(ref, signal)) === null) return;
-      throw new IncusError('busy', 'The instance is still there after it was deleted.');
+      throw new IncusError('busy', 'The instance still exists after its deletion.');
     });
   }
 
-  /** Whether the engine is doing something with this instance now. */
+  /** Whether an operation on this instance is in progress. */
   async isUnderWay(ref: MachineRef, signal: AbortSignal): Promise<boolean> {
     const { name, query } = instanceLocation(this.#client, ref);
     return (await this.namesUnderWay(query, signal)).has(name);
   }
 
-  /** The instances with which the engine is doing something now, in one project or in all. */
+  /** Names of instances with an operation in progress, in one project or in all. */
   async namesUnderWay(where: ProjectScope, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const request = { what: 'list operations', path: '/1.0/operations', query: { ...where, recursion: '1' } };
     const operations = await this.#client.read(request, operationsSchema, signal);
@@ -220,7 +217,7 @@ export class IncusInstances {
     return new Set(urls.map((url) => url.split('?')[0]?.split('/').at(-1) ?? ''));
   }
 
-  /** Tries again while the engine is at something else with this machine, for a bounded time. */
+  /** Retries for a limited time while another operation on the machine is in progress. */
   async retryBusy<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const { clock } = this.#client;
     const startedMs = clock.monotonicMs();
@@ -240,18 +237,18 @@ export class IncusInstances {
     try {
       await this.#client.clock.sleep(operationPollMs, AbortSignal.any([signal, this.#client.closing]));
     } catch (error) {
-      throw new IncusError('unavailable', 'The time for this call ran out while the engine was busy.', {
+      throw new IncusError('unavailable', 'The call timed out while the engine was busy.', {
         cause: error,
       });
     }
   }
 
-  /** Where organisations share a project, only the mark keeps their machines apart. */
+  /** In a shared project only the annotation separates the machines of organisations. */
   #isOf({ orgId }: MachineRef, { config }: IncusInstance): boolean {
     return this.#client.project === null || config?.[configKeys.org] === orgId;
   }
 
-  /** A state is asked for, and reached or not is what counts: "is already running" is no failure. */
+  /** Only the reached state counts: "is already running" is no failure. */
   async #power(
     ref: MachineRef,
     wanted: { readonly action: PowerAction; readonly force: boolean },
@@ -269,7 +266,7 @@ export class IncusInstances {
     });
   }
 
-  /** Whether it obeyed. Any refusal means that force is next, so only silence is a failure. */
+  /** Whether the shutdown worked. Any refusal leads to force, so only a missing response is a failure. */
   async #request(
     ref: MachineRef,
     action: PowerAction,
@@ -281,7 +278,7 @@ export class IncusInstances {
       await this.retryBusy(signal, () => this.#setState(ref, { action, force: false, timeout }, signal));
       return true;
     } catch (error) {
-      // A machine that did not shut down in time is told as an exceeded deadline, which elsewhere means a lost member.
+      // Incus reports a shutdown timeout as an exceeded deadline, which elsewhere means a lost member.
       if (signal.aborted || !isDriverError(error) || isDriverError(error, 'not_found')) throw error;
       return false;
     }

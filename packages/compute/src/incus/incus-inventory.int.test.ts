@@ -5,7 +5,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import type { InventoryNode } from '../driver.ts';
 import { createIncusDriver, type IncusDriverOptions } from './index.ts';
 
-// What an operator's settings name, against the cluster that test files share. Nothing is changed there.
+// Uses the cluster that test files share, without changes.
 
 async function nodesWith(
   changes: Partial<Pick<IncusDriverOptions, 'network' | 'storagePool' | 'instanceType'>>,
@@ -32,10 +32,10 @@ async function nodesWith(
   return nodes;
 }
 
-it('nodes can be sold when network and pool are there, for containers and for VMs', async () => {
+it('readInventory reports nodes as reachable if network and pool exist, for containers and VMs', async () => {
   for (const instanceType of ['container', 'virtual-machine'] as const) {
-    // A member that does not answer during a stall is shown as unreachable until it answers again.
-    const nodes = await eventually({ what: 'all members to answer' }, async () => {
+    // A member that does not respond during a stall is reported as unreachable until it responds again.
+    const nodes = await eventually({ what: 'all members to respond' }, async () => {
       const seen = await nodesWith({ instanceType });
       return seen.every(({ reachable }) => reachable) && seen;
     });
@@ -45,11 +45,11 @@ it('nodes can be sold when network and pool are there, for containers and for VM
 
 it.each([
   ['a network that does not exist', { network: 'no-such-network' }, 'no-such-network'],
-  // Incus shows the cards of the host itself when asked for them by name.
-  ['a card of the host', { network: 'eth0' }, 'eth0'],
+  // Incus also returns interfaces of the host by name.
+  ['an interface of the host', { network: 'eth0' }, 'eth0'],
   ['a pool that does not exist', { storagePool: 'no-such-pool' }, 'no-such-pool'],
 ])(
-  '%s in the settings takes every node out of sale, and is named as the reason',
+  'readInventory reports every node as unreachable with %s in the settings, and names it',
   async (_title, changes, named) => {
     for (const node of await nodesWith(changes)) {
       expect(node).toMatchObject({ reachable: false, hardware: null });

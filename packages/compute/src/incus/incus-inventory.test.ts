@@ -24,7 +24,7 @@ const resources = {
   gpu: { cards: [card], total: 1 },
 };
 
-it('hardware is as the member reports it, in the units of the platform', () => {
+it("hardwareOf converts the resources of a member to the platform's units", () => {
   const hardware = hardwareOf(resourcesSchema.parse(resources), 2_147_483_648, {
     'user.millrace.fabric': 'rail-1',
     'user.millrace.connection-type': 'infiniband',
@@ -50,13 +50,13 @@ it('hardware is as the member reports it, in the units of the platform', () => {
   });
 });
 
-it('the chip that draws the console is not for sale, and neither is a card without an address', () => {
+it('gpuOf ignores console graphics chips and cards without an address', () => {
   expect(gpuOf({ ...card, vendor_id: '1a03', nvidia: null })).toBeNull();
   expect(gpuOf({ ...card, pci_address: '' })).toBeNull();
   expect(gpuOf({ ...card, pci_address: '../../etc' })).toBeNull();
 });
 
-it('a card whose driver is not loaded is known by its number, and what nobody knows is null', () => {
+it('gpuOf uses the product id without a driver, and null for unknown values', () => {
   expect(gpuOf({ ...card, nvidia: null, driver_version: '', numa_node: -1 })).toEqual({
     pciAddress: '0000:81:00.0',
     uuid: null,
@@ -68,12 +68,12 @@ it('a card whose driver is not loaded is known by its number, and what nobody kn
   });
 });
 
-it('a card that is listed twice is one', () => {
+it('hardwareOf counts a card that is listed twice once', () => {
   const twice = { ...resources, gpu: { cards: [card, { ...card, numa_node: 0 }] } };
   expect(hardwareOf(resourcesSchema.parse(twice), 0, null).gpus).toHaveLength(1);
 });
 
-it('absurd figures are refused rather than sold', () => {
+it('resourcesSchema rejects implausible values', () => {
   for (const total of [0, -1, 1.5, 1e9, Number.NaN]) {
     const implausible = { ...resources, cpu: { ...resources.cpu, total } };
     expect(resourcesSchema.safeParse(implausible).success, String(total)).toBe(false);
@@ -84,7 +84,7 @@ it('absurd figures are refused rather than sold', () => {
   expect(resourcesSchema.safeParse(heavy).success).toBe(false);
 });
 
-it('whatever a member answers is hardware or nothing, and never a crash', () => {
+it('hardwareOf never throws, whatever a member returns', () => {
   const cards = fc.array(fc.dictionary(fc.constantFrom(...Object.keys(card)), fc.anything()));
   const response = fc.record({
     cpu: fc.record({ total: fc.integer() }),
@@ -102,7 +102,7 @@ it('whatever a member answers is hardware or nothing, and never a crash', () => 
   );
 });
 
-it('a member without hardware to show is not reachable, and says why', () => {
+it('nodeOf reports a member without hardware as unreachable with the reason', () => {
   const offline = { name: 'm2', status: 'Offline', message: 'No heartbeat for 21.6s' };
   expect(nodeOf(offline, '10.0.0.2', null, null)).toEqual({
     name: 'm2',
@@ -111,7 +111,7 @@ it('a member without hardware to show is not reachable, and says why', () => {
     address: '10.0.0.2',
     hardware: null,
   });
-  // For some 20 s a dead member is still called online.
+  // A dead member is reported as online for about 20 s.
   const online = { name: 'm2', status: 'Online', message: 'Fully operational' };
   expect(nodeOf(online, null, null, 'connection refused')).toMatchObject({
     reachable: false,
@@ -119,13 +119,13 @@ it('a member without hardware to show is not reachable, and says why', () => {
   });
 });
 
-it('the address of a member is the host of its URL', () => {
+it("hostOf returns the host of a member's URL", () => {
   expect(hostOf('https://10.91.0.12:8443')).toBe('10.91.0.12');
   expect(hostOf('https://[fd00::12]:8443')).toBe('fd00::12');
   expect(hostOf('not a URL')).toBeNull();
 });
 
-it('a network that is missing, not of Incus, not ready, no bridge or without IPv4 addresses is named', () => {
+it('networkProblem names a network that is missing, unmanaged, not ready, not a bridge or without IPv4 subnet', () => {
   const settings = { network: 'tenants' } as const;
   const whole = {
     managed: true,
@@ -134,13 +134,13 @@ it('a network that is missing, not of Incus, not ready, no bridge or without IPv
     config: { 'ipv4.address': '10.20.0.1/16' },
   };
   expect(networkProblem(settings, whole)).toBeNull();
-  // As Incus shows it to a certificate that is limited to a project.
+  // As Incus returns it to a certificate that is restricted to a project.
   expect(networkProblem(settings, { ...whole, config: {} })).toBeNull();
   const problems = [
     networkProblem(settings, null),
     networkProblem(settings, { ...whole, managed: false }),
     networkProblem(settings, { ...whole, status: 'Pending' }),
-    // Incus filters no addresses on these, so tenants could take each other's.
+    // Incus filters no addresses on these types, so tenants could take over each other's.
     networkProblem(settings, { ...whole, type: 'macvlan' }),
     networkProblem(settings, { ...whole, type: 'ovn' }),
     networkProblem(settings, { ...whole, config: { 'ipv4.address': 'none' } }),

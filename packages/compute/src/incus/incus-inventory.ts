@@ -4,11 +4,11 @@ import { hasAddresses, subnetBits } from './incus-addresses.ts';
 import type { IncusGpuCard, IncusMember, IncusNetwork, IncusResources } from './api/schemas.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
-// What a member reports, as hardware that can be sold. Pure.
+// Converts the resources of a member to hardware. Pure.
 
 const gibibyte = 1_073_741_824;
 
-/** Makers of what we rent out. A server also has a chip that draws its console, which Incus lists among the GPUs. */
+/** Vendors of rented GPUs. Incus also lists the console graphics chip of a server as a GPU. */
 const gpuMakers: ReadonlyMap<string, string> = new Map([
   ['10de', 'NVIDIA'],
   ['1002', 'AMD'],
@@ -21,7 +21,7 @@ function textOr(value: string | null | undefined, otherwise: string | null): str
   return value === undefined || value === null || value.trim() === '' ? otherwise : value.trim();
 }
 
-/** Null for a card that is no GPU of ours, or has no address to name it by. */
+/** Null for a card of another vendor or without an address. */
 export function gpuOf(card: IncusGpuCard): InventoryGpu | null {
   const maker = gpuMakers.get((card.vendor_id ?? '').toLowerCase());
   const pciAddress = (card.pci_address ?? '').toLowerCase();
@@ -33,14 +33,14 @@ export function gpuOf(card: IncusGpuCard): InventoryGpu | null {
     uuid: textOr(nvidia?.uuid, null),
     model: textOr(nvidia?.model, fallback) ?? maker,
     ramMb: null,
-    // The kernel writes -1 where the board does not say.
+    // The kernel reports -1 if the board does not specify it.
     numaNode: typeof numaNode === 'number' && numaNode >= 0 && numaNode < 1_024 ? numaNode : null,
     driverVersion: textOr(nvidia?.nvrm_version, textOr(card.driver_version, null)),
     cudaVersion: textOr(nvidia?.cuda_version, null),
   };
 }
 
-/** What the operator wrote on the member itself (`incus cluster edit`), since no engine knows its own cables. */
+/** Labels that the operator sets on the member (`incus cluster edit`), because no engine knows its network cables. */
 const labels = { fabric: 'user.millrace.fabric', connectionType: 'user.millrace.connection-type' };
 const namePattern = /^[A-Za-z0-9._-]{1,64}$/;
 
@@ -70,14 +70,14 @@ export function hardwareOf(
   };
 }
 
-/** The host of a member's URL, without the brackets of IPv6. */
+/** Without the brackets of IPv6. */
 export function hostOf(url: string): string | null {
   if (!URL.canParse(url)) return null;
   const host = new URL(url).hostname.replaceAll(/^\[|\]$/g, '');
   return host === '' ? null : host;
 }
 
-/** The engine still calls a member online for some 20 s after its death, so its own word is not enough. */
+/** Incus reports a dead member as online for about 20 s, so this alone does not prove that it responds. */
 export function isOnline(member: IncusMember): boolean {
   return member.status === 'Online' || member.status === 'Evacuated';
 }
@@ -98,23 +98,23 @@ export function nodeOf(
   };
 }
 
-/** Why no machine could be put on the network of the settings; null if nothing speaks against it. */
+/** Why no machine can use the network of the settings; null if it can. */
 export function networkProblem(
   { network: name }: Pick<IncusSettings, 'network'>,
   network: IncusNetwork | null,
 ): string | null {
-  if (network === null) return `Its settings name the network ${name}, which Incus does not have.`;
-  // Asked by name, Incus also shows the cards and bridges of the host itself.
-  if (!network.managed) return `Its settings name ${name}, which is a network of the host and none of Incus.`;
+  if (network === null) return `Incus has no network ${name}, which the settings of the cluster name.`;
+  // By name, Incus also returns interfaces and bridges of the host.
+  if (!network.managed) return `The network ${name} in the settings of the cluster is not managed by Incus.`;
   if (network.status !== 'Created')
     return `The network ${name} is not ready: ${network.status ?? 'unknown'}.`;
   if (network.type !== 'bridge') {
-    return `The network ${name} is of the type ${network.type ?? 'unknown'}: Incus filters addresses on bridges only.`;
+    return `The network ${name} has the type ${network.type ?? 'unknown'}; a bridge is required, because Incus filters addresses only there.`;
   }
   const config = network.config ?? {};
-  // A certificate that is limited to a project is shown the network without its settings; `create` reads them elsewhere.
+  // A certificate that is restricted to a project sees the network without its settings; `create` reads them elsewhere.
   if (Object.keys(config).length === 0) return null;
   return hasAddresses(config['ipv4.address'] ?? '')
     ? null
-    : `The network ${name} has no IPv4 subnet of ${subnetBits.min} to ${subnetBits.max} bits, from which machines get their addresses.`;
+    : `The network ${name} has no IPv4 subnet of ${subnetBits.min} to ${subnetBits.max} bits for the addresses of machines.`;
 }

@@ -30,22 +30,21 @@ import { isFiltered, macOf } from './incus-instance.ts';
 import { IncusInstances, instanceLocation } from './incus-instances.ts';
 import { isStallError, retryOnStall, createWithRetry, removeWithRetry } from './incus-stalls.fixture.ts';
 
-// Two tenants on one host of a real cluster. One attacks the other with everything that a root in a container can send.
-// Every attempt must fail; with the filters taken off the same nics, the same attempts must succeed.
+// Two tenants on one host of a real cluster; one attacks the other with everything that root in a container can send. Every
+// attack must fail, and must succeed without the filters.
 
 const network = 'mrattack';
 const subnet = '10.65.7.1/24';
 const subnet6 = 'fd42:6d72::1/64';
 const webPort = 8_080;
 const floodMs = 3_000;
-/** Linux believes a changed ARP entry only when the last one is a second old. */
+/** Linux accepts a changed ARP entry only if the last one is a second old. */
 const believedAfterMs = 1_300;
 
-/** An attack is attempted again if a stall of the machine may have decided its outcome. */
+/** An attack is repeated if a stall of the host may have decided its outcome. */
 const attempts = 3;
 
 const polling = { timeoutMs: 240_000, intervalMs: 200 };
-/** Ends a test that hangs. */
 const hangMs = 600_000;
 
 const signal = (): AbortSignal => AbortSignal.timeout(300_000);
@@ -93,14 +92,14 @@ function optionsOf(): IncusDriverOptions {
   };
 }
 
-/** A bridge of every member in a cluster is first announced for each of them. */
+/** A cluster network must first be declared for each member. */
 async function makeNetwork(): Promise<void> {
   const path = '/1.0/networks';
   const make = (config: Readonly<Record<string, string>>, target?: string): Promise<void> =>
     createWithRetry((within) =>
       client.write(
         {
-          what: 'make a network',
+          what: 'create a network',
           method: 'POST',
           path,
           body: { name: network, type: 'bridge', config },
@@ -129,10 +128,10 @@ async function nicOf(machine: MachineSpec): Promise<Nic> {
     hwaddr,
   };
 }
-/** The IPv6 addresses as they were assigned: nics whose filters are off no longer show them, and still have them. */
+/** Nics without filters do not show their IPv6 addresses any more, so they are stored here. */
 const assigned = new Map<MachineSpec, string>();
 
-/** A web page that says whose it is; up when the machine has its addresses. */
+/** Serves a page with the machine's name, and waits until it is reachable. */
 async function serve(machine: MachineSpec): Promise<void> {
   const start = `mkdir -p /tmp/w && echo ${machine.hostname} >/tmp/w/index.html && httpd -p ${webPort} -h /tmp/w`;
   const command = { argv: ['sh', '-c', start], timeoutMs: 10_000, maxBytes: 1_000 };
@@ -148,7 +147,7 @@ async function untilServed(machine: MachineSpec): Promise<void> {
   for (const host of [ipv4, `[${ipv6}]`]) {
     const url = `http://${host}:${webPort}/`;
     const isAnswered = async () => (await fetchFromHost(hostPid, url)) === machine.hostname;
-    await eventually({ what: `${machine.hostname} to answer at ${url}`, ...polling }, isAnswered);
+    await eventually({ what: `${machine.hostname} to respond at ${url}`, ...polling }, isAnswered);
   }
 }
 
@@ -157,7 +156,7 @@ async function untilForwarded(): Promise<void> {
   await eventually({ what: 'the forwarded port to lead to the victim', ...polling }, isAnswered);
 }
 
-/** A port that leads to the victim's address, as the ports of virtual machines do. */
+/** Forwards a port to the victim's address, as for virtual machines. */
 async function forward(): Promise<void> {
   const { ipv4 } = await nicOf(victim);
   const address = cluster.members[0]?.address ?? '';
@@ -185,7 +184,7 @@ async function fetchForwarded(): Promise<string | null> {
   );
 }
 
-/** Who answers for the victim while frames are sent: at its address, asked by the host, and at its forwarded port. */
+/** Which machine responds for the victim while frames are sent, at its address and at its forwarded port. */
 async function answersDuring(frames: readonly Buffer[], host: string): Promise<ReadonlySet<string | null>> {
   const from = await nicOf(attacker);
   const sending = Promise.all(frames.map((frame) => sendFrames(from, frame, floodMs)));
@@ -199,7 +198,6 @@ async function answersDuring(frames: readonly Buffer[], host: string): Promise<R
   return responses;
 }
 
-/** Whether a frame with these bytes comes through to the victim. */
 async function arrives(frame: Buffer, bytes: Buffer): Promise<boolean> {
   const [from, to] = [await nicOf(attacker), await nicOf(victim)];
   const counting = countFrames(to, bytes, 1_500);
@@ -211,7 +209,7 @@ async function arrives(frame: Buffer, bytes: Buffer): Promise<boolean> {
 const isTaken = (responses: ReadonlySet<string | null>): boolean =>
   responses.size !== 1 || !responses.has(victim.hostname);
 
-/** Each is true when the attack succeeded. */
+/** Each returns true if the attack succeeded. */
 const attacks: Readonly<Record<string, () => Promise<boolean>>> = {
   async 'claims the address by ARP'() {
     const [own, other] = [await nicOf(attacker), await nicOf(victim)];
@@ -260,9 +258,9 @@ const attacks: Readonly<Record<string, () => Promise<boolean>>> = {
 };
 
 /**
- * Whether the attack has this outcome in one of several attempts. If the victim does not answer, its address counts as taken,
- * but a stall also keeps it from answering; a stall may also delay frames until the host does not believe or count them. Each
- * attempt waits until the victim answers, so that it does not depend on the attempt before.
+ * Whether the attack has this outcome in one of several attempts. A stall can keep the victim from responding, which counts as a
+ * takeover, or delay frames until the host ignores them. Each attempt waits until the victim responds, so attempts are
+ * independent.
  */
 async function comesTo(outcome: boolean, attack: () => Promise<boolean>): Promise<boolean> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -274,7 +272,7 @@ async function comesTo(outcome: boolean, attack: () => Promise<boolean>): Promis
   return false;
 }
 
-/** What an operator without the filters would have: the nics keep their addresses and lose everything else. */
+/** Removes the filters; the nics keep only their addresses. */
 async function takeFiltersOff(): Promise<void> {
   await unguardBridges(hostPid);
   for (const machine of [attacker, victim]) {
@@ -291,13 +289,13 @@ async function takeFiltersOff(): Promise<void> {
         within,
       ),
     );
-    // Not by the driver, which would put them on again.
+    // The driver would restore the filters.
     await retryOnStall((within) => new IncusInstances(client).start(machine, within));
     await serve(machine);
   }
 }
 
-/** The nic as versions before decision 148 made it. */
+/** The nic as versions before decision 148 created it. */
 async function makeNicOld(machine: MachineSpec): Promise<string | null> {
   const instances = new IncusInstances(client);
   await driver.stop(machine, { graceMs: 0 }, signal());
@@ -354,12 +352,12 @@ async function freePort(): Promise<number> {
 }
 
 describe('a tenant on the same host', () => {
-  it.each(Object.entries(attacks))('that %s gets nothing of another tenant', async (_, attack) => {
+  it.each(Object.entries(attacks))('gets no traffic of another tenant when it %s', async (_, attack) => {
     expect(await comesTo(false, attack)).toBe(true);
     await untilForwarded();
   });
 
-  it('whose first address another machine has gets a free one', async () => {
+  it('gets a free address if another machine has its first choice', async () => {
     const taken = (await nicOf(victim)).ipv4;
     let third = machineOf('third');
     while (addressIn(subnet, third.externalId, 1) !== taken) third = machineOf('third');
@@ -367,7 +365,7 @@ describe('a tenant on the same host', () => {
     try {
       await eventually({ what: 'the third machine to be on', ...polling }, async () => {
         const view = await driver.describe(third, signal());
-        // As the readiness proof does with a machine whose start came to nothing.
+        // Like the readiness check after a failed start.
         if (view?.power === 'off') await driver.start(third, signal());
         return view?.power === 'on';
       });
@@ -393,7 +391,7 @@ describe('a tenant on the same host', () => {
     expect((first[1] ?? 0) + (first[2] ?? 0)).toBeLessThanOrEqual(second[1] ?? 0);
   });
 
-  it('succeeds in every one of these attacks where the filters are off', async () => {
+  it('succeeds with every attack if the filters are off', async () => {
     await takeFiltersOff();
     const outcomes: Record<string, boolean> = {};
     for (const [name, attack] of Object.entries(attacks)) outcomes[name] = await comesTo(true, attack);
@@ -407,7 +405,7 @@ describe('a tenant on the same host', () => {
     ],
     ['reboot', () => driver.reboot(attacker, { graceMs: 0 }, signal())],
   ] as const)(
-    'whose nic was made without filters gets an address and filters at its next %s',
+    'with an unfiltered nic gets an address and filters at its next %s',
     { timeout: hangMs },
     async (_, restart) => {
       const mac = await makeNicOld(attacker);

@@ -9,7 +9,7 @@ import type { IncusInstances } from './incus-instances.ts';
 import { externalIdFrom } from './api/incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
-/** How many machines are asked for one by one when their member gave no list. */
+/** Limit of concurrent reads of single instances. */
 const maxConcurrentReads = 8;
 
 interface ListDeps {
@@ -19,7 +19,7 @@ interface ListDeps {
   readonly settings: IncusSettings;
 }
 
-/** Every machine of ours, and the nodes that could not be asked. */
+/** Lists owned machines and the nodes that could not be listed. */
 export async function listOwned(
   { client, cluster, instances, settings }: ListDeps,
   signal: AbortSignal,
@@ -31,17 +31,17 @@ export async function listOwned(
     path: '/1.0/instances',
     query: { ...client.everywhere, recursion: '2' },
   };
-  // Somebody else's daemon is one host, which has few: what claims to have more would have us write it all down.
+  // A supplier's daemon is one host with few machines; the limit rejects invented ones.
   const rows =
     settings.project === null
       ? await client.readList(request, instancesSchema, signal)
       : await client.read(request, instancesOfHostSchema, signal);
   const machines: MachineView[] = [];
-  // One row that makes no sense must not hide the others, but what it is must not be forgotten either.
+  // An unparsable row fails the whole list, because skipping it would report its machine as deleted.
   const own = rows
     .map((row) => parse(instanceSchema, row, request.what))
     .filter((instance) => externalIdFrom(instance, settings.project) !== null);
-  // Until a start has ended Incus calls the machine stopped.
+  // Incus reports a machine as stopped until its start has ended.
   const underWay = own.some(isOff)
     ? await instances.namesUnderWay(client.everywhere, signal)
     : new Set<string>();
@@ -60,7 +60,7 @@ export async function listOwned(
     if (view !== null) machines.push(view);
   }
 
-  /** A member that is alive can fail its whole list over one instance; then each is asked for by itself. */
+  /** A live member can fail its whole list because of one instance, so its instances are read one by one. */
   async function readInstance(row: IncusInstance): Promise<void> {
     const name = row.location ?? 'unknown';
     if (offline.has(name)) return;

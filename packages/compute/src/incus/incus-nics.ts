@@ -30,16 +30,16 @@ interface NicDeps {
   readonly settings: IncusSettings;
 }
 
-/** Two nics of one bridge have the same address or MAC. Incus refuses to start either of them; it does not check at creation. */
+/** Incus refuses to start a machine whose address or MAC another nic of the bridge has; it does not check at creation. */
 const addressInUsePattern = /already (?:defined|in use|assigned|allocated)[^:]{0,256} another/i;
 const attempts = 8;
-/** Where `join.sh` writes the subnets of a project's network. */
+/** Project settings in which `join.sh` stores the subnets of the network. */
 const subnetKeys = { ipv4: 'user.millrace.network-ipv4', ipv6: 'user.millrace.network-ipv6' } as const;
 
 /**
- * The addresses of machines. Nothing but the engine remembers them: the address stands in the device of the instance, for as
- * long as there is one. The first choice follows from the machine's id alone, without a request about the other machines of the host; in
- * the rare case that another machine has it, Incus refuses the first start, and the machine gets one that is free.
+ * Assigns addresses to machines. They are stored only in the instance's device. The first choice follows from the machine id
+ * without a request about other machines; in the rare case of a conflict Incus refuses the first start, and the machine gets a
+ * free address.
  */
 export class IncusNics {
   readonly #deps: NicDeps;
@@ -53,9 +53,9 @@ export class IncusNics {
   }
 
   /**
-   * Gives the nic of a machine that is off an address and filters, if an older version made it without. It keeps its MAC, by
-   * which the system inside may know it. Where no address can be given the nic stays as it is: the tenant's machine must
-   * start, and the comparison of the cluster counts it.
+   * Gives the nic of a machine that is off an address and filters if an older version created it without. It keeps its MAC, which
+   * the operating system may have stored. If no address is available, the nic stays unchanged, because the machine must start;
+   * the cluster comparison counts it.
    */
   async addFilters(machine: MachineRef, instance: IncusInstance, signal: AbortSignal): Promise<void> {
     const { instances } = this.#deps;
@@ -81,15 +81,15 @@ export class IncusNics {
     );
   }
 
-  /** Nics on other networks are left alone: their subnets are not known. */
+  /** Nics on other networks stay unchanged, because their subnets are unknown. */
   needsFilters(instance: IncusInstance): boolean {
     const { network } = this.#deps.settings;
     return !isFiltered(instance) && networkOf(instance) === network;
   }
 
   /**
-   * Powers on. A machine that never ran and whose address is in use gets another first. One that ran keeps its address, which the
-   * system inside knows: only a machine that is being made can have the same, and not for long.
+   * Powers on. A machine that never ran gets another address if its own is in use. A machine that ran keeps its address, which
+   * the operating system may have stored; only a machine being created can conflict, and only briefly.
    */
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
     const { instances } = this.#deps;
@@ -126,7 +126,7 @@ export class IncusNics {
     );
   }
 
-  /** The addresses of the other machines on its node. Each node has a bridge of its own. */
+  /** Each node has its own bridge, so only machines on the same node count. */
   async #takenBeside(instance: IncusInstance, signal: AbortSignal): Promise<readonly string[]> {
     const { client, settings } = this.#deps;
     const request = {
@@ -154,8 +154,8 @@ export class IncusNics {
   }
 
   /**
-   * The subnets of the network. Incus shows networks to no certificate that is limited to a project, so the owner of a project
-   * has them written on it (`join.sh`). An owner who writes others there has machines that Incus does not start.
+   * Incus hides networks from certificates that are restricted to a project, so `join.sh` stores the subnets in the project. With
+   * wrong ones there, Incus refuses to start the machines.
    */
   async #subnets(signal: AbortSignal): Promise<{ readonly ipv4: string; readonly ipv6: string | undefined }> {
     const { client, settings } = this.#deps;
@@ -172,7 +172,7 @@ export class IncusNics {
     if (hasAddresses(ipv4)) return { ipv4, ipv6: config?.[subnetKeys.ipv6] };
     throw new IncusError(
       'refused',
-      `The project ${settings.project} does not name the IPv4 subnet of its network. Its owner must run join.sh again.`,
+      `The project ${settings.project} has no valid IPv4 subnet of its network. The supplier must run join.sh again.`,
     );
   }
 }

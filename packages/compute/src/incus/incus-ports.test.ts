@@ -23,20 +23,20 @@ const sorted = (ports: readonly PortMapping[]): PortMapping[] =>
       (a.protocol < b.protocol ? -1 : 1),
   );
 
-it('the devices open exactly the ports that are wanted, whatever was open before', () => {
+it('portDevices opens exactly the requested ports, whatever was open before', () => {
   fc.assert(
     fc.property(mappings, mappings, address, (before, after, host) => {
       const first = portDevices({}, before, host, 'container');
       expect(portsOf(first)).toEqual(sorted(before));
       const second = portDevices(first, after, host, 'container');
       expect(portsOf(second)).toEqual(sorted(after));
-      // The same wish again changes nothing, so nothing is restarted.
+      // The same ports again change nothing, so no device restarts.
       expect(portDevices(second, after, host, 'container')).toEqual(second);
     }),
   );
 });
 
-it('opening another port leaves the devices that are open alone', () => {
+it('portDevices keeps open devices unchanged when another port is opened', () => {
   fc.assert(
     fc.property(mappings, mapping, (before, another) => {
       const first = portDevices({}, before, '10.0.0.2', 'container');
@@ -51,7 +51,7 @@ it('opening another port leaves the devices that are open alone', () => {
   );
 });
 
-it('a machine starts with at most three devices, since each takes a second', () => {
+it('portDevices returns at most three devices, because each delays the start by a second', () => {
   fc.assert(
     fc.property(mappings, (ports) => {
       expect(Object.keys(portDevices({}, ports, '10.0.0.2', 'container')).length).toBeLessThanOrEqual(3);
@@ -59,7 +59,7 @@ it('a machine starts with at most three devices, since each takes a second', () 
   );
 });
 
-it('SSH has a device of its own, which outlives a change of the others', () => {
+it('portDevices gives SSH its own device, which stays when other ports change', () => {
   const ssh: PortMapping = { internalPort: 22, externalPort: 2_201, protocol: 'tcp' };
   const web: PortMapping = { internalPort: 80, externalPort: 2_202, protocol: 'tcp' };
   const both = portDevices({}, [ssh, web], '10.0.0.2', 'container');
@@ -70,14 +70,14 @@ it('SSH has a device of its own, which outlives a change of the others', () => {
   expect(Object.keys(portDevices(both, [ssh], '10.0.0.2', 'container'))).toEqual(['port-ssh-2201']);
 });
 
-it('a VM is entered at its address, through the firewall', () => {
+it('portDevices uses NAT to the address of a VM', () => {
   const web: PortMapping = { internalPort: 80, externalPort: 2_202, protocol: 'tcp' };
   expect(portDevices({}, [web], '10.0.0.2', 'virtual-machine')).toEqual({
     'port-tcp-2202': { type: 'proxy', listen: 'tcp:10.0.0.2:2202', connect: 'tcp:0.0.0.0:80', nat: 'true' },
   });
 });
 
-it('devices that somebody else wrote are read as far as they make sense, and never without end', () => {
+it('portsOf reads foreign devices as far as they are valid, with a limit', () => {
   const device = fc.dictionary(fc.constantFrom('type', 'listen', 'connect', 'pci'), fc.string());
   const proxy = fc.record({
     type: fc.constant('proxy'),

@@ -2,28 +2,28 @@ import type { PortMapping } from '../driver.ts';
 import type { IncusDevices } from './api/schemas.ts';
 import type { InstanceType } from './incus-settings.ts';
 
-// Ports as proxy devices and back. Incus starts such devices one after the other and takes a second for each, so that a
-// device for every port would make a machine with forty of them wait for most of a minute. One device can carry a list of
-// ports, but is restarted whole, with what runs through it, when its list changes. So SSH has a device of its own, and
-// ports that are opened together share one for each protocol.
+// Converts ports to proxy devices and back. Incus starts these devices one after the other and takes a second for each, so one
+// per port would delay a machine with forty ports by most of a minute. A device with several ports restarts as a whole when its
+// list changes and breaks its connections. Therefore SSH has its own device, and ports that are opened together share one per
+// protocol.
 
 type Device = Readonly<Record<string, string>>;
 
 const sshPort = 22;
 const listPattern = /^(tcp|udp):(.+):([0-9,-]{1,4096})$/;
-/** A machine has at most 256 ports; what an operator added by hand may be more, but not without end. */
+/** A machine has at most 256 ports; an operator may have added more by hand. */
 const maxPorts = 4_096;
 
 export function isPort(device: Device): boolean {
   return device['type'] === 'proxy';
 }
 
-/** Ways in and out: the ports, and the network itself. */
+/** Ports and nics. */
 export function isAccess(device: Device): boolean {
   return isPort(device) || device['type'] === 'nic';
 }
 
-/** The ports in a list such as `80,90-92`; null if it is not one. */
+/** Expands a list such as `80,90-92`; null if it is invalid. */
 function expand(list: string): number[] | null {
   const ports: number[] = [];
   for (const part of list.split(',')) {
@@ -36,13 +36,13 @@ function expand(list: string): number[] | null {
   return ports;
 }
 
-/** What one device leads where; nothing for a device that is no port or makes no sense. */
+/** Empty for a device that is not a valid port. */
 function mappingsOf(device: Device): PortMapping[] {
   const listen = listPattern.exec(device['listen'] ?? '');
   const connect = listPattern.exec(device['connect'] ?? '');
   if (!isPort(device) || listen === null || connect === null) return [];
   const [outside, inside] = [expand(listen[3] ?? ''), expand(connect[3] ?? '')];
-  // Many ports may lead to one.
+  // Several external ports may map to one internal port.
   if (outside === null || inside === null || ![1, outside.length].includes(inside.length)) return [];
   const protocol: PortMapping['protocol'] = listen[1] === 'udp' ? 'udp' : 'tcp';
   return outside.map((externalPort, index) => ({
@@ -66,10 +66,7 @@ export function portsOf(devices: IncusDevices): PortMapping[] {
 const idOf = ({ protocol, externalPort, internalPort }: PortMapping): string =>
   `${protocol} ${externalPort} ${internalPort}`;
 
-/**
- * The devices for these ports. Those of `current` that lead nowhere else are kept as they are, so that what runs through
- * them goes on; the rest of the ports are opened together.
- */
+/** Returns the devices for these ports. Devices of `current` that need no change are kept, so that their connections continue. */
 export function portDevices(
   current: IncusDevices,
   ports: readonly PortMapping[],
@@ -100,7 +97,7 @@ function hostText(address: string): string {
   return address.includes(':') ? `[${address}]` : address;
 }
 
-/** A container is entered through its own loopback, a VM only through its address, which Incus then knows. */
+/** Incus connects to a container's loopback, and to a VM's assigned address by NAT. */
 function deviceFor(group: readonly PortMapping[], listenAddress: string, instanceType: InstanceType): Device {
   const protocol = group[0]?.protocol ?? 'tcp';
   const outside = group.map(({ externalPort }) => externalPort).join(',');

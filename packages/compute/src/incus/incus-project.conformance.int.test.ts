@@ -32,8 +32,8 @@ import {
   removeWithRetry,
 } from './incus-stalls.fixture.ts';
 
-// The whole suite as on the marketplace: the daemon of a supplier, joined by join.sh, where our certificate gives access to one
-// restricted project. The tests use the daemon's own socket, as its owner would, for steps that the driver may not do.
+// The whole suite as on the marketplace: a supplier's daemon, joined by join.sh, with a certificate for one restricted project.
+// Steps that the driver must not do use the daemon's own socket, as its owner would.
 
 const abilities = {
   exec: true,
@@ -49,7 +49,7 @@ const abilities = {
 const gpuPciAddresses = ['1b', '43', '52', '61', '9d', 'c3', 'd1', 'df'].map((bus) => `0000:${bus}:00.0`);
 const bounds = { callMs: 120_000, bootMs: 180_000, failoverMs: 300_000 };
 const project = 'conformance';
-/** From the row to the middle of the image. */
+/** From the creation of the row until the image is half unpacked. */
 const unpackingMs = 20;
 
 class ProjectHarness implements DriverHarness {
@@ -69,7 +69,7 @@ class ProjectHarness implements DriverHarness {
     this.#certificate = await makeCertificate('millrace');
     this.#owner = new IncusClient({ socketPath: host.socketPath }, systemClock);
     const token = await joinTokenOf(host);
-    // Connections for events are broken on the way, so that the engine itself goes on.
+    // Tests break event connections at this proxy, so that the daemon keeps running.
     this.#proxy = await startTcpProxy(host.url);
     const trust = openIncusTrust(this.#reach(), systemClock);
     await retryOnStall((signal) => trust.redeem(token, signal));
@@ -110,7 +110,7 @@ class ProjectHarness implements DriverHarness {
     return isStallError(error);
   }
 
-  /** The row and its disk are there; whoever made them died before it could say so. */
+  /** Leaves an instance with row and disk, as if its creator had died before it marked the instance as complete. */
   async leaveHalfMade(spec: MachineSpec): Promise<void> {
     const place = {
       fingerprint: await this.#fingerprint(),
@@ -119,7 +119,7 @@ class ProjectHarness implements DriverHarness {
     };
     const body = instanceBody(spec, place, settingsOf(this.#options()));
     const request = {
-      what: 'leave a half',
+      what: 'create a partial instance',
       method: 'POST',
       path: '/1.0/instances',
       query: { project },
@@ -128,7 +128,7 @@ class ProjectHarness implements DriverHarness {
     await createWithRetry((signal) => this.#raw().write(request, signal));
   }
 
-  /** Its owner's own instance, named as if it were ours, in the very project. */
+  /** An instance of the daemon's owner in the same project, with a name like an owned one. */
   async createForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
     const externalId = randomUUID();
     const name = `mr-${externalId}`;
@@ -140,7 +140,7 @@ class ProjectHarness implements DriverHarness {
       devices: { root: { type: 'disk', path: '/', pool: storagePool } },
     };
     const path = '/1.0/instances';
-    const what = 'plant a stranger';
+    const what = 'change a foreign instance';
     const creation = { what, method: 'POST', path, query: { project }, body } as const;
     const removal = { what, method: 'DELETE', path: `${path}/${name}`, query: { project } } as const;
     await createWithRetry((signal) => this.#raw().write(creation, signal));
@@ -151,10 +151,12 @@ class ProjectHarness implements DriverHarness {
     this.#proxy?.dropConnections();
   }
 
-  /** The daemon dies while it unpacks the image, which is the worst moment: what is half unpacked looks whole to it. */
+  /**
+   * Kills the daemon while it unpacks the image. This is the worst moment, because a half-unpacked image looks complete to it.
+   */
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
     const path = `/1.0/storage-pools/default/volumes/image/${await this.#fingerprint()}`;
-    const removal = { what: 'forget the image', method: 'DELETE', path } as const;
+    const removal = { what: 'delete the image copy', method: 'DELETE', path } as const;
     await removeWithRetry((signal) => this.#raw().write(removal, signal));
     const count = async (): Promise<number> =>
       (await this.#request(`/1.0/instances?project=${project}`, instancesSchema)).length;
@@ -177,7 +179,7 @@ class ProjectHarness implements DriverHarness {
     path: string,
     schema: Parameters<IncusClient['read']>[1] & { parse(value: unknown): T },
   ): Promise<T> {
-    const request = { what: 'look', path };
+    const request = { what: 'read as owner', path };
     return retryOnStall((signal) => this.#raw().read(request, schema, signal)) as Promise<T>;
   }
 
@@ -198,7 +200,7 @@ class ProjectHarness implements DriverHarness {
 
   #reach() {
     const host = this.#host();
-    const certificate = this.#certificate ?? expect.fail('There is no certificate.');
+    const certificate = this.#certificate ?? expect.fail('The harness has no certificate.');
     return {
       endpoints: [this.#proxy?.rewrite(host.url) ?? host.url],
       tls: {
@@ -211,15 +213,15 @@ class ProjectHarness implements DriverHarness {
   }
 
   #host(): SupplierHost {
-    return this.#supplied?.hosts[0] ?? expect.fail('The host is not up.');
+    return this.#supplied?.hosts[0] ?? expect.fail('The host is not running.');
   }
 
   #raw(): IncusClient {
-    return this.#owner ?? expect.fail('The host is not up.');
+    return this.#owner ?? expect.fail('The host is not running.');
   }
 }
 
-/** Runs join.sh towards somebody who only listens, and answers the trust token that it hands over. */
+/** Runs join.sh against a server that only records, and returns the trust token that it sends. */
 async function joinTokenOf(host: SupplierHost): Promise<string> {
   const bodies: string[] = [];
   const marketplace = createServer((request, response) => {

@@ -14,7 +14,7 @@ const settings: IncusSettings = {
   listenAddress: null,
 };
 
-it("an organisation's project is restricted, to the one network, and lets in what machines are made of", () => {
+it('projectConfig restricts a project to one network and allows the devices of machines', () => {
   expect(projectConfig(settings)).toMatchObject({
     restricted: 'true',
     'restricted.containers.privilege': 'unprivileged',
@@ -29,7 +29,7 @@ it("an organisation's project is restricted, to the one network, and lets in wha
   expect(projectConfig({ ...settings, instancesPerOrg: null })['limits.instances']).toBeUndefined();
 });
 
-it('a project that somebody loosened is told apart, and what he added is left alone', () => {
+it('projectChanges restores loosened settings and ignores additional ones', () => {
   const wanted = projectConfig(settings);
   expect(projectChanges(wanted, { ...wanted, 'user.note': 'by hand' })).toEqual({});
   expect(projectChanges(wanted, { ...wanted, restricted: 'false' })).toEqual({ restricted: 'true' });

@@ -7,9 +7,8 @@ import { projectName } from './api/incus-names.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /**
- * What a project of an organisation allows. Everything dangerous is off, so that even a certificate that is limited to
- * this project, handed to a supplier's tool, cannot reach the host. Incus restricts only projects with profiles of their
- * own; ours stay empty and are never used.
+ * The restrictions of an organisation's project: everything dangerous is off, so that even a leaked certificate for this project
+ * cannot reach the host. Incus restricts only projects with their own profiles; these stay empty and unused.
  */
 export function projectConfig(settings: IncusSettings): Readonly<Record<string, string>> {
   return {
@@ -37,7 +36,7 @@ export function projectConfig(settings: IncusSettings): Readonly<Record<string, 
   };
 }
 
-/** What of the wanted settings is missing or different. */
+/** The wanted settings that are missing or different. */
 export function projectChanges(
   wanted: Readonly<Record<string, string>>,
   found: Readonly<Record<string, string>>,
@@ -45,14 +44,14 @@ export function projectChanges(
   return Object.fromEntries(Object.entries(wanted).filter(([key, value]) => found[key] !== value));
 }
 
-/** The project of the organisation's machines, made or tightened if need be. Safe to repeat and to race. */
+/** Creates or restricts the organisation's project if needed. Idempotent, also with concurrent calls. */
 export async function ensureProject(
   client: IncusClient,
   settings: IncusSettings,
   orgId: OrgId,
   signal: AbortSignal,
 ): Promise<string> {
-  // Somebody else's project: it was made for us with what it allows, and we may change nothing of it.
+  // The supplier created the project with its restrictions, and the driver must not change it.
   if (settings.project !== null) return settings.project;
   const name = projectName(orgId);
   const path = `/1.0/projects/${name}`;
@@ -62,10 +61,10 @@ export async function ensureProject(
   if (found === null) {
     const body = { name, description: 'Machines of one organisation of Millrace', config: wanted };
     try {
-      await client.write({ what: 'make the project', method: 'POST', path: '/1.0/projects', body }, signal);
+      await client.write({ what: 'create the project', method: 'POST', path: '/1.0/projects', body }, signal);
       return name;
     } catch (error) {
-      // Another call was first. Incus says so with 500 and a sentence of its database.
+      // Another call was first; Incus reports this with code 500 and a database message.
       if (!(error instanceof IncusError) || !error.isDuplicate) throw error;
       found = await client.find({ what, path }, projectSchema, signal);
     }
@@ -82,11 +81,11 @@ async function restrictProject(
   signal: AbortSignal,
 ): Promise<void> {
   try {
-    await client.write({ what: 'tighten the project', method: 'PATCH', path, body: { config } }, signal);
+    await client.write({ what: 'restrict the project', method: 'PATCH', path, body: { config } }, signal);
   } catch (error) {
-    // Machines that are there already may break a rule that is new. Nothing more may be added until they are gone.
+    // Existing machines may violate a new restriction. No machine may be added until they are deleted.
     if (isDriverError(error, 'failed')) {
-      throw new IncusError('refused', `The project does not take its restrictions: ${error.message}`, {
+      throw new IncusError('refused', `The restrictions of the project cannot be applied: ${error.message}`, {
         cause: error,
       });
     }

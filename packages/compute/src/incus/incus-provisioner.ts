@@ -20,8 +20,8 @@ import { ensureProject } from './incus-project.ts';
 import type { IncusSettings } from './incus-settings.ts';
 
 /**
- * How long an instance that is not marked as ready, and with no operation under way, may stand before it is taken for
- * what a crash left. Its maker, if alive, writes its files and sets the mark within a tenth of a second.
+ * How long an instance without the ready mark and without an operation may exist before it counts as left by a crash. A live
+ * creator writes files and mark within a tenth of a second.
  */
 const abandonedAfterMs = 2_500;
 const maxAttempts = 6;
@@ -37,12 +37,12 @@ interface ProvisionerDeps {
   readonly settings: IncusSettings;
 }
 
-/** What a look at a machine came to: it stands and was there before, it stands and is ours to start, or look again. */
+/** The result of one round: the machine existed before, it is new and must be started, or retry. */
 type CreateState = 'there' | 'new' | 'again';
 
 /**
- * Makes a machine in steps, each of which looks before it acts: row and disk, files, mark `ready`, power. Whoever dies,
- * the next call makes anew what has no mark, and goes on with what has one; of those who race one makes it.
+ * Creates a machine in steps that each check the state first: row and disk, files, ready mark, power. After a crash the next call
+ * deletes and recreates an instance without the mark, or continues with one that has it. Of concurrent calls one creates it.
  */
 export class IncusProvisioner {
   readonly #deps: ProvisionerDeps;
@@ -61,20 +61,23 @@ export class IncusProvisioner {
         if (found === 'new') return await this.#firstStart(spec, signal);
         if (found === 'there') return await this.#startAgain(spec, signal);
         if (round >= maxPolls)
-          throw new IncusError('busy', 'Others make and delete this machine all the time.');
+          throw new IncusError(
+            'busy',
+            'The machine is created and deleted concurrently too often; retry later.',
+          );
       } catch (error) {
-        // Another call removed the machine between two of our steps because it looked half-made. Begin again.
+        // Another call deleted the machine between two steps because it looked incomplete. Start again.
         const isLost = error instanceof IncusError && error.code === 404;
         if (!isLost || round >= maxAttempts || (await instances.find(spec, signal)) !== null) throw error;
       }
     }
   }
 
-  /** Most machines are new, so what is needed to make one is asked for along with whether it is there. */
+  /** Most machines are new, so the image is prepared while the instance is searched. */
   async #find(spec: MachineSpec, project: Promise<unknown>, signal: AbortSignal): Promise<CreateState> {
     const { instances, images, cluster } = this.#deps;
     const image = images.prepare(spec.nodeName, spec.image, signal);
-    // A machine that is there needs no image any more.
+    // An existing machine needs no image.
     image.catch(() => undefined);
     const [found] = await Promise.all([instances.find(spec, signal), project]);
     if (found === null) return this.#make(spec, await image, signal);
@@ -82,7 +85,7 @@ export class IncusProvisioner {
     assertAccessNotCut(instance.config);
     const difference = differenceFromSpec(instance, spec, await cluster.nodeNameOf(instance, signal));
     if (difference !== null) {
-      throw new IncusError('conflict', `A machine of this id exists, but ${difference}.`);
+      throw new IncusError('conflict', `A machine with this id exists, but ${difference}.`);
     }
     if (isReady(instance)) return 'there';
     await this.#outlive(spec, signal);
@@ -94,7 +97,7 @@ export class IncusProvisioner {
     try {
       await this.#post(spec, image.fingerprint, signal);
     } catch (error) {
-      // Another call was first, and its instance is found by the next look.
+      // Another call was first; the next round finds its instance.
       const isSecond = (error instanceof IncusError && error.isDuplicate) || isDriverError(error, 'busy');
       if (!isSecond) throw isDriverError(error, 'not_found') ? missingDependencyError(error) : error;
       await instances.refuseTaken(spec, signal);
@@ -122,19 +125,19 @@ export class IncusProvisioner {
     };
     const body = instanceBody(spec, place, settings);
     await client.write(
-      { what: 'make the instance', method: 'POST', path: '/1.0/instances', query, body },
+      { what: 'create the instance', method: 'POST', path: '/1.0/instances', query, body },
       signal,
     );
   }
 
-  /** A VM reads all of it from its cloud-init disk; only containers can be written to from outside. */
+  /** A VM reads everything from its cloud-init disk; only containers can be written from outside. */
   async #fill(spec: MachineSpec, fingerprint: string, signal: AbortSignal): Promise<void> {
     const { instances, files, settings } = this.#deps;
     if (settings.instanceType !== 'container') return;
     await instances.retryBusy(signal, () => files.prepare(spec, settings.sshUser, fingerprint, signal));
   }
 
-  /** Waits for whoever makes it; what nobody makes any more is deleted, if it never ran. */
+  /** Waits for a concurrent creation; deletes an abandoned instance if it never ran. */
   async #outlive(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { instances, client } = this.#deps;
     let idleSinceMs = client.clock.monotonicMs();
@@ -144,7 +147,7 @@ export class IncusProvisioner {
       if (await instances.isUnderWay(spec, signal)) idleSinceMs = client.clock.monotonicMs();
       if (client.clock.monotonicMs() - idleSinceMs >= abandonedAfterMs) {
         if (!isNeverStarted(found.value)) {
-          throw new IncusError('conflict', 'A machine of this id has run, but was not made to the end.');
+          throw new IncusError('conflict', 'A machine with this id has run, but its creation is incomplete.');
         }
         await instances.delete(spec, signal);
         return;
@@ -154,9 +157,9 @@ export class IncusProvisioner {
   }
 
   /**
-   * A container is on long before Incus has ended its start, which looks for each port's helper once a second: nobody
-   * waits for that. An address that another machine has is told only by a start that has failed: a VM's start is waited for,
-   * and a container is then off, so that whoever looks at it starts it again (`start`).
+   * A container is on long before Incus ends its start, which polls the helper of each port once a second, so the call does not
+   * wait for it. Only a failed start reveals that another machine has the address: a VM's start is awaited; a container is then
+   * off, and the caller uses `start`.
    */
   async #firstStart(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { instances, nics, settings } = this.#deps;
@@ -164,7 +167,7 @@ export class IncusProvisioner {
       if (settings.instanceType === 'container') await instances.orderStart(spec, signal);
       else await nics.start(spec, signal);
     } catch (error) {
-      // What could not be started even once is of no use to anybody, and the refusal must leave nothing behind.
+      // A machine that cannot be started even once is useless, and a refusal must leave nothing behind.
       const isFinal = isDriverError(error) && error.isFinal && error.kind !== 'not_found';
       if (isFinal) await instances.delete(spec, signal);
       throw error;
@@ -176,7 +179,7 @@ export class IncusProvisioner {
     await this.setPorts(spec, spec.ports, signal);
   }
 
-  /** The ports of a machine, as a set. Those that stay are left alone, so that what runs through them goes on. */
+  /** Replaces the set of ports; unchanged ports keep their connections. */
   async setPorts(
     machine: Pick<MachineSpec, 'externalId' | 'orgId'>,
     ports: MachineSpec['ports'],
@@ -213,7 +216,7 @@ export class IncusProvisioner {
   }
 }
 
-/** What a machine is made of is not there, which no further round would change. */
+/** A dependency of the machine does not exist, so further rounds are useless. */
 function missingDependencyError(error: Error): IncusError {
   return new IncusError('not_found', error.message, { cause: error });
 }

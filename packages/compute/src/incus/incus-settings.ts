@@ -4,28 +4,28 @@ import type { IncusConnectionOptions } from './api/incus-transport.ts';
 
 export type IncusDriverOptions = IncusConnectionOptions & {
   readonly instanceType: InstanceType;
-  /** A managed network and a pool of the `default` project, which exist on every member. */
+  /** A managed network and a pool of the `default` project that exist on every member. */
   readonly network: string;
   readonly storagePool: string;
-  /** Who logs in; the image must have this user. */
+  /** The login user, which the image must have. */
   readonly sshUser: string;
   /**
-   * Where ports are opened, by the name of the node. A node without an entry opens them at the address at which the
-   * cluster knows it, a daemon of its own at the host of its endpoint, one behind a socket at 127.0.0.1.
+   * Where ports are opened, by node name. Default: the cluster's address of the node, the host of a standalone daemon's endpoint,
+   * or 127.0.0.1 for a socket.
    */
   readonly portAddresses?: Readonly<Record<string, string>>;
-  /** Stamped on every machine. Two installations that share a daemon have different ones and leave each other alone. */
+  /** The owner annotation. Installations that share a daemon need different ones. */
   readonly owner?: string;
-  /** Whether containers may hold containers. Off unless set: it widens what a tenant can reach in the kernel. */
+  /** Whether containers may contain containers. Off by default, because it exposes more of the kernel to a tenant. */
   readonly allowsNesting?: boolean;
-  /** How many machines an organisation may have here, whatever the platform thinks. */
+  /** Limit of machines per organisation, independent of the platform. */
   readonly instancesPerOrg?: number;
   /**
-   * The one project that all machines are in, whosever they are: the daemon is somebody else's, and our certificate is
-   * good for this project alone. Nothing outside of it is read or written. Left out, each organisation has its own.
+   * The project that all machines share: the daemon belongs to a supplier, and the certificate is restricted to this project.
+   * Nothing outside is read or written. If omitted, each organisation has its own project.
    */
   readonly project?: string;
-  /** Where ports are opened, if not at the address that is shown: on a host behind NAT, or known by a name. */
+  /** Where ports are opened if it differs from the published address: behind NAT, or for a host name. */
   readonly listenAddress?: string;
   readonly clock: Clock;
   readonly log: Logger;
@@ -33,7 +33,7 @@ export type IncusDriverOptions = IncusConnectionOptions & {
 
 export type InstanceType = 'container' | 'virtual-machine';
 
-/** What of the options decides how machines look; the rest is how the daemon is reached. */
+/** The options that determine how machines are created. */
 export interface IncusSettings {
   readonly instanceType: InstanceType;
   readonly network: string;

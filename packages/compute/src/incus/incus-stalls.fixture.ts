@@ -3,13 +3,12 @@ import { retryWhile } from '../conformance/index.ts';
 import { isDriverError } from '../driver-error.ts';
 import { IncusError } from './api/incus-errors.ts';
 
-// On a machine that stalls, a daemon fails for reasons that do not depend on the request. Incus ends a transaction after
-// 30 s and does not repeat it; members that miss heartbeats lose their event connections until the next heartbeat; and
-// after a stall that is longer than an election the database has no leader for some seconds.
+// On a host that stalls, a daemon fails for reasons that do not depend on the request. Incus aborts a transaction after 30 s;
+// members that miss heartbeats lose their event connections until the next one; and after a stall longer than an election the
+// database has no leader for some seconds.
 const stalled =
   /context deadline exceeded|missing event connection|isn't ready|leader|raft|lost track|no answer within|aborted due to timeout|before secure tls connection|connect timeout|other side closed|econnreset|socket hang up/i;
 
-/** Whether a stall of the machine explains the failure. */
 export function isStallError(error: unknown): boolean {
   return isDriverError(error, 'unavailable') && stalled.test(error.message);
 }
@@ -19,7 +18,7 @@ export function retryOnStall<T>(call: (signal: AbortSignal) => Promise<T>): Prom
   return retryWhile(isStallError, () => call(AbortSignal.timeout(120_000)));
 }
 
-/** Creates something. If a repeated attempt finds that it exists, the answer to an earlier attempt was lost. */
+/** If a repeated attempt finds a duplicate, the response to an earlier attempt was lost. */
 export function createWithRetry(make: (signal: AbortSignal) => Promise<void>): Promise<void> {
   let attempt = 0;
   return retryOnStall(async (signal) => {
@@ -30,7 +29,7 @@ export function createWithRetry(make: (signal: AbortSignal) => Promise<void>): P
   });
 }
 
-/** Removes something. It is a success if there is nothing to remove. */
+/** Succeeds if there is nothing to remove. */
 export function removeWithRetry(remove: (signal: AbortSignal) => Promise<void>): Promise<void> {
   return retryOnStall((signal) =>
     remove(signal).catch((error: unknown) => {
@@ -39,7 +38,7 @@ export function removeWithRetry(remove: (signal: AbortSignal) => Promise<void>):
   );
 }
 
-/** Begins to create, and resolves when the engine has a row for it. If the call ends before that, it begins again. */
+/** Starts to create, and resolves when the engine has a row. If the call ends before that, it starts again. */
 export async function waitUntilStarted(
   create: () => Promise<void>,
   count: () => Promise<number>,

@@ -7,7 +7,6 @@ import { execInInstance } from './incus-exec.ts';
 const startMs = 30_000;
 const outputBytes = 4_096;
 
-/** Starts a text in a container, once. */
 export async function startUserData(
   client: IncusClient,
   machine: MachineRef,
@@ -18,7 +17,10 @@ export async function startUserData(
   const { exitCode } = await execInInstance(client, machine, command, signal, Buffer.from(userData));
   if (exitCode === 0) return;
   if (exitCode === exitUnsupported) {
-    throw new IncusError('unsupported', 'The image has no cloud-init, for which this user data is.');
+    throw new IncusError('unsupported', 'This user data requires cloud-init, which the image does not have.');
   }
-  throw new IncusError('failed', `The machine did not take the user data: its shell ended with ${exitCode}.`);
+  throw new IncusError(
+    'failed',
+    `The machine did not start the user data: its shell exited with ${exitCode}.`,
+  );
 }

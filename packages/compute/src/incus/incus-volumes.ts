@@ -13,7 +13,7 @@ import type { IncusSettings } from './incus-settings.ts';
 
 const mountPattern = /^(?:\/[A-Za-z0-9._-]+){1,16}$/;
 
-/** Disks of a member's pool that outlive a machine. They stay on their member: a machine elsewhere cannot have them. */
+/** Disks of a member's pool that outlive a machine. Only machines on the same member can attach them. */
 export class IncusVolumes implements DriverVolumes {
   readonly #client: IncusClient;
   readonly #cluster: IncusCluster;
@@ -35,7 +35,7 @@ export class IncusVolumes implements DriverVolumes {
   async create(volume: DriverVolume, signal: AbortSignal): Promise<void> {
     const name = volumeName(volume);
     if (!Number.isSafeInteger(volume.sizeGb) || volume.sizeGb < 1 || volume.sizeGb > 1_048_576) {
-      throw new IncusError('refused', 'A volume has 1 to 1048576 GB.');
+      throw new IncusError('refused', 'The size of a volume must be 1 to 1048576 GB.');
     }
     const project = await ensureProject(this.#client, this.#settings, volume.orgId, signal);
     const query = { project, target: await this.#cluster.target(volume.nodeName, signal) };
@@ -48,27 +48,33 @@ export class IncusVolumes implements DriverVolumes {
     };
     try {
       await this.#client.write(
-        { what: 'make the volume', method: 'POST', path: `${this.#pool()}/volumes/custom`, query, body },
+        { what: 'create the volume', method: 'POST', path: `${this.#pool()}/volumes/custom`, query, body },
         signal,
       );
     } catch (error) {
       if (!(error instanceof IncusError) || !error.isDuplicate) throw error;
       const found = await this.#find(volume, signal);
       if (found === size) return;
-      throw new IncusError('conflict', `A volume of this id exists, of ${found ?? 'no'} size on this node.`);
+      throw new IncusError(
+        'conflict',
+        `A volume with this id exists with another size on this node: ${found ?? 'unknown'}.`,
+      );
     }
   }
 
   async attach(machine: MachineRef, volume: DriverVolume, path: string, signal: AbortSignal): Promise<void> {
     checkRef(machine);
     if (!mountPattern.test(path) || path.includes('..')) {
-      throw new IncusError('refused', 'A volume is mounted at an absolute path of plain names.');
+      throw new IncusError(
+        'refused',
+        'The mount path of a volume must be absolute and consist of plain names.',
+      );
     }
     const source = volumeName(volume);
     if (machine.orgId !== volume.orgId)
-      throw new IncusError('not_found', 'The organisation has no such volume.');
+      throw new IncusError('not_found', 'The volume belongs to another organisation.');
     if ((await this.#find(volume, signal)) === null)
-      throw new IncusError('not_found', 'There is no such volume.');
+      throw new IncusError('not_found', 'The volume does not exist on this node.');
     const device = { type: 'disk', pool: this.#settings.storagePool, source, path };
     await this.#instances.edit(
       machine,
@@ -94,7 +100,7 @@ export class IncusVolumes implements DriverVolumes {
         signal,
       );
     } catch (error) {
-      // A machine that is gone holds nothing.
+      // A deleted machine has no volumes attached.
       if (!isDriverError(error, 'not_found')) throw error;
     }
   }
@@ -119,7 +125,7 @@ export class IncusVolumes implements DriverVolumes {
     return `/1.0/storage-pools/${encodeURIComponent(this.#settings.storagePool)}`;
   }
 
-  /** Its size as Incus keeps it, null if there is none on that node. */
+  /** The size as Incus stores it; null if the volume does not exist on that node. */
   async #find(volume: DriverVolume, signal: AbortSignal): Promise<string | null> {
     const path = `${this.#pool()}/volumes/custom/${volumeName(volume)}`;
     const target = await this.#cluster.target(volume.nodeName, signal);

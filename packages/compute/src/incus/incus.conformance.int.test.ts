@@ -1,9 +1,8 @@
 import { describeDriver } from '../conformance/index.ts';
 import { IncusClusterHarness } from './incus-cluster-harness.fixture.ts';
 
-// The parts of the suite that need a cluster: placement on members, lists that members answer for each other, and members that
-// die. The other parts are about one machine: every CI run tests them on a single daemon (incus-project.conformance), and
-// incus.conformance.slow tests them on the cluster.
+// The sections that need a cluster: placement, lists across members, and members that die. The other sections run in every CI run
+// on a single daemon (incus-project.conformance), and on the cluster in incus.conformance.slow.
 
 describeDriver('Incus', new IncusClusterHarness(), {
   testTimeoutMs: 600_000,

@@ -72,7 +72,7 @@ export class IncusDriver implements ComputeDriver {
   constructor(options: IncusDriverOptions) {
     const settings = settingsOf(options);
     const isContainer = settings.instanceType === 'container';
-    // Into a VM Incus reaches only through an agent of its own, which tenants' images need not have.
+    // Incus reaches into a VM only through its agent, which tenants' images need not have.
     this.can = {
       exec: isContainer,
       setKeys: isContainer,
@@ -138,7 +138,7 @@ export class IncusDriver implements ComputeDriver {
     const instance = await this.#instances.get(machine, signal);
     assertAccessNotCut(instance.config);
     if (!this.#nics.needsFilters(instance)) return this.#instances.restart(machine, options.graceMs, signal);
-    // A nic gets its filters while the machine is off: the system inside asks for its address when it starts.
+    // A nic gets its filters while the machine is off, because the operating system requests its address when it starts.
     await this.#instances.stop(machine, options.graceMs, signal);
     return this.start(machine, signal);
   }
@@ -172,12 +172,13 @@ export class IncusDriver implements ComputeDriver {
   }
 
   async runUserData(machine: MachineRef, userData: string, signal: AbortSignal): Promise<void> {
-    this.#assertCan(this.can.runUserData, 'start user data inside a VM that runs');
+    this.#assertCan(this.can.runUserData, 'start user data inside a running VM');
     checkRef(machine);
     checkUserData(userData);
     const instance = await this.#instances.settled(machine, signal);
     assertAccessNotCut(instance.config);
-    if (!isOn(instance)) throw new IncusError('unavailable', 'The machine is off: nobody takes user data.');
+    if (!isOn(instance))
+      throw new IncusError('unavailable', 'The machine is off and cannot start user data.');
     await startUserData(this.#client, machine, userData, signal);
   }
 
@@ -191,7 +192,7 @@ export class IncusDriver implements ComputeDriver {
     checkRef(machine);
     try {
       await this.#withoutAccess(machine, signal).catch(async (error: unknown) => {
-        // A card that a running machine does not let go of: without power it has no choice.
+        // A running machine may refuse to release a device; power it off and retry.
         if (!isDriverError(error, 'failed') && !isDriverError(error, 'refused')) throw error;
         await this.#instances.forceStop(machine, signal);
         await this.#withoutAccess(machine, signal);
@@ -230,7 +231,7 @@ export class IncusDriver implements ComputeDriver {
       const { body } = await this.#client.readBytes(request, signal);
       return body.subarray(Math.max(0, body.length - maxBytes)).toString('utf8');
     } catch (error) {
-      // A machine that never ran has no log yet; that the machine itself is there was asked before.
+      // A machine that never ran has no log; its existence was checked before.
       if (isDriverError(error, 'not_found')) return '';
       throw error;
     }
@@ -257,7 +258,7 @@ export class IncusDriver implements ComputeDriver {
     return this.#client.close();
   }
 
-  /** Ports and network go together, in one change; the mark keeps them from coming back. */
+  /** Removes ports and nics in one change; the annotation prevents their return. */
   #withoutAccess(machine: MachineRef, signal: AbortSignal): Promise<void> {
     return this.#instances.edit(
       machine,
@@ -272,7 +273,7 @@ export class IncusDriver implements ComputeDriver {
     );
   }
 
-  /** Where each organisation has its own project the reference alone tells them apart; elsewhere a look does. */
+  /** With one project per organisation the reference suffices; in a shared project the annotation must be checked. */
   async #refuseForeign(machine: MachineRef, signal: AbortSignal): Promise<void> {
     if (this.#settings.project !== null) await this.#instances.get(machine, signal);
   }

@@ -7,7 +7,7 @@ export { openIncusTrust, type GrantedProject, type IncusTrust, type TrustLimits 
 export type { IncusDriverOptions, InstanceType } from './incus-settings.ts';
 export type { IncusConnectionOptions, IncusTls } from './api/incus-transport.ts';
 
-/** A driver for one Incus cluster or one daemon of its own. Nothing is asked of it until the first call. */
+/** A driver for an Incus cluster or a standalone daemon. It sends nothing before the first call. */
 export function createIncusDriver(options: IncusDriverOptions): ComputeDriver {
   return new IncusDriver(options);
 }
