@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 
 import { failedFiles, readVitest } from './src/summary.ts';
 
-// Called by .ci/run with a report of vitest. Prints the test files that failed, one a line, for a second run. Prints none
-// if there are more than a slow machine explains.
+// Called by .ci/run with a report of vitest. Prints the failed test files, one per line, for a second run, but none if there are
+// more than a slow machine explains.
 const MAX_FILES = 20;
 
 const [report] = process.argv.slice(2);

@@ -13,9 +13,8 @@ import {
   type Count,
 } from './src/summary.ts';
 
-// Called by .ci/run with the folder of its results and the names of the steps that failed. STEP.log is what a step
-// printed, STEP.json is a report of vitest, and STEP.again.json is the report of the files that were run again.
-// Prints the failed tests and the line that CI ends with.
+// Called by .ci/run with its results folder and the failed steps. STEP.log is the output of a step, STEP.json a report of vitest,
+// STEP.again.json the report of its second run. Prints the failed tests and the last line of CI.
 const [folder, ...failedSteps] = process.argv.slice(2);
 if (folder === undefined) throw new Error('usage: ci-summary.ts FOLDER [FAILED-STEP…]');
 
@@ -40,7 +39,7 @@ for (const name of readdirSync(folder).toSorted()) {
 }
 const { line, ok } = summarise(counts, failedSteps);
 const lines = [...counts].map(([step, { passed, failed }]) => `${step}: ${passed} passed, ${failed} failed.`);
-if (flaky.length > 0) lines.push('Failed at first and passed when run again alone:', ...flaky);
+if (flaky.length > 0) lines.push('Failed at first, passed in a second run alone:', ...flaky);
 if (failedSteps.length > 0) lines.push(`Failed steps: ${failedSteps.join(', ')}.`);
 process.stdout.write(`${[...lines, ...failures, line].join('\n')}\n`);
 process.exitCode = ok ? 0 : 1;

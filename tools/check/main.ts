@@ -6,11 +6,11 @@ import { chooseSteps, steps } from './src/steps.ts';
 
 const help = `npm run check [-- --only NAME[,NAME]] [--fix]
 
-Runs every static check side by side and shows what fails.
+Runs all static checks concurrently and prints the output of those that fail.
 
-  --only NAME   only these steps; may be repeated
-  --fix         first mend what a machine can mend
-  --list        the steps and what each finds
+  --only NAME   run only these steps; may be repeated
+  --fix         first fix what can be fixed automatically
+  --list        list the steps and what each finds
 `;
 
 async function main(): Promise<number> {
@@ -32,7 +32,7 @@ async function main(): Promise<number> {
   }
   const chosen = chooseSteps(steps, values.only);
   if (values.fix) {
-    // One after the other: two fixers on one file would undo each other. Formatting is the last step, as it must be.
+    // One after the other, because two fixers could overwrite each other. The formatter is the last step.
     for (const step of chosen) if (step.fix) await runCommand(step.fix);
   }
   const outcomes = await runSteps(chosen, Math.max(2, availableParallelism()), runCommand, (outcome) =>

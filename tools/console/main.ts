@@ -3,7 +3,6 @@ import { FIRST_LOAD_LIMIT_BYTES, readBundleSize } from './src/bundle-size.ts';
 
 const kb = (bytes: number): string => `${(bytes / 1_000).toFixed(1)} kB`;
 
-/** How many of the parts that are loaded later are shown. */
 const MAX_SHOWN_CHUNKS = 8;
 
 function size(): number {
@@ -11,12 +10,15 @@ function size(): number {
   const { firstLoadBytes, lazyChunks } = readBundleSize(builtFolder);
   const isLight = firstLoadBytes <= FIRST_LOAD_LIMIT_BYTES;
   console.log(
-    `First load: ${kb(firstLoadBytes)} of script, packed by gzip; at most ${kb(FIRST_LOAD_LIMIT_BYTES)}.`,
+    `First load: ${kb(firstLoadBytes)} of gzipped script; the limit is ${kb(FIRST_LOAD_LIMIT_BYTES)}.`,
   );
   for (const { name, bytes } of lazyChunks.slice(0, MAX_SHOWN_CHUNKS)) {
-    console.log(`  later, when it is needed: ${kb(bytes).padStart(9)}  ${name}`);
+    console.log(`  loaded on demand: ${kb(bytes).padStart(9)}  ${name}`);
   }
-  if (!isLight) console.log('It is too heavy: load what the first page does not need by a dynamic import.');
+  if (!isLight)
+    console.log(
+      'The first load is too large. Use a dynamic import for code that the first page does not need.',
+    );
   return isLight ? 0 : 1;
 }
 

@@ -8,7 +8,7 @@ const file = join(import.meta.dirname, '..', '..', '.millrace', 'dev.json');
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 async function runOnce(): Promise<string> {
-  // The api, the worker's health, and the gateway with its own.
+  // The api, the worker's health, the gateway and its health.
   const port = await freePortRange(4);
   const [endpointPort] = await freePorts(1);
   const dev = await startProcess({
@@ -24,7 +24,7 @@ async function runOnce(): Promise<string> {
   return dev.output();
 }
 
-it('starts everything, prints keys that work and are the same the next time, and stops it all again', async () => {
+it('npm run dev --once: starts all processes, prints working keys that stay the same, and stops', async () => {
   const first = await runOnce();
   const keys = first.match(/mr_(live|test)_\w+/g) ?? [];
   expect(new Set(keys).size).toBe(2);
@@ -35,7 +35,7 @@ it('starts everything, prints keys that work and are the same the next time, and
   expect(second.match(/mr_(live|test)_\w+/g)).toEqual(keys);
 });
 
-it('does not take a stranger on its port for itself, and says who holds the port', async () => {
+it('npm run dev: names the process that holds its port instead of treating it as the api', async () => {
   const outsider = createServer((_request, response) => void response.end('{}'));
   const [port] = await freePorts(1);
   await new Promise<void>((resolve) => outsider.listen(port, '127.0.0.1', resolve));

@@ -1,9 +1,9 @@
 /**
- * Writes db/schema.sql and the table types anew from all migrations, applied to a database of their own.
+ * Rewrites db/schema.sql and the table types from all migrations, applied to a separate database.
  *
  *     npm run schema [-- <postgres url of a server>]
  *
- * Without a url it uses the server that `npm run services -- up postgres` has started.
+ * The default server is that of `npm run services -- up postgres`.
  */
 import { writeFile } from 'node:fs/promises';
 import { snapshotMigratedSchema, schemaFile, tablesFile } from '@millrace/platform/db/schema-snapshot';

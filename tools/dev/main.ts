@@ -48,7 +48,6 @@ async function main(words: readonly string[]): Promise<number> {
   return run({ options, ports, endpoints, demo });
 }
 
-/** The key or the address of the demo that `--key` or `--url` asks for; null if neither was given. */
 function requestedValue({ key, url }: DevOptions): string | null {
   if (key === undefined && url === undefined) return null;
   const demo = readDemo(demoFile);
@@ -56,16 +55,16 @@ function requestedValue({ key, url }: DevOptions): string | null {
     key: key === 'live' ? demo?.liveKey : demo?.testKey,
     url: url === 'api' ? demo?.apiUrl : demo?.inferenceUrl,
   }[key === undefined ? 'url' : 'key'];
-  if (found === undefined) throw new DevUsageError('There is no demo yet. Start one with npm run dev.');
+  if (found === undefined) throw new DevUsageError('There is no demo yet. Run npm run dev first.');
   return found;
 }
 
-/** The rest is of use without it, so a console that does not build is told of and left out. */
+/** A console that does not build is reported and left out, because the other processes work without it. */
 function prepareConsole(): void {
   try {
     if (buildConsole() === 'built') print('The console is built.\n');
   } catch (error) {
-    print(`${messageOf(error)}\nThe rest starts without it.\n`);
+    print(`${messageOf(error)}\nThe other processes start without the console.\n`);
   }
 }
 
@@ -82,7 +81,7 @@ async function run(prepared: Prepared): Promise<number> {
     process.once('SIGINT', () => resolve('interrupted'));
     process.once('SIGTERM', () => resolve('interrupted'));
   });
-  // Where people really get mail, it goes there.
+  // If an SMTP server is configured, emails are sent.
   const ownServer = environment['MILLRACE_SMTP_URL'] !== undefined;
   await using mail = ownServer ? null : await collectEmails({ folder: mailFolder, print });
   const addresses = addressesOf(prepared);
@@ -103,15 +102,15 @@ async function run(prepared: Prepared): Promise<number> {
     await interrupted;
     return 0;
   } catch (error) {
-    print(`\n${messageOf(error)} The whole log is in ${logFolder}; stopping the rest.\n`);
+    print(`\n${messageOf(error)} The full logs are in ${logFolder}. Stopping the other processes.\n`);
     return 1;
   } finally {
     await children.stop();
-    print('Stopped. The engines stay up; npm run services -- down stops them.\n');
+    print('Stopped. The engines still run; stop them with npm run services -- down.\n');
   }
 }
 
-/** What each process is told. Whatever is set outside wins over nothing here but the addresses of the engines. */
+/** The environment overrides the defaults here, but not the ports and the addresses of the engines. */
 function childSpecs(prepared: Prepared, smtpUrl: string | null): readonly ChildSpec[] {
   const { options, ports, endpoints } = prepared;
   const addresses = addressesOf(prepared);
@@ -171,7 +170,7 @@ function childSpecs(prepared: Prepared, smtpUrl: string | null): readonly ChildS
   ];
 }
 
-/** Where pages of the console are from: the api, by either of its names, and the server of `npm run console:dev`. */
+/** Origins of the console: the api under each of its names, and the server of `npm run console:dev`. */
 function consoleOrigins(host: string, port: number): readonly string[] {
   const local = ['localhost', '127.0.0.1'].flatMap((name) =>
     [port, 5173].map((each) => ({ host: name, port: each })),

@@ -9,7 +9,7 @@ import {
   unknownLaterPages,
 } from '../src/decisions.ts';
 
-// Checks the decision pages and their index; with --write, brings the index up to date first.
+// Checks the decision pages and their index; --write updates the index first.
 const root = join(import.meta.dirname, '../../..');
 const folder = join(root, 'docs/decisions');
 const index = join(folder, 'README.md');
@@ -22,7 +22,6 @@ const current = renderIndex(readme, pages);
 const write = process.argv.includes('--write');
 if (write && current !== readme) writeFileSync(index, current);
 
-/** The third-party dependencies of all workspaces. */
 function dependencies(): string[] {
   const manifests = globSync(['package.json', '{apps,packages,tools}/*/package.json'], { cwd: root });
   const names = manifests.flatMap((file) => {

@@ -4,11 +4,11 @@ import { join } from 'node:path';
 
 import { pageProseProblems, percentile, proseOf, sentenceLengths } from '../src/prose.ts';
 
-// Checks the words, the length of sentences and the table cells of every document.
+// Checks the words, sentence lengths and table cells of every document.
 const root = join(import.meta.dirname, '../../..');
 const maxSentenceWords = 30;
 
-/** The written interface is quoted to the letter, and fixtures break the rules on purpose. */
+/** The interface specification is quoted verbatim, and fixtures violate the rules on purpose. */
 const isQuoted = (file: string): boolean =>
   file === 'docs/interface.md' || file.startsWith('tools/lint/fixtures/') || file.startsWith('fixtures/');
 

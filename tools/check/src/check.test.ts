@@ -8,17 +8,17 @@ import type { Step } from './steps.ts';
 const step = (name: string): Step => ({ name, finds: `faults of ${name}`, command: [name] });
 const four = ['a', 'b', 'c', 'd'].map(step);
 
-test('--only keeps the named steps, also as a list, and refuses a name that is none', () => {
+test('chooseSteps keeps the named steps, also of a list, and refuses an unknown name', () => {
   expect(chooseSteps(four, []).map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
   expect(chooseSteps(four, ['c,a', 'd']).map(({ name }) => name)).toEqual(['a', 'c', 'd']);
   expect(() => chooseSteps(four, ['nope'])).toThrow('a, b, c, d');
 });
 
-test('the last fixer is the formatter, so that nothing writes unformatted code after it', () => {
+test('steps: the formatter is the last fixer, so that no step writes unformatted code after it', () => {
   expect(steps.findLast(({ fix }) => fix !== undefined)?.name).toBe('format');
 });
 
-test('a failing step stops no other, and no more run at once than allowed', async () => {
+test('runSteps runs all steps after a failure, and no more at once than allowed', async () => {
   let running = 0;
   let most = 0;
   const seen: string[] = [];
@@ -39,7 +39,7 @@ test('a failing step stops no other, and no more run at once than allowed', asyn
   expect(outcomes.filter(({ ok }) => !ok).map((outcome) => outcome.step.name)).toEqual(['b']);
 });
 
-test('the report shows the output of what failed and of nothing else', () => {
+test('failureReport contains the output of failed steps only', () => {
   const outcomes: Outcome[] = [
     { step: step('a'), ok: true, elapsedMs: 1234, output: 'chatter' },
     { step: step('b'), ok: false, elapsedMs: 20, output: 'the fault' },

@@ -11,13 +11,13 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 };
 const known = new Set(Object.keys(scripts));
 
-test('every relative link, file and npm script named in a page is there', () => {
+test('documents: every relative link, file and npm script exists', () => {
   expect(files).toContain('README.md');
   const pages = files.map((file) => ({ file, text: readFileSync(join(root, file), 'utf8') }));
   expect(pages.flatMap((page) => brokenReferences(page, root, known))).toEqual([]);
 });
 
-test('a dead link, a dead anchor, a missing file and an unknown script are each found', () => {
+test('brokenReferences reports a dead link, a dead anchor, a missing file and an unknown script', () => {
   const text = [
     '# Some page',
     '[gone](docs/gone.md) [here](README.md#map) [there](README.md#nowhere) [web](https://example.com/gone.md)',
@@ -36,7 +36,7 @@ test('a dead link, a dead anchor, a missing file and an unknown script are each 
   ]);
 });
 
-test('anchors are made as the forge makes them', () => {
+test('anchorsOf returns the anchors of GitHub', () => {
   expect([...anchorsOf('# A b\n## `c`: d/e\n```\n# not one\n```\n### VALIDATION_FAILED\n')]).toEqual([
     'a-b',
     'c-de',
@@ -44,7 +44,7 @@ test('anchors are made as the forge makes them', () => {
   ]);
 });
 
-test('the guide to running an installation has every setting there is, and no other', () => {
+test('the guide to running an installation lists exactly the existing settings', () => {
   const sources = [
     ...globSync('packages/platform/src/config/*.ts', { cwd: root }).filter(
       (file) => !file.endsWith('.test.ts'),

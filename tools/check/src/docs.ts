@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 export interface Page {
-  /** From the root of the repository. */
+  /** Path from the root of the repository. */
   readonly file: string;
   readonly text: string;
 }
 
-/** What a reader of a page would try in vain: links, files and npm scripts that are not there. */
+/** Links, files and npm scripts on the page that do not exist. */
 export function brokenReferences(page: Page, root: string, scripts: ReadonlySet<string>): string[] {
   const prose = withoutBlocks(page.text);
   return [
@@ -17,7 +17,7 @@ export function brokenReferences(page: Page, root: string, scripts: ReadonlySet<
   ].map((end) => `${page.file}: ${end}`);
 }
 
-/** The anchors of a page as GitHub makes them. */
+/** Heading anchors as GitHub generates them. */
 export function anchorsOf(markdown: string): ReadonlySet<string> {
   const headings = [...withoutBlocks(markdown).matchAll(/^#+ (.+)$/gm)].map(([, words = '']) => words);
   return new Set(
@@ -47,13 +47,13 @@ function linkExists(page: Page, root: string, link: string): boolean {
   return anchorsOf(path === '' ? page.text : readFileSync(target, 'utf8')).has(anchor);
 }
 
-/** Files named in code type, such as `src/main.ts`. Names with capitals or signs in them stand for any file. */
+/** File names in code type, such as `src/main.ts`. Names with capitals or placeholders are skipped. */
 function namedFiles(prose: string): string[] {
   const names = [...prose.matchAll(/`((?:[a-z0-9_.-]+\/)+[a-z0-9_.-]+\.(?:ts|md|json|jsonc|sql))`/g)];
   return names.map(([, file = '']) => file);
 }
 
-/** A page may name a file from where it stands, from its `src` folder, or from the root. State is made while running. */
+/** A page may name a file relative to itself, to its `src` folder or to the root. `.millrace/` exists only at run time. */
 function isFile(page: Page, root: string, file: string): boolean {
   if (file.startsWith('.millrace/')) return true;
   const here = join(root, dirname(page.file));

@@ -6,7 +6,7 @@ import { crowdedFolders, maxSourcesInFolder } from './folders.ts';
 const root = join(import.meta.dirname, '../../..');
 const skipped = new Set(['node_modules', '.millrace', 'coverage', 'dist', 'fixtures']);
 
-test(`no folder holds more than ${maxSourcesInFolder} source files`, () => {
+test(`repository: no folder contains more than ${maxSourcesInFolder} source files`, () => {
   const files = globSync('{apps,packages,tools,tests,bench}/**/*.{ts,tsx}', {
     cwd: root,
     exclude: (name) => skipped.has(name),
@@ -15,7 +15,7 @@ test(`no folder holds more than ${maxSourcesInFolder} source files`, () => {
   expect(crowdedFolders(files)).toEqual([]);
 });
 
-test('a folder with one source file too many is named, and its tests and fixtures are not counted', () => {
+test('crowdedFolders reports a folder with one source file too many, without counting tests and fixtures', () => {
   const sources = Array.from({ length: 26 }, (_, nth) => `packages/a/src/s${nth}.ts`);
   const tests = Array.from({ length: 26 }, (_, nth) => `packages/b/src/s${nth}.test.ts`);
   expect(crowdedFolders([...sources, ...tests, 'packages/b/src/s.fixture.ts'])).toEqual([

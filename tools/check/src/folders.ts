@@ -1,12 +1,11 @@
 import { dirname } from 'node:path';
 
-/** More files than this and a reader no longer sees what a folder holds. Tests and fixtures stand beside their file. */
+/** With more files a reader no longer sees what a folder contains. Tests and fixtures are not counted. */
 export const maxSourcesInFolder = 25;
 
 const isSource = (file: string): boolean =>
   /\.tsx?$/.test(file) && !/(?:\.test|\.fixture|^fixture)\.tsx?$/.test(file);
 
-/** Folders that hold too many source files, with their numbers. */
 export function crowdedFolders(files: readonly string[], max = maxSourcesInFolder): string[] {
   const folders = Map.groupBy(files.filter(isSource), (file) => dirname(file));
   return [...folders]

@@ -5,7 +5,7 @@ import { proseProblems } from '../../lint/src/prose.ts';
 import type { Page } from './docs.ts';
 
 export interface Prose {
-  /** Paragraphs, items of lists and headings, without code. */
+  /** Paragraphs, list items and headings, without code. */
   readonly texts: readonly string[];
   readonly cells: readonly string[];
 }
@@ -15,13 +15,12 @@ const maxCellLength = 120;
 const maxReadmeLines = 120;
 const sentences = new Intl.Segmenter('en', { granularity: 'sentence' });
 
-/** The texts of a page as its readers see them. */
 export function proseOf(markdown: string): Prose {
   const texts: string[] = [];
   const cells: string[] = [];
   void marked.walkTokens(marked.lexer(markdown), (token) => {
     if (token.type === 'paragraph' || token.type === 'heading') texts.push(plain(token as Tokens.Paragraph));
-    // The text of an item with blank lines around it is a paragraph, which is visited itself.
+    // A loose list item contains a paragraph, which is visited separately.
     if (token.type === 'text' && 'tokens' in token) texts.push(plain(token as Tokens.Text));
     if (token.type === 'table') {
       const { header, rows } = token as Tokens.Table;
@@ -31,7 +30,7 @@ export function proseOf(markdown: string): Prose {
   return { texts, cells };
 }
 
-/** Code becomes one word, so that it counts as one and its names are not read as prose. */
+/** Code counts as one word, and its names are not read as prose. */
 function plain({
   tokens = [],
   text = '',
@@ -49,7 +48,6 @@ function plain({
     .join('');
 }
 
-/** The number of words of each sentence. */
 export function sentenceLengths(text: string): number[] {
   return [...sentences.segment(text.replaceAll(/\s+/g, ' '))]
     .map(({ segment }) => segment.split(' ').filter((word) => /\w/.test(word)).length)
@@ -65,7 +63,6 @@ const hasShortCells = (file: string): boolean =>
   !file.includes('/') || /^docs\/(?:guides|runbooks)\//.test(file);
 const isFeatureReadme = (file: string): boolean => /^(?:apps|packages)\/.*README\.md$/.test(file);
 
-/** Everything about a page that a reader would have to read twice. */
 export function pageProseProblems({ file, text }: Page): string[] {
   const { texts, cells } = proseOf(text);
   const faults = [...texts, ...cells].flatMap(proseProblems);

@@ -12,7 +12,7 @@ export interface Outcome {
   readonly output: string;
 }
 
-/** Runs one command of the repository to its end, keeping what it says for the case that it fails. */
+/** Runs one command of the repository and returns its output. */
 export async function runCommand(command: readonly string[]): Promise<{ code: number; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(join(repositoryRoot, 'tools/run'), command, {
@@ -30,7 +30,7 @@ export async function runCommand(command: readonly string[]): Promise<{ code: nu
   });
 }
 
-/** Runs the steps, at most `width` at once, in their order; a failing step stops no other. */
+/** Runs the steps in order, at most `width` at once. A failing step does not stop the others. */
 export async function runSteps(
   steps: readonly Step[],
   width: number,
@@ -57,12 +57,12 @@ export function outcomeLine({ step, ok, elapsedMs }: Outcome): string {
   return `${ok ? 'ok  ' : 'FAIL'} ${step.name.padEnd(16)} ${seconds.padStart(7)}`;
 }
 
-/** The failing output alone, each under its step, with the way to repeat just that. */
+/** The output of failed steps, with the command that repeats each. */
 export function failureReport(outcomes: readonly Outcome[]): string {
   const failed = outcomes.filter((outcome) => !outcome.ok);
   const reports = failed.map(({ step, output }) => {
     const again = `npm run check -- --only ${step.name}${step.fix ? ' [--fix]' : ''}`;
-    return `\n--- ${step.name}: ${step.finds} (again: ${again})\n${output.trim()}\n`;
+    return `\n--- ${step.name}: ${step.finds} (run again: ${again})\n${output.trim()}\n`;
   });
   const passed = outcomes.length - failed.length;
   return [...reports, `${passed} passed, ${failed.length} failed`].join('\n');

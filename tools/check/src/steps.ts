@@ -1,9 +1,9 @@
 export interface Step {
   readonly name: string;
-  /** What a person learns when it fails. */
+  /** Printed when the step fails. */
   readonly finds: string;
   readonly command: readonly string[];
-  /** The command that mends what can be mended by a machine. */
+  /** Command that fixes what can be fixed automatically. */
   readonly fix?: readonly string[];
 }
 
@@ -12,15 +12,15 @@ const decisions = 'tools/check/decisions/main.ts';
 const openapi = 'tools/openapi/src/main.ts';
 const storedNames = 'tools/lint/main.ts';
 
-/** Each of several checkers works out the same types for itself; another step has the other core. */
+/** Several checkers would compute the same types twice, and another step uses the other core. */
 const oneChecker = ['--checkers', '1'];
 
-/** A second check of the same checkout then takes a tenth of the time. */
+/** Makes a second check of the same checkout ten times as fast. */
 const incremental = ['--incremental', '--tsBuildInfoFile', '.millrace/types.tsbuildinfo'];
 
-/** Longest first: on two cores the short ones then fill the gaps. */
+/** Longest first, so that short steps fill the gaps on two cores. */
 export const steps: readonly Step[] = [
-  { name: 'lint', finds: 'code that breaks a rule', command: ['oxlint'], fix: ['oxlint', '--fix'] },
+  { name: 'lint', finds: 'code that violates a rule', command: ['oxlint'], fix: ['oxlint', '--fix'] },
   { name: 'types', finds: 'type errors', command: ['tsc', '--noEmit', ...oneChecker, ...incremental] },
   {
     name: 'types-console',
@@ -29,10 +29,10 @@ export const steps: readonly Step[] = [
   },
   {
     name: 'console-size',
-    finds: 'a console that does not build, or whose first load is too heavy',
+    finds: 'a console that does not build or whose first load is too large',
     command: ['tools/console/main.ts', 'size'],
   },
-  { name: 'dead-code', finds: 'files, exports and dependencies nobody uses', command: ['knip'] },
+  { name: 'dead-code', finds: 'unused files, exports and dependencies', command: ['knip'] },
   {
     name: 'boundaries',
     finds: 'imports across a module boundary',
@@ -44,15 +44,15 @@ export const steps: readonly Step[] = [
     command: [storedNames],
     fix: [storedNames, '--write'],
   },
-  { name: 'openapi-lint', finds: 'faults in the OpenAPI documents', command: [openapi, '--lint'] },
+  { name: 'openapi-lint', finds: 'errors in the OpenAPI documents', command: [openapi, '--lint'] },
   {
     name: 'contract-bounds',
-    finds: 'texts, lists and maps of requests without a bound on their size',
+    finds: 'strings, lists and maps of requests without a size limit',
     command: [openapi, '--bounds'],
   },
   {
     name: 'decisions',
-    finds: 'decision pages that lack a part or stand in no index',
+    finds: 'decision pages with missing parts or without an index entry',
     command: [decisions],
     fix: [decisions, '--write'],
   },
@@ -62,8 +62,8 @@ export const steps: readonly Step[] = [
     command: [openapi, '--check'],
     fix: [openapi],
   },
-  { name: 'openapi-diff', finds: 'breaking changes of the public interface', command: [openapi, '--diff'] },
-  { name: 'format', finds: 'files not formatted', command: ['oxfmt', '--check', '.'], fix: ['oxfmt', '.'] },
+  { name: 'openapi-diff', finds: 'breaking changes of the public API', command: [openapi, '--diff'] },
+  { name: 'format', finds: 'unformatted files', command: ['oxfmt', '--check', '.'], fix: ['oxfmt', '.'] },
 ];
 
 export function chooseSteps(all: readonly Step[], only: readonly string[]): readonly Step[] {

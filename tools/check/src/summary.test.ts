@@ -13,7 +13,7 @@ import {
   type VitestResults,
 } from './summary.ts';
 
-/** A report of files, each with the outcomes of its tests. A file without tests could not be loaded. */
+/** A report with the test outcomes of each file. A file without tests could not be loaded. */
 function report(files: Readonly<Record<string, readonly string[]>>): VitestResults {
   return Object.entries(files).map(([name, tests]) => ({
     name: `/project/${name}`,
@@ -27,23 +27,23 @@ function report(files: Readonly<Record<string, readonly string[]>>): VitestResul
   }));
 }
 
-test('tests of a vitest report are counted', () => {
+test('countVitest counts the tests of a report', () => {
   expect(countVitest(report({ 'a.test.ts': ['passed', 'passed', 'failed', 'skipped'] }))).toEqual({
     passed: 2,
     failed: 1,
   });
 });
 
-test('a test file that cannot even be loaded is a failure', () => {
+test('countVitest counts a test file that cannot be loaded as a failure', () => {
   expect(countVitest(report({ 'a.test.ts': ['passed'], 'b.test.ts': [] }))).toEqual({ passed: 1, failed: 1 });
 });
 
-test('files that failed are named for a second run', () => {
+test('failedFiles names failed files for a second run', () => {
   const files = report({ 'a.test.ts': ['passed'], 'b.test.ts': [], 'c.test.ts': ['passed', 'failed'] });
   expect(failedFiles(files, '/project')).toEqual(['b.test.ts', 'c.test.ts']);
 });
 
-test('the second result of a repeated file counts, and what passed only then is named with its first failure', () => {
+test('mergeRerun uses the second result of a repeated file, and passedOnRerun returns its first failure', () => {
   const first = report({
     'a.test.ts': ['passed'],
     'b.test.ts': ['passed', 'failed'],
@@ -64,20 +64,20 @@ test('the second result of a repeated file counts, and what passed only then is 
   ]);
 });
 
-test('a failure stays a failure if nothing was run again', () => {
+test('mergeRerun keeps a failure if no file was run again', () => {
   const first = report({ 'a.test.ts': ['failed'] });
   expect(countVitest(mergeRerun(first, []))).toEqual({ passed: 0, failed: 1 });
   expect(passedOnRerun(first, [])).toEqual([]);
 });
 
-test('a log names what passed only when it was run again', () => {
+test('flakyNamesInLog returns names that passed only in the second run', () => {
   expect(
     flakyNamesInLog('1 passed, 0 failed\npassed only when run again: a, b\n2 passed, 0 failed\n'),
   ).toEqual(['a', 'b']);
   expect(flakyNamesInLog('2 passed, 0 failed\n')).toEqual([]);
 });
 
-test('each failed test is named by file and title, with the beginning of its message', () => {
+test('failedTests names each failed test by file and title, with the start of its message', () => {
   const files = readVitest(
     JSON.stringify({
       testResults: [
@@ -100,16 +100,16 @@ test('each failed test is named by file and title, with the beginning of its mes
   ]);
 });
 
-test('half a report is no report', () => {
+test('readVitest returns null for an incomplete report', () => {
   expect(readVitest('{"testResults": [')).toBeNull();
 });
 
-test('a run that closes with its own count is taken at its last word', () => {
+test('countLog uses the last count of a log', () => {
   expect(countLog('1 passed, 0 failed\nmore\n12 passed, 3 failed\n')).toEqual({ passed: 12, failed: 3 });
   expect(countLog('it had 1 passed, 0 failed in the middle')).toBeNull();
 });
 
-test('everything is summed into one line', () => {
+test('summarise adds all runs to one line', () => {
   const counts = new Map([
     ['unit', { passed: 10, failed: 0 }],
     ['int', { passed: 5, failed: 0 }],
@@ -117,7 +117,7 @@ test('everything is summed into one line', () => {
   expect(summarise(counts, [])).toEqual({ line: '15 passed, 0 failed', ok: true });
 });
 
-test('a failed step never hides behind good counts, and is not counted twice', () => {
+test('summarise counts a failed step without failed tests once, and no failure twice', () => {
   const counts = new Map([
     ['unit', { passed: 10, failed: 0 }],
     ['int', { passed: 5, failed: 2 }],

@@ -1,6 +1,5 @@
 import path from 'node:path';
 
-/** How many tests of one run passed and failed. */
 export interface Count {
   readonly passed: number;
   readonly failed: number;
@@ -17,12 +16,11 @@ interface FileResult {
   }[];
 }
 
-/** What vitest's json reporter says about each file. */
 export type VitestResults = readonly FileResult[];
 
 const isFailed = ({ status }: { readonly status: string }): boolean => status === 'failed';
 
-/** Reads a report of vitest's json reporter. Returns null for half a report, as an interrupted run leaves. */
+/** Parses a report of vitest's json reporter. Returns null for an incomplete one, which an interrupted run leaves. */
 export function readVitest(text: string): VitestResults | null {
   try {
     return (JSON.parse(text) as { readonly testResults: VitestResults }).testResults;
@@ -31,7 +29,7 @@ export function readVitest(text: string): VitestResults | null {
   }
 }
 
-/** Counts the tests of a report. A file that broke before its first test is one failure. */
+/** A file that failed before its first test counts as one failure. */
 export function countVitest(files: VitestResults): Count {
   const tests = files.flatMap((file) => file.assertionResults);
   const broken = files.filter((file) => isFailed(file) && !file.assertionResults.some(isFailed));
@@ -41,18 +39,18 @@ export function countVitest(files: VitestResults): Count {
   };
 }
 
-/** The files of a report that failed, by their paths from the folder. */
+/** Paths of failed files, relative to the folder. */
 export function failedFiles(files: VitestResults, folder: string): readonly string[] {
   return files.filter(isFailed).map(({ name }) => path.relative(folder, name));
 }
 
-/** The results of a run of which some files were run again: of these files, the second result counts. */
+/** Results of a run whose failed files were run again; for these files the second result counts. */
 export function mergeRerun(first: VitestResults, second: VitestResults): VitestResults {
   const again = new Set(second.map(({ name }) => name));
   return [...first.filter(({ name }) => !again.has(name)), ...second];
 }
 
-/** The first results of files that passed only when they were run again. */
+/** First results of files that passed only in the second run. */
 export function passedOnRerun(first: VitestResults, second: VitestResults): VitestResults {
   const passed = new Set(second.filter((file) => !isFailed(file)).map(({ name }) => name));
   return first.filter(({ name }) => passed.has(name));
@@ -60,10 +58,7 @@ export function passedOnRerun(first: VitestResults, second: VitestResults): Vite
 
 const MESSAGE_CHARACTERS = 300;
 
-/**
- * One line for each failed test of a report: its file, its title, and how its message begins. The last lines of a run
- * are often all that is kept of it.
- */
+/** One line per failed test: file, title and start of its message, because often only the last lines of a run are kept. */
 export function failedTests(files: VitestResults, folder: string): readonly string[] {
   return files.filter(isFailed).flatMap((file) => {
     const failed = file.assertionResults.filter(isFailed);
@@ -75,7 +70,7 @@ export function failedTests(files: VitestResults, folder: string): readonly stri
   });
 }
 
-/** Counts what a run says of itself in its last line `N passed, N failed`; null when it says nothing. */
+/** Counts of the last line `N passed, N failed`, or null without such a line. */
 export function countLog(text: string): Count | null {
   const found = [...text.matchAll(/^(\d+) passed, (\d+) failed$/gmu)].at(-1);
   return found === undefined ? null : { passed: Number(found[1]), failed: Number(found[2]) };
@@ -83,13 +78,13 @@ export function countLog(text: string): Count | null {
 
 const PASSED_AGAIN = 'passed only when run again: ';
 
-/** The proofs, benches and simulations that passed only when they were run again, as a log names them. */
+/** Proofs, benches and simulations that passed only in a second run, from a log. */
 export function flakyNamesInLog(text: string): readonly string[] {
   const lines = text.split('\n').filter((line) => line.startsWith(PASSED_AGAIN));
   return lines.flatMap((line) => line.slice(PASSED_AGAIN.length).split(', '));
 }
 
-/** The sum over all runs. A step that failed without a failure of its own to count, counts as one. */
+/** Adds all runs. A failed step without failed tests counts as one failure. */
 export function summarise(
   counts: ReadonlyMap<string, Count>,
   failedSteps: readonly string[],

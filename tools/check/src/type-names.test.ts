@@ -6,7 +6,7 @@ import { repeatedTypeNames } from './type-names.ts';
 const root = join(import.meta.dirname, '../../..');
 const skipped = new Set(['node_modules', '.millrace', 'coverage', 'dist']);
 
-test('no package exports two types with the same name', () => {
+test('repository: no package exports two types with the same name', () => {
   const files = globSync('{apps,packages}/*/**/*.{ts,tsx}', {
     cwd: root,
     exclude: (name) => skipped.has(name),
@@ -15,7 +15,7 @@ test('no package exports two types with the same name', () => {
   expect(repeatedTypeNames(files, (file) => readFileSync(join(root, file), 'utf8'))).toEqual([]);
 });
 
-test('a name is reported when a package exports it twice, but not across packages, from tests or as a re-export', () => {
+test('repeatedTypeNames reports a name that a package exports twice, but not across packages, from tests or as a re-export', () => {
   const sources: Readonly<Record<string, string>> = {
     'packages/a/src/one.ts': 'export interface Rental {}\nexport type Power = 1;\ntype Local = 1;',
     'packages/a/src/two.ts': 'export abstract class Rental {}\nexport type Local = 2;',

@@ -1,10 +1,10 @@
-/** A declaration at the beginning of a line, where the formatter puts all that are exported. */
+/** The formatter puts exported declarations at the start of a line. */
 const exportedType = /^export (?:declare )?(?:abstract )?(?:interface|type|class) (\w+)/gm;
 
 const isDeclaring = (file: string): boolean =>
   /\.tsx?$/.test(file) && !/(?:\.test|\.fixture|\.generated|\/fixture)\.tsx?$/.test(file);
 
-/** Names that a package exports for two types, with the files. A package is the first two folders of a path. */
+/** Names that a package exports for two types, with the files. The first two folders of a path are the package. */
 export function repeatedTypeNames(
   files: readonly string[],
   read: (file: string) => string,

@@ -9,7 +9,7 @@ const root = path.join(import.meta.dirname, '..', '..', '..');
 const app = path.join(root, 'apps', 'console');
 export const builtFolder = path.join(app, 'dist');
 
-/** What the console is made of: its own files, and those of the packages that it takes into itself. */
+/** Files of the console and of the packages that it bundles. */
 const inputs = [
   'apps/console/src',
   'apps/console/public',
@@ -20,24 +20,21 @@ const inputs = [
   'package-lock.json',
   'tools/console/src/build.ts',
 ];
-/** In the build: what it was made of. */
+/** File in the build with the digest of its inputs. */
 const STAMP = '.built.json';
-/** Below this a packed file saves less than its headers cost. */
+/** Compressing smaller files saves less than the headers cost. */
 const MIN_COMPRESSED_BYTES = 1_024;
 const packable = /\.(css|html|js|json|svg|txt|webmanifest)$/;
 
 export type BuildOutcome = 'built' | 'current';
 
-/**
- * Builds the console where that was not done yet, or not from these files. Several may ask at once: one builds, the others
- * wait for it. Who reads the folder meanwhile has the build before, or the new one, and never half of one.
- */
+/** Builds the console unless a build of the same files exists. Concurrent callers wait; readers never see a partial build. */
 export function buildConsole(options: { readonly always?: boolean } = {}): BuildOutcome {
   const wanted = digestOfInputs();
   if (options.always !== true && builtFrom(builtFolder) === wanted) return 'current';
   const lock = path.join(root, '.millrace', 'console-build.lock');
   fs.mkdirSync(path.dirname(lock), { recursive: true });
-  // flock starts this file again, in a process that has the lock.
+  // flock runs this file again in a process that holds the lock.
   const args = [lock, process.execPath, import.meta.filename, wanted, ...(options.always ? ['always'] : [])];
   const { status, stdout, stderr, error } = spawnSync('flock', args, { encoding: 'utf8', env: process.env });
   if (status === 0) return 'built';

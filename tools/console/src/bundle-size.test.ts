@@ -15,7 +15,7 @@ const manifest = {
   'style.css': { file: 'style.css' },
 };
 
-it('weighs what the entry imports outright, and what each part adds to it', () => {
+it('computeBundleSize sums the static imports of the entry, and what each lazy chunk adds', () => {
   expect(computeBundleSize(manifest, (file) => sizes[file] ?? Number.NaN)).toEqual({
     firstLoadBytes: 150,
     lazyChunks: [
@@ -25,6 +25,6 @@ it('weighs what the entry imports outright, and what each part adds to it', () =
   });
 });
 
-it('does not take a build without an entry for a light one', () => {
+it('computeBundleSize refuses a manifest without an entry', () => {
   expect(() => computeBundleSize({ 'page.tsx': { file: 'page.js' } }, () => 1)).toThrow('no entry');
 });

@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 
-/** Script that a browser has to load, packed, before it shows anything of the console. */
+/** Compressed script that a browser loads before it shows the first page. */
 export const FIRST_LOAD_LIMIT_BYTES = 250_000;
 
-/** What the build says of each file that others import, by the name of its source. */
+/** Vite's manifest: each chunk by the name of its source. */
 export type Manifest = Readonly<
   Record<
     string,
@@ -19,9 +19,9 @@ export type Manifest = Readonly<
 >;
 
 export interface BundleSize {
-  /** The entry with everything that it imports outright. */
+  /** The entry with all its static imports. */
   readonly firstLoadBytes: number;
-  /** What each further part adds to that when it is first needed, the heaviest first. */
+  /** Bytes that each dynamic import adds to the first load, largest first. */
   readonly lazyChunks: readonly { readonly name: string; readonly bytes: number }[];
 }
 
@@ -47,7 +47,7 @@ export function computeBundleSize(manifest: Manifest, bytesOf: (file: string) =>
   return { firstLoadBytes: sum(first), lazyChunks: lazyChunks.toSorted((a, b) => b.bytes - a.bytes) };
 }
 
-/** The files of these chunks and of all that they import outright. */
+/** Files of these chunks and of their static imports. */
 function reachableChunks(manifest: Manifest, names: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>();
   const files = new Set<string>();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { readArgs } from './args.ts';
 
-describe('npm run dev', () => {
-  it('listens on loopback, and leaves the port open unless told otherwise', () => {
+describe('readArgs', () => {
+  it('defaults to loopback without a port, and accepts --port, --once and --no-console', () => {
     expect(readArgs([], false)).toEqual({
       host: '127.0.0.1',
       port: undefined,
@@ -23,25 +23,25 @@ describe('npm run dev', () => {
   });
 
   it.each(['0.0.0.0', '::', '192.0.2.1', 'example.com'])('refuses to listen on %s without TLS', (host) => {
-    expect(() => readArgs(['--host', host], false)).toThrow('in the clear');
+    expect(() => readArgs(['--host', host], false)).toThrow('unencrypted');
   });
 
-  it('listens beyond loopback once TLS is configured', () => {
+  it('accepts a host beyond loopback if TLS is configured', () => {
     expect(readArgs(['--host', '0.0.0.0'], true).host).toBe('0.0.0.0');
   });
 
-  it('prints a key of the demo when asked', () => {
+  it('accepts --key live and test only', () => {
     expect(readArgs(['--key', 'test'], false).key).toBe('test');
     expect(() => readArgs(['--key', 'both'], false)).toThrow('use live or test');
   });
 
-  it('prints an address of the demo when asked', () => {
+  it('accepts --url api and inference only', () => {
     expect(readArgs(['--url', 'inference'], false).url).toBe('inference');
     expect(() => readArgs(['--url', 'worker'], false)).toThrow('use api or inference');
   });
 
   it.each([[['--port', 'x']], [['--port', '0']], [['--port', '64536']], [['--fast']]])(
-    'refuses %s in words',
+    'refuses %s with a message',
     (words) => {
       expect(() => readArgs(words, false)).toThrow(/port|fast/);
     },

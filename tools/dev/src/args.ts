@@ -3,50 +3,48 @@ import { isLoopback } from '@millrace/platform/net';
 
 export interface DevOptions {
   readonly host: string;
-  /** Left out: 8080, or the next free one. */
+  /** Default: 8080, or the next free port. */
   readonly port: number | undefined;
-  /** Start, check that everything is ready, print what to try, and stop again. */
+  /** Start, wait until all processes are ready, print the banner and stop. */
   readonly once: boolean;
-  /** Restart a process when one of its files changes. */
   readonly watch: boolean;
-  /** Also start a llama-server, so that live keys chat with a real model. */
+  /** Also start a llama-server, so that live keys can call a real model. */
   readonly llama: boolean;
-  /** Build and serve the console. */
   readonly console: boolean;
-  /** Show the log lines of the processes in the terminal. */
   readonly logs: boolean;
-  /** Print this key of the demo and do nothing else. */
+  /** Only print this key of the demo. */
   readonly key: 'live' | 'test' | undefined;
-  /** Print this address of the demo and do nothing else. */
+  /** Only print this address of the demo. */
   readonly url: 'api' | 'inference' | undefined;
   readonly help: boolean;
 }
 
 export class DevUsageError extends Error {}
 
-/** The worker's health is one port above the api, the gateway two and three, the handlers for Restate a thousand above. */
+/** The largest port is that of the Restate handlers, 1000 above the api. */
 const highestPort = 64_535;
 
 export const devHelp = `npm run dev [-- --port 8080] [--host 127.0.0.1] [--llama] [--no-console] [--logs] [--watch] [--once]
 npm run --silent dev -- --key live
 npm run --silent dev -- --url api
 
-Brings up the engines, migrates the database, seeds a small demo, builds the console if its files changed, and runs the api,
-the worker and the gateway. Mail is not sent: it is kept in .millrace/mail, and its links are printed.
+Starts the engines, migrates the database, creates a small demo, builds the console if its files changed, and runs the api,
+the worker and the gateway. Emails are not sent: they are stored in .millrace/mail, and their links are printed.
 
-  --port PORT   where the api listens; the worker takes PORT + 1 (health) and PORT + 1000 (Restate), the
-                gateway PORT + 2 and PORT + 3 (health). Left out: 8080, or the next free row of ports
-  --host HOST   loopback only, unless TLS is configured (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
-  --llama       also start a llama-server with a tiny model of our own, for live keys; test keys chat with a mock
-  --no-console  leave the console out
-  --logs        show the log lines of the processes here; they are always in .millrace/dev
+  --port PORT   port of the api; the worker takes PORT + 1 (health) and PORT + 1000 (Restate), the
+                gateway PORT + 2 and PORT + 3 (health). Default: 8080, or the next free set of ports
+  --host HOST   address to listen on; loopback only, unless TLS is configured
+                (MILLRACE_HTTP_TLS_CERT_FILE, MILLRACE_HTTP_TLS_KEY_FILE)
+  --llama       also start a llama-server with a tiny model for live keys; test keys call a mock
+  --no-console  do not build and serve the console
+  --logs        also print the logs of the processes; they are always in .millrace/dev
   --watch       restart a process when its files change
-  --key MODE    print the demo's key, live or test, and do nothing else
-  --url NAME    print the address of the last start, api or inference, and do nothing else
-  --once        start, wait until everything is ready, print what to try, and stop again
+  --key MODE    only print the demo's key: live or test
+  --url NAME    only print an address of the last start: api or inference
+  --once        start, wait until everything is ready, print the banner, and stop
 
-Ctrl-C stops the processes; the engines stay up for the next start. npm run services -- down stops them.
-MILLRACE_LOG_LEVEL=debug logs more, MILLRACE_LOG_LEVEL=warn only what is wrong.
+Ctrl-C stops the processes. The engines keep running for the next start; npm run services -- down stops them.
+MILLRACE_LOG_LEVEL=debug logs more, MILLRACE_LOG_LEVEL=warn only warnings and errors.
 `;
 
 export function readArgs(words: readonly string[], tlsConfigured: boolean): DevOptions {
@@ -54,8 +52,8 @@ export function readArgs(words: readonly string[], tlsConfigured: boolean): DevO
   const port = values.port === undefined ? undefined : portOf(values.port);
   if (!isLoopback(values.host) && !tlsConfigured) {
     throw new DevUsageError(
-      `--host is ${JSON.stringify(values.host)}, beyond loopback: keys would cross the network in the clear.\n` +
-        'Set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or leave --host out.',
+      `--host is ${JSON.stringify(values.host)}, beyond loopback: keys would cross the network unencrypted.\n` +
+        'Set MILLRACE_HTTP_TLS_CERT_FILE and MILLRACE_HTTP_TLS_KEY_FILE, or omit --host.',
     );
   }
   const { host, llama, logs, once, watch, key, url, help } = values;

@@ -19,11 +19,11 @@ function consoleText(address: string, { email, password }: Demo): string {
   Sign in as    ${email}
   Password      ${password}
 
-The console's mail is not sent: it is kept in .millrace/mail, and its links are printed here. You can also sign up.
+Emails are not sent: they are stored in .millrace/mail, and their links are printed here. You can also sign up.
 `;
 }
 
-/** Shown once everything is ready: where it is, how to sign in, and commands to try. */
+/** Printed when all processes are ready: addresses, credentials and commands to try. */
 export function banner({ addresses, demo, withConsole, llama }: BannerContent): string {
   const { api: address, inference: chat } = addresses;
   return `
@@ -33,8 +33,8 @@ ${withConsole ? consoleText(address, demo) : ''}
   Live key      ${demo.liveKey}
   Test key      ${demo.testKey}
 
-Try it, in another terminal. The test key rents from a mock fleet and a mock marketplace, for nothing; its machines are not
-real, and you can log into them:
+Try it in another terminal. The test key rents from a mock fleet and a mock marketplace, free of charge. The machines are
+simulated, but you can log in to them:
 
   alias millrace='npm run --silent millrace --'
   npm run --silent dev -- --key test | millrace login --api-url ${address} --inference-url ${chat} --key-stdin
@@ -44,25 +44,25 @@ real, and you can log into them:
   millrace ssh first
   millrace rental terminate first
   millrace market list
-  millrace chat --model ${DEMO_MODEL} 'Tell me of the mill.'${llama ? '' : '      # a mock; npm run dev -- --llama has a real one, tiny'}
+  millrace chat --model ${DEMO_MODEL} 'Hello!'${llama ? '' : '      # a mock; npm run dev -- --llama starts a real, tiny model'}
 
-The live key has play money${llama ? ', a tiny model of our own' : ''} and an operator's rights:
+The live key has play money${llama ? ', a tiny real model' : ''} and the rights of an operator:
 
   npm run --silent dev -- --key live | millrace login --profile live --api-url ${address} --inference-url ${chat} --key-stdin
   millrace balance --profile live
   millrace admin --help
 
-By hand, with curl or any client that speaks to OpenAI (its base URL is ${chat}/v1):
+Use curl or any OpenAI client (base URL ${chat}/v1):
 
   export MILLRACE_API_KEY=$(npm run --silent dev -- --key test)
   curl ${address}/v2/me -H "Authorization: Bearer $MILLRACE_API_KEY"
   curl ${chat}/v1/models -H "Authorization: Bearer $MILLRACE_API_KEY"
 
-Every error of the api is explained at ${address}/docs/errors. The logs of the processes are in .millrace/dev; npm run dev -- --logs
-shows them here.
+${address}/docs/errors explains every error of the api. The logs of the processes are in .millrace/dev; npm run dev -- --logs
+prints them here.
 
-The keys stay the same between starts (.millrace/dev.json). The organisation was given ${String(DEMO_CREDIT_USD)} USD of play money, once.
-Ctrl-C stops.
+The keys stay the same between starts (.millrace/dev.json). The organisation received ${String(DEMO_CREDIT_USD)} USD of play money, once.
+Press Ctrl-C to stop.
 
 `;
 }

@@ -14,7 +14,7 @@ const printed: string[] = [];
 beforeEach(async () => {
   printed.length = 0;
   folder = mkdtempSync(path.join(tmpdir(), 'mr-children-'));
-  // Stands for the health page of every process.
+  // Health endpoint of all test processes.
   readiness = createServer((_request, response) => void response.end('{}'));
   await new Promise<void>((resolve) => readiness.listen(0, '127.0.0.1', resolve));
   readyUrl = `http://127.0.0.1:${String((readiness.address() as AddressInfo).port)}/readyz`;
@@ -37,7 +37,7 @@ function started(specs: readonly ChildSpec[], showLogs = false) {
   return startChildren(specs, { root: folder, logFolder, watch: false, showLogs, print });
 }
 
-/** Writes its pid, says a line, and runs until it is stopped. */
+/** A script that writes its pid, prints a line and runs until it is stopped. */
 const steady = (pidFile: string): string => `
   import { appendFileSync } from 'node:fs';
   appendFileSync(${JSON.stringify(pidFile)}, process.pid + '\\n');
@@ -47,7 +47,7 @@ const steady = (pidFile: string): string => `
 
 const pidsIn = (file: string): number[] => readFileSync(file, 'utf8').trim().split('\n').map(Number);
 
-test('a process that ends is named and started again, and the other process keeps running', async () => {
+test('startChildren: reports and restarts a process that ended, while the others keep running', async () => {
   const pids = { api: path.join(folder, 'api.pids'), worker: path.join(folder, 'worker.pids') };
   const children = started([child('api', steady(pids.api)), child('worker', steady(pids.worker))]);
   await children.ready();
@@ -60,7 +60,7 @@ test('a process that ends is named and started again, and the other process keep
   await children.stop();
 });
 
-test('log lines go to a file, and to the terminal only where that was asked for', async () => {
+test('startChildren: writes log lines to a file, and to the terminal only with showLogs', async () => {
   const quiet = started([child('api', steady(path.join(folder, 'pids')))]);
   const log = path.join(folder, 'logs', 'api.log');
   await expect.poll(() => readFileSync(log, 'utf8')).toContain('stream not found');
@@ -71,11 +71,11 @@ test('log lines go to a file, and to the terminal only where that was asked for'
   await loud.stop();
 });
 
-test('a process with wrong settings is not started again, and its last lines are shown', async () => {
+test('startChildren: does not restart a process with wrong settings, and prints its last lines', async () => {
   readiness.close();
   const children = started([child('api', `console.error('MILLRACE_X is wrong.'); process.exit(78);`)]);
   await expect(children.ready()).rejects.toThrow('api cannot be started.');
   await children.stop();
-  expect(printed.join('')).toContain('api ended with code 78. It is not started again.');
+  expect(printed.join('')).toContain('api ended with code 78. It is not restarted.');
   expect(printed.join('')).toContain('MILLRACE_X is wrong.');
 });

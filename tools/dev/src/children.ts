@@ -14,33 +14,32 @@ export interface ChildSpec {
 
 export interface ChildrenOptions {
   readonly root: string;
-  /** Each process has its log here, as NAME.log; that of the previous start is NAME.log.1. */
+  /** Contains NAME.log of each process, and NAME.log.1 of the previous start. */
   readonly logFolder: string;
   readonly watch: boolean;
-  /** Show log lines in the terminal too. */
   readonly showLogs: boolean;
   readonly print: (line: string) => void;
 }
 
 export interface Children {
-  /** Resolves when every process says that it is ready; rejects when one of them cannot be started. */
+  /** Resolves when every process is ready; rejects when one cannot be started. */
   ready(): Promise<void>;
-  /** Asks all of them to stop, and makes them after a while. */
+  /** Sends SIGTERM, and SIGKILL to processes that still run after a grace period. */
   stop(): Promise<void>;
 }
 
 const STOP_GRACE_MS = 20_000;
 const POLL_MS = 100;
 const PROGRESS_MS = 10_000;
-/** A process that ends this often without becoming ready is given up. */
+/** A process that ends this often without becoming ready is not restarted. */
 const MAX_STARTS = 3;
 const FIRST_RESTART_MS = 500;
 const LAST_RESTART_MS = 30_000;
 const TAIL_LINES = 15;
-/** The exit code for wrong settings: starting again does not help. */
+/** Exit code for wrong settings, which a restart does not repair. */
 const EXIT_CONFIG = 78;
 
-/** Starts the processes and keeps each of them running: one that ends is named and started again, the others go on. */
+/** Starts the processes, and reports and restarts each one that ends. */
 export function startChildren(specs: readonly ChildSpec[], options: ChildrenOptions): Children {
   mkdirSync(options.logFolder, { recursive: true, mode: 0o700 });
   const stopping = new AbortController();
@@ -74,7 +73,7 @@ export function startChildren(specs: readonly ChildSpec[], options: ChildrenOpti
 interface SupervisedChild {
   readonly name: string;
   readonly firstReady: Promise<void>;
-  /** Resolves after `stop`, or when the process was given up. */
+  /** Resolves after `stop`, or when the process is not restarted. */
   readonly ended: Promise<void>;
   isReady(): boolean;
   kill(signal: NodeJS.Signals): void;
@@ -105,9 +104,7 @@ function superviseChild(spec: ChildSpec, options: ChildrenOptions, stopping: Abo
       failedStarts += cameUp ? 0 : 1;
       const isUnrecoverable = exit.code === EXIT_CONFIG || failedStarts >= MAX_STARTS;
       const waitMs = Math.min(LAST_RESTART_MS, FIRST_RESTART_MS * 2 ** failedStarts);
-      const next = isUnrecoverable
-        ? 'It is not started again.'
-        : `Starting it again in ${String(waitMs / 1_000)} s.`;
+      const next = isUnrecoverable ? 'It is not restarted.' : `Restarting it in ${String(waitMs / 1_000)} s.`;
       options.print(
         `\n${spec.name} ended with ${exitText(exit)}. ${next} Its last lines:\n${running.tail()}\n`,
       );
@@ -147,12 +144,12 @@ interface Running {
 function start(spec: ChildSpec, options: ChildrenOptions, log: WriteStream): Running {
   const flags = [...nodeFlags];
   if (options.watch) flags.push('--watch', '--watch-preserve-output');
-  // setpriv has the kernel tell the process when we are gone: killed outright, we could not tell it any more.
+  // The kernel sends SIGTERM to the process when this process dies, also after SIGKILL.
   const child = spawn('setpriv', ['--pdeathsig', 'TERM', process.execPath, ...flags, spec.entry], {
     cwd: options.root,
     env: { ...spec.env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Ctrl-C in a terminal goes to the whole group; these are told once, by us.
+    // In its own process group the process does not get the terminal's Ctrl-C, only our signal.
     detached: true,
   });
   const last: string[] = [];
@@ -167,7 +164,7 @@ function start(spec: ChildSpec, options: ChildrenOptions, log: WriteStream): Run
     stream?.setEncoding('utf8').on('data', (text: string) => cutter.push(text));
   }
   const exited = new Promise<Exit>((resolve) => {
-    // `close` comes after the last line of output, `exit` may come before it.
+    // `close` comes after the last output; `exit` might come before it.
     child.once('close', (code, signal) => {
       cutter.end();
       resolve({ code, signal });
@@ -183,7 +180,7 @@ function openLog(folder: string, name: string): WriteStream {
   return createWriteStream(file, { flags: 'a', mode: 0o600 });
 }
 
-/** Whether the process said that it is ready before it ended. There is no deadline: a busy machine takes its time. */
+/** Whether the process became ready before it ended. There is no deadline, because a busy machine may be slow. */
 async function waitReady(url: string, exited: Promise<Exit>): Promise<boolean> {
   for (;;) {
     const ended = await Promise.race([exited, systemClock.sleep(POLL_MS)]);
@@ -210,6 +207,6 @@ async function showProgress(
     const names = children.filter((child) => !child.isReady()).map((child) => child.name);
     const waited = `${String(waitedMs / 1_000)} s`;
     if (names.length > 0)
-      print(`Still waiting for ${names.join(', ')} after ${waited}; the logs are in ${logFolder}\n`);
+      print(`Still waiting for ${names.join(', ')} after ${waited}. The logs are in ${logFolder}\n`);
   }
 }

@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLineSplitter, formatLogLine } from './log-lines.ts';
 
-describe('log lines for people', () => {
-  it('show time, level, message and the other fields', () => {
+describe('formatLogLine', () => {
+  it('prints time, level, message and the other fields', () => {
     const line =
       '{"level":"info","time":"2026-01-01T12:34:56.789Z","pid":1,"name":"api","port":8080,"msg":"listening"}';
     expect(formatLogLine(line)).toBe('12:34:56.789 info  listening port=8080');
   });
 
-  it('tell of a request what it was, how it ended and its id', () => {
+  it('prints status, reason, operation, duration and id of a request', () => {
     const line =
       '{"level":"info","time":"2026-01-01T12:34:56.789Z","name":"api","requestId":"req_1","operation":"createApiKey",' +
       '"method":"POST","status":400,"tookMs":3,"clientIp":"127.0.0.1","orgId":"org_1","keyId":"key_1",' +
@@ -21,17 +21,17 @@ describe('log lines for people', () => {
     expect(formatLogLine(unknown)).toBe('12:34:56.789 info  404 ROUTE_NOT_FOUND GET /v2/nope 0 ms req_2');
   });
 
-  it('show a stack as a stack', () => {
+  it('prints a stack over several lines', () => {
     const line =
       '{"level":"error","time":"2026-01-01T12:34:56.789Z","err":{"type":"Error","message":"no","stack":"Error: no\\n    at here"},"msg":"failed"}';
     expect(formatLogLine(line)).toBe('12:34:56.789 error failed\n    Error: no\n        at here');
   });
 
-  it.each(['plain words', '{not json', '{"a":1}', ''])('leave %j as it is', (line) => {
+  it.each(['plain words', '{not json', '{"a":1}', ''])('leaves %j unchanged', (line) => {
     expect(formatLogLine(line)).toBe(line);
   });
 
-  it('are whole however the text arrives', () => {
+  it('createLineSplitter joins lines that arrive in several chunks', () => {
     fc.assert(
       fc.property(fc.array(fc.stringMatching(/^[^\n]*$/)), fc.array(fc.nat(20)), (lines, cuts) => {
         let rest = lines.map((line) => `${line}\n`).join('');

@@ -1,4 +1,4 @@
-/** Turns the JSON lines of a process into lines for people. Whatever is not such a line is shown as it is. */
+/** Formats a JSON log line for the terminal. Other lines are returned unchanged. */
 export function formatLogLine(line: string): string {
   const entry = parse(line);
   if (entry === null) return line;
@@ -8,7 +8,7 @@ export function formatLogLine(line: string): string {
   return [at, String(level).padEnd(5), ...words].join(' ') + failureLines(err);
 }
 
-/** A request is the commonest line by far: what it was and how it ended first, its id last, nothing else. */
+/** Requests are the most frequent lines: outcome and operation come first, the id last, and caller details are left out. */
 function requestText(entry: Readonly<Record<string, unknown>>): string[] {
   const { method, operation, url, status, tookMs, reason, requestId, ...rest } = entry;
   const { clientIp: _clientIp, orgId: _orgId, keyId: _keyId, ...others } = rest;
@@ -22,7 +22,7 @@ function fieldsOf(entry: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(entry).map(([field, value]) => `${field}=${valueText(value)}`);
 }
 
-/** An error has its own lines: a stack in one line is read by nobody. */
+/** A stack is only readable over several lines. */
 function failureLines(err: unknown): string {
   if (err === undefined) return '';
   const stack = typeof err === 'object' && err !== null && 'stack' in err ? err.stack : err;
@@ -45,7 +45,7 @@ function valueText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** Cuts a stream of text into whole lines; the last one is held back until its end arrives. */
+/** Splits a stream of text into lines; an incomplete last line is buffered. */
 export function createLineSplitter(onLine: (line: string) => void): {
   push(text: string): void;
   end(): void;

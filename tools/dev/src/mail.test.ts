@@ -9,14 +9,14 @@ const email = {
   body: 'Open http://127.0.0.1:8080/console/verify?token=a&x=1\n<a href="http://127.0.0.1:8080/console/verify?token=a&amp;x=1">',
 };
 
-it('says for whom a letter is, and each link of it once', () => {
+it('emailSummary prints the recipient and each link of an email once', () => {
   expect(emailSummary(email)).toBe(
     'mail    | to demo@example.com: Confirm your mailbox: ../../etc\n' +
       'mail    | http://127.0.0.1:8080/console/verify?token=a&x=1\n',
   );
 });
 
-it('keeps a letter under a name that leads nowhere else', () => {
+it('emailFileName contains no path separators', () => {
   const name = emailFileName(email, new Date('2026-01-02T03:04:05.006Z'));
   expect(name).toBe('2026-01-02T030405.006Z-demo@example.com-Confirm-your-mailbox-..-..-etc.eml');
 });

@@ -2,13 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startSmtpServer, type ReceivedEmail, type TestSmtp } from '@millrace/testing/smtp-server';
 
-/** Takes the mail of the demo, which is not sent: each letter becomes a file, and its links are printed. */
+/** Receives the emails of the demo instead of sending them: stores each as a file and prints its links. */
 export async function collectEmails(options: {
   readonly folder: string;
   readonly print: (text: string) => void;
 }): Promise<TestSmtp> {
   const { folder, print } = options;
-  // Links that sign people in lie there.
+  // The emails contain sign-in links, so only the owner may read the folder.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const smtp = await startSmtpServer();
   smtp.onEmail = (email) => {
@@ -24,7 +24,7 @@ export function emailFileName({ to, headers }: ReceivedEmail, at: Date): string 
   return `${at.toISOString().replaceAll(':', '')}-${words}.eml`;
 }
 
-/** What came for whom, and where it leads. Letters come as text and as HTML; the links of both are the same. */
+/** Emails have a text and an HTML part with the same links. */
 export function emailSummary({ to, headers, body }: ReceivedEmail): string {
   const links = new Set(body.match(/https?:\/\/[^\s"'<>]+/g)?.map((link) => link.replaceAll('&amp;', '&')));
   const lines = [`to ${to.join(', ')}: ${headers['subject'] ?? ''}`, ...links];

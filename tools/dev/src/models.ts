@@ -1,22 +1,22 @@
-/** A model for the demo to chat with, added as an operator adds one: by the api. */
+/** Adds a model to the demo through the admin API. */
 
 export const DEMO_MODEL = 'millrace-tiny';
 
-/** In nano-USD for one token. */
+/** In nano-USD per token. */
 const PRICES = { prompt_token: 1_000, cached_prompt_token: 100, completion_token: 5_000 };
 const CONTEXT_TOKENS = 1_024;
-/** Long, for a busy machine; Ctrl-C ends the wait. */
+/** Long, for a busy machine; Ctrl-C aborts the wait. */
 const CALL_TIMEOUT_MS = 120_000;
 
 export interface ModelSeed {
   readonly apiUrl: string;
-  /** Of an operator. */
+  /** Key of an operator. */
   readonly key: string;
-  /** Null: only test keys chat, with a mock. */
+  /** Null: only test keys can call the model, which is then a mock. */
   readonly llama: { readonly url: string; readonly apiKey: string; readonly model: string } | null;
 }
 
-/** Adds what is not there. Run it as often as you like. */
+/** Idempotent. */
 export async function seedModel({ apiUrl, key, llama }: ModelSeed): Promise<void> {
   const call = async (method: string, path: string, body?: object): Promise<unknown> => {
     const response = await fetch(apiUrl + path, {

@@ -1,10 +1,9 @@
 import { Failure, isPortFree, portHolder } from '@millrace/services';
 
-/** Where the processes of the demo listen. */
 export interface DevPorts {
   readonly api: number;
   readonly workerHealth: number;
-  /** Where Restate calls the worker's handlers. */
+  /** Restate calls the worker's handlers here. */
   readonly handlers: number;
   readonly gateway: number;
   readonly gatewayHealth: number;
@@ -27,16 +26,13 @@ export function portsFrom(port: number, environment: Environment): DevPorts {
   };
 }
 
-/**
- * The ports of `--port` if it was given, otherwise the first row of free ports from 8080 on. Checked before anything is
- * started: another program that answers on one of them would pass for a process of the demo.
- */
+/** Ports are checked before the start, because another program on one of them could be mistaken for a process of the demo. */
 export async function choosePorts(wanted: number | undefined, environment: Environment): Promise<DevPorts> {
   if (wanted !== undefined) {
     const ports = portsFrom(wanted, environment);
     const taken = await firstTaken(ports);
     if (taken === null) return ports;
-    throw takenFailure(taken, `take another port: npm run dev -- --port ${String(wanted + STEP)}`);
+    throw takenFailure(taken, `use another port: npm run dev -- --port ${String(wanted + STEP)}`);
   }
   for (let index = 0; index < MAX_TRIES; index += 1) {
     const ports = portsFrom(DEFAULT_PORT + index * STEP, environment);
@@ -44,7 +40,7 @@ export async function choosePorts(wanted: number | undefined, environment: Envir
   }
   const taken = await firstTaken(portsFrom(DEFAULT_PORT, environment));
   if (taken === null) return portsFrom(DEFAULT_PORT, environment);
-  throw takenFailure(taken, 'name a free port: npm run dev -- --port PORT');
+  throw takenFailure(taken, 'choose a free port: npm run dev -- --port PORT');
 }
 
 interface TakenPort {
@@ -71,6 +67,6 @@ function takenFailure({ user, port }: TakenPort, remedy: string): Failure {
   const held = holder === null ? 'another process' : `process ${String(holder.pid)} (${holder.command})`;
   return new Failure(
     `Port ${String(port)}, which ${user} needs, is held by ${held}.`,
-    `Does npm run dev run already? Stop it, or ${remedy}`,
+    `If npm run dev already runs, stop it, or ${remedy}`,
   );
 }

@@ -4,10 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 const KEY_ID = 'dev';
 const KEY_BYTES = 32;
 
-/**
- * The key that secrets are sealed with, and from it the one that signs the cookies of people; made once, since what was
- * sealed must open after the next start, and whoever is signed in stays so.
- */
+/** Created once, so that sealed secrets stay readable and sessions valid after the next start. */
 export function sealingSettings(file: string): Readonly<Record<string, string>> {
   if (!existsSync(file)) writeFileSync(file, randomBytes(KEY_BYTES).toString('base64'), { mode: 0o600 });
   const key = readFileSync(file, 'utf8');

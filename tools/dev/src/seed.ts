@@ -18,27 +18,26 @@ import { createIdSource } from '@millrace/platform/ids';
 import { createLogger } from '@millrace/platform/log';
 import { nanoPerUsd, nanoUsd } from '@millrace/platform/money';
 
-/** What the demo consists of; kept beside the engines' state so that it is the same at the next start. */
+/** Credentials of the demo, stored beside the engines' state so that they stay the same. */
 export interface Demo {
   readonly organisation: string;
   readonly email: string;
-  /** Of the demo person, for the console. */
+  /** Password of the demo user, for the console. */
   readonly password: string;
   readonly liveKey: string;
   readonly testKey: string;
 }
 
-/** The demo as it is saved: with the addresses of its last start. */
 type SavedDemo = Demo & { readonly apiUrl?: string; readonly inferenceUrl?: string };
 
 const SLUG = 'demo';
 const EMAIL = 'demo@example.com';
 const cause = systemAuditContext('npm run dev', 'live');
 
-/** What the demo may spend: an operator's grant, given once for each database. */
+/** An operator's grant, once per database. */
 export const DEMO_CREDIT_USD = 100;
 
-/** Makes the demo, or finds it as it was left. Run it as often as you like. */
+/** Creates the demo or finds it. Idempotent. */
 export async function seedDemo(postgresUrl: string, file: string): Promise<Demo> {
   const db = createDb({
     url: postgresUrl,
@@ -48,7 +47,7 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
     log: createLogger({ name: 'dev', level: 'warn' }),
   });
   try {
-    // Keys are judged by the database's clock, which is first read here.
+    // Reads the database's clock, by which keys are checked.
     await db.ping();
     const known = readDemo(file);
     const liveKey = await reuseOrIssueKey(db, known?.liveKey, 'live');
@@ -64,7 +63,7 @@ export async function seedDemo(postgresUrl: string, file: string): Promise<Demo>
   }
 }
 
-/** The key of the last start if this database still takes it, else a new one. */
+/** The key of the last start if this database still accepts it, else a new one. */
 async function reuseOrIssueKey(db: Db, known: string | undefined, mode: KeyMode): Promise<string> {
   if (known !== undefined && (await isKeyValid(db, known))) return known;
   return db.transaction({ name: 'seed demo', isolation: 'serializable' }, async (tx) => {
@@ -77,7 +76,8 @@ async function reuseOrIssueKey(db: Db, known: string | undefined, mode: KeyMode)
       if (bootstrapped === null) await createOrganisation(tx, cause, request);
     }
     const organisation = found ?? (await findOrganisationBySlug(tx, SLUG));
-    if (organisation === null) throw new Error('The demo organisation vanished while it was being made.');
+    if (organisation === null)
+      throw new Error('The demo organisation was deleted while it was being created.');
     const user = await ensureUser(tx, owner);
     const name = `demo ${mode} key`;
     const issued = await issueUnrestrictedKey(
@@ -89,7 +89,7 @@ async function reuseOrIssueKey(db: Db, known: string | undefined, mode: KeyMode)
   });
 }
 
-/** The demo person has this password, whatever it was before, and no letter is needed to confirm the mailbox. */
+/** Sets the password and marks the email address as verified, so that no email is needed. */
 async function setDemoPassword(db: Db, password: string): Promise<void> {
   const hash = await passwordHash(password);
   await db.transaction({ name: 'let the demo person sign in', isolation: 'read committed' }, async (tx) => {
@@ -98,11 +98,11 @@ async function setDemoPassword(db: Db, password: string): Promise<void> {
   });
 }
 
-/** The act has a name, so it happens once however often the demo is seeded. */
+/** The fixed cause id makes the grant idempotent. */
 async function grantDemoCredit(db: Db): Promise<void> {
   await db.transaction({ name: 'give play money', isolation: 'read committed' }, async (tx) => {
     const organisation = await findOrganisationBySlug(tx, SLUG);
-    if (organisation === null) throw new Error('There is no demo organisation to give play money to.');
+    if (organisation === null) throw new Error('The demo organisation for the play money does not exist.');
     const owner = await ensureUser(tx, { email: EMAIL });
     await grantCredit(tx, { ...cause, actor: { kind: 'operator', id: owner.id } }, organisation.id, {
       amount: nanoUsd(BigInt(DEMO_CREDIT_USD) * nanoPerUsd),
@@ -121,19 +121,18 @@ async function isKeyValid(db: Db, key: string): Promise<boolean> {
   );
 }
 
-/** What the last start left, as far as it can be read. */
 export function readDemo(file: string): Partial<SavedDemo> | null {
   if (!existsSync(file)) return null;
   try {
     const read: unknown = JSON.parse(readFileSync(file, 'utf8'));
     return typeof read === 'object' ? read : null;
   } catch {
-    // A torn or hand-edited file costs the old keys, nothing more.
+    // A damaged or hand-edited file costs only the old keys.
     return null;
   }
 }
 
-/** Keys lie in it, so only its owner may read it; whole or not at all. */
+/** Contains keys, so only its owner may read it. The rename makes the write atomic. */
 export function saveDemo(file: string, demo: SavedDemo): void {
   const fresh = `${file}.${String(process.pid)}`;
   writeFileSync(fresh, `${JSON.stringify(demo, null, 2)}\n`, { mode: 0o600 });
