@@ -6,8 +6,8 @@ import type { MachineSpec } from '../driver.ts';
 import type { IronicDriverOptions } from './ironic-settings.ts';
 
 /**
- * A double of Ironic: its nodes and allocations as rows, without anything that moves by itself. Tests move it, and have it
- * fail as no fake hardware does. What the real one does is in the tests that run against it.
+ * A double of Ironic: nodes and allocations as rows that change only when a test changes them, with failures that fake hardware
+ * never has. Other tests use the real Ironic.
  */
 export interface FakeNode {
   uuid: string;
@@ -45,7 +45,7 @@ export interface RecordedRequest {
   readonly body: unknown;
 }
 
-/** What it answers instead of what it would; null leaves it to itself. */
+/** Overrides a response; null keeps the default. */
 type Interceptor = (request: RecordedRequest) => { readonly status: number; readonly body: string } | null;
 
 export const fault = (faultstring: string): string =>
@@ -57,12 +57,12 @@ export class FakeIronic {
   readonly requests: RecordedRequest[] = [];
   isAtWork = true;
   interfere: Interceptor = () => null;
-  /** What an order of power comes to: the state it leaves and what it complains of. */
+  /** The effect of a power request: the resulting state and error. */
   onPower: (node: FakeNode, target: string) => void = (node, target) => {
     node.last_error = null;
     node.power_state = target.includes('off') ? 'power off' : 'power on';
   };
-  /** Where an order of a deploy or an undeploy leads. */
+  /** The effect of a deploy or undeploy request. */
   onProvision: (node: FakeNode, target: string) => void = (node, target) => {
     if (target === 'active') Object.assign(node, { provision_state: 'active', power_state: 'power on' });
     else this.undeploy(node, 'available');
@@ -125,7 +125,7 @@ export class FakeIronic {
     return node;
   }
 
-  /** As Ironic does it: the allocation goes before anything is wiped, and what we wrote in `extra` stays. */
+  /** Like Ironic, deletes the allocation before anything is wiped and keeps `extra`. */
   undeploy(node: FakeNode, state: string): void {
     this.allocations.delete(node.instance_uuid ?? '');
     Object.assign(node, { provision_state: state, instance_uuid: null, instance_info: {} });
@@ -219,7 +219,7 @@ export const image = {
   sshUser: 'ubuntu',
 } as const;
 
-/** As numbered where only the number of GPUs is known. */
+/** The addresses used if only the number of GPUs is known. */
 export const eightGpus = Array.from({ length: 8 }, (_none, index) => `0000:0${index + 1}:00.0`);
 
 export const orgId = testIds.next('org');

@@ -5,7 +5,7 @@ import type { IronicDriverOptions } from './ironic-settings.ts';
 export { readIronicSettings, type IronicDriverOptions, type IronicImage } from './ironic-settings.ts';
 export type { IronicConnectionOptions } from './ironic-client.ts';
 
-/** A driver for the nodes of one Ironic. Nothing is asked of it until the first call. */
+/** A driver for the nodes of one Ironic. It sends nothing before the first call. */
 export function createIronicDriver(options: IronicDriverOptions): ComputeDriver {
   return new IronicDriver(options);
 }

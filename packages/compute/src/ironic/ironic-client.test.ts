@@ -6,7 +6,7 @@ import type { DriverErrorKind } from '../driver-error.ts';
 import { IronicClient } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
 
-// A server that misbehaves. What the real one does is tried on the real one.
+// A misbehaving server; other tests use the real Ironic.
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -53,7 +53,7 @@ async function kindOf(call: Promise<unknown>): Promise<DriverErrorKind | 'no fai
   );
 }
 
-it('every request names the version, the user and the scope, below the path of the endpoint', async () => {
+it("IronicClient sends version, user and scope with every request, below the endpoint's path", async () => {
   const { client, requests } = await serve(text(JSON.stringify({ uuid })));
   await client.findNode(uuid, never);
   const [request] = requests;
@@ -66,18 +66,18 @@ it('every request names the version, the user and the scope, below the path of t
 });
 
 it.each([
-  ['no JSON', '<html>'],
-  ['nothing', ''],
-  ['another shape', '{"nodes":7}'],
+  ['invalid JSON', '<html>'],
+  ['an empty body', ''],
+  ['another schema', '{"nodes":7}'],
   ['a node without an id', '{"provision_state":"active"}'],
   ['an id that is a path', '{"uuid":"../../x"}'],
-])('a look that is answered with %s is no answer', async (_title, body) => {
+])('IronicClient reads are unavailable if the server responds with %s', async (_title, body) => {
   const { client } = await serve(text(body));
   expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
   expect(await kindOf(client.listNodes(never))).toBe('unavailable');
 });
 
-it('an absence is believed only in the words of Ironic', async () => {
+it("IronicClient.findNode returns null only for a 404 with Ironic's own message", async () => {
   const { client } = await serve(
     text(JSON.stringify({ error_message: '{"faultstring":"Node x could not be found."}' }), 404),
   );
@@ -86,7 +86,7 @@ it('an absence is believed only in the words of Ironic', async () => {
   expect(await kindOf(other.client.findNode(uuid, never))).toBe('unavailable');
 });
 
-it('a list is read page after page, and the next one begins after the last that was seen', async () => {
+it('IronicClient lists page by page, each after the last item seen', async () => {
   const all = Array.from({ length: 5 }, (_none, index) => `0c3c1f6e-6c6f-4f1e-9f39-6a8c8a4f1c1${index}`);
   const { client, requests } = await serve((request, response) => {
     const { searchParams } = new URL(request.url ?? '', 'http://x');
@@ -100,7 +100,7 @@ it('a list is read page after page, and the next one begins after the last that 
   expect(requests).toHaveLength(3);
 });
 
-it('a list that begins anew with each page is no answer', async () => {
+it('IronicClient lists are unavailable if every page starts again', async () => {
   const { client, requests } = await serve(
     text(JSON.stringify({ nodes: [{ uuid }], next: 'http://elsewhere.example/' })),
   );
@@ -108,7 +108,7 @@ it('a list that begins anew with each page is no answer', async () => {
   expect(requests).toHaveLength(2);
 });
 
-it('an answer without end is ended, and is no answer', async () => {
+it('IronicClient reads are unavailable if the response is too long', async () => {
   const { client } = await serve((_request, response) => {
     const chunk = Buffer.alloc(1_048_576, 'x');
     const send = (): void => {
@@ -120,7 +120,7 @@ it('an answer without end is ended, and is no answer', async () => {
   expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
 });
 
-it('silence ends with the time of the call, by our own clock', async () => {
+it('IronicClient calls end at their timeout by the given clock', async () => {
   const clock = new SimulatedClock();
   const { client } = await serve(() => undefined, clock);
   const call = kindOf(client.setPower(uuid, { target: 'power on' }, never));
@@ -128,7 +128,7 @@ it('silence ends with the time of the call, by our own clock', async () => {
   expect(await call).toBe('unavailable');
 });
 
-it('a server that follows no order but sends elsewhere is not followed', async () => {
+it('IronicClient does not follow redirects', async () => {
   const { client, requests } = await serve((_request, response) => {
     response.writeHead(302, { location: 'http://169.254.169.254/' }).end();
   });
@@ -136,7 +136,7 @@ it('a server that follows no order but sends elsewhere is not followed', async (
   expect(requests).toHaveLength(1);
 });
 
-it('one that is not there is unavailable, and so is every call after close', async () => {
+it('IronicClient calls are unavailable without a server and after close', async () => {
   const reach = { endpoint: 'http://127.0.0.1:9', username: 'u', password: 'p', serverCertificate: null };
   const client = new IronicClient(reach, systemClock);
   expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
@@ -144,7 +144,7 @@ it('one that is not there is unavailable, and so is every call after close', asy
   expect(await kindOf(client.findNode(uuid, never))).toBe('unavailable');
 });
 
-it('offers Ironic HTTP/1.1 alone', async () => {
+it('IronicClient offers HTTP/1.1 only', async () => {
   const ironic = await startProtocolRecorder();
   const reach = {
     endpoint: ironic.url,

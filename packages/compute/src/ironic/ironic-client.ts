@@ -17,44 +17,41 @@ import {
 } from './ironic-schemas.ts';
 import { invalidResponseError, errorFromResponse, IronicError, noResponseError } from './ironic-errors.ts';
 
-/** Where Ironic is, and as whom we speak to it. */
 export interface IronicConnectionOptions {
-  /** `https://host:port`, with a path if it is behind one. */
+  /** `https://host:port`, optionally with a path. */
   readonly endpoint: string;
   readonly username: string;
   readonly password: string;
-  /** PEM: its certificate, or of who signed it. Null: whom the system trusts. */
+  /** PEM: its certificate, or that of its issuer. Null: the system's trust store. */
   readonly serverCertificate: string | null;
 }
 
-/** The newest that Debian's 21.4 speaks. Later ones still speak it. */
+/** The newest version of Debian's 21.4; later releases also support it. */
 const microversion = '1.82';
 
 const mebibyte = 1_048_576;
 const bounds = {
   read: { timeoutMs: 15_000, maxBytes: 8 * mebibyte },
   list: { timeoutMs: 60_000, maxBytes: 64 * mebibyte },
-  // With `rpc_transport = none` the answer to an order comes when its first part is done.
+  // With `rpc_transport = none` a request is answered when its first part is done.
   write: { timeoutMs: 60_000, maxBytes: 8 * mebibyte },
 };
 
 const connectMs = 3_000;
 const connections = 16;
-/** The most that Ironic gives at once, unless its operator says otherwise. */
+/** Ironic's default limit of a page. */
 const pageSize = 1_000;
 const maxPages = 1_000;
 
-/** A change of one field of a node or an allocation. */
 export type Patch = readonly (
   | { readonly op: 'add'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
 )[];
 
 interface IronicRequest {
-  /** For people: "read the node". */
+  /** Completes "asked to …" in error messages. */
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** With its query. */
   readonly path: string;
   readonly body?: unknown;
 }
@@ -64,14 +61,14 @@ interface RequestLimits {
   readonly maxBytes: number;
 }
 
-/** Ironic's REST interface, as far as we use it. Every failure is a `DriverError`; every answer is checked. */
+/** The part of Ironic's REST API that the driver uses. Every failure is a `DriverError`; every response is validated. */
 export class IronicClient {
   readonly clock: Clock;
   readonly #pool: Pool;
   readonly #basePath: string;
   readonly #authorization: string;
   readonly #closing = new AbortController();
-  /** What it said that it speaks at most. */
+  /** The newest API version that the server announced. */
   #newest = 'unknown';
 
   constructor(reach: IronicConnectionOptions, clock: Clock) {
@@ -80,14 +77,14 @@ export class IronicClient {
     this.#basePath = pathname.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '');
     this.#authorization = `Basic ${Buffer.from(`${reach.username}:${reach.password}`).toString('base64')}`;
     this.#pool = new Pool(origin, {
-      // No HTTP/2: undici and Node never return from sending if the server dies with requests under way.
+      // No HTTP/2: undici and Node never return from sending if the server dies with requests in flight.
       allowH2: false,
       connections,
       connect: {
         timeout: connectMs,
         ...(reach.serverCertificate !== null && { ca: reach.serverCertificate }),
       },
-      // Deadlines come from our own clock, for the whole exchange and not for a pause in it.
+      // The timeout of the request's clock covers the whole exchange; undici's would cover only pauses.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -101,7 +98,7 @@ export class IronicClient {
     return this.#closing.signal;
   }
 
-  /** Null only when Ironic itself says that there is no such node. */
+  /** Null only if Ironic reports that the node does not exist. */
   findNode(uuid: string, signal: AbortSignal): Promise<IronicNode | null> {
     const path = `/v1/nodes/${uuid}?fields=${nodeFields}`;
     return this.#find({ what: 'read the node', method: 'GET', path }, nodeSchema, signal);
@@ -114,7 +111,7 @@ export class IronicClient {
     });
   }
 
-  /** Whether anybody does what Ironic is told. It answers from its database also when nobody does. */
+  /** Whether a conductor is alive. Without one Ironic still responds from its database. */
   async isAtWork(signal: AbortSignal): Promise<boolean> {
     const path = '/v1/conductors?fields=alive';
     const request = { what: 'list the conductors', method: 'GET', path } as const;
@@ -135,7 +132,7 @@ export class IronicClient {
     return this.#find({ what: 'read the allocation', method: 'GET', path }, allocationSchema, signal);
   }
 
-  /** What was found by inspection; null where nothing was kept. */
+  /** The inspection result; null if none is stored. */
   findInspection(uuid: string, signal: AbortSignal): Promise<IronicInspection | null> {
     const path = `/v1/nodes/${uuid}/inventory`;
     return this.#find(
@@ -145,7 +142,7 @@ export class IronicClient {
     );
   }
 
-  /** `conflict`: there is one of this id already. */
+  /** Throws `conflict` if the allocation exists. */
   async allocate(
     allocation: {
       readonly uuid: string;
@@ -160,9 +157,13 @@ export class IronicClient {
     await this.#exchange({ ...request, method: 'POST' }, bounds.write, signal);
   }
 
-  /** One that is not there is deleted. */
+  /** Succeeds if the allocation does not exist. */
   async deleteAllocation(uuid: string, signal: AbortSignal): Promise<void> {
-    const call = { what: 'give the node back', method: 'DELETE', path: `/v1/allocations/${uuid}` } as const;
+    const call = {
+      what: 'delete the allocation',
+      method: 'DELETE',
+      path: `/v1/allocations/${uuid}`,
+    } as const;
     try {
       await this.#exchange(call, bounds.write, signal);
     } catch (error) {
@@ -171,11 +172,11 @@ export class IronicClient {
   }
 
   async patchNode(uuid: string, patch: Patch, signal: AbortSignal): Promise<void> {
-    const request = { what: 'write on the node', path: `/v1/nodes/${uuid}`, body: patch } as const;
+    const request = { what: 'change the node', path: `/v1/nodes/${uuid}`, body: patch } as const;
     await this.#exchange({ ...request, method: 'PATCH' }, bounds.write, signal);
   }
 
-  /** Orders it; what comes of it the node tells. */
+  /** Only requests the change; the node shows its result later. */
   async setProvisionState(
     uuid: string,
     order: { readonly target: 'active' | 'deleted'; readonly configdrive?: unknown },
@@ -186,13 +187,16 @@ export class IronicClient {
     await this.#exchange({ what, method: 'PUT', path, body: order }, bounds.write, signal);
   }
 
-  /** Orders it; what comes of it the node tells. */
+  /** Only requests the change; the node shows its result later. */
   async setPower(
     uuid: string,
     order: { readonly target: PowerTarget; readonly timeout?: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const request = { what: `switch the node (${order.target})`, path: `/v1/nodes/${uuid}/states/power` };
+    const request = {
+      what: `change the power of the node (${order.target})`,
+      path: `/v1/nodes/${uuid}/states/power`,
+    };
     await this.#exchange({ ...request, method: 'PUT', body: order }, bounds.write, signal);
   }
 
@@ -201,7 +205,7 @@ export class IronicClient {
     await this.#pool.destroy();
   }
 
-  /** Page after page: in order of their making, so that none is missed or seen twice whatever changes meanwhile. */
+  /** Pages are in order of creation, so no item is missed or repeated while others change. */
   async #list<T extends { readonly uuid: string }>(
     what: string,
     path: string,
@@ -215,8 +219,8 @@ export class IronicClient {
       const { items, hasMore } = await read({ what, method: 'GET', path: target });
       const known = all.size;
       for (const item of items) all.set(item.uuid, item);
-      // Whatever is in between does not hand on from where, and would go on so for ever.
-      if (all.size !== known + items.length) throw invalidResponseError(what, 'the same twice');
+      // A proxy that drops the marker would repeat the first page forever.
+      if (all.size !== known + items.length) throw invalidResponseError(what, 'a page repeats items');
       if (!hasMore || items.length === 0) return [...all.values()];
       marker = items.at(-1)?.uuid;
     }
@@ -284,7 +288,7 @@ export class IronicClient {
       accept: 'application/json',
       authorization: this.#authorization,
       'x-openstack-ironic-api-version': microversion,
-      // Without it some fields, such as who a node is lent to, are not ours to write.
+      // Without it some fields, such as the lessee of a node, are not writable.
       'openstack-system-scope': 'all',
       ...(hasBody && { 'content-type': 'application/json' }),
     };
@@ -298,7 +302,7 @@ async function readBounded(body: AsyncIterable<Buffer>, what: string, maxBytes: 
   let size = 0;
   for await (const chunk of body) {
     size += chunk.length;
-    // Leaving the loop destroys the body, and with it the connection that would go on sending.
+    // Throwing destroys the body and its connection, so the server stops sending.
     if (size > maxBytes) throw invalidResponseError(what, `more than ${maxBytes} bytes`);
     chunks.push(chunk);
   }

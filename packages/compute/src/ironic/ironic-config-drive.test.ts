@@ -3,7 +3,7 @@ import { newReadinessKey } from '../readiness/index.ts';
 import { configDriveFor } from './ironic-config-drive.ts';
 import { machineSpecFor } from './fake-ironic.fixture.ts';
 
-it('the host key is vendor data for cloud-init, beside user data as it was given', () => {
+it('configDriveFor puts the host key into vendor data and keeps the user data unchanged', () => {
   const { hostKey } = newReadinessKey();
   const userData = '#!/bin/sh\n';
   const document = configDriveFor(

@@ -14,7 +14,7 @@ import type { IronicDeps } from './ironic-deps.ts';
 import type { IronicPower } from './ironic-power.ts';
 import { pollAgain, pollUntilDone } from './ironic-poll.ts';
 
-/** How machines go: access first, then what is deployed, then what is on the disks, and our mark last of all. */
+/** Removes machines: access first, then the deployment, then the data on disk, and the owner annotation last. */
 export class IronicDeprovisioner {
   readonly #deps: IronicDeps;
   readonly #power: IronicPower;
@@ -24,9 +24,12 @@ export class IronicDeprovisioner {
     this.#power = power;
   }
 
-  /** Hard power off, and a mark that keeps it so. Ironic has no say over the network of a node: power is all that there is. */
+  /**
+   * Powers off by force and sets a mark that prevents power-on. Ironic does not control the node's network, so power is the only
+   * means.
+   */
   async cut(machine: MachineRef, signal: AbortSignal): Promise<void> {
-    await pollUntilDone(this.#turns('cut its access'), signal, async () => {
+    await pollUntilDone(this.#turns('cut the access of the machine'), signal, async () => {
       const located = await this.#deps.pool.find(machine, signal);
       return located === null ? undefined : this.#cutTurn(located, signal);
     });
@@ -39,14 +42,14 @@ export class IronicDeprovisioner {
       case 'wiping':
       case 'wiped':
       case 'unclean':
-        // What runs there, if anything does, is the agent that wipes.
+        // Only the agent that wipes can run there.
         return undefined;
       case 'deploying':
       case 'leaving':
-        // Nothing can be written on it, nor ordered, before that has ended.
+        // Ironic accepts no change before this state has ended.
         return pollAgain;
       case 'waiting':
-        // It has nothing yet that could be cut, and nobody waits for the end of a deploy that may take a quarter of an hour.
+        // Nothing runs yet that could be cut, and a deploy may take a quarter of an hour, so it is aborted.
         await client.setProvisionState(node.uuid, { target: 'deleted' }, signal);
         return pollAgain;
       default:
@@ -61,8 +64,8 @@ export class IronicDeprovisioner {
   }
 
   /**
-   * Resolves when the node is wiped and free. `unclean`: it never will be without a person. How long wiping takes is the
-   * node's; a call that has no more time is `unavailable`, and the next one goes on.
+   * Resolves when the node is wiped and free, or throws `unclean` if that needs an operator. Wiping may take longer than the
+   * call, which is then `unavailable`; the next call continues.
    */
   async terminate(machine: MachineRef, signal: AbortSignal): Promise<void> {
     const order = { isGiven: false };
@@ -89,21 +92,21 @@ export class IronicDeprovisioner {
       case 'wiped':
         if (isCleaningDisabled(node)) {
           const fault = 'its automated_clean is false';
-          throw new IronicError('unclean', `Its node ${node.uuid} was given back as it was: ${fault}`);
+          throw new IronicError('unclean', `The node ${node.uuid} was released without wiping: ${fault}`);
         }
         await this.#remove(node.uuid, mark, signal);
         return undefined;
       case 'unclean':
         throw new IronicError(
           'unclean',
-          `Its node ${node.uuid} is ${node.provision_state} and was not wiped: ${why}`,
+          `The node ${node.uuid} is ${node.provision_state} and was not wiped: ${why}`,
         );
       case 'held':
         await client.deleteAllocation(mark.external_id, signal);
         return pollAgain;
       case 'stuck':
-        // Ironic tries no second time by itself; we try once in each call.
-        if (order.isGiven) throw new IronicError('unavailable', `Its node cannot be undeployed: ${why}`);
+        // Ironic does not retry by itself; each call retries once.
+        if (order.isGiven) throw new IronicError('unavailable', `The node cannot be undeployed: ${why}`);
         break;
       default:
         break;
@@ -113,7 +116,7 @@ export class IronicDeprovisioner {
     return pollAgain;
   }
 
-  /** Looks once more right before: from the moment that the mark is gone the node may be another's. */
+  /** Reads again directly before, because without the annotation another machine may get the node. */
   async #remove(id: string, mark: { external_id: string; org: string }, signal: AbortSignal): Promise<void> {
     const node = await this.#deps.client.findNode(id, signal);
     const left = node === null ? null : readAnnotation(node, this.#deps.settings.owner);
@@ -124,7 +127,7 @@ export class IronicDeprovisioner {
     }
   }
 
-  /** What is on no node may still be an allocation that came to nothing, or is about to come to something. */
+  /** A machine on no node may still have an allocation that failed or is in progress. */
   async #deleteAllocation(machine: MachineRef, signal: AbortSignal): Promise<typeof pollAgain | undefined> {
     const { client, settings } = this.#deps;
     if (!isUuid(machine.externalId)) return undefined;
@@ -137,7 +140,7 @@ export class IronicDeprovisioner {
     } catch (error) {
       if (!isDriverError(error, 'busy')) throw error;
     }
-    // One that got its node meanwhile is seen there.
+    // An allocation that got its node meanwhile is found there.
     return pollAgain;
   }
 

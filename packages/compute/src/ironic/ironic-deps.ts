@@ -6,7 +6,6 @@ import { exists, type LocatedMachine } from './ironic-machine.ts';
 import type { IronicPool } from './ironic-pool.ts';
 import type { IronicSettings } from './ironic-settings.ts';
 
-/** What every act on a machine needs. */
 export class IronicDeps {
   readonly client: IronicClient;
   readonly pool: IronicPool;
@@ -18,7 +17,7 @@ export class IronicDeps {
     this.settings = settings;
   }
 
-  /** The machine, or `not_found`. */
+  /** Throws `not_found` if the machine does not exist. */
   async there(machine: MachineRef, signal: AbortSignal): Promise<LocatedMachine> {
     const located = await this.pool.find(machine, signal);
     if (located !== null && exists(located)) return located;
@@ -33,5 +32,5 @@ export class IronicDeps {
 }
 
 export function assertAccessNotCut({ isCut }: Pick<LocatedMachine, 'isCut'>): void {
-  if (isCut) throw new IronicError('conflict', 'Its access was cut for good: it can only be terminated.');
+  if (isCut) throw new IronicError('conflict', 'Access to this machine was cut; it can only be terminated.');
 }

@@ -7,7 +7,7 @@ import { errorFromResponse, faultText } from './ironic-errors.ts';
 const faultBody = (faultstring: string): string =>
   JSON.stringify({ error_message: JSON.stringify({ faultcode: 'Client', faultstring, debuginfo: null }) });
 
-// Sentences as Ironic 21.4 says them, with the status that comes with them.
+// Messages of Ironic 21.4 with their status codes.
 const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
   ['busy', 409, 'Node n is locked by host h, please retry after the current operation is completed.'],
   ['busy', 409, 'Node n can not be updated while a state transition is in progress.'],
@@ -51,14 +51,14 @@ const writes: readonly (readonly [DriverErrorKind, number, string])[] = [
   ['unavailable', 406, 'Version 1.82 was requested but the server supports 1.1 to 1.72'],
 ];
 
-describe('a failure that Ironic tells', () => {
-  it.each(writes)('is %s when a deed is answered with %i %s', (kind, code, text) => {
+describe('errorFromResponse and faultText', () => {
+  it.each(writes)('return %s for a write that fails with %i %s', (kind, code, text) => {
     const error = errorFromResponse('do it', code, faultBody(text), false);
     expect(error.kind).toBe(kind);
     expect(error.message).toContain(text.slice(0, 40));
   });
 
-  it('is read from every shape that its answers have', () => {
+  it('read every format of error messages', () => {
     expect(faultText(faultBody('a sentence'))).toBe('a sentence');
     expect(faultText(JSON.stringify({ error_message: { faultstring: 'newer' } }))).toBe('newer');
     expect(faultText(JSON.stringify({ error_message: 'plain' }))).toBe('plain');
@@ -70,7 +70,7 @@ describe('a failure that Ironic tells', () => {
     expect(faultText('')).toBe('');
   });
 
-  it('says what to do about a credential that is not accepted, and ends no rental over it', () => {
+  it('explain a rejected credential without ending a rental', () => {
     const error = errorFromResponse(
       'list the nodes',
       401,
@@ -78,14 +78,14 @@ describe('a failure that Ironic tells', () => {
       true,
     );
     expect(error).toMatchObject({ kind: 'unavailable', code: 401 });
-    expect(error.message).toContain('credential is not accepted');
+    expect(error.message).toContain('credential of the cluster is not accepted');
   });
 
-  it('is no absence where somebody in front of Ironic says that there is no such page', () => {
+  it('do not treat a 404 of a proxy as absence', () => {
     expect(errorFromResponse('read the node', 404, '<h1>Not Found</h1>', true).kind).toBe('unavailable');
   });
 
-  it('never makes a look conclude more than that a thing is absent', () => {
+  it('return only unavailable, busy or not_found for a failed read', () => {
     const responses = fc.tuple(fc.integer({ min: 300, max: 599 }), fc.string());
     fc.assert(
       fc.property(responses, ([code, text]) => {
@@ -95,7 +95,7 @@ describe('a failure that Ironic tells', () => {
     );
   });
 
-  it('is cut to a length that fits a log', () => {
+  it('truncate long messages', () => {
     expect(errorFromResponse('do it', 500, 'x'.repeat(100_000), false).message.length).toBeLessThan(1_200);
   });
 });

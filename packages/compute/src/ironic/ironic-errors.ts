@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { DriverError, type DriverErrorKind } from '../driver-error.ts';
 
-/** A failure as Ironic told it. The kind says what callers of the driver need; the rest is for the driver itself. */
+/** A failure that Ironic reported. `kind` is for callers of the driver, the other fields for the driver. */
 export class IronicError extends DriverError {
-  /** The status of the answer, or 0 where there was none. */
+  /** The status code, or 0 without a response. */
   readonly code: number;
 
   constructor(kind: DriverErrorKind, message: string, details: { code?: number; cause?: unknown } = {}) {
@@ -16,7 +16,7 @@ export class IronicError extends DriverError {
 const faultSchema = z.object({ faultstring: z.string() });
 const errorBodySchema = z.union([
   z.object({ error_message: z.union([z.string(), faultSchema]) }),
-  // What checks passwords stands in front of Ironic and speaks otherwise.
+  // The authentication in front of Ironic uses another format.
   z.object({ error: z.object({ message: z.string() }) }),
 ]);
 
@@ -28,7 +28,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What an answer says went wrong: a sentence in JSON in a string in JSON, or whatever else is in front of Ironic writes. */
+/** The error message: JSON in a string in JSON, or the text of a proxy. */
 export function faultText(body: string): string {
   const result = errorBodySchema.safeParse(parsed(body));
   if (!result.success) return body;
@@ -41,10 +41,10 @@ export function faultText(body: string): string {
 
 type Rule = readonly [codes: readonly number[], sentence: RegExp, kind: DriverErrorKind];
 
-// First match wins. Whatever may pass comes before what is final: to call a passing failure final loses a rental, while the
-// reverse only costs another question.
+// First match wins. Patterns of temporary states come first: to treat a temporary failure as final loses a rental, the reverse
+// only costs a retry.
 const rules: readonly Rule[] = [
-  // A conductor that is away is answered like a thing that does not exist.
+  // Ironic reports a missing conductor like a missing object.
   [[], /no valid host|no conductor|conductor .{0,256}could not be found/, 'unavailable'],
   [[503], /lack of free conductor workers/, 'busy'],
   [[409], /is locked by host|state transition is in progress|please retry/, 'busy'],
@@ -60,11 +60,11 @@ const rules: readonly Rule[] = [
 ];
 
 const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
-  // Nothing was said about the machine, and whoever repairs the password or the service does not start rentals anew.
+  // Nothing is known about the machine; a repaired password or service must not require new rentals.
   [401, 'unavailable'],
   [403, 'unavailable'],
   [406, 'unavailable'],
-  // Without the sentence of Ironic itself somebody else may have answered.
+  // Without Ironic's message a proxy may have responded.
   [404, 'unavailable'],
   [409, 'busy'],
   [429, 'busy'],
@@ -72,14 +72,14 @@ const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
 ]);
 
 const errorHints: ReadonlyMap<number, string> = new Map([
-  [401, ' Its credential is not accepted.'],
-  [403, ' Its credential may not do this: it needs the role admin.'],
+  [401, ' The credential of the cluster is not accepted.'],
+  [403, ' The credential of the cluster needs the role admin.'],
   [406, ' Ironic must be 21.4 or later.'],
 ]);
 
 const readErrorKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'busy', 'not_found']);
 
-/** What a failure that Ironic told us means. One that we have never seen may pass. */
+/** Classifies a failure. An unknown one counts as temporary. */
 export function errorFromResponse(what: string, code: number, body: string, isRead: boolean): IronicError {
   const text = faultText(body);
   const sentence = text.toLowerCase();
@@ -87,7 +87,7 @@ export function errorFromResponse(what: string, code: number, body: string, isRe
     ([codes, pattern]) => (codes.length === 0 || codes.includes(code)) && pattern.test(sentence),
   );
   const kind = known?.[2] ?? byCode.get(code) ?? 'unavailable';
-  // Only that the thing is absent is an answer to a look.
+  // A failed read proves only absence.
   const final = isRead && !readErrorKinds.has(kind) ? 'unavailable' : kind;
   const shown = text.length > 1_000 ? `${text.slice(0, 1_000)}…` : text;
   return new IronicError(final, `Ironic could not ${what}: ${shown} (${code})${errorHints.get(code) ?? ''}`, {

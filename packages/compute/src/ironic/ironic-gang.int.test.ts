@@ -5,7 +5,7 @@ import type { ComputeDriver, MachineSpec } from '../driver.ts';
 import { startFakeHardware } from './ironic-harness.fixture.ts';
 import { machineSpecFor } from './fake-ironic.fixture.ts';
 
-// Sixteen nodes of fake hardware in a real Ironic, wanted by more than can have them.
+// Concurrent requests for sixteen nodes of fake hardware in a real Ironic.
 
 const nodeCount = 16;
 const soon = (): AbortSignal => AbortSignal.timeout(300_000);
@@ -19,7 +19,7 @@ afterAll(async () => {
   await metal[Symbol.asyncDispose]();
 });
 
-/** What the test asked for, whether it came to something or not. */
+/** All specs of a test, whether they succeeded or not. */
 let specs: MachineSpec[] = [];
 
 afterEach(async () => {
@@ -43,7 +43,7 @@ function nodeAt(index: number): string {
 
 type Outcome = { readonly spec: MachineSpec; readonly kind: string };
 
-/** As rentals do: what failed for now is asked again. */
+/** Retries temporary failures, as rentals do. */
 async function repeat(work: () => Promise<unknown>): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -78,16 +78,16 @@ async function settled(spec: MachineSpec): Promise<void> {
   await waitForNodeState(metal.ironic, spec.nodeName, ['active']);
 }
 
-it('of two gangs that want the same sixteen nodes each node goes to exactly one, whoever asks how often', async () => {
+it('each node goes to exactly one of two gangs that request the same sixteen nodes repeatedly', async () => {
   const gangs = [metal.nodes.map(specOn), metal.nodes.map(specOn)];
-  // Of the first gang each machine is asked for twice at once, by both processes.
+  // Each machine of the first gang is requested twice, by both processes.
   const outcomes = await Promise.all(
     [...gangs, gangs[0] ?? []].flatMap((gang, process) => gang.map((spec) => tryCreate(spec, process))),
   );
   const made = new Set(outcomes.filter(({ kind }) => kind === 'made').map(({ spec }) => spec));
   expect(new Set([...made].map(({ nodeName }) => nodeName))).toEqual(new Set(metal.nodes));
   expect(made.size).toBe(nodeCount);
-  // Who did not get a node is told for good, and so tries others: no caller waits for what it cannot have.
+  // A failure is final, so that the caller tries other nodes instead of waiting.
   for (const { spec, kind } of outcomes) expect(made.has(spec) ? 'made' : 'no_capacity').toBe(kind);
   const ids = [...made].map(({ externalId }) => externalId).toSorted();
   const { machines } = await driverAt(0).listOwned(soon());
@@ -101,7 +101,7 @@ it('of two gangs that want the same sixteen nodes each node goes to exactly one,
   expect((await driverAt(1).listOwned(soon())).machines).toEqual([]);
 });
 
-it('a node that was taken in Ironic behind our back is refused for good, and what the gang has is undone', async () => {
+it('a node that another client took in Ironic is refused permanently, and the rest of the gang is removed', async () => {
   const [taken, ...others] = metal.nodes.slice(0, 4);
   const uuid = taken ?? expect.fail('There are no nodes.');
   const outsider = await metal.ironic.call<{ uuid: string }>('POST', '/v1/allocations', {
@@ -120,7 +120,7 @@ it('a node that was taken in Ironic behind our back is refused for good, and wha
   for (const name of others) expect((await readNode(metal.ironic, name)).provision_state).toBe('available');
 });
 
-it('a machine that was undeployed in Ironic behind our back is gone, and its node can be rented again', async () => {
+it('a machine that another client undeployed in Ironic is absent, and its node can be rented again', async () => {
   const spec = specOn(nodeAt(5));
   await driverAt(0).create(spec, soon());
   await settled(spec);
@@ -136,7 +136,7 @@ it('a machine that was undeployed in Ironic behind our back is gone, and its nod
   expect((await readNode(metal.ironic, spec.nodeName)).extra).not.toHaveProperty('millrace_machine');
 });
 
-it('a node that an operator takes out of service is not given, and not shown as fit for sale', async () => {
+it('a node in maintenance is refused and reported as unreachable', async () => {
   const uuid = nodeAt(6);
   await metal.ironic.call('PUT', `/v1/nodes/${uuid}/maintenance`, { reason: 'a disk fails' });
   const outcome = await tryCreate(specOn(uuid), 0);

@@ -4,22 +4,21 @@ import type { ComputeDriver } from '../driver.ts';
 import { createIronicDriver, type IronicDriverOptions } from './index.ts';
 import { eightGpus, image } from './fake-ironic.fixture.ts';
 
-/** A real Ironic of a test's own, whose nodes are fake hardware: everything but the metal. */
+/** A real Ironic with fake hardware nodes. */
 export interface FakeHardware extends AsyncDisposable {
   readonly ironic: TestIronic;
-  /** By uuid. */
   readonly nodes: readonly string[];
   readonly gpuPciAddresses: readonly string[];
-  /** A driver for which a deploy ends with a machine that is on. */
+  /** A driver whose deploys end with a machine that is on. */
   connect(): ComputeDriver;
-  /** The driver as it is. */
+  /** The unchanged driver. */
   connectBare(): ComputeDriver;
 }
 
 export async function startFakeHardware(
   count: number,
   options: {
-    /** Up to a second for each step of a deploy, mostly less: long enough to be seen, and killed in. */
+    /** Up to a second per deploy step, long enough to observe it and to kill Ironic in it. */
     readonly takesItsTime: boolean;
   },
 ): Promise<FakeHardware> {
@@ -40,7 +39,7 @@ export async function startFakeHardware(
       nodes,
       gpuPciAddresses: eightGpus,
       connect: () => withPowerOnBeforeDeploy(ironic, createIronicDriver(optionsOf(ironic, 100))),
-      // One process of Python checks every password by a hash: who asks it less often is answered sooner.
+      // One Python process checks every password by a hash, so fewer requests get faster responses.
       connectBare: () => createIronicDriver(optionsOf(ironic, 1_000)),
       [Symbol.asyncDispose]: () => ironic[Symbol.asyncDispose](),
     };
@@ -62,7 +61,7 @@ function optionsOf({ url, username, password }: TestIronic, pollMs: number): Iro
   };
 }
 
-/** A real deploy ends by booting what it wrote. Fake hardware leaves the power as it was, so here it is on before. */
+/** A real deploy boots the machine at its end. Fake hardware keeps the power state, so the node is powered on before. */
 function withPowerOnBeforeDeploy(ironic: TestIronic, driver: ComputeDriver): ComputeDriver {
   return new Proxy(driver, {
     get(target, name) {

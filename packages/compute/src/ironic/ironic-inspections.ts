@@ -8,8 +8,8 @@ import { readOperatorNotes, type LocatedMachine } from './ironic-machine.ts';
 const maxConcurrentReads = 8;
 
 /**
- * What inspections have found. It is asked for node by node, which no list can be, so it is kept for as long as the node
- * was not inspected again: a poll of nodes that did not change asks for none.
+ * Caches inspection results, which Ironic returns only node by node, until the node is inspected again. Polling unchanged nodes
+ * therefore reads none.
  */
 export class IronicInspections {
   readonly #client: IronicClient;
@@ -19,7 +19,7 @@ export class IronicInspections {
     this.#client = client;
   }
 
-  /** Null where there was none, or nothing of it was kept. */
+  /** Null if the node was not inspected, or no result is stored. */
   async of(node: IronicNode, signal: AbortSignal): Promise<IronicInspection | null> {
     const at = node.inspection_finished_at ?? null;
     if (at === null) return null;
@@ -30,7 +30,7 @@ export class IronicInspections {
     return found;
   }
 
-  /** All nodes as hardware, a few at a time where something must be asked for. */
+  /** Limits concurrent reads of inspection results. */
   async inventory(
     nodes: readonly { readonly node: IronicNode; readonly located: LocatedMachine | null }[],
     signal: AbortSignal,
@@ -48,7 +48,7 @@ export class IronicInspections {
     return seen;
   }
 
-  /** A node about which Ironic fails to speak is not sold; the others are. */
+  /** A node that cannot be read is reported as unreachable, without affecting others. */
   async #nodeOf(
     node: IronicNode,
     located: LocatedMachine | null,

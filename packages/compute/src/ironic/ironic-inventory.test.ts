@@ -42,8 +42,8 @@ const inspected = inventorySchema.parse({
   },
 });
 
-describe('the hardware of a node', () => {
-  it('is what inspection found: GPUs by address, without switches, network cards and the console', () => {
+describe('hardwareOf and gpusOf', () => {
+  it('use the inspection: GPUs by address, without switches, network cards and console graphics', () => {
     const hardware = hardwareOf(nodeWith(), inspected);
     expect(hardware).toMatchObject({
       cpuModel: 'Xeon Platinum 8480C',
@@ -57,7 +57,7 @@ describe('the hardware of a node', () => {
     ]);
   });
 
-  it('is what the operator said where nothing was inspected, also in words', () => {
+  it("use the operator's data without an inspection, also from strings", () => {
     expect(hardwareOf(nodeWith(), null)).toMatchObject({
       cpuCount: 192,
       ramMb: 2_097_152,
@@ -71,7 +71,7 @@ describe('the hardware of a node', () => {
     ]);
   });
 
-  it('has the GPUs that the operator listed, and the model that they named, before any other word', () => {
+  it('prefer the GPUs and the model that the operator listed', () => {
     const gpus = [{ pci_address: '0000:C3:00.0', uuid: 'GPU-1' }, { pci_address: 'rm -rf' }];
     const node = nodeWith({ extra: { millrace: { gpu_model: 'NVIDIA B200', gpus } } });
     expect(gpusOf(node, null)).toMatchObject([
@@ -79,7 +79,7 @@ describe('the hardware of a node', () => {
     ]);
   });
 
-  it('is unknown while nobody has said how large it is, and such a node is not sold', () => {
+  it('return null without size, and such a node is not reachable', () => {
     for (const properties of [{}, { cpus: 'many', memory_mb: 1 }, { cpus: 0, memory_mb: -5 }, null]) {
       const node = nodeWith({ properties });
       expect(hardwareOf(node, null)).toBeNull();
@@ -87,7 +87,7 @@ describe('the hardware of a node', () => {
     }
   });
 
-  it('survives notes that are none', () => {
+  it('ignore invalid notes of the operator', () => {
     const extra = {
       millrace: { address: 7, fabric: ['x'], connection_type: 'string and can', gpus: 'eight' },
     };
@@ -98,8 +98,8 @@ describe('the hardware of a node', () => {
   });
 });
 
-describe('a node', () => {
-  it('is sold by its uuid, at the address that the operator named', () => {
+describe('inventoryNodeOf and problemOf', () => {
+  it("report a node by its UUID, at the operator's address", () => {
     expect(inventoryNodeOf(nodeWith({ name: 'rack-7-u3' }), null, null)).toMatchObject({
       name: uuid,
       detail: 'rack-7-u3',
@@ -111,13 +111,13 @@ describe('a node', () => {
   it.each<[string, Partial<IronicNode>, string]>([
     ['no conductor is alive', { hasNoConductor: true }, 'conductor'],
     ['it is in maintenance', { maintenance: true, maintenance_reason: 'disk' }, 'maintenance: disk'],
-    ['wiping it failed', { provision_state: 'clean failed', last_error: 'erase' }, 'clean failed: erase'],
-    ['an operator has it', { provision_state: 'manageable' }, 'operator'],
-    ['it is deployed by others', { provision_state: 'active' }, 'not by us'],
-    ['it is allocated by others', { instance_uuid: uuid }, 'Somebody else'],
+    ['its cleaning failed', { provision_state: 'clean failed', last_error: 'erase' }, 'clean failed: erase'],
+    ['an operator uses it', { provision_state: 'manageable' }, 'operator'],
+    ['another client deployed it', { provision_state: 'active' }, 'deployed by another client'],
+    ['another client allocated it', { instance_uuid: uuid }, 'Another client'],
     ['it has no resource class', { resource_class: null }, 'resource class'],
-    ['its power is unknown', { power_state: null }, 'whether it is on'],
-  ])('is not sold while %s', (_title, changes, why) => {
+    ['its power is unknown', { power_state: null }, 'power state'],
+  ])('report a problem if %s', (_title, changes, why) => {
     expect(problemOf(nodeWith(changes), null)).toContain(why);
   });
 });

@@ -11,19 +11,19 @@ import {
   type OperatorNotes,
 } from './ironic-machine.ts';
 
-// What Ironic knows of a node, as hardware that can be sold. Pure.
+// Converts Ironic's data of a node to hardware. Pure.
 
 const gibibyte = 1_073_741_824;
 const pciPattern = /^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/;
 const maxGpus = 64;
 
-/** Makers of what we rent out. A server also has a chip that draws its console. */
+/** Vendors of rented GPUs. A server also has a console graphics chip. */
 const gpuMakers: ReadonlyMap<string, string> = new Map([
   ['10de', 'NVIDIA'],
   ['1002', 'AMD'],
 ]);
 
-/** By the numbers of the PCI database; the names are those of the maker's driver. Bridges and network cards are not here. */
+/** From the PCI database, with the names of the vendor's driver. Bridges and network cards are not listed. */
 const products: ReadonlyMap<string, string> = new Map([
   ['10de:2330', 'NVIDIA H100 80GB HBM3'],
   ['10de:2331', 'NVIDIA H100 PCIe'],
@@ -36,12 +36,12 @@ const products: ReadonlyMap<string, string> = new Map([
 interface DetectedGpu {
   readonly pciAddress: string;
   readonly uuid: string | null;
-  /** As far as the device itself says it. */
+  /** From the device itself, if known. */
   readonly model: string | null;
   readonly numaNode: number | null;
 }
 
-/** Displays and accelerators: classes 0300 to 03ff. */
+/** PCI class 03: displays and accelerators. */
 const isDisplay = (kind: string | null | undefined): boolean =>
   (kind ?? '') === '' || /^(?:0x)?03/i.test(kind ?? '');
 
@@ -76,7 +76,7 @@ function capability({ properties }: IronicNode, name: string): string | null {
   return entry === undefined ? null : entry.trim().slice(name.length + 1);
 }
 
-/** Where only their number is known they are numbered: the node is sold whole, so nobody asks for one of them. */
+/** If only the number is known, GPUs get invented addresses; the node is sold as a whole, so no single address is requested. */
 function gpusFromCapabilities(node: IronicNode): readonly DetectedGpu[] {
   const count = Math.min(integerOrNull(capability(node, 'gpu_count')) ?? 0, maxGpus);
   return Array.from({ length: count }, (_none, index) => ({
@@ -89,13 +89,13 @@ function gpusFromCapabilities(node: IronicNode): readonly DetectedGpu[] {
 
 const traitPrefix = 'CUSTOM_GPU_';
 
-/** `CUSTOM_GPU_H100_SXM` is `H100 SXM`. */
+/** For example `H100 SXM` for `CUSTOM_GPU_H100_SXM`. */
 function traitModel({ traits }: IronicNode): string | null {
   const [trait] = (traits ?? []).filter((name) => name.startsWith(traitPrefix)).toSorted();
   return trait === undefined ? null : trait.slice(traitPrefix.length).replaceAll('_', ' ');
 }
 
-/** The operator's word on the model comes first, then the device's own; what it is called in Ironic comes last. */
+/** The model comes from the operator's notes, then from the device, then from a trait. */
 export function gpusOf(node: IronicNode, inspection: IronicInspection | null): readonly InventoryGpu[] {
   const notes = readOperatorNotes(node);
   const sources = [gpusFromInspection(inspection), gpusFromNotes(notes), gpusFromCapabilities(node)];
@@ -116,7 +116,7 @@ function integerOrNull(value: unknown): number | null {
   return typeof number === 'number' && Number.isSafeInteger(number) && number > 0 ? number : null;
 }
 
-/** Null as long as nobody, neither an inspection nor the operator, has said how large the node is. */
+/** Null until an inspection or the operator has specified the size. */
 export function hardwareOf(node: IronicNode, inspection: IronicInspection | null): NodeHardware | null {
   const { properties } = node;
   const found = inspection?.inventory;
@@ -139,7 +139,7 @@ export function hardwareOf(node: IronicNode, inspection: IronicInspection | null
   };
 }
 
-/** States in which a node is not for rent, whoever brought it there. */
+/** States in which a node is not rented out. */
 const unrentableStates: ReadonlySet<string> = new Set([
   'enroll',
   'verifying',
@@ -152,21 +152,22 @@ const unrentableStates: ReadonlySet<string> = new Set([
   'clean failed',
 ]);
 
-/** Why nothing may be sold there; null: nothing speaks against it. */
+/** Why the node cannot be sold; null if it can. */
 export function problemOf(node: IronicNode, located: LocatedMachine | null): string | null {
   const state = node.provision_state ?? 'in no state';
-  if (hasNoConductor(node)) return 'No conductor of Ironic is alive.';
+  if (hasNoConductor(node)) return 'Ironic has no live conductor.';
   if (node.maintenance === true) {
     const why = node.maintenance_reason ?? node.last_error ?? 'no reason given';
-    return `It is in maintenance: ${why}`;
+    return `The node is in maintenance: ${why}`;
   }
-  if (unrentableStates.has(state)) return `It is ${state}: ${node.last_error ?? 'an operator has it'}`;
-  if (located === null && state !== 'available') return `It is ${state}, and not by us.`;
+  if (unrentableStates.has(state)) return `The node is ${state}: ${node.last_error ?? 'an operator uses it'}`;
+  if (located === null && state !== 'available') return `The node is ${state}, deployed by another client.`;
   const isForeign = (node.instance_uuid ?? null) !== null || (hasAnnotation(node) && state !== 'available');
-  if (located === null && isForeign) return 'Somebody else has it.';
-  if (isCleaningDisabled(node)) return 'It would not be wiped after a tenant: its automated_clean is false.';
-  if ((node.resource_class ?? '') === '') return 'It has no resource class, so nobody can allocate it.';
-  return isPowerKnown(node) ? null : 'Nobody knows whether it is on.';
+  if (located === null && isForeign) return 'Another client has allocated the node.';
+  if (isCleaningDisabled(node))
+    return 'The node would not be wiped after a tenant: its automated_clean is false.';
+  if ((node.resource_class ?? '') === '') return 'The node has no resource class and cannot be allocated.';
+  return isPowerKnown(node) ? null : 'The power state of the node is unknown.';
 }
 
 export function inventoryNodeOf(
@@ -176,7 +177,8 @@ export function inventoryNodeOf(
 ): InventoryNode {
   const hardware = hardwareOf(node, inspection);
   const problem =
-    problemOf(node, located) ?? (hardware === null ? 'It was never inspected: its size is unknown.' : null);
+    problemOf(node, located) ??
+    (hardware === null ? 'The node was never inspected: its size is unknown.' : null);
   const called = (node.name ?? '') === '' ? null : (node.name ?? null);
   return {
     name: node.uuid,

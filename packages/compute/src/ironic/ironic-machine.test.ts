@@ -22,7 +22,7 @@ function nodeWith(changes: Partial<IronicNode>): IronicNode {
   return { ...nodeSchema.parse({ uuid, extra: toNodeExtra(mark), ...others }), hasNoConductor };
 }
 
-describe('how far a node is', () => {
+describe('phaseOf', () => {
   it.each<[string, string | null, Phase]>([
     ['available', spec.externalId, 'held'],
     ['available', null, 'wiped'],
@@ -39,21 +39,21 @@ describe('how far a node is', () => {
     ['manageable', null, 'unclean'],
     ['inspect failed', null, 'unclean'],
     ['servicing', spec.externalId, 'unknown'],
-  ])('%s with the instance %s is %s', (state, instance, phase) => {
+  ])('maps %s with the instance %s to %s', (state, instance, phase) => {
     expect(phaseOf(nodeWith({ provision_state: state, instance_uuid: instance }), spec.externalId)).toBe(
       phase,
     );
   });
 });
 
-describe('whose a node is', () => {
-  it('is who is marked on it, also while it is wiped and nothing is allocated', () => {
+describe('locateMachine', () => {
+  it('returns the machine of the annotation, also while the node is wiped without an allocation', () => {
     expect(locateMachine(nodeWith({ provision_state: 'cleaning' }), null, 'millrace')).toMatchObject({
       mark,
     });
   });
 
-  it('is who allocated it before the mark was written', () => {
+  it('returns the machine of the allocation before the annotation is written', () => {
     const node = nodeWith({ provision_state: 'available', instance_uuid: spec.externalId, extra: {} });
     const allocation = {
       uuid: spec.externalId,
@@ -65,7 +65,7 @@ describe('whose a node is', () => {
     expect(locateMachine(node, null, 'millrace')).toBeNull();
   });
 
-  it('is not whose mark was left there when another has it, nor of another installation', () => {
+  it('ignores an annotation if another machine has the node, or of another installation', () => {
     const node = nodeWith({
       provision_state: 'active',
       instance_uuid: '7d6d9f0e-2f5a-4c0e-8a3c-0d9a9be6b1f2',
@@ -74,13 +74,13 @@ describe('whose a node is', () => {
     expect(locateMachine(nodeWith({ provision_state: 'active' }), null, 'another')).toBeNull();
   });
 
-  it("is nobody's where the mark is not one of ours", () => {
+  it('ignores an invalid annotation', () => {
     const node = nodeWith({ provision_state: 'active', extra: { millrace_machine: { owner: 'millrace' } } });
     expect(locateMachine(node, null, 'millrace')).toBeNull();
   });
 });
 
-describe('a machine', () => {
+describe('viewOf, exists and differenceFromSpec', () => {
   it.each<[Partial<IronicNode>, string]>([
     [{ provision_state: 'active', power_state: 'power on' }, 'on'],
     [{ provision_state: 'active', power_state: 'power off' }, 'off'],
@@ -92,12 +92,13 @@ describe('a machine', () => {
     [{ provision_state: 'cleaning', power_state: 'power on' }, 'changing'],
     [{ provision_state: 'deploy failed', power_state: 'power off' }, 'error'],
     [{ provision_state: 'servicing', power_state: 'power on' }, 'error'],
-  ])('on a node that is %j is %s', (changes, power) => {
-    const located = locateMachine(nodeWith(changes), null, 'millrace') ?? expect.fail("It is nobody's.");
+  ])('map %j to power %s', (changes, power) => {
+    const located =
+      locateMachine(nodeWith(changes), null, 'millrace') ?? expect.fail('No machine is on the node.');
     expect(viewOf(located, settings)).toMatchObject({ power, externalId: spec.externalId, nodeName: uuid });
   });
 
-  it('is gone when its node is wiped or never will be, and not before', () => {
+  it('treat a machine as absent only if its node is wiped or unclean', () => {
     const absent: readonly Phase[] = ['wiped', 'unclean'];
     const there: readonly Phase[] = [
       'held',
@@ -114,7 +115,7 @@ describe('a machine', () => {
     expect(there.filter((phase) => exists({ phase }))).toEqual(there);
   });
 
-  it('differs from a wish in GPUs, size or image, and in nothing else', () => {
+  it('compare GPUs, size and image with the spec, and nothing more', () => {
     expect(
       differenceFromSpec(mark, {
         ...spec,

@@ -7,16 +7,18 @@ import type { Patch } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
 import type { IronicImage, IronicSettings } from './ironic-settings.ts';
 
-// A node as a machine of ours. Pure.
+// Converts a node to a machine. Pure.
 
-/** Ours in `extra` of a node and of an allocation. It outlives the allocation, until the node was wiped. */
+/**
+ * Key of the owner annotation in `extra` of a node and of an allocation. It stays after the allocation until the node is wiped.
+ */
 const annotationKey = 'millrace_machine';
 /**
- * The id of the machine on the node whose access was cut. It stands apart from the mark, so that nobody who writes the mark
- * at the same time takes it back.
+ * Key of the id of the machine whose access was cut. Separate from the annotation, so that a concurrent write of the annotation
+ * does not undo it.
  */
 const cutKey = 'millrace_cut';
-/** What the operator says of a node, in its `extra`. */
+/** Key of the operator's notes in `extra`. */
 const notesKey = 'millrace';
 const pathOf = (key: string): string => `/extra/${key}`;
 
@@ -36,7 +38,6 @@ const annotationSchema = z.object({
 
 export type OwnerAnnotation = z.output<typeof annotationSchema>;
 
-/** Says whose a node is and what was asked for. */
 export function newAnnotation(spec: MachineSpec, owner: string, now: Date): OwnerAnnotation {
   return {
     owner,
@@ -57,7 +58,7 @@ export const toNodeExtra = (mark: OwnerAnnotation): Readonly<Record<string, Owne
   [annotationKey]: mark,
 });
 
-/** Null where there is none, or none of this installation. */
+/** Null if it is missing, invalid or of another installation. */
 export function readAnnotation({ extra }: Pick<IronicNode, 'extra'>, owner: string): OwnerAnnotation | null {
   const mark = annotationSchema.safeParse(extra?.[annotationKey]);
   return mark.success && mark.data.owner === owner ? mark.data : null;
@@ -73,7 +74,7 @@ export function isAnnotationOf(
   return mark.external_id === machine.externalId && mark.org === machine.orgId;
 }
 
-/** How the machine that is there differs from what is asked for; null if it does not. */
+/** Null if the machine matches the spec. */
 export function differenceFromSpec(mark: OwnerAnnotation, spec: MachineSpec): string | null {
   if (mark.gpus.join() !== spec.gpuPciAddresses.toSorted().join()) return 'other GPUs';
   if (mark.cpu_count !== spec.cpuCount || mark.ram_mb !== spec.ramMb || mark.disk_gb !== spec.diskGb) {
@@ -83,13 +84,12 @@ export function differenceFromSpec(mark: OwnerAnnotation, spec: MachineSpec): st
 }
 
 /**
- * How far a node is that was allocated to a machine.
+ * The state of a node that was allocated to a machine.
  *
- * - `held`: allocated, and nothing else was done yet.
- * - `deploying`; `waiting`: the same, while the agent on the node works. `deployed`. `failed`: the deploy came to nothing.
- * - `leaving`: being undeployed, `stuck`: that failed, `wiping`: and now its disks are.
- * - `wiped`: free again; only our mark is left. `unclean`: neither free nor the machine's: wiping failed, or an operator has
- *   taken it.
+ * - `held`: allocated, nothing deployed. `deploying`, `waiting`: being deployed; in `waiting` by the agent on the node.
+ * `deployed`, `failed`: the result.
+ * - `leaving`: being undeployed. `stuck`: that failed. `wiping`: its disks are being cleaned.
+ * - `wiped`: free again; only the annotation is left. `unclean`: wiping failed, or an operator has taken the node.
  */
 export type Phase =
   | 'held'
@@ -133,7 +133,6 @@ export function phaseOf(node: IronicNode, externalId: string): Phase {
   return phases.get(node.provision_state ?? '') ?? 'unknown';
 }
 
-/** A machine where it is. */
 export interface LocatedMachine {
   readonly node: IronicNode;
   readonly mark: OwnerAnnotation;
@@ -144,9 +143,7 @@ export interface LocatedMachine {
 export const isCut = ({ extra }: Pick<IronicNode, 'extra'>, externalId: string): boolean =>
   extra?.[cutKey] === externalId;
 
-/**
- * What of ours is on a node. An allocation bears the same mark as the node, for the instant, or the crash, between the two.
- */
+/** The owned machine on a node. The allocation has the same annotation, for the time (or crash) before the node has it. */
 export function locateMachine(
   node: IronicNode,
   allocation: IronicAllocation | null,
@@ -157,7 +154,7 @@ export function locateMachine(
     readAnnotation(node, owner),
     allocation === null ? null : readAnnotation(allocation, owner),
   ].find(
-    // A mark of another than has the node was left by a machine that is gone.
+    // An annotation of another machine than the allocated one was left by a deleted machine.
     (known) => known !== null && (instance === null || instance === known.external_id),
   );
   if (mark === undefined || mark === null) return null;
@@ -165,23 +162,23 @@ export function locateMachine(
   return { node, mark, phase: phaseOf(node, id), isCut: isCut(node, id) };
 }
 
-/** Whether the engine still has the machine. What is wiped, or will never be of its own accord, is none any more. */
+/** Whether the machine still exists for callers; `wiped` and `unclean` nodes have none. */
 export const exists = ({ phase }: Pick<LocatedMachine, 'phase'>): boolean =>
   phase !== 'wiped' && phase !== 'unclean';
 
-/** Why nobody can be put there; null: it is free. */
+/** Why the node cannot be allocated; null if it is free. */
 export function unavailableReason(node: IronicNode): string | null {
   if (node.maintenance === true) {
     return `it is in maintenance: ${node.maintenance_reason ?? node.last_error ?? 'no reason given'}`;
   }
   if (node.provision_state !== 'available') return `it is ${node.provision_state ?? 'in no state'}`;
   if (isCleaningDisabled(node)) return 'it would not be wiped afterwards: its automated_clean is false';
-  if ((node.instance_uuid ?? null) !== null) return 'it is allocated to somebody else';
+  if ((node.instance_uuid ?? null) !== null) return 'another client has allocated it';
   if ((node.resource_class ?? '') === '') return 'it has no resource class';
-  return isPowerKnown(node) ? null : 'nobody knows whether it is on';
+  return isPowerKnown(node) ? null : 'its power state is unknown';
 }
 
-/** Ironic gives it back as it is, with all that its tenant left on the disks. */
+/** Ironic would release the node with the tenant's data on its disks. */
 export const isCleaningDisabled = ({
   automated_clean: isCleaned,
 }: Pick<IronicNode, 'automated_clean'>): boolean => isCleaned === false;
@@ -190,7 +187,7 @@ export function isPowerKnown({ power_state: state }: IronicNode): boolean {
   return state === 'power on' || state === 'power off';
 }
 
-/** Nobody works on it, so what is said of it may be long past. */
+/** Its data in Ironic may be outdated. */
 export const hasNoConductor = (node: Pick<IronicNode, 'hasNoConductor'>): boolean =>
   node.hasNoConductor === true;
 
@@ -220,8 +217,8 @@ function powerOf({ node, phase }: LocatedMachine): MachinePower {
 function detailOf({ node, phase }: LocatedMachine, power: MachinePower): string | null {
   if (phase === 'held') return 'The node is allocated; nothing is deployed yet.';
   if (power === 'on' || power === 'off') return null;
-  if (hasNoConductor(node)) return 'No conductor of Ironic is alive.';
-  const state = `Its node is ${node.provision_state ?? 'in no state'}, power ${node.power_state ?? 'unknown'}`;
+  if (hasNoConductor(node)) return 'Ironic has no live conductor.';
+  const state = `The node is ${node.provision_state ?? 'in no state'}, power ${node.power_state ?? 'unknown'}`;
   return (node.last_error ?? '') === '' ? `${state}.` : `${state}: ${node.last_error}`;
 }
 
@@ -240,13 +237,13 @@ const notesSchema = z.object({
 
 export type OperatorNotes = z.output<typeof notesSchema>;
 
-/** What the operator said of the node when it was enrolled. */
+/** The operator's notes from the enrolment of the node. */
 export function readOperatorNotes({ extra }: Pick<IronicNode, 'extra'>): OperatorNotes {
   const notes = notesSchema.safeParse(extra?.[notesKey] ?? {});
   return notes.success ? notes.data : {};
 }
 
-/** The whole address is the tenant's, so every port is open; only this one has a meaning for us. */
+/** The tenant has the whole address, so every port is open; only this one matters to the platform. */
 const ssh: PortMapping = { internalPort: 22, externalPort: 22, protocol: 'tcp' };
 
 export function viewOf(located: LocatedMachine, settings: IronicSettings): MachineView {
@@ -270,7 +267,7 @@ export function viewOf(located: LocatedMachine, settings: IronicSettings): Machi
   };
 }
 
-/** Bare metal is behind no translation of ports: what is not reached at its own port is not reached at all. */
+/** Bare metal has no port mapping: ports keep their numbers. */
 export function assertPortsUnmapped(ports: readonly PortMapping[]): void {
   const mapped = ports.find(({ internalPort, externalPort }) => internalPort !== externalPort);
   if (mapped === undefined) return;
@@ -280,7 +277,7 @@ export function assertPortsUnmapped(ports: readonly PortMapping[]): void {
   );
 }
 
-/** What is written on the node before it is deployed: all at once, since it is all in one request. */
+/** One patch, so that everything is written at once before the deploy. */
 export function deployPatch(mark: OwnerAnnotation, image: IronicImage): Patch {
   const info = {
     image_source: image.url,
@@ -296,7 +293,7 @@ export function deployPatch(mark: OwnerAnnotation, image: IronicImage): Patch {
   ];
 }
 
-/** Where nothing is deployed yet nothing can be any more, by whoever is late: it has no image. */
+/** Without an image a late deploy of a `held` node must fail. */
 export function accessCutPatch({ mark, phase }: LocatedMachine): Patch {
   return [
     { op: 'add', path: pathOf(annotationKey), value: mark },
@@ -305,7 +302,6 @@ export function accessCutPatch({ mark, phase }: LocatedMachine): Patch {
   ];
 }
 
-/** Whose the node was is of no meaning any more. */
 export function clearAnnotationPatch({ extra }: IronicNode): Patch {
   const keys = [annotationKey, cutKey].filter((key) => extra?.[key] !== undefined);
   return [

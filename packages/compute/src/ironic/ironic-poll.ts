@@ -3,16 +3,15 @@ import { isDriverError } from '../driver-error.ts';
 import { IronicError } from './ironic-errors.ts';
 import { abortedError } from './ironic-pool.ts';
 
-/** Whatever it is, it does not take longer in one call; who wants more asks again. */
+/** Limit of one call; the caller repeats it to wait longer. */
 const maxMs = 30 * 60_000;
 const firstPauseMs = 100;
 
 export const pollAgain = Symbol('look again');
 
 /**
- * Turn after turn until one has an outcome. Each looks first and then does the one thing that is next, so it may find that
- * others have done it. A node that is locked, or between two states, has its turn again: Ironic says nothing of how long,
- * and lets nobody wait in line.
+ * Repeats `turn` until it returns a result. Each turn reads the state and then does the next step, which other processes may have
+ * done. A node that is locked or in transition is polled, because Ironic offers no queue to wait in.
  */
 export async function pollUntilDone<T>(
   options: { readonly clock: Clock; readonly pollMs: number; readonly what: string },
@@ -31,7 +30,7 @@ export async function pollUntilDone<T>(
       busy = error;
     }
     if (clock.monotonicMs() - startedMs > maxMs) {
-      throw new IronicError('busy', `Ironic still had not come to ${what} after ${maxMs} ms.`, {
+      throw new IronicError('busy', `Ironic did not complete "${what}" within ${maxMs} ms.`, {
         cause: busy,
       });
     }

@@ -4,15 +4,14 @@ import type { IronicClient } from './ironic-client.ts';
 import { IronicError } from './ironic-errors.ts';
 import { isAnnotationOf, locateMachine, readAnnotation, type LocatedMachine } from './ironic-machine.ts';
 
-/** All nodes at one time, and what of ours is on them. */
+/** All nodes at one time with the owned machines on them. */
 export interface PoolSnapshot {
   readonly nodes: readonly { readonly node: IronicNode; readonly located: LocatedMachine | null }[];
 }
 
 /**
- * Reads the whole pool in one list of nodes, however many ask at once. Who asks while a read is under way is given the next one,
- * which begins when that has ended: so nobody is told less than was true when they asked, and Ironic is asked by one at a
- * time, whether a hundred machines are being made or one.
+ * Reads the whole pool in one list for all concurrent callers. Callers during a read share the next one, which starts when the
+ * current one ends, so no caller gets data from before its call, and Ironic gets one list request at a time.
  */
 export class IronicPool {
   readonly #client: IronicClient;
@@ -30,13 +29,13 @@ export class IronicPool {
     return raceWithSignal(this.#shared(), signal);
   }
 
-  /** Where the machine is, also if all that is left of it is our mark. */
+  /** Also finds a machine of which only the annotation is left. */
   async find(machine: MachineRef, signal: AbortSignal): Promise<LocatedMachine | null> {
     const { nodes } = await this.read(signal);
     const found = nodes.flatMap(({ located }) =>
       located !== null && isAnnotationOf(located.mark, machine) ? [located] : [],
     );
-    // Where a mark was left behind by a crash the one that has the node counts.
+    // After a crash two nodes may have the annotation; the allocated one counts.
     return found.find(({ node }) => node.instance_uuid === machine.externalId) ?? found[0] ?? null;
   }
 
@@ -69,7 +68,7 @@ export class IronicPool {
     const nodes = listed.map((node) => ({ ...node, hasNoConductor: !isAtWork }));
     const isUnexplained = ({ instance_uuid: instance, ...node }: IronicNode): boolean =>
       (instance ?? null) !== null && readAnnotation(node, this.#owner)?.external_id !== instance;
-    // Between its allocation and our mark a node is known by the former alone: an instant, or what a crash left.
+    // Between allocation and annotation, briefly or after a crash, only the allocation identifies the machine.
     const allocations = nodes.some(isUnexplained) ? await this.#client.listAllocations(signal) : [];
     const byNode = new Map<string, IronicAllocation>(
       allocations.flatMap((allocation) =>
@@ -87,7 +86,7 @@ export class IronicPool {
   }
 }
 
-/** The answer, unless the caller gives up first. Others may still be waiting for it. */
+/** Rejects when the caller aborts, without aborting the read for others. */
 function raceWithSignal<T>(response: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const giveUp = (): void => reject(abortedError(signal));
@@ -96,7 +95,9 @@ function raceWithSignal<T>(response: Promise<T>, signal: AbortSignal): Promise<T
   });
 }
 
-export function abortedError(signal: AbortSignal, what = 'ask Ironic'): IronicError {
-  const why = signal.reason instanceof Error ? signal.reason.message : 'given up';
-  return new IronicError('unavailable', `No time was left to ${what}: ${why}`, { cause: signal.reason });
+export function abortedError(signal: AbortSignal, what = 'read'): IronicError {
+  const why = signal.reason instanceof Error ? signal.reason.message : 'aborted';
+  return new IronicError('unavailable', `The call ended before Ironic completed "${what}": ${why}`, {
+    cause: signal.reason,
+  });
 }

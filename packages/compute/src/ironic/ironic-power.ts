@@ -10,14 +10,14 @@ import { pollAgain, pollUntilDone } from './ironic-poll.ts';
 
 const isOn = (node: IronicNode): boolean => node.power_state === 'power on';
 const isOff = (node: IronicNode): boolean => node.power_state === 'power off';
-/** It was on before: that it was off in between shows by nothing but that nobody complains. */
+/** It was on before, so only a missing error shows that it was off in between. */
 const isRebooted = (node: IronicNode): boolean => isOn(node) && (node.last_error ?? '') === '';
 
-/** Whether Ironic is still at it. The lock is taken before the order shows, and given back after its end does. */
+/** The lock is taken before a request becomes visible and released after its end, so both are checked. */
 const isChanging = (node: IronicNode): boolean =>
   (node.target_power_state ?? null) !== null || (node.reservation ?? null) !== null;
 
-/** Switching nodes. Each call looks, orders once, and waits for what comes of it. */
+/** Changes the power of nodes: each call reads, requests once and waits for the result. */
 export class IronicPower {
   readonly #deps: IronicDeps;
 
@@ -25,12 +25,12 @@ export class IronicPower {
     this.#deps = deps;
   }
 
-  /** Powers on; one that is on is left alone. */
+  /** Does nothing if the node is on. */
   async on(node: IronicNode, signal: AbortSignal): Promise<void> {
     await this.#bring(node.uuid, { target: 'power on' }, isOn, signal);
   }
 
-  /** Powers off: asks first if there is time for it, then insists. */
+  /** Shuts down if there is time, then powers off. */
   async off(node: IronicNode, graceMs: number, signal: AbortSignal): Promise<void> {
     if (graceMs > 0 && !isOff(node)) {
       const order = { target: 'soft power off', timeout: msToSecondsRoundUp(graceMs) } as const;
@@ -49,7 +49,7 @@ export class IronicPower {
     await this.#settled(node.uuid, 'rebooting', isRebooted, signal);
   }
 
-  /** A deployed machine with nothing under way; whatever is asked for meanwhile comes after its start. */
+  /** Waits until the machine is deployed, so that requests during a deploy take effect after its start. */
   deployed(machine: MachineRef, what: string, signal: AbortSignal): Promise<LocatedMachine> {
     return pollUntilDone(this.#turns(what), signal, async () => {
       const located = await this.#deps.there(machine, signal);
@@ -62,20 +62,20 @@ export class IronicPower {
         case 'failed':
           throw new IronicError(
             'failed',
-            `It could not be deployed: ${located.node.last_error ?? 'no reason given'}`,
+            `The machine could not be deployed: ${located.node.last_error ?? 'no reason given'}`,
           );
         case 'held':
-          throw new IronicError('refused', 'Nothing is deployed on its node yet.');
+          throw new IronicError('refused', 'The machine is not deployed yet.');
         default:
           throw new IronicError(
             'conflict',
-            `Its node is ${located.node.provision_state}: it is being removed.`,
+            `The node is ${located.node.provision_state}: the machine is being removed.`,
           );
       }
     });
   }
 
-  /** Asks the machine itself. False: it did not obey, or nobody can ask it. */
+  /** Requests a soft change. False if it failed or is not supported. */
   async #request(
     uuid: string,
     order: { readonly target: PowerTarget; readonly timeout: number },
@@ -118,7 +118,7 @@ export class IronicPower {
     });
   }
 
-  /** Ironic takes every order; only the node tells afterwards what came of it. */
+  /** Ironic accepts every request; only the node shows its result. */
   #settled(
     id: string,
     what: string,
@@ -130,7 +130,7 @@ export class IronicPower {
       if (isChanging(node)) return pollAgain;
       if (isDone(node)) return;
       const reason = node.last_error ?? 'no reason given';
-      throw new IronicError('failed', `The node did not obey (${what}): ${reason}`);
+      throw new IronicError('failed', `The node did not change its power state (${what}): ${reason}`);
     });
   }
 

@@ -26,10 +26,10 @@ import type { IronicPower } from './ironic-power.ts';
 import type { IronicImage } from './ironic-settings.ts';
 import { pollAgain, pollUntilDone } from './ironic-poll.ts';
 
-/** The one failure of an allocation that may pass: the node was locked whenever Ironic tried. */
+/** The only temporary failure of an allocation: the node was locked at each attempt of Ironic. */
 const nodeLockedPattern = /could not reserve any of/i;
 
-/** What is asked for, and whether this very call has ordered the deploy of it. */
+/** The spec, and whether this call has requested its deploy. */
 interface CreateProgress {
   readonly spec: MachineSpec;
   readonly image: IronicImage;
@@ -37,8 +37,8 @@ interface CreateProgress {
 }
 
 /**
- * Makes machines. The allocation bears the machine's own id and names one node, so Ironic itself refuses a second one of
- * this id, and a second machine on this node. All that follows is done by whoever finds it undone.
+ * Creates machines. The allocation has the machine's id and names one node, so Ironic itself refuses a second allocation with
+ * this id and a second machine on this node. Each later step is done by any call that finds it undone.
  */
 export class IronicProvisioner {
   readonly #deps: IronicDeps;
@@ -54,19 +54,19 @@ export class IronicProvisioner {
   async create(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { client, settings, pool } = this.#deps;
     assertPortsUnmapped(spec.ports);
-    if (!isUuid(spec.externalId)) throw new IronicError('refused', 'In Ironic a machine is known by a UUID.');
+    if (!isUuid(spec.externalId))
+      throw new IronicError('refused', 'The external id of a machine in Ironic must be a UUID.');
     const image = settings.images[spec.image];
     if (image === undefined) throw new IronicError('not_found', `The cluster has no image ${spec.image}.`);
     const known = await pool.find(spec, signal);
     if (known !== null && known.node.uuid !== spec.nodeName && exists(known)) {
       throw new IronicError('conflict', `The machine is on the node ${known.node.uuid}.`);
     }
-    const turns = { clock: client.clock, pollMs: settings.pollMs, what: 'make the machine' };
+    const turns = { clock: client.clock, pollMs: settings.pollMs, what: 'create the machine' };
     const order = { spec: spec, image, hasOrdered: false };
     await pollUntilDone(turns, signal, () => this.#turn(order, signal));
   }
 
-  /** The next step of those that are not done yet. */
   async #turn(order: CreateProgress, signal: AbortSignal): Promise<typeof pollAgain | undefined> {
     const { spec } = order;
     const node = isUuid(spec.nodeName) ? await this.#deps.client.findNode(spec.nodeName, signal) : null;
@@ -89,11 +89,10 @@ export class IronicProvisioner {
     const { node, phase, mark } = located;
     assertAccessNotCut(located);
     const difference = differenceFromSpec(mark, order.spec);
-    if (difference !== null)
-      throw new IronicError('conflict', `The machine that is there has ${difference}.`);
+    if (difference !== null) throw new IronicError('conflict', `The existing machine has ${difference}.`);
     switch (phase) {
       case 'failed':
-        // What an earlier order came to, perhaps because its conductor died, is tried once more; our own is not.
+        // A failed deploy of an earlier call, perhaps after its conductor died, is retried once; that of this call is not.
         if (order.hasOrdered)
           throw new IronicError('failed', `The deploy failed: ${node.last_error ?? 'no reason given'}`);
         return this.#deploy(located, order, signal);
@@ -105,19 +104,18 @@ export class IronicProvisioner {
       case 'deployed':
         return this.#power.on(node, signal).then(() => undefined);
       default:
-        throw new IronicError('conflict', `Its node is ${node.provision_state}: the machine was ended.`);
+        throw new IronicError('conflict', `The node is ${node.provision_state}: the machine was terminated.`);
     }
   }
 
-  /** The node for this machine and nobody else, or a failure that says that it cannot be had. */
+  /** Allocates the node, or throws why it is not available. */
   async #take(
     node: IronicNode,
     other: LocatedMachine | null,
     spec: MachineSpec,
     signal: AbortSignal,
   ): Promise<typeof pollAgain> {
-    const why =
-      other !== null && exists(other) ? 'another machine of ours is on it' : unavailableReason(node);
+    const why = other !== null && exists(other) ? 'another machine is on it' : unavailableReason(node);
     if (why !== null) {
       await this.#withdraw(spec, signal);
       throw nodeUnavailableError(node, why);
@@ -143,7 +141,7 @@ export class IronicProvisioner {
     return allocation === null ? pollAgain : this.#decide(allocation, spec, signal);
   }
 
-  /** An earlier call may have asked for the node and never heard that somebody else has it. */
+  /** An earlier call may have requested the node without learning that it is taken. */
   async #withdraw(spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const { client, settings } = this.#deps;
     const allocation = await client.findAllocation(spec.externalId, signal);
@@ -152,7 +150,7 @@ export class IronicProvisioner {
     await client.deleteAllocation(spec.externalId, signal);
   }
 
-  /** What became of the allocation, once Ironic knows. */
+  /** Waits for the result of the allocation. */
   async #allocated(spec: MachineSpec, signal: AbortSignal): Promise<IronicAllocation | null> {
     const { client, settings } = this.#deps;
     const turns = { clock: client.clock, pollMs: settings.pollMs, what: 'allocate the node' };
@@ -170,21 +168,21 @@ export class IronicProvisioner {
     const { client, settings } = this.#deps;
     const mark = readAnnotation(allocation, settings.owner);
     if (mark === null || !isAnnotationOf(mark, spec)) {
-      throw new IronicError('conflict', 'An allocation of this id is there that is not of this machine.');
+      throw new IronicError('conflict', 'An allocation with this id belongs to another machine.');
     }
     if (state === 'active' && nodeUuid === spec.nodeName) return pollAgain;
     if (state === 'active')
       throw new IronicError('conflict', `The machine is on the node ${nodeUuid ?? 'unknown'}.`);
-    // It holds nothing, and the next attempt needs its id.
+    // A failed allocation holds no node, and the next attempt needs its id.
     await client.deleteAllocation(spec.externalId, signal);
     if (nodeLockedPattern.test(problem ?? '')) return pollAgain;
     throw new IronicError(
       'no_capacity',
-      `Ironic did not give the node ${spec.nodeName}: ${problem ?? 'no reason given'}`,
+      `Ironic could not allocate the node ${spec.nodeName}: ${problem ?? 'no reason given'}`,
     );
   }
 
-  /** A node is sold whole. Who asks for other GPUs than it has, or for more than it is, has another node in mind. */
+  /** A node is sold as a whole, so the spec must match its GPUs and not exceed its size. */
   async #refuseMisfit(node: IronicNode, spec: MachineSpec, signal: AbortSignal): Promise<void> {
     const hardware = hardwareOf(node, await this.#inspections.of(node, signal));
     if (hardware === null) throw nodeUnavailableError(node, 'its size is unknown');
@@ -192,13 +190,13 @@ export class IronicProvisioner {
     if (!spec.gpuPciAddresses.every((address) => has.has(address)))
       throw nodeUnavailableError(node, 'it has other GPUs');
     if (spec.gpuPciAddresses.length !== has.size) {
-      throw new IronicError('refused', `A machine on bare metal has all ${has.size} GPUs of its node.`);
+      throw new IronicError('refused', `A bare-metal machine must have all ${has.size} GPUs of its node.`);
     }
     const isLarge =
       spec.cpuCount <= hardware.cpuCount &&
       spec.ramMb <= hardware.ramMb &&
       (hardware.storageGb === 0 || spec.diskGb <= hardware.storageGb);
-    if (!isLarge) throw nodeUnavailableError(node, 'it is smaller than that');
+    if (!isLarge) throw nodeUnavailableError(node, 'it has too few CPUs, or too little memory or disk');
   }
 
   async #deploy(
@@ -212,11 +210,11 @@ export class IronicProvisioner {
     const configdrive = configDriveFor(spec, readOperatorNotes(node));
     await client.setProvisionState(node.uuid, { target: 'active', configdrive }, signal);
     order.hasOrdered = true;
-    // A cut may have come between our look and the order; whoever cut has not seen it.
+    // An access cut may have come between the read and the deploy request, and its caller has not seen the deploy.
     const now = await this.#deps.node(node.uuid, signal);
     if (!isCut(now, mark.external_id)) return pollAgain;
     await client.setProvisionState(node.uuid, { target: 'deleted' }, signal).catch((error: unknown) => {
-      // Removing it is the next thing that whoever cut it does.
+      // The caller of the access cut removes the machine next.
       if (!isDriverError(error)) throw error;
     });
     assertAccessNotCut({ isCut: true });
@@ -224,7 +222,7 @@ export class IronicProvisioner {
   }
 }
 
-/** It was free when placement chose it. Whoever took it, another node may be free. */
+/** The node was free when placement chose it; another node may still be free. */
 function nodeUnavailableError(node: IronicNode, why: string): IronicError {
-  return new IronicError('no_capacity', `The node ${node.uuid} cannot be had: ${why}.`);
+  return new IronicError('no_capacity', `The node ${node.uuid} is not available: ${why}.`);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-// Ironic's answers, as far as we read them. What is not here is ignored; what is here and of another shape is no answer.
+// Fields of Ironic's responses that the driver reads. Other fields are ignored; wrong types invalidate the response.
 
 const text = z.string().nullish();
 const number = z.number().nullish();
@@ -16,9 +16,9 @@ export const nodeSchema = z.object({
   maintenance: z.boolean().nullish(),
   maintenance_reason: text,
   last_error: text,
-  /** False: whatever Ironic is set to, this one is not wiped when it is given back. Null: as it is set to. */
+  /** If false, this node is not wiped when it is released, whatever Ironic's default; null: the default. */
   automated_clean: z.boolean().nullish(),
-  /** Who has its lock. */
+  /** The holder of its lock. */
   reservation: text,
   instance_uuid: text,
   resource_class: text,
@@ -29,11 +29,11 @@ export const nodeSchema = z.object({
 });
 
 export type IronicNode = z.output<typeof nodeSchema> & {
-  /** No conductor is alive: what is said of it was true once. */
+  /** No conductor is alive, so the data may be outdated. */
   readonly hasNoConductor?: boolean;
 };
 
-/** Asked for by name: without them Ironic sends everything that it knows, and of a list next to nothing. */
+/** Requested by name: by default Ironic returns everything for a node, and very little for a list. */
 export const nodeFields = Object.keys(nodeSchema.shape).join();
 
 export const conductorsSchema = z.object({ conductors: z.array(z.object({ alive: z.boolean() })) });
@@ -54,7 +54,7 @@ export const allocationFields = Object.keys(allocationSchema.shape).join();
 
 export const allocationPageSchema = z.object({ allocations: z.array(allocationSchema), next: text });
 
-/** What the agent, or the BMC, found when the node was inspected. */
+/** Found by the agent or the BMC at the inspection of the node. */
 export const inventorySchema = z.object({
   inventory: z
     .object({

@@ -4,7 +4,7 @@ import { readIronicSettings } from './ironic-settings.ts';
 const sha256 = 'a'.repeat(64);
 const cuda = { url: 'https://images.example.com/cuda.qcow2', sha256 };
 
-it('images are read with their sums, and each may have a user of its own', () => {
+it('readIronicSettings reads images with checksums, each with an optional user', () => {
   const settings = readIronicSettings({
     images: {
       cuda,
@@ -35,23 +35,19 @@ it('images are read with their sums, and each may have a user of its own', () =>
 });
 
 it.each([
-  ['no image', { images: {} }, 'names no image'],
-  ['an image without a sum', { images: { a: { url: cuda.url } } }, 'needs sha256 or sha512'],
-  ['a sum that is none', { images: { a: { ...cuda, sha256: 'x' } } }, '64 hexadecimal'],
+  ['no images', { images: {} }, 'must name at least one image'],
+  ['an image without a checksum', { images: { a: { url: cuda.url } } }, 'needs sha256 or sha512'],
+  ['an invalid checksum', { images: { a: { ...cuda, sha256: 'x' } } }, '64 hexadecimal'],
+  ['an invalid URL', { images: { a: { ...cuda, url: 'not a url' } } }, 'http(s) or file'],
+  ['an unsupported URL scheme', { images: { a: { ...cuda, url: 'ftp://x/y' } } }, 'http(s) or file'],
   [
-    'a URL that Ironic would answer with 500',
-    { images: { a: { ...cuda, url: 'not a url' } } },
-    'http(s) or file',
-  ],
-  ['a scheme that nodes cannot fetch', { images: { a: { ...cuda, url: 'ftp://x/y' } } }, 'http(s) or file'],
-  [
-    'a CUDA whose image is not there',
+    'a CUDA version whose image is missing',
     { images: { a: cuda }, cudaImages: { 'cuda12.8': 'b' } },
     'not among the images',
   ],
-  ['a default that is not there', { images: { a: cuda }, defaultImage: 'b' }, 'not among the images'],
-  ['a user that is none', { images: { a: cuda }, sshUser: 'root; id' }, 'the name of a user'],
-  ['a setting that nobody knows', { images: { a: cuda }, imgaes: {} }, 'imgaes'],
-])('settings with %s are refused with a reason', (_title, written, reason) => {
+  ['a missing default image', { images: { a: cuda }, defaultImage: 'b' }, 'not among the images'],
+  ['an invalid user name', { images: { a: cuda }, sshUser: 'root; id' }, 'a valid user name'],
+  ['an unknown setting', { images: { a: cuda }, imgaes: {} }, 'imgaes'],
+])('readIronicSettings refuses %s and gives the reason', (_title, written, reason) => {
   expect(() => readIronicSettings(written)).toThrow(reason);
 });

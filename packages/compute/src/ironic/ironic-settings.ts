@@ -3,20 +3,20 @@ import { z } from 'zod';
 import { DriverError } from '../driver-error.ts';
 import type { IronicConnectionOptions } from './ironic-client.ts';
 
-/** What a machine is made from: an image of a whole disk that nodes fetch themselves. */
+/** A whole-disk image that nodes download themselves. */
 export interface IronicImage {
   readonly url: string;
   readonly hash: { readonly algorithm: 'sha256' | 'sha512'; readonly value: string };
   readonly diskFormat: 'raw' | 'qcow2';
-  /** Who logs in; cloud-init gives this user the keys. */
+  /** The login user, to which cloud-init gives the keys. */
   readonly sshUser: string;
 }
 
 export interface IronicSettings {
   readonly images: Readonly<Record<string, IronicImage>>;
-  /** Stamped on every machine. Two installations that share an Ironic have different ones and leave each other alone. */
+  /** The owner annotation. Installations that share an Ironic need different ones. */
   readonly owner: string;
-  /** How often something that is under way is looked at. */
+  /** Interval between two reads of an operation in progress. */
   readonly pollMs: number;
 }
 
@@ -26,7 +26,7 @@ export type IronicDriverOptions = IronicConnectionOptions &
     readonly clock: Clock;
   };
 
-const sshUser = z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'must be the name of a user');
+const sshUser = z.string().regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'must be a valid user name');
 
 const imageShape = z.strictObject({
   url: z.url({ protocol: /^(?:https?|file)$/, error: 'must be an http(s) or file URL' }).max(2_048),
@@ -48,20 +48,20 @@ const ironicSettings = z
   .strictObject({
     images: z
       .record(imageName, imageShape)
-      .refine((images) => Object.keys(images).length > 0, 'names no image'),
+      .refine((images) => Object.keys(images).length > 0, 'must name at least one image'),
     sshUser: sshUser.default('ubuntu'),
     owner: z.string().min(1).max(63).optional(),
     pollMs: z.int().min(50).max(60_000).optional(),
-    /** Which image has which CUDA: `{"cuda12.8": "ubuntu-24.04-cuda12.8"}`; read by rentals. */
+    /** The image of each CUDA version: `{"cuda12.8": "ubuntu-24.04-cuda12.8"}`; read by rentals. */
     cudaImages: z
       .record(
         z.string().regex(/^(?:cuda)?\d{1,2}\.\d{1,2}$/, 'must be a version such as cuda12.8'),
         imageName,
       )
       .optional(),
-    /** What a machine is made from when nobody names an image; read by rentals. */
+    /** The image of machines without a requested image; read by rentals. */
     defaultImage: imageName.optional(),
-    /** The fast network that all of its nodes share; read by fleet sync. */
+    /** The fast network that all its nodes share; read by fleet sync. */
     fabric: z.string().min(1).max(100).optional(),
   })
   .superRefine(({ images, cudaImages, defaultImage }, issue) => {
@@ -80,11 +80,14 @@ const ironicSettings = z
 
 export type IronicConfig = Pick<IronicDriverOptions, 'images' | 'owner' | 'pollMs'>;
 
-/** What an operator wrote about a cluster. Whatever is wrong with it becomes the reason of its silence. */
+/** A configuration error becomes the reason why the cluster is unreachable. */
 export function readIronicSettings(written: unknown): IronicConfig {
   const settings = ironicSettings.safeParse(written);
   if (!settings.success) {
-    throw new DriverError('refused', `Its settings are wrong: ${problemsOf(settings.error)}.`);
+    throw new DriverError(
+      'refused',
+      `The settings of the cluster are invalid: ${problemsOf(settings.error)}.`,
+    );
   }
   const { images, owner, pollMs, sshUser: usual } = settings.data;
   return {
@@ -107,7 +110,7 @@ function imageOf(
   return { url, hash, diskFormat, sshUser: user };
 }
 
-/** In one line, since it becomes the reason that an operator reads. */
+/** One line, because operators see it as the status reason. */
 function problemsOf({ issues }: z.ZodError): string {
   return issues
     .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))

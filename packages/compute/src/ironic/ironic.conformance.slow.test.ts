@@ -6,7 +6,7 @@ import type { ComputeDriver, MachineSpec } from '../driver.ts';
 import { toNodeExtra, newAnnotation } from './ironic-machine.ts';
 import { startFakeHardware, type FakeHardware } from './ironic-harness.fixture.ts';
 
-// The suite on a real Ironic whose nodes are fake hardware: all that the engine itself does, and nothing inside a machine.
+// The suite on a real Ironic with fake hardware: everything that the engine does, and nothing inside a machine.
 
 const bounds = { callMs: 30_000, bootMs: 20_000, failoverMs: 60_000 };
 const sshPort = 22;
@@ -47,7 +47,7 @@ class IronicHarness implements DriverHarness {
     return this.#there().connect();
   }
 
-  /** Nobody is behind a fake node: its ports are closed, whatever listens on this machine. */
+  /** Fake nodes have no open ports. */
   reach(): { host: string; port: number } {
     return { host: '127.0.0.1', port: 1 };
   }
@@ -56,7 +56,7 @@ class IronicHarness implements DriverHarness {
     return systemClock.sleep(ms);
   }
 
-  /** The node is allocated; whoever did that died before it could write anything on it. */
+  /** Leaves an allocated node, as if its creator had died before it annotated the node. */
   async leaveHalfMade(spec: MachineSpec): Promise<void> {
     const { ironic } = this.#there();
     await ironic.call('POST', '/v1/allocations', {
@@ -74,7 +74,7 @@ class IronicHarness implements DriverHarness {
     }
   }
 
-  /** Somebody who uses the same Ironic without us. */
+  /** Another client of the same Ironic. */
   async createForeign(): Promise<{ externalId: string; remove(): Promise<void> }> {
     const { ironic, nodes } = this.#there();
     const uuid = nodes.at(-1) ?? expect.fail('There are no nodes.');
@@ -104,7 +104,7 @@ class IronicHarness implements DriverHarness {
   }
 
   #there(): FakeHardware {
-    return this.#metal ?? expect.fail('Ironic is not up.');
+    return this.#metal ?? expect.fail('Ironic is not running.');
   }
 }
 

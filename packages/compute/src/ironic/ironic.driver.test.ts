@@ -4,7 +4,7 @@ import type { ComputeDriver } from '../driver.ts';
 import { createIronicDriver } from './index.ts';
 import { eightGpus, fault, FakeIronic, machineSpecFor } from './fake-ironic.fixture.ts';
 
-// What fake hardware never does, and who is asked how often. The rest is tried on the real engine.
+// Failures that fake hardware never has, and the number of requests. Other tests use the real engine.
 
 let ironic: FakeIronic;
 let driver: ComputeDriver;
@@ -27,10 +27,10 @@ async function kindOf(call: Promise<unknown>): Promise<DriverErrorKind | 'no fai
   );
 }
 
-describe('a node that placement chose and somebody else has', () => {
-  it('is no_capacity when Ironic cannot give it, and no allocation is left', async () => {
+describe('create on a node that another machine or client has', () => {
+  it('fails with no_capacity if Ironic refuses the allocation, and leaves none', async () => {
     const node = ironic.addNode();
-    // Taken after our look: the allocation itself is refused.
+    // Taken after the read: Ironic refuses the allocation.
     ironic.interfere = ({ method }) => {
       if (method === 'POST') node.provision_state = 'deploying';
       return null;
@@ -40,20 +40,20 @@ describe('a node that placement chose and somebody else has', () => {
   });
 
   it.each([
-    ['allocated to another', { instance_uuid: '5f0b7a52-5a40-4b6a-9d4b-6c6d5f7a8b90' }],
+    ['allocated by another client', { instance_uuid: '5f0b7a52-5a40-4b6a-9d4b-6c6d5f7a8b90' }],
     ['active', { provision_state: 'active' }],
     ['in maintenance', { maintenance: true }],
     ['of unknown power', { power_state: null }],
     ['without a resource class', { resource_class: null }],
-    ['of an operator', { provision_state: 'manageable' }],
+    ['used by an operator', { provision_state: 'manageable' }],
     ['never wiped', { automated_clean: false }],
-  ])('is no_capacity when it is %s, and nothing is written', async (_title, changes) => {
+  ])('fails with no_capacity if the node is %s, and writes nothing', async (_title, changes) => {
     const node = ironic.addNode(changes);
     expect(await kindOf(driver.create(machineSpecFor(node), soon()))).toBe('no_capacity');
     expect(ironic.requests.every(({ method }) => method === 'GET')).toBe(true);
   });
 
-  it('is not given to a second machine of ours either, and the first keeps it', async () => {
+  it('gives a node to one of two concurrent machines', async () => {
     const node = ironic.addNode();
     const [first, second] = [machineSpecFor(node), machineSpecFor(node)];
     const outcomes = await Promise.all([first, second].map((spec) => kindOf(driver.create(spec, soon()))));
@@ -61,7 +61,7 @@ describe('a node that placement chose and somebody else has', () => {
     expect([...ironic.allocations.keys()]).toEqual([node.instance_uuid]);
   });
 
-  it('is asked for again when it was only locked each time that Ironic tried', async () => {
+  it('retries if the node was only locked', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     let tries = 0;
@@ -84,8 +84,8 @@ describe('a node that placement chose and somebody else has', () => {
   });
 });
 
-describe('what Ironic takes and then does not do', () => {
-  it('a locked node is asked again within the deadline of the call, and not after it', async () => {
+describe('requests that Ironic accepts and does not complete', () => {
+  it('a locked node is retried until the deadline of the call', async () => {
     const node = ironic.addNode();
     const locked = { status: 409, body: fault(`Node ${node.uuid} is locked by host x, please retry`) };
     let refusals = 3;
@@ -101,7 +101,7 @@ describe('what Ironic takes and then does not do', () => {
     expect(await kindOf(driver.create(machineSpecFor(other), AbortSignal.timeout(200)))).toBe('unavailable');
   });
 
-  it('a deploy that fails after it was ordered is an error of the machine with what Ironic says', async () => {
+  it("a deploy that fails after the request is reported with Ironic's error", async () => {
     const node = ironic.addNode();
     ironic.onProvision = (deployed) =>
       Object.assign(deployed, { provision_state: 'deploy failed', last_error: 'write_image: no space' });
@@ -112,12 +112,12 @@ describe('what Ironic takes and then does not do', () => {
     expect(view?.detail).toContain('write_image: no space');
   });
 
-  it('a node that does not switch is failed, with what Ironic says, and a soft order is followed by a hard one', async () => {
+  it("a failed power change is reported with Ironic's error, and a soft request is followed by a hard one", async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
     ironic.onPower = (switched, target) => {
-      switched.last_error = target.startsWith('soft') ? 'it did not obey in time' : null;
+      switched.last_error = target.startsWith('soft') ? 'it did not shut down in time' : null;
       if (target === 'power off') switched.power_state = 'power off';
     };
     await driver.stop(spec, { graceMs: 1_000 }, soon());
@@ -130,7 +130,7 @@ describe('what Ironic takes and then does not do', () => {
     expect(await kindOf(start)).toBe('failed');
   });
 
-  it('a node that cannot be wiped is unclean, for as long as it is, and its machine is not there any more', async () => {
+  it('a node that cannot be wiped is unclean until it is repaired, and its machine is absent', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
@@ -146,14 +146,14 @@ describe('what Ironic takes and then does not do', () => {
     expect((await driver.listOwned(soon())).machines).toEqual([]);
     const { nodes } = await driver.readInventory(soon());
     expect(nodes).toMatchObject([{ name: node.uuid, reachable: false, hardware: null }]);
-    // An operator has repaired it: then it is as any other end.
+    // After an operator repaired the node, terminate succeeds.
     Object.assign(node, { provision_state: 'available', maintenance: false });
     await driver.terminate(spec, soon());
     expect(node.extra).not.toHaveProperty('millrace_machine');
     expect(node.lessee).toBeNull();
   });
 
-  it('a node that is free again without having been wiped is unclean, keeps its mark, and is not sold', async () => {
+  it('a node that was released without wiping is unclean, keeps its annotation and is not sold', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
@@ -164,13 +164,13 @@ describe('what Ironic takes and then does not do', () => {
       extra: { millrace_machine: expect.anything() },
     });
     expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false, hardware: null }]);
-    // A person has wiped it, and set it right.
+    // An operator has wiped the node and corrected the setting.
     node.automated_clean = null;
     await driver.terminate(spec, soon());
     expect(node.extra).not.toHaveProperty('millrace_machine');
   });
 
-  it("a node that cannot be undeployed is tried once in each call, and stays the machine's", async () => {
+  it('a node that cannot be undeployed is retried once per call, and its machine still exists', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
@@ -183,7 +183,7 @@ describe('what Ironic takes and then does not do', () => {
     expect(await driver.describe(spec, soon())).toBeNull();
   });
 
-  it('while a node is wiped its machine is changing, and terminate waits for the end of it', async () => {
+  it('the machine is changing while its node is wiped, and terminate waits for the end', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
@@ -197,8 +197,8 @@ describe('what Ironic takes and then does not do', () => {
   });
 });
 
-describe('a cut', () => {
-  it('while the agent works ends the deploy, and create of it is a conflict from then on', async () => {
+describe('cutAccess', () => {
+  it('aborts a deploy in progress, and create fails with conflict from then on', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     ironic.onProvision = (moved, target) => {
@@ -214,7 +214,7 @@ describe('a cut', () => {
     expect(await driver.describe(spec, soon())).toBeNull();
   });
 
-  it('that comes between the look and the order of create is not lost', async () => {
+  it('is not lost if it comes between the read and the deploy request of create', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     ironic.interfere = ({ method, path }) => {
@@ -225,10 +225,10 @@ describe('a cut', () => {
     expect(node.provision_state).toBe('available');
   });
 
-  it('of a machine that is only allocated leaves nothing that could be deployed', async () => {
+  it('leaves nothing to deploy on a node that is only allocated', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
-    // Whoever made it dies after the allocation.
+    // The creator dies after the allocation.
     ironic.interfere = ({ method }) => (method === 'PATCH' ? { status: 502, body: '' } : null);
     expect(await kindOf(driver.create(spec, soon()))).toBe('unavailable');
     ironic.interfere = () => null;
@@ -242,21 +242,21 @@ describe('a cut', () => {
   });
 });
 
-describe('what is asked of Ironic', () => {
-  it('is one list however many look at once, and none for each node', async () => {
+describe('requests to Ironic', () => {
+  it('are one list for all concurrent reads, and none per node', async () => {
     const nodes = Array.from({ length: 16 }, () => ironic.addNode());
     const requests = nodes.map((node) => machineSpecFor(node));
     for (const spec of requests) await driver.create(spec, soon());
     ironic.requests.length = 0;
     const looks = requests.flatMap((spec) => [driver.describe(spec, soon()), driver.describe(spec, soon())]);
     await Promise.all([...looks, driver.listOwned(soon()), driver.readInventory(soon())]);
-    // One for the first, and one for all who came while it was under way.
+    // One for the first caller, and one for all callers during that read.
     const each = ['/v1/conductors', '/v1/nodes'];
     const paths = ironic.requests.map(({ path }) => path.split('?')[0] ?? '');
     expect(paths.toSorted()).toEqual([...each, ...each].toSorted());
   });
 
-  it('is answered to each with what was true when they asked, though others gave up', async () => {
+  it('return current data to every caller, even if others abort', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     const first = driver.describe(spec, soon());
@@ -268,7 +268,7 @@ describe('what is asked of Ironic', () => {
     expect([await first, await third]).toEqual([null, null]);
   });
 
-  it('what inspection found is read once, and again after the next inspection', async () => {
+  it('read an inspection once, and again after the next inspection', async () => {
     const node = ironic.addNode({ inspection_finished_at: '2026-01-01T00:00:00' });
     await driver.readInventory(soon());
     await driver.readInventory(soon());
@@ -278,7 +278,7 @@ describe('what is asked of Ironic', () => {
     expect(ironic.count('GET', /inventory$/)).toBe(2);
   });
 
-  it('a deploy is told the image, the keys, the name and the network, and whose it is', async () => {
+  it('deploy with image, keys, name, network and lessee', async () => {
     const network = { links: [], networks: [], services: [] };
     const node = ironic.addNode();
     Object.assign(node.extra['millrace'] as object, { network_data: network });
@@ -318,8 +318,8 @@ describe('what is asked of Ironic', () => {
   });
 });
 
-describe('what Ironic does not know', () => {
-  it('a machine whose BMC is lost is unseen and never gone', async () => {
+describe('unreachable hardware', () => {
+  it('a machine with an unreachable BMC is listed with its node as unreachable, never as absent', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
@@ -330,7 +330,7 @@ describe('what Ironic does not know', () => {
     expect(await driver.describe(spec, soon())).toMatchObject({ power: 'error' });
   });
 
-  it('machines are unseen and nodes are not sold while no conductor is alive', async () => {
+  it('machines are unreachable and nodes not sold while no conductor is alive', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     await driver.create(spec, soon());
@@ -339,7 +339,7 @@ describe('what Ironic does not know', () => {
     expect((await driver.readInventory(soon())).nodes).toMatchObject([{ reachable: false }]);
   });
 
-  it('machines of another installation are neither shown nor touched, and their nodes not sold', async () => {
+  it('machines of another installation are neither listed nor touched, and their nodes not sold', async () => {
     const node = ironic.addNode();
     const spec = machineSpecFor(node);
     const outsider = createIronicDriver({ ...ironic.options, owner: 'another' });

@@ -32,7 +32,7 @@ import { IronicPower } from './ironic-power.ts';
 import { IronicDeprovisioner } from './ironic-deprovisioner.ts';
 import { settingsOf, type IronicDriverOptions } from './ironic-settings.ts';
 
-/** Ironic deploys a disk and switches power. It has no way into what runs on a node, and tells nothing by itself. */
+/** Ironic deploys disks and changes power. It cannot reach into a machine, and sends no events. */
 const can: DriverCapabilities = {
   exec: false,
   setKeys: false,
@@ -84,21 +84,25 @@ export class IronicDriver implements ComputeDriver {
 
   async start(machine: MachineRef, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    await this.#power.on(await this.#usable(machine, 'start it', signal), signal);
+    await this.#power.on(await this.#usable(machine, 'start the machine', signal), signal);
   }
 
   async stop(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    const { node } = await this.#power.deployed(machine, 'stop it', signal);
+    const { node } = await this.#power.deployed(machine, 'stop the machine', signal);
     await this.#power.off(node, options.graceMs, signal);
   }
 
   async reboot(machine: MachineRef, options: StopOptions, signal: AbortSignal): Promise<void> {
     checkRef(machine);
-    await this.#power.reboot(await this.#usable(machine, 'reboot it', signal), options.graceMs, signal);
+    await this.#power.reboot(
+      await this.#usable(machine, 'reboot the machine', signal),
+      options.graceMs,
+      signal,
+    );
   }
 
-  /** The whole address is the tenant's: a port that keeps its number is open already, and none can be closed. */
+  /** The tenant has the whole address: ports keep their numbers, and none can be closed. */
   async setPorts(machine: MachineRef, ports: readonly PortMapping[], signal: AbortSignal): Promise<void> {
     checkRef(machine);
     checkPorts(ports);
@@ -139,9 +143,9 @@ export class IronicDriver implements ComputeDriver {
     };
   }
 
-  // oxlint-disable-next-line require-yield -- there is nothing to tell, and the interface has a stream
+  // oxlint-disable-next-line require-yield -- the engine has no events, but the interface requires a stream
   async *events(): AsyncIterable<EngineEvent> {
-    throw unsupportedError('tell what changes');
+    throw unsupportedError('send events');
   }
 
   async setKeys(): Promise<void> {
@@ -149,11 +153,11 @@ export class IronicDriver implements ComputeDriver {
   }
 
   async runUserData(): Promise<void> {
-    throw unsupportedError('start user data inside a machine that runs');
+    throw unsupportedError('start user data inside a running machine');
   }
 
   async consoleLog(): Promise<string> {
-    throw unsupportedError('show what a machine wrote to its console');
+    throw unsupportedError('return the console output of a machine');
   }
 
   async metrics(): Promise<MachineMetrics> {
@@ -176,7 +180,7 @@ export class IronicDriver implements ComputeDriver {
   }
 }
 
-/** Ironic has lost the BMC of its node, or nobody works on it: what it says of it was true once. */
+/** Ironic has lost the BMC of the node, or no conductor is alive, so its data may be outdated. */
 function isNodeUnreachable({ node, phase }: LocatedMachine): boolean {
   return hasNoConductor(node) || (phase === 'deployed' && !isPowerKnown(node));
 }

@@ -153,7 +153,7 @@ export class IncusClient {
         );
       }
     }
-    throw new IncusError('unavailable', `Incus has not finished to ${what} after ${this.#operationMs} ms.`);
+    throw new IncusError('unavailable', `Incus did not ${what} within ${this.#operationMs} ms.`);
   }
 
   async #waitOnce(target: string, what: string, signal: AbortSignal): Promise<Operation> {
