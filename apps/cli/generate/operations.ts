@@ -193,10 +193,7 @@ function columnsOf(all: ReadonlyMap<string, Schema>, root: Schema): readonly str
   return [...preferred, ...simple.filter((key) => !preferred.includes(key))].slice(0, MAX_COLUMNS);
 }
 
-/**
- * The operations without a hand-written command. Operations of a user without an organisation are left out,
- * because the CLI stores only keys.
- */
+/** The operations without a hand-written command, except those that need a session: the CLI stores only keys. */
 export function generatedOperations(
   covered: ReadonlySet<string>,
   taken: ReadonlySet<string>,

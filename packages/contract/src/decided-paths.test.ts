@@ -2,10 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { contract, operationsOf } from './contract.ts';
 import { eventTypeNames } from './events.ts';
 
-/**
- * The method and path of every extension operation, by section. The test fails if an operation is missing or
- * renamed.
- */
+/** Method and path of every extension operation, so that none can be renamed or removed unnoticed. */
 const onDemand = '/v2/alpha/on-demand';
 
 const decided = {

@@ -21,10 +21,7 @@ function withCodes<Name extends string>(
   return Object.fromEntries(entries) as Record<Name, ErrorEntry>;
 }
 
-/**
- * Every error reason. Clients switch on reasons, so a reason is never renamed or reused. A test compares the
- * registry with docs/errors.md.
- */
+/** Every error reason. Clients switch on reasons, so a reason is never renamed or reused. */
 export const errorRegistry = withCodes({
   ...requestErrors,
   ...identityErrors,
@@ -63,10 +60,7 @@ function chosenStatus(entry: ErrorEntry, { source, errorFamily, errors }: ErrorC
   }
 }
 
-/**
- * The status of a reason on an operation, or on a path without an operation (null). A status that the operation
- * does not declare becomes 400 or 500.
- */
+/** The status of a reason on an operation (null: no operation). An undeclared status becomes 400 or 500. */
 export function statusFor(reason: Reason, operation: ErrorContext | null): ErrorStatus {
   const entry = errorRegistry[reason];
   // A retired operation always responds with 410, which its list does not contain.

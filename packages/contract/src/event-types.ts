@@ -1,7 +1,4 @@
-/**
- * The event types with their descriptions, without the data schemas of events.ts, so that clients can list them
- * cheaply.
- */
+/** The event types with descriptions, separate from the data schemas, which clients need not load. */
 export const eventDescriptions = {
   'rental.pending': 'A rental was accepted, or is being placed again.',
   'rental.running': 'A rental passed its readiness check; billing has started.',

@@ -1,10 +1,7 @@
 import { z } from 'zod';
 import type { DocumentName, ErrorFamily, Method, Operation } from './operation.ts';
 
-/**
- * Schemas and defaults that extension operations share, so that an operation file states only what is specific
- * to it.
- */
+/** Schemas and defaults of extension operations, so that operation files state only differences. */
 
 /** Crockford's base32: 128 bits in 26 characters, so the first character has only three bits. */
 const idBody = '[0-7][0-9A-HJKMNP-TV-Z]{25}';

@@ -25,10 +25,7 @@ export interface OperationResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/**
- * One operation of the API as data. Routes, OpenAPI, the SDK, the docs and the coverage tests are derived from
- * it.
- */
+/** One operation of the API as data, from which routes, OpenAPI, SDK, docs and tests are derived. */
 export interface Operation {
   readonly id: string;
   readonly method: Method;
@@ -37,10 +34,7 @@ export interface Operation {
   /** Equivalent paths. */
   readonly aliases?: readonly `/${string}`[];
   readonly document: DocumentName;
-  /**
-   * `interface`: a baseline operation from docs/interface.md, with only the statuses listed there, plus 429
-   * and 503.
-   */
+  /** `interface`: a baseline operation, with only the statuses of docs/interface.md, plus 429 and 503. */
   readonly source: 'interface' | 'own';
   readonly errorFamily: ErrorFamily;
   /**

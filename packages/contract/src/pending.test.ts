@@ -7,10 +7,7 @@ import { capabilities, compareServed, isPending, pendingOperations, servedOperat
 const contractIds = Object.keys(contract.operations);
 const pendingIds = Object.keys(pendingOperations);
 
-/**
- * SHA-256 of the first list, one id per line. It must never change: it ensures that no new operation becomes
- * pending.
- */
+/** SHA-256 of the first list, one id per line. It must never change, so that no operation becomes pending. */
 const firstDigest = '41521ad41f51b59a0a7bae8d3fd6d7ae47a34232666019ac5ae11f82514256b5';
 
 describe('pendingOperations', () => {

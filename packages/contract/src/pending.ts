@@ -29,10 +29,7 @@ const pendingByCapability = {
 export type PendingOperationId = (typeof pendingByCapability)[Capability][number];
 export type ServedOperationId = Exclude<OperationId, PendingOperationId>;
 
-/**
- * Operations of the contract that are not served yet, with the capability that will deliver each. The list must
- * only shrink: a test compares it with pending.baseline.json.
- */
+/** Operations that are not served yet, by capability. Must only shrink; pending.baseline.json has the first list. */
 export const pendingOperations = Object.fromEntries(
   capabilities.flatMap((capability) => pendingByCapability[capability].map((id) => [id, capability])),
 ) as Readonly<Record<PendingOperationId, Capability>>;

@@ -1,7 +1,4 @@
-/**
- * All scopes with their descriptions. Every operation names the scope it needs (`Operation.scope`); roles are
- * sets of scopes.
- */
+/** All scopes with descriptions. Operations name the scope they need; roles are sets of scopes. */
 export const scopes = {
   'organisation:read': 'See the organisation and its settings.',
   'organisation:write': 'Change the organisation and its settings.',
@@ -115,10 +112,7 @@ export const platformRoleScopes: Readonly<Record<PlatformRole, readonly Scope[]>
   supplier: supplierScopes,
 };
 
-/**
- * Every scope that a user may give to a key: the scopes of the role in the organisation and of all platform
- * roles.
- */
+/** Every scope that a user may give to a key: those of the role and of all platform roles. */
 export function scopesOf(role: Role, platformRoles: readonly PlatformRole[] = []): readonly Scope[] {
   const granted = new Set<Scope>(roles[role]);
   for (const platformRole of platformRoles) {

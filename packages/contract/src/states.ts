@@ -10,10 +10,7 @@ export * from './states/rental.ts';
 export type { StateInfo, StateTable, Transition, ActionDecision } from './states/table.ts';
 export * from './states/volume.ts';
 
-/**
- * The state tables of all resources with a lifecycle. Server guards, disabled controls, CLI errors and docs
- * read these tables and have no rules of their own.
- */
+/** The state tables of all resources. Server guards, disabled controls, CLI errors and docs read only these rules. */
 export const stateTables = {
   rental: rentalStates,
   volume: volumeStates,

@@ -155,10 +155,7 @@ const stateReasons: ReadonlySet<string> = new Set<Reason>([
   'REGION_DISABLED',
 ]);
 
-/**
- * Creates the error for a response. Operations differ in their statuses, so the reason decides the class. The
- * status decides only for reasons that this version does not know.
- */
+/** The reason decides the class, because statuses differ by operation; the status decides for unknown reasons. */
 export function toApiError(details: ErrorDetails): ApiError {
   const reason = details.reason ?? '';
   if (capacityReasons.has(reason)) return new InsufficientCapacityError(details);

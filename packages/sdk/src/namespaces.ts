@@ -1,7 +1,4 @@
-/**
- * The namespaces of the client: noun, verb, operation. The CLI uses the same words. A test checks that every
- * operation is here exactly once, or in uncallable.json with a reason.
- */
+/** The namespaces of client and CLI: noun, verb, operation. A test finds operations that are missing here. */
 export const namespaces = {
   me: {
     get: 'getMe',

@@ -23,10 +23,7 @@ export function mayRetry(error: MillraceError, retry: OperationEntry['retry']): 
 
 const notSentCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/**
- * The connection was never established, so the server did not get the request. Only Node reports this, in the
- * cause.
- */
+/** The connection was never established, so the request was not sent. Only Node reports this, in the cause. */
 function wasNotSent(error: ConnectionError): boolean {
   for (let cause: unknown = error.cause; cause instanceof Error; { cause } = cause) {
     if ('code' in cause && notSentCodes.has(cause.code)) return true;
@@ -34,10 +31,7 @@ function wasNotSent(error: ConnectionError): boolean {
   return false;
 }
 
-/**
- * The delay before retry `attempt` (from 1): Retry-After, or exponential backoff with jitter. Null: too long to
- * wait without the caller.
- */
+/** The delay before retry `attempt`: Retry-After, or exponential backoff with jitter. Null: too long. */
 export function retryDelayMs(
   error: MillraceError,
   {

@@ -29,10 +29,7 @@ export type HeadersLike = Headers | Readonly<Record<string, string | readonly st
 const secretPrefix = 'whsec_';
 const defaultToleranceSeconds = 300;
 
-/**
- * Returns the event of a delivery after verifying its signature. Deliveries can be repeated: store `event.id`
- * and ignore duplicates.
- */
+/** Returns the event of a delivery if its signature is valid. Store `event.id` to ignore repeated deliveries. */
 export async function verifyWebhook(webhook: WebhookToVerify): Promise<MillraceEvent> {
   const {
     payload,

@@ -59,10 +59,7 @@ async function requestDeviceCode(context: Context, apiUrl: string): Promise<Devi
   };
 }
 
-/**
- * Never polls faster than the service allows. After `slow_down` or no response it waits longer each time, so
- * that a restarted service is not overloaded.
- */
+/** Polls no faster than allowed, and slower after `slow_down` or no response, to spare a restarted service. */
 async function pollForToken(context: Context, apiUrl: string, code: DeviceCode): Promise<string> {
   const { clock, signal } = context;
   const endMs = clock.monotonicMs() + code.expiresMs;

@@ -4,10 +4,7 @@ import { CancelledError, UsageError } from '../framework/errors.ts';
 /** The format of a key, so that a wrong paste is found before anything is sent. */
 const keyPattern = /^mr_(?<mode>live|test)_[A-Za-z0-9_]{8,}$/;
 
-/**
- * The key from the terminal or standard input. It is never a flag, because other users of the machine can read
- * flags.
- */
+/** Reads the key from the terminal or standard input, never from a flag, which other users could see. */
 export async function promptForKey(context: Context, fromStdin: boolean): Promise<string> {
   const key = (await readKey(context, fromStdin)).trim();
   if (key === '') throw new UsageError('No key was given. Paste an API key, or pipe it in.');

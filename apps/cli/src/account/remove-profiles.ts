@@ -1,9 +1,6 @@
 import { DEFAULT_PROFILE, type ProfileStore } from '../framework/profiles.ts';
 
-/**
- * Removes the profiles from the store. If the current one is removed, no other becomes current: another key
- * could spend money, so the user must choose it.
- */
+/** Removes profiles. If the current one is removed, the user must choose another, whose key could spend money. */
 export function removeProfiles(
   store: ProfileStore,
   names: readonly string[],

@@ -85,8 +85,8 @@ async function createKey(
 }
 
 /**
- * Revokes the key of an earlier login that the new key replaces in the profile. A key that the user brought may
- * be used elsewhere, so it is only named.
+ * Revokes the replaced key of an earlier login. A key that the user brought may be used elsewhere and is only
+ * named.
  */
 export async function revokeReplacedKey(context: Context, replaced: StoredProfile): Promise<void> {
   const { apiUrl, apiKey } = replaced;

@@ -26,10 +26,7 @@ export function messagesFor(conversation: Conversation, question: string): Turn[
   ];
 }
 
-/**
- * Adds a question and its completion. A stopped completion counts with its visible part; without one the
- * conversation is unchanged, so that the user can ask again.
- */
+/** Adds a question and its completion, also a partial one. Without a completion the question can be repeated. */
 export function appendExchange(conversation: Conversation, question: string, response: string): Conversation {
   if (response === '') return conversation;
   return {

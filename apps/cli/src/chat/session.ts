@@ -86,10 +86,7 @@ export interface ChatOptions {
   readonly describe: (error: unknown) => string;
 }
 
-/**
- * Runs the chat until the user leaves. Ctrl-C ends a completion, never the chat. Errors are printed and the
- * chat continues, so that the conversation is not lost.
- */
+/** Runs the chat until the user leaves. Ctrl-C and errors end a completion, never the chat. */
 export async function runChat(context: Context, started: Conversation, settings: ChatOptions): Promise<void> {
   const client = context.client();
   const dim = (text: string): void => context.note(context.io.paintErr('dim', text));

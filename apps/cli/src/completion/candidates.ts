@@ -9,10 +9,7 @@ export interface Candidate {
   readonly about: string;
 }
 
-/**
- * Candidates for the last word, which may be empty or partial. Loads only the typed command and makes no
- * network call.
- */
+/** Candidates for the last word, which may be partial. Loads only the typed command; makes no network call. */
 export async function completionCandidates(
   manifest: Manifest,
   words: readonly string[],

@@ -1,7 +1,4 @@
-/**
- * The next command for each error reason, because suggestions of the API name requests. A test finds reasons
- * without one.
- */
+/** The next command for each error reason, because the API suggests requests. A test finds missing ones. */
 export const adviceByReason: Readonly<Record<string, string>> = {
   // Authentication and account
   MISSING_API_KEY: 'millrace login',

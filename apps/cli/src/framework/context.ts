@@ -121,10 +121,7 @@ export interface Context extends Omit<System, 'io'> {
   readonly debug: boolean;
   /** `--yes`: confirm everything. */
   readonly yes: boolean;
-  /**
-   * Asks before an action that costs money or destroys data. `--yes` confirms it; without a terminal it is a
-   * usage error; "no" cancels the command.
-   */
+  /** Asks before an action that costs money or destroys data. Without a terminal it requires `--yes`. */
   readonly confirm: (question: string) => Promise<void>;
   /** Prints a note for the user on standard error. */
   readonly note: (text: string) => void;

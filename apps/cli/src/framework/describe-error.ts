@@ -173,10 +173,7 @@ function describeApiError(
   };
 }
 
-/**
- * The help explains flags better than field names of the API do; only a spelling suggestion of the API is worth
- * showing.
- */
+/** The help names flags, the API names fields, so only a spelling suggestion of the API is worth showing. */
 function inputAdvice({ suggestion }: ApiErrorShape, helpCommand: string): string {
   return suggestion?.startsWith('Did you mean ') === true ? `${suggestion} See ${helpCommand}` : helpCommand;
 }

@@ -84,10 +84,7 @@ function whyNotLoggedIn({
   };
 }
 
-/**
- * A secret is returned only once. If that response is lost, the retried request returns the result without the
- * secret.
- */
+/** A secret is returned once. If that response is lost, the retry returns the result without the secret. */
 export function lostSecretError(what: string, fix: string): CliError {
   return new CliError(`${what}, but the response with its secret was lost.`, {
     why: 'The first response did not arrive, and a secret is shown only once.',

@@ -20,10 +20,7 @@ export function safeLines(text: string): string {
     .join('\n');
 }
 
-/**
- * Like `safeLines`, but keeps the styles that the CLI adds (bold, dim, colours). Styles that hide or invert
- * text are removed.
- */
+/** Like `safeLines`, but keeps the styles of the CLI: bold, dim, colours. Other styles can hide text. */
 export function safePainted(text: string): string {
   const pieces = text.split(/(\u001b\[(?:[0-2]|22|3[0-9])m)/);
   return pieces.map((part, index) => (index % 2 === 1 ? part : safeLines(part))).join('');

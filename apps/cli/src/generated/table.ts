@@ -1,16 +1,10 @@
-/**
- * One generated row per operation without a hand-written command, so that commands run without loading the
- * schemas.
- */
+/** One row per operation without a hand-written command, so that commands run without the schemas. */
 export interface GeneratedField {
   /** The field name in the input of the operation. */
   readonly key: string;
   /** Without the dashes. */
   readonly flag: string;
-  /**
-   * `usd`: nano-USD in the API, dollars in the CLI. `moment`: a day or a time. `secret`: read from standard
-   * input.
-   */
+  /** `usd`: nano-USD in the API, dollars in the CLI. `moment`: a day or a time. `secret`: from standard input. */
   readonly type: 'text' | 'number' | 'integer' | 'boolean' | 'list' | 'json' | 'usd' | 'moment' | 'secret';
   readonly describe: string;
   readonly choices?: readonly string[];

@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/**
- * Pins the host key. The platform reports the key that its readiness check saw, so the user need not trust a
- * key on first use.
- */
+/** Pins the host key that the readiness check saw, so that the user need not trust a key on first use. */
 
 export interface SshTarget {
   readonly host: string;
@@ -22,10 +19,7 @@ export function knownHostName({ host, port }: Pick<SshTarget, 'host' | 'port'>):
   return port === 22 ? host : `[${host}]:${port}`;
 }
 
-/**
- * The line for `known_hosts` from the output of `ssh-keyscan`: only the key with this fingerprint. Null if
- * there is none, which means another machine or a man in the middle.
- */
+/** The scanned key with this fingerprint, as a line of known_hosts. Null: another machine, or a man in the middle. */
 export function knownHostsLine(
   scanned: string,
   target: Pick<SshTarget, 'host' | 'port'>,

@@ -1,9 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/**
- * Signs deliveries as Standard Webhooks requires: over id, time and the exact bytes of the body, with a shared
- * secret.
- */
+/** Signs deliveries as Standard Webhooks requires: over id, time and the exact bytes of the body. */
 
 export interface WebhookHeaders {
   readonly 'webhook-id': string;

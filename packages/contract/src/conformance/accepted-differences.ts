@@ -1,14 +1,8 @@
-/**
- * The accepted differences between the contract and docs/interface.md. The comparison refuses any other
- * difference, and any entry here that makes no difference.
- */
+/** The accepted differences to docs/interface.md. The comparison refuses others, and entries without effect. */
 export interface AcceptedDifference {
   /** Fields that the text does not have. */
   readonly additions?: readonly string[];
-  /**
-   * Facts that the text leaves open or wider: the value in the text, null for none, and the value in the
-   * contract.
-   */
+  /** Facts that the text leaves open or wider: the value in the text (null: none) and in the contract. */
   readonly facts?: Readonly<Record<string, readonly [text: string | null, contract: string]>>;
   /** Facts of the text that apply to one of several accepted types; they are probed instead of compared. */
   readonly open?: readonly string[];

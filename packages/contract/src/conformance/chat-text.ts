@@ -33,8 +33,8 @@ export function expandUsage(text: string): string {
 }
 
 /**
- * Reads the fields of all stream chunks and of the last one. A field that the last delta lacks is optional; a
- * finish reason that is null before the end is nullable.
+ * Reads the fields of stream chunks. A field that the last delta lacks is optional; one that may be null is
+ * nullable.
  */
 export function chunkShape(line: string, vocabulary: Vocabulary): Shape | undefined {
   const every =

@@ -114,8 +114,7 @@ function applyAcceptedDifferences(name: string, text: Facts, contract: Facts): s
     contract.delete(key);
     text.delete(key);
   }
-  // Every size has a bound, also where the text has none (docs/decisions/145-untrusted-input.md). Those
-  // bounds are large.
+  // Every size has a bound, a large one where the text has none (docs/decisions/145-untrusted-input.md).
   for (const [key, bound] of contract) {
     if (/ max(?:Length|Items)$/.test(key) && !text.has(key) && Number(bound) >= minOpenBound)
       contract.delete(key);

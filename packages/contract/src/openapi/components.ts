@@ -141,10 +141,7 @@ function withoutLooseDiscriminators(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutLooseDiscriminators(item)]));
 }
 
-/**
- * Values that differ only in punctuation, such as `gpu-1` and `gpu1`, give the same name: the later one is
- * numbered.
- */
+/** Values that differ only in punctuation, such as `gpu-1` and `gpu1`, get numbered names. */
 function unusedName(wanted: string, taken: ReadonlySet<string>): string {
   let name = wanted;
   for (let number = 2; taken.has(name); number += 1) name = `${wanted}_${number}`;

@@ -32,10 +32,7 @@ const documentInfo: Readonly<Record<DocumentName, { title: string; version: stri
     },
   };
 
-/**
- * Builds one OpenAPI document. Pure: the committed documents, the served ones and the input of client
- * generators are equal.
- */
+/** Builds one OpenAPI document. Pure, so that the committed and the served documents are equal. */
 export function buildDocument(
   contract: Contract,
   name: DocumentName,

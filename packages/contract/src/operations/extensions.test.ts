@@ -32,8 +32,7 @@ describe('extension operations', () => {
 
   it('honour an idempotency key on every POST that changes something', () => {
     const without = own.filter(({ method, idempotency }) => method === 'POST' && idempotency === 'none');
-    // Idempotency records belong to organisations. Operations of a user without an organisation are
-    // idempotent by design.
+    // Idempotency records belong to organisations; operations without one are idempotent by design.
     expect(without.map(({ id }) => id).toSorted()).toEqual([
       'acceptInvitation',
       'createCompletion',

@@ -115,10 +115,7 @@ export const marketplaceHistoryEntry = z
   })
   .meta({ id: 'MarketplaceHistoryEntry' });
 
-/**
- * The filters of a listing: short keys and the field names of the record. Other keys are ignored and named in
- * `X-Ignored-Filters`.
- */
+/** The filters of a listing: short keys and field names. `X-Ignored-Filters` names other keys. */
 export const marketplaceFilterFields = {
   gpu_model: 'string',
   min_gpus_available: 'number',

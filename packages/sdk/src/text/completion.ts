@@ -45,10 +45,7 @@ interface Chunk {
   readonly usage?: CompletionUsage | null | undefined;
 }
 
-/**
- * Reads a stream to its end. A broken stream throws, because the completion is incomplete; a stream that the
- * user aborted with `signal` returns its partial completion.
- */
+/** Reads a stream to its end. Throws if it breaks; returns the partial completion if `signal` aborts it. */
 export async function readCompletion(
   chunks: AsyncIterable<Chunk>,
   reading: {

@@ -1,7 +1,4 @@
-/**
- * Formats and parses money. Amounts are exact to the nano-USD, as in the ledger and on invoices, so nothing is
- * rounded. At least two decimals are shown.
- */
+/** Formats and parses money, exact to the nano-USD as in the ledger. Shows at least two decimals. */
 
 const decimals = 9;
 
@@ -27,10 +24,7 @@ export function signedUsd(nanoUsd: string | bigint): string {
   return BigInt(nanoUsd) > 0n ? `+${usdText(nanoUsd)}` : usdText(nanoUsd);
 }
 
-/**
- * Nano-USD of a price that the API sends as a number of dollars. Such numbers have at most nine decimals, which
- * are exact below nine million dollars.
- */
+/** Nano-USD of a number of dollars. Nine decimals are exact below nine million dollars. */
 export function usdToNano(dollars: number): bigint {
   return BigInt(dollars.toFixed(decimals).replace('.', ''));
 }

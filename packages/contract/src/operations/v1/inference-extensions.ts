@@ -13,10 +13,7 @@ import {
   timestamp,
 } from '../../operation-builders.ts';
 
-/**
- * Inference operations beyond the baseline, in the formats that existing clients use, and usage of single
- * requests. Like all of v1, they use snake_case.
- */
+/** Inference operations beyond the baseline, in the formats of existing clients, and usage of requests. */
 
 const modelName = z.string().min(1).max(200);
 
