@@ -1,7 +1,7 @@
 import { fieldTerms, phrasesRefusedInProse, wordsRefusedInProse } from './refused-words.ts';
 
-/** Text in code type, addresses and placeholders: names there are checked where they are declared. */
-const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*|\b[a-z]\w*\.[a-z]\w*/g;
+/** Code, addresses, placeholders and reason codes such as GONE: names there are checked where they are declared. */
+const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*|\b[a-z]\w*\.[a-z]\w*|\b[A-Z]{4,}\b/g;
 
 /** A sentence about "what …" or "who …" leaves out its noun. A question may begin so. */
 const startsWithoutNoun =
