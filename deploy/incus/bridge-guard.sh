@@ -1,17 +1,17 @@
 #!/bin/sh
-# Keeps machines on a Millrace bridge from taking each other's MAC addresses in the bridge's own table.
+# Prevents machines on a Millrace bridge from taking over each other's MAC addresses in the bridge's forwarding table.
 #
-# Incus filters what a machine sends (`security.mac_filtering`), but only after the bridge has learned the sender's MAC: a
+# Incus filters the frames of a machine (`security.mac_filtering`), but only after the bridge has learned the sender's MAC: a
 # machine that sends one frame with a neighbour's MAC receives the neighbour's traffic until the neighbour sends again. The
-# rules that this loads drop such frames before the bridge sees them. They need no upkeep: Millrace gives a machine with the
-# address 10.64.3.5 the MAC 10:66:6a:40:03:05 and the host interface mr0a400305, so all pairs of a subnet are known beforehand.
+# rules of this script drop such frames before the bridge processes them. They never change: Millrace gives a machine with the
+# address 10.64.3.5 the MAC 10:66:6a:40:03:05 and the host interface mr0a400305, so all pairs of a subnet are known.
 #
 # Run it as root on every Incus host, at boot before machines start (`bridge-guard.sh --unit CIDR` prints a systemd unit):
 #
-#   bridge-guard.sh NETWORK          loads the rules for this Incus network; again: replaces them
-#   bridge-guard.sh --subnet CIDR    the same without asking Incus, for a network whose address is CIDR
+#   bridge-guard.sh NETWORK          loads or replaces the rules for this Incus network
+#   bridge-guard.sh --subnet CIDR    the same for a network with the address CIDR, without calling Incus
 #   bridge-guard.sh --print CIDR     only prints the rules
-#   bridge-guard.sh --remove         takes the rules away
+#   bridge-guard.sh --remove         removes the rules
 #   bridge-guard.sh --unit CIDR      prints a systemd unit that loads the rules at boot
 set -eu
 
@@ -20,7 +20,7 @@ fail() {
   exit 1
 }
 
-# One table for each subnet, so that a host can have several.
+# One table per subnet, because a host can have several.
 rules() {
   printf '%s\n' "$1" | awk -F '[./]' '
     NF != 5 || $5 < 16 || $5 > 29 { bad = 1; exit }
@@ -43,12 +43,12 @@ rules() {
       printf "    iifname @interfaces iifname . ether saddr != @nics counter drop\n  }\n}\n"
     }
     END { exit bad }
-  ' || fail "$1 is no IPv4 subnet of 16 to 29 bits, such as 10.64.0.1/16."
+  ' || fail "$1 is not an IPv4 subnet of 16 to 29 bits, such as 10.64.0.1/16."
 }
 
 load() {
   text=$(rules "$1")
-  printf '%s\n' "$text" | nft -f - || fail 'nft did not take the rules. Is nftables installed, with the bridge family in the kernel?'
+  printf '%s\n' "$text" | nft -f - || fail 'nft could not load the rules. Is nftables installed, and does the kernel support the bridge family?'
 }
 
 case ${1:-} in
@@ -68,7 +68,7 @@ After=nftables.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-# The ipv4.address of the network of the machines: incus network get NETWORK ipv4.address
+# The ipv4.address of the machines' network: incus network get NETWORK ipv4.address
 ExecStart=/usr/local/sbin/bridge-guard.sh --subnet ${2:-10.64.0.1/16}
 
 [Install]

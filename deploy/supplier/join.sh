@@ -1,46 +1,46 @@
 #!/bin/sh
 # Joins this host to a Millrace marketplace.
 #
-# Run it as root on a host with Incus 6.0 or later that is no member of a cluster:
+# Run it as root on a host with a standalone Incus 6.0 or later (not part of a cluster):
 #
 #   MILLRACE_JOIN_TOKEN=mrj_… ./join.sh --url https://api.example.com --address 203.0.113.7
 #
-# It gives Millrace one project of your Incus daemon, and nothing else: machines in it can use your GPUs, one network and
-# a storage pool, and reach neither your files nor each other. They do reach whatever else is on that network: give them
-# one of their own with --network if you have instances on it. You stay the owner of the host, see all that runs on it
-# (`incus list --project millrace`), and can end it at any time:
+# It gives Millrace access to one project of your Incus daemon only. Machines in it can use your GPUs, one network and a
+# storage pool, and cannot reach your files or each other. They can reach other instances on that network: if you have any,
+# create a separate network and pass it with --network. You stay the owner of the host, see everything that runs on it
+# (`incus list --project millrace`), and can end the access at any time:
 #
-#   incus config trust list                  # which has a certificate called millrace
-#   incus config trust remove FINGERPRINT    # from here on Millrace reaches nothing
-#   incus project delete --force millrace    # and all that is in it
-#   incus config unset core.https_address    # if the daemon listened nowhere before
+#   incus config trust list                  # shows the certificate called millrace
+#   incus config trust remove FINGERPRINT    # ends the access of Millrace
+#   incus project delete --force millrace    # deletes the project with its machines and images
+#   incus config unset core.https_address    # if the daemon did not listen before
 #
-# deploy/supplier/README.md lists everything that is left on the host, and how to remove it.
+# deploy/supplier/README.md lists everything that the script leaves on the host, and how to remove it.
 #
-# Every step looks before it acts, so running it again continues where it stopped.
+# Every step checks the state first, so you can run the script again to continue.
 set -eu
 
-# Some commands of Incus read their standard input if it is no terminal, and would wait for it.
+# Some Incus commands read stdin if it is not a terminal, and would block.
 exec </dev/null
 
 usage() {
   cat >&2 <<END
 usage: MILLRACE_JOIN_TOKEN=mrj_… $0 --url URL --address HOST [options]
 
-  --url URL            the marketplace, as its operator told you
-  --address HOST       where the internet reaches this host: an address or a name
-  --port PORT          where the internet reaches the daemon (default: where it listens already, or 8443)
-  --name NAME          what you call this machine (default: its host name)
-  --project NAME       the project that Millrace gets (default: millrace)
-  --network NAME       the network of its machines (default: incusbr0)
-  --pool NAME          the storage pool of their disks (default: default)
+  --url URL            address of the marketplace, from its operator
+  --address HOST       public address or name of this host
+  --port PORT          public port of the daemon (default: the port on which it listens, or 8443)
+  --name NAME          name of this machine (default: its host name)
+  --project NAME       project for Millrace (default: millrace)
+  --network NAME       network of the machines (default: incusbr0)
+  --pool NAME          storage pool of their disks (default: default)
   --type TYPE          virtual-machine or container, which shares this host's kernel (default: virtual-machine)
-  --user NAME          who logs into them (default: ubuntu)
-  --image ALIAS=SOURCE an image that tenants can name, and where Incus gets it; may be given several times
-                       (default: ubuntu-24.04=images:ubuntu/24.04/cloud); the first is what they get unasked
+  --user NAME          login user of the machines (default: ubuntu)
+  --image ALIAS=SOURCE image that tenants can choose, and its source; can be repeated
+                       (default: ubuntu-24.04=images:ubuntu/24.04/cloud); the first one is the default image
 
-The host's firewall must let in the daemon's port and 20000 to 29999, at which the ports of machines are opened.
-To see what it does, read it; to undo it, the lines at its beginning.
+The host's firewall must allow the daemon's port and the ports 20000 to 29999, on which machines are reached.
+To see what the script does, read it. To undo it, follow the lines at its beginning.
 END
   exit 64
 }
@@ -54,7 +54,7 @@ say() {
   echo "==> $*"
 }
 
-# ---- What is asked for -----------------------------------------------------------------------------------------------
+# ---- Arguments -------------------------------------------------------------------------------------------------------
 
 url='' address='' port='' name='' project=millrace network=incusbr0 pool=default
 type=virtual-machine user=ubuntu images=''
@@ -78,108 +78,108 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 
-# The token is a secret: it comes by the environment, since everybody on a host can read the words of a command.
+# The token is a secret, and every user of a host can read command lines, so it is passed in the environment.
 token=${MILLRACE_JOIN_TOKEN:-}
 [ -n "$url" ] && [ -n "$address" ] || usage
 case ${token#mrj_} in
   "$token" | '' | *[!0-9a-f]*)
-    fail 'MILLRACE_JOIN_TOKEN holds no join token (mrj_…). POST /v2/supplier/join-tokens makes one.' ;;
+    fail 'MILLRACE_JOIN_TOKEN is not a join token (mrj_…). Create one with POST /v2/supplier/join-tokens.' ;;
 esac
 case $url in
   https://* | http://127.0.0.1:* | http://localhost:*) ;;
-  *) fail '--url must begin with https://, since the token travels there.' ;;
+  *) fail '--url must begin with https://, because it receives the token.' ;;
 esac
 
-# These become part of a message to the marketplace, so they are plain words or nothing.
+# These become part of a JSON body, so special characters are refused.
 plain() {
-  case $2 in '' | *[!A-Za-z0-9._:-]*) fail "--$1 must be letters, digits, dots, colons and hyphens." ;; esac
+  case $2 in '' | *[!A-Za-z0-9._:-]*) fail "--$1 must consist of letters, digits, dots, colons and hyphens." ;; esac
 }
 for program in incus curl sha256sum sed hostname; do
-  command -v "$program" >/dev/null || fail "This needs $program, which is not installed."
+  command -v "$program" >/dev/null || fail "$program is not installed. Install it and run this again."
 done
 : "${name:=$(hostname)}" "${images:=ubuntu-24.04=images:ubuntu/24.04/cloud}"
 plain address "$address" && plain name "$name" && plain project "$project" && plain user "$user"
 case $type in virtual-machine | container) ;; *) fail '--type must be virtual-machine or container.' ;; esac
 case $port in *[!0-9]*) fail '--port must be a number.' ;; esac
-[ "$project" != default ] || fail 'The project must be one of its own, not default.'
-incus query /1.0 >/dev/null || fail 'The Incus daemon does not answer. Is it running, and are you root?'
+[ "$project" != default ] || fail '--project must not be default. Choose another name.'
+incus query /1.0 >/dev/null || fail 'The Incus daemon does not respond. Is it running, and are you root?'
 incus query /1.0 | grep -q '"server_clustered": false' ||
-  fail 'This daemon is a member of a cluster, whose other members would be trusted with it. Use a host of its own.'
+  fail 'This daemon is part of a cluster, and Millrace would get access to its other members. Use a standalone host.'
 incus network show "$network" | grep -q '^managed: true' ||
-  fail "There is no network $network that Incus manages; name one with --network (incus network list)."
-incus storage show "$pool" >/dev/null || fail "There is no storage pool $pool; name one with --pool (incus storage list)."
+  fail "Incus has no managed network $network. Choose one with --network (incus network list)."
+incus storage show "$pool" >/dev/null || fail "Incus has no storage pool $pool. Choose one with --pool (incus storage list)."
 
-# ---- What keeps tenants apart on this host ----------------------------------------------------------------------------
+# ---- Isolation of tenants on this host --------------------------------------------------------------------------------
 
-# Incus filters the addresses of machines on bridges of its own and nowhere else.
+# Incus filters the addresses of machines only on its own bridges.
 incus network show "$network" | grep -q '^type: bridge' ||
-  fail "The network $network is no bridge. Incus filters the addresses of machines on bridges only; name one with --network."
+  fail "The network $network is not a bridge, and Incus filters addresses only on bridges. Choose one with --network."
 incus network get "$network" ipv4.address | awk -F / 'NF != 2 || $2 < 16 || $2 > 29 { bad = 1 } END { exit bad || !NR }' ||
-  fail "The network $network has no IPv4 subnet of 16 to 29 bits, from which machines get their addresses (ipv4.address)."
-command -v nft >/dev/null || fail 'This needs nft (the package nftables), by which Incus filters what machines send.'
+  fail "The network $network has no IPv4 subnet of 16 to 29 bits for the addresses of machines. Set its ipv4.address."
+command -v nft >/dev/null || fail 'nft is not installed. Install the package nftables, which Incus needs for its filters.'
 
 ip6_filter=/proc/sys/net/bridge/bridge-nf-call-ip6tables
 if [ ! -e $ip6_filter ]; then
-  say 'loading the kernel module br_netfilter, by which Incus filters IPv6, now and at every boot'
-  modprobe br_netfilter || fail 'The kernel has no module br_netfilter, without which Incus filters no IPv6 and starts no machine.'
+  say 'loading the kernel module br_netfilter, which Incus needs to filter IPv6, now and at every boot'
+  modprobe br_netfilter || fail 'The kernel has no module br_netfilter. Incus needs it to filter IPv6 and starts no machine without it.'
   echo br_netfilter >/etc/modules-load.d/millrace.conf
 fi
 [ "$(cat $ip6_filter)" = 1 ] ||
   fail 'Incus needs net.bridge.bridge-nf-call-ip6tables = 1 to filter IPv6. Set it in /etc/sysctl.d and run this again.'
 
-# A container has 65536 user ids that no other container has. Root's range must hold those of 64 of them.
+# Each container needs 65536 user ids of its own. Root's range must suffice for 64 containers.
 if [ "$type" = container ]; then
   for file in /etc/subuid /etc/subgid; do
     ids=$(sed -n 's/^\(root\|0\):[0-9]*:\([0-9]*\)$/\2/p' "$file" 2>/dev/null | sort -n | sed -n '$p')
     if [ -z "$ids" ]; then
-      say "giving root the ids 1000000 to 1000999999 for containers in $file"
+      say "adding the ids 1000000 to 1000999999 for containers to $file"
       echo root:1000000:1000000000 >>"$file"
       restart=yes
     elif [ "$ids" -lt 4194304 ]; then
-      fail "In $file root has $ids ids for containers, and Millrace needs 4194304. Widen root's line (root:1000000:1000000000), restart the daemon and run this again."
+      fail "Root has only $ids ids for containers in $file; Millrace needs 4194304. Enlarge the range of root (root:1000000:1000000000), restart the daemon and run this again."
     fi
   done
-  [ -z "${restart:-}" ] || fail 'The daemon reads these ids when it starts. Restart it (systemctl restart incus; machines run on), then run this again.'
+  [ -z "${restart:-}" ] || fail 'The daemon reads these ids when it starts. Restart it (systemctl restart incus; machines keep running), then run this again.'
 fi
 
-# ---- The daemon listens ----------------------------------------------------------------------------------------------
+# ---- Address of the daemon -------------------------------------------------------------------------------------------
 
 listens=$(incus config get core.https_address)
 if [ -z "$listens" ]; then
-  say "having the daemon listen on port ${port:-8443} of all addresses of this host"
+  say "making the daemon listen on port ${port:-8443} of all addresses of this host"
   incus config set core.https_address ":${port:-8443}"
   listens=":${port:-8443}"
 fi
-# Somebody who names the port may have it led there.
+# With --port, a forwarded port may lead to a loopback address.
 case $port,$listens in
   ,127.* | ,localhost* | ',[::1]'*)
-    fail "The daemon listens at $listens, where only this host reaches it. incus config set core.https_address :8443" ;;
+    fail "The daemon listens only on $listens, which is not reachable from outside. Run: incus config set core.https_address :8443" ;;
 esac
 : "${port:=${listens##*:}}"
-# An address without a port is one with Incus's own.
+# An address without a port uses Incus's default.
 case $port in '' | *[!0-9]*) port=8443 ;; esac
 case $address in
   *:*) endpoint="https://[$address]:$port" ;;
   *) endpoint="https://$address:$port" ;;
 esac
 
-# ---- One project, in which nothing dangerous is possible -------------------------------------------------------------
+# ---- Restricted project ----------------------------------------------------------------------------------------------
 
 digest=$(printf %s "$token" | sha256sum | sed 's/ .*//')
 
 if ! incus project show "$project" >/dev/null 2>&1; then
-  say "making the project $project"
+  say "creating the project $project"
   incus project create "$project" -c user.millrace.join="$digest" \
     -c features.images=true -c features.networks=false -c features.profiles=true \
     -c features.storage.buckets=true -c features.storage.volumes=true
 elif [ -z "$(incus project get "$project" user.millrace.join)" ]; then
-  fail "There is a project $project which was not made for Millrace; name another with --project."
+  fail "The project $project exists and was not created for Millrace. Choose another name with --project."
 fi
 
 say "restricting the project $project"
-# Machines get GPUs, disks, cards on the one network, and ports; nothing that leads to the host itself. Ports need proxy
-# devices. In a virtual machine these lead inwards only; in a container Millrace, though no tenant, could have one lead
-# out, to what listens on this host. So where machines are virtual, there can be no container.
+# Machines get GPUs, disks, nics on the one network, and ports, but no access to the host. Ports need proxy devices. For a
+# virtual machine these only lead into it; for a container Millrace (but no tenant) could create one that leads to servers
+# on this host. Therefore a project for virtual machines allows no containers.
 case $type in virtual-machine) containers=0 ;; *) containers='' ;; esac
 incus project set "$project" \
   limits.containers="$containers" \
@@ -211,9 +211,9 @@ incus project set "$project" \
   user.millrace.instance-type="$type" \
   user.millrace.ssh-user="$user"
 
-# ---- What machines are made from -------------------------------------------------------------------------------------
+# ---- Images ----------------------------------------------------------------------------------------------------------
 
-# Of one name there may be an image for containers and one for virtual machines. An earlier run may have brought the other one.
+# A name can have an image for containers and one for virtual machines. An earlier run may have copied the other one.
 case $type in virtual-machine) vm=--vm kind=VIRTUAL-MACHINE ;; *) vm='' kind=CONTAINER ;; esac
 for image in $images; do
   alias=${image%%=*} source=${image#*=}
@@ -223,35 +223,35 @@ for image in $images; do
     '') ;;
     *",$kind"*) continue ;;
     *)
-      say "the image $alias is of another type than $type: replacing it"
+      say "the image $alias has another type than $type: replacing it"
       incus image alias delete "$alias" --project "$project" ;;
   esac
-  say "bringing the image $alias"
+  say "copying the image $alias"
   incus image copy "$source" local: $vm --target-project "$project" --alias "$alias" --quiet ||
-    fail "Incus could not get the image $source. If it is of another kind than $type, name another with --image."
+    fail "Incus could not copy the image $source. If it has another type than $type, choose another with --image."
 done
 first=${images# } first=${first%% *}
 incus project set "$project" user.millrace.default-image="${first%%=*}"
 
-# ---- Trust, for this project alone -----------------------------------------------------------------------------------
+# ---- Trust for this project only -------------------------------------------------------------------------------------
 
 # An unused token would stay valid.
 revoke_trust() {
   incus config trust revoke-token millrace >/dev/null 2>&1 || :
 }
 
-say 'asking the daemon for a token that is good once, for this project alone'
+say 'creating a trust token that works once, for this project only'
 revoke_trust
-# Also if this script is interrupted before the marketplace has answered.
+# Also revoke it if the script is interrupted before the marketplace has responded.
 trap 'revoke_trust; exit 130' INT TERM HUP
 trust=$(incus config trust add millrace --projects "$project" --restricted --quiet)
 
-# As JSON already, with \n for its lines.
+# Already JSON-encoded, with \n for line breaks.
 certificate=$(incus query /1.0 | sed -n 's/^.*"certificate": "\(.*\)",\{0,1\}$/\1/p')
 
 # ---- Asking to join --------------------------------------------------------------------------------------------------
 
-say "asking $url to take this machine as $name at $endpoint"
+say "registering this machine at $url as $name with the endpoint $endpoint"
 answer=$(
   curl --silent --show-error --max-time 60 --proto '=https,http' --write-out '\n%{http_code}' \
     --header 'content-type: application/json' --data-binary @- "$url/v2/supplier/enrolments" <<END
@@ -259,7 +259,7 @@ answer=$(
 END
 ) || {
   revoke_trust
-  fail 'The marketplace does not answer; run this again later.'
+  fail 'The marketplace does not respond. Run this again later.'
 }
 
 status=$(printf '%s\n' "$answer" | sed -n '$p')
@@ -268,11 +268,11 @@ case $status in
   202) ;;
   *)
     revoke_trust
-    fail "The marketplace refused (status $status): $body" ;;
+    fail "The marketplace refused the machine (status $status): $body" ;;
 esac
 trap - INT TERM HUP
 echo "$body"
 nft list tables bridge 2>/dev/null | grep -q ' millrace_' ||
-  say "One step is left: install the bridge guard, which loads at every boot (deploy/supplier/README.md, 'The bridge guard'). Without it a machine can receive frames that are meant for another."
-say 'It will now be inspected and tested, which takes some minutes. The marketplace tells you how it stands:'
+  say "One step remains: install the bridge guard (deploy/supplier/README.md, 'The bridge guard'). Without it a machine can receive frames that are meant for another."
+say 'The marketplace now inspects and tests the machine, which takes some minutes. See the progress with:'
 say "  curl -H 'authorization: Bearer YOUR_KEY' $url/v2/supplier/enrolments"

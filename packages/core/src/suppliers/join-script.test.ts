@@ -50,7 +50,7 @@ function run(text: string, files: Readonly<Record<string, string>> = {}) {
   return { status, stdout, stderr, calls: readFileSync(join(folder, 'calls'), 'utf8').trim().split('\n') };
 }
 
-const images = sectionOf('What machines are made from');
+const images = sectionOf('Images');
 const wanted = `type=virtual-machine images=ubuntu-24.04=images:ubuntu/24.04/cloud\n`;
 
 test('join.sh copies the image again for another machine type, and not for the same type', () => {
@@ -67,8 +67,8 @@ test('join.sh copies the image again for another machine type, and not for the s
 });
 
 test.each([
-  ['does not answer', 'curl() { return 7; }', 'does not answer'],
-  ['refuses', "curl() { printf '{}\\n400'; }", 'refused (status 400)'],
+  ['does not respond', 'curl() { return 7; }', 'does not respond'],
+  ['refuses', "curl() { printf '{}\\n400'; }", 'refused the machine (status 400)'],
 ])('join.sh revokes the trust token when the marketplace %s', (_what, curl, message) => {
   const result = run(`${curl}\n${sectionOf('Trust')}\n${sectionOf('Asking to join')}`);
   expect([result.status, result.stderr]).toEqual([1, expect.stringContaining(message)]);
