@@ -22,7 +22,7 @@ async function rows(text: string): Promise<Record<string, unknown>[]> {
 const ada = ['--email', 'Ada@Example.com', '--name', 'Ada', '--organisation', 'Example Ltd'];
 
 describe('millrace-admin', () => {
-  it('bootstraps once, also when two try at the same instant, and says what to do the second time', async () => {
+  it('bootstrap succeeds once, also when run twice concurrently, and says what to do the second time', async () => {
     const both = await Promise.all([
       run(['bootstrap', ...ada, '--json']),
       run(['bootstrap', ...ada, '--json']),
@@ -42,7 +42,7 @@ describe('millrace-admin', () => {
     ]);
   });
 
-  it('adds people and makes keys for members only', async () => {
+  it('user add adds members, and key create works only for members', async () => {
     await run(['organisation', 'add', '--organisation', 'Second', '--email', 'eve@example.com']);
     const added = await run([
       'user',
@@ -64,7 +64,7 @@ describe('millrace-admin', () => {
     expect(await rows(`select 1 from users where email = 'nobody@example.com'`)).toEqual([]);
   });
 
-  it('gives a person a password, signs everybody out, and leaves a line in the audit log', async () => {
+  it('user password sets a password, ends all sessions and writes to the audit log', async () => {
     const before = await rows(`select id from users where email = 'bob@example.com'`);
     const id = String(before[0]?.['id']);
     const token = 'a'.repeat(64);
@@ -90,7 +90,7 @@ describe('millrace-admin', () => {
     expect(missing).toMatchObject({ code: exitCodes.refused, out: '' });
   });
 
-  it('deletes the personal data of a person without organisations, and of no other person', async () => {
+  it('user delete erases only users without organisations', async () => {
     const email = 'gone@example.com';
     const add = ['user', 'add', '--email', email, '--organisation', 'second', '--role', 'viewer'];
     expect((await run(add)).code).toBe(exitCodes.ok);
@@ -116,7 +116,7 @@ describe('millrace-admin', () => {
     expect(await run(['user', 'delete', '--email', email])).toMatchObject({ code: exitCodes.refused });
   });
 
-  it('migrates, and says when there is nothing to do', async () => {
+  it('migrate applies migrations and reports when none is pending', async () => {
     expect(await run(['migrate'])).toMatchObject({
       code: exitCodes.ok,
       out: 'The database is up to date.\n',
@@ -142,13 +142,13 @@ describe('millrace-admin', () => {
       'no organisation',
     ],
     [['bootstrap', '--emial', 'x'], exitCodes.usage, '--emial'],
-  ])('explains itself: %s', async (words, code, message) => {
+  ])('explains wrong usage: %s', async (words, code, message) => {
     const response = await run(words);
     expect(response.err).toContain(message);
     expect(response.code).toBe(code);
   });
 
-  it('tells a missing setting and a database that is away apart', async () => {
+  it('distinguishes a missing setting from an unreachable database', async () => {
     expect(await run(['migrate'], {})).toMatchObject({ code: exitCodes.config });
     const away = { MILLRACE_POSTGRES_URL: 'postgres://nobody@127.0.0.1:1/nothing' };
     const refused = await run(['migrate'], away);
@@ -156,7 +156,7 @@ describe('millrace-admin', () => {
     expect(refused.err).toContain('Is it running, and is MILLRACE_POSTGRES_URL right?');
   });
 
-  it('declares a restore that nothing outside can show, once, and blocks until it is confirmed', async () => {
+  it('restore declare works once and blocks work until the restore is confirmed', async () => {
     const declare = ['restore', 'declare', '--reason', 'site lost'];
     expect(await run([...declare, '--last-invoice', 'many'])).toMatchObject({ code: exitCodes.usage });
     expect(await run([...declare, '--restored-to', 'noon'])).toMatchObject({ code: exitCodes.usage });
@@ -164,7 +164,7 @@ describe('millrace-admin', () => {
     const declared = await run([...declare, ...point, '--last-invoice', '4711']);
     expect(declared).toMatchObject({ code: exitCodes.ok, err: '' });
     expect(declared.out).toContain('counts as restored to about 2026-01-02T03:12:00.000Z');
-    expect((await run(declare)).out).toContain('known already');
+    expect((await run(declare)).out).toContain('already declared');
     expect((await run(['restore', 'status'])).out).toContain('The database was restored to about');
     expect(await run(['restore', 'confirm', '--reason', 'seen'])).toMatchObject({ code: exitCodes.refused });
     const state = `select state, outside->'counters'->>'invoices' as invoices from restore_state`;
@@ -175,7 +175,7 @@ describe('millrace-admin', () => {
     await rows(`update restore_state set state = 'normal', found_at = null, outside = null`);
   });
 
-  it('audits the books, says that they are sound, and ends with 1 and the place when they are not', async () => {
+  it('audit reports a consistent ledger, and exits with 1 and the finding otherwise', async () => {
     const sound = await run(['audit', '--full']);
     expect(sound).toMatchObject({ code: exitCodes.ok, err: '' });
     expect(sound.out).toContain('No drift found');

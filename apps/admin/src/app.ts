@@ -18,7 +18,7 @@ import { commands } from './commands.ts';
 
 export const exitCodes = { ok: 0, refused: 1, usage: 2, unavailable: 69, config: 78 } as const;
 
-/** Runs one command and answers its exit code. Nothing is read or opened before the words are understood. */
+/** Runs one command and returns its exit code. Nothing is opened before the arguments are parsed. */
 export async function runAdmin(words: readonly string[], io: CommandIo, env?: Environment): Promise<number> {
   if (words.length === 0 || words[0] === 'help' || words.some(isHelpFlag)) {
     io.out(help(words.filter((word) => word !== 'help' && !isHelpFlag(word))));
@@ -97,13 +97,13 @@ function reportError(io: CommandIo, command: Command, error: unknown): number {
   const why = error instanceof Error ? error.message : String(error);
   io.err(
     isUnavailable(error)
-      ? `The database cannot be reached (${why}).\nIs it running, and is MILLRACE_POSTGRES_URL right?\n`
+      ? `The database cannot be reached (${why}).\nCheck that it is running and that MILLRACE_POSTGRES_URL is correct.\n`
       : `millrace-admin ${command.name} failed: ${why}${causeOf(error)}\n`,
   );
   return exitCodes.unavailable;
 }
 
-/** What PostgreSQL said, where our own message only says what it meant for us. */
+/** The message of PostgreSQL, where our own error only names the consequence. */
 function causeOf(error: unknown): string {
   return error instanceof Error && error.cause instanceof Error ? `\n  ${error.cause.message}` : '';
 }
@@ -117,12 +117,12 @@ function help(words: readonly string[]): string {
   if (command !== undefined) return usageOf(command);
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(20)}${summary}`);
   return [
-    'millrace-admin: set up and repair an installation, with access to its database instead of a key.',
+    'millrace-admin: set up and repair an installation through its database, without a key.',
     '',
     ...lines,
     '',
-    'millrace-admin help COMMAND tells more. In the repository type npm run millrace-admin -- COMMAND.',
-    'The database is taken from MILLRACE_POSTGRES_URL, for example postgres://millrace:password@127.0.0.1:5432/millrace',
+    'See millrace-admin help COMMAND. In the repository, run npm run millrace-admin -- COMMAND.',
+    'Set MILLRACE_POSTGRES_URL, for example to postgres://millrace:password@127.0.0.1:5432/millrace',
     '',
   ].join('\n');
 }

@@ -10,19 +10,19 @@ import type { Db } from '@millrace/platform/db';
 import { parseId, type OrgId } from '@millrace/platform/ids';
 import { optionalText, CommandError, UsageError, type Command, type FlagValues } from './command.ts';
 
-/** Re-derives the books and says what does not agree. Reads only, but for the record of the run itself. */
+/** Audits the ledger. Read-only except for the record of the run. */
 export const auditCommand: Command = {
   name: 'audit',
-  summary: 'check that the books agree with themselves and with their causes',
+  summary: 'check that the ledger is consistent with itself and with its sources',
   flags: {
-    full: { describe: 'look at everything, not only at what was written since the last clean audit' },
-    org: { describe: 'look at all of one organisation, by its slug or id', value: 'ORG' },
-    json: { describe: 'print one JSON object for programs' },
+    full: { describe: 'audit everything, not only changes since the last clean audit' },
+    org: { describe: 'audit one organisation in full, by slug or id', value: 'ORG' },
+    json: { describe: 'print one JSON object' },
   },
   example: 'millrace-admin audit --full',
   run: async (context, flags) => {
     if (flags['full'] === true && flags['org'] !== undefined) {
-      throw new UsageError('An audit of one organisation is always full: leave out --full.');
+      throw new UsageError('An audit of one organisation is always full. Remove --full.');
     }
     const db = await context.db();
     const report = await audit(db, flags);
@@ -30,7 +30,7 @@ export const auditCommand: Command = {
     if (!isClean(report.outcomes)) {
       const count = countWrongRows(report.outcomes, 'error');
       throw new CommandError(
-        `The books have drifted: ${count} ${count === 1 ? 'finding' : 'findings'}. See docs/runbooks/auditor.md.`,
+        `The ledger is inconsistent: ${count} ${count === 1 ? 'finding' : 'findings'}. See docs/runbooks/auditor.md.`,
       );
     }
   },
@@ -42,7 +42,7 @@ async function audit(db: Db, flags: FlagValues): Promise<AuditReport> {
     org === undefined
       ? await runAudit(db, { kind: flags['full'] === true ? 'full' : 'incremental', whenBusy: 'unrecorded' })
       : await runAudit(db, { kind: 'organisation', orgId: await requireOrgId(db, org) });
-  if (report === null) throw new CommandError('Another audit is running. Try again when it is done.');
+  if (report === null) throw new CommandError('Another audit is running. Try again when it has finished.');
   return report;
 }
 

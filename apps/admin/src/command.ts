@@ -3,7 +3,7 @@ import type { CredentialSetting } from '@millrace/platform/config';
 import type { NetGuard } from '@millrace/platform/net';
 import type { Db } from '@millrace/platform/db';
 
-/** Where a command speaks to and what it works on. Tests hand in their own. */
+/** Output of a command. Tests pass their own. */
 export interface CommandIo {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -12,9 +12,9 @@ export interface CommandIo {
 export interface CommandContext extends CommandIo {
   readonly cell: number;
   readonly postgresUrl: string;
-  /** Opens the database at its first use and checks that its schema is the one this release knows. */
+  /** Opens the database on first use and checks its schema version. */
   readonly db: () => Promise<Db>;
-  /** What is needed to speak to engines, read at its first use: most commands need none of it. */
+  /** Engine settings, read on first use, because few commands need them. */
   readonly fleet: () => {
     readonly credentials: Readonly<Record<string, CredentialSetting>>;
     readonly guard: NetGuard;
@@ -23,16 +23,15 @@ export interface CommandContext extends CommandIo {
 
 export interface Flag {
   readonly describe: string;
-  /** What stands for the value in help; absent for a flag that is either there or not. */
+  /** Placeholder of the value in help; absent for boolean flags. */
   readonly value?: string;
   readonly required?: true;
 }
 
 export type FlagValues = Readonly<Record<string, string | boolean | undefined>>;
 
-/** A command as data: help, parsing and checking all come from it. */
+/** A command as data, from which help, parsing and checks are derived. */
 export interface Command {
-  /** As typed: `key create`. */
   readonly name: string;
   readonly summary: string;
   readonly flags: Readonly<Record<string, Flag>>;
@@ -40,10 +39,10 @@ export interface Command {
   readonly run: (context: CommandContext, flags: FlagValues) => Promise<void>;
 }
 
-/** What the person typed makes no sense; told with the usage and exit code 2. */
+/** Invalid arguments: shown with the usage, exit code 2. */
 export class UsageError extends Error {}
 
-/** Understood and refused, or looked for and found, for a reason the person can act on; exit code 1. */
+/** A valid command that was refused, with a reason that helps the user: exit code 1. */
 export class CommandError extends Error {}
 
 export function parseFlags(command: Command, words: readonly string[]): FlagValues {
@@ -67,13 +66,13 @@ function read(words: readonly string[], options: ParseArgsOptionsConfig): FlagVa
     return parseArgs({ args: [...words], options, strict: true, allowPositionals: false })
       .values as FlagValues;
   } catch (error) {
-    // Node goes on to explain its own escapes; only the first sentence is about what was typed.
+    // Only the first sentence is about the argument; the rest explains Node's escapes.
     const [what = ''] = (error instanceof Error ? error.message : String(error)).split('. ');
     throw new UsageError(`${what}.`);
   }
 }
 
-/** A flag that `parseFlags` has seen to be there. */
+/** For a flag that `parseFlags` has checked. */
 export function requiredText(flags: FlagValues, name: string): string {
   const value = flags[name];
   if (typeof value !== 'string') throw new TypeError(`--${name} was not read as text.`);
@@ -108,7 +107,7 @@ export function emailOf(flags: FlagValues): string {
 export function usageOf(command: Command): string {
   const flags = Object.entries(command.flags).map(([name, flag]) => {
     const form = flag.value === undefined ? `--${name}` : `--${name} ${flag.value}`;
-    return `  ${form.padEnd(28)}${flag.describe}${flag.required === true ? ' (needed)' : ''}`;
+    return `  ${form.padEnd(28)}${flag.describe}${flag.required === true ? ' (required)' : ''}`;
   });
   return [
     `millrace-admin ${command.name}: ${command.summary}`,

@@ -26,33 +26,33 @@ import {
   type FlagValues,
 } from './command.ts';
 
-/** Every act of this command is audited under this name: it needs no key, only access to the database. */
+/** Audit actor of all commands, which use the database without a key. */
 const cause = systemAuditContext('millrace-admin', 'live');
 
-const email = { describe: 'the person, by email address', value: 'ADDRESS', required: true } as const;
-const organisation = { describe: 'the organisation, by its slug', value: 'SLUG', required: true } as const;
-const json = { describe: 'print one JSON object for programs' } as const;
+const email = { describe: 'email address of the user', value: 'ADDRESS', required: true } as const;
+const organisation = { describe: 'slug of the organisation', value: 'SLUG', required: true } as const;
+const json = { describe: 'print one JSON object' } as const;
 
 const migrateCommand: Command = {
   name: 'migrate',
-  summary: 'bring the database to the schema of this release',
+  summary: 'migrate the database to the schema of this release',
   flags: {},
   example: 'millrace-admin migrate',
   run: async ({ out, postgresUrl }) => {
     const applied = await migrate(postgresUrl);
     for (const { version, name } of applied) out(`applied ${String(version)} ${name}\n`);
-    out(applied.length === 0 ? 'The database is up to date.\n' : 'The database is up to date now.\n');
+    out(applied.length === 0 ? 'The database is up to date.\n' : 'The database is now up to date.\n');
   },
 };
 
 const bootstrapCommand: Command = {
   name: 'bootstrap',
-  summary: 'make the first operator, their organisation and a key',
+  summary: 'create the first operator, an organisation and a key',
   flags: {
     email,
-    name: { describe: 'the name of that person', value: 'NAME', required: true },
-    organisation: { describe: 'the name of the organisation', value: 'NAME', required: true },
-    slug: { describe: 'its short name; made from the name if left out', value: 'SLUG' },
+    name: { describe: 'name of the user', value: 'NAME', required: true },
+    organisation: { describe: 'name of the organisation', value: 'NAME', required: true },
+    slug: { describe: 'its slug (default: derived from the name)', value: 'SLUG' },
     json,
   },
   example: 'millrace-admin bootstrap --email ada@example.com --name "Ada" --organisation "Example"',
@@ -70,8 +70,8 @@ const bootstrapCommand: Command = {
     );
     if (made === null) {
       throw new CommandError(
-        'This installation has an operator already, so there is nothing to bootstrap.\n' +
-          'Lost the key? Make another one: millrace-admin key create --organisation SLUG --email ADDRESS',
+        'This installation already has an operator, so there is nothing to bootstrap.\n' +
+          'If you lost the key, create another: millrace-admin key create --organisation SLUG --email ADDRESS',
       );
     }
     printKey(context, flags, {
@@ -86,11 +86,11 @@ const bootstrapCommand: Command = {
 
 const organisationAddCommand: Command = {
   name: 'organisation add',
-  summary: 'make an organisation with its first owner',
+  summary: 'create an organisation with its first owner',
   flags: {
-    organisation: { describe: 'the name of the organisation', value: 'NAME', required: true },
+    organisation: { describe: 'name of the organisation', value: 'NAME', required: true },
     email,
-    slug: { describe: 'its short name; made from the name if left out', value: 'SLUG' },
+    slug: { describe: 'its slug (default: derived from the name)', value: 'SLUG' },
   },
   example: 'millrace-admin organisation add --organisation "Example" --email ada@example.com',
   run: async (context, flags) => {
@@ -113,12 +113,12 @@ const organisationAddCommand: Command = {
 
 const userAddCommand: Command = {
   name: 'user add',
-  summary: 'put a person into an organisation',
+  summary: 'add a user to an organisation',
   flags: {
     email,
     organisation,
-    role: { describe: `their role: ${roleNames.join(', ')}`, value: 'ROLE', required: true },
-    name: { describe: 'the name of that person', value: 'NAME' },
+    role: { describe: `role of the user: ${roleNames.join(', ')}`, value: 'ROLE', required: true },
+    name: { describe: 'name of the user', value: 'NAME' },
   },
   example: 'millrace-admin user add --email bob@example.com --organisation example --role member',
   run: async (context, flags) => {
@@ -136,12 +136,12 @@ const userAddCommand: Command = {
 
 const keyCreateCommand: Command = {
   name: 'key create',
-  summary: 'make a key with everything its person may do',
+  summary: 'create a key with all rights of its user',
   flags: {
     organisation,
     email,
-    mode: { describe: 'live or test; live if left out', value: 'MODE' },
-    name: { describe: 'what the key is for', value: 'NAME' },
+    mode: { describe: 'live or test (default: live)', value: 'MODE' },
+    name: { describe: 'name of the key', value: 'NAME' },
     json,
   },
   example: 'millrace-admin key create --organisation example --email ada@example.com --mode test',
@@ -199,7 +199,6 @@ interface PrintedKey {
   readonly keyId: string;
 }
 
-/** The one time the key is seen. */
 function printKey(context: CommandContext, flags: FlagValues, printed: PrintedKey): void {
   const { organisation: of, email: address, key, keyId } = printed;
   if (flags['json'] === true) {
@@ -208,8 +207,8 @@ function printKey(context: CommandContext, flags: FlagValues, printed: PrintedKe
     return;
   }
   context.out(
-    `${printed.what}\n\n  ${key}\n\nThis key is shown once and stored nowhere. Keep it like a password.\n` +
-      'Try it without the key on a command line, where others on this machine could read it:\n' +
+    `${printed.what}\n\n  ${key}\n\nThis key is shown only once and cannot be recovered. Keep it like a password.\n` +
+      'To test it, keep the key out of command lines, which other users of this machine can read:\n' +
       '  read -rs MILLRACE_API_KEY    # paste the key, then press Enter\n' +
       `  printf 'Authorization: Bearer %s' "$MILLRACE_API_KEY" | curl -H @- http://127.0.0.1:8080/v2/me\n`,
   );

@@ -11,12 +11,12 @@ import { systemClock } from '@millrace/platform/clock';
 import type { Db } from '@millrace/platform/db';
 import { CommandError, requiredText, UsageError, type Command, type FlagValues } from './command.ts';
 
-/** After PostgreSQL was restored to an earlier point: declare it, list what is newer outside, and confirm that work continues. */
+/** Commands after a restore of PostgreSQL to an earlier point: declare it, list newer data elsewhere, confirm to continue. */
 
 export const restoreStatusCommand: Command = {
   name: 'restore status',
-  summary: 'say whether the database was restored, and what is newer elsewhere',
-  flags: { json: { describe: 'print one JSON object for programs' } },
+  summary: 'show whether the database was restored, and which newer data exists elsewhere',
+  flags: { json: { describe: 'print one JSON object' } },
   example: 'millrace-admin restore status',
   run: async (context, flags) => {
     const state = await readRestoreState(await context.db());
@@ -26,16 +26,16 @@ export const restoreStatusCommand: Command = {
 
 function statusOf(state: RestoreState): string {
   if (state.status === 'normal') {
-    return `The database is the newest state that is known: generation ${state.generation}, mark ${state.mark} of ${state.markedAt.toISOString()}.\n`;
+    return `The database is the newest known state: generation ${state.generation}, mark ${state.mark} of ${state.markedAt.toISOString()}.\n`;
   }
   if (state.report === null) {
     return (
       `The database was restored to about ${state.markedAt.toISOString()}. Found at ${state.foundAt?.toISOString() ?? 'an unknown time'}.\n` +
-      'A worker is looking for what is newer elsewhere. Ask again in a minute. Is a worker running?\n'
+      'A worker is collecting newer data from elsewhere. Check again in a minute; a worker must be running.\n'
     );
   }
   if (state.status === 'confirming')
-    return 'A restore was confirmed. A worker is carrying it out. Is one running?\n';
+    return 'The restore is confirmed. A worker is completing it; a worker must be running.\n';
   return (
     `${formatRestoreReport(state.report)}\n${formatConfirmEffects(state.report)}` +
     'Confirm with: millrace-admin restore confirm --reason TEXT\n'
@@ -44,14 +44,14 @@ function statusOf(state: RestoreState): string {
 
 export const restoreDeclareCommand: Command = {
   name: 'restore declare',
-  summary: 'say that the database was restored, where NATS and Valkey cannot show it',
+  summary: 'declare that the database was restored, if NATS and Valkey cannot show it',
   flags: {
     reason: { describe: 'why, for the audit log', value: 'TEXT', required: true },
     'restored-to': {
-      describe: 'the point that it was restored to, if a worker has run since',
+      describe: 'the time that it was restored to, if a worker has run since',
       value: 'TIME',
     },
-    'last-invoice': { describe: 'the highest invoice number that was sent, if you know it', value: 'NUMBER' },
+    'last-invoice': { describe: 'the highest invoice number that was sent, if known', value: 'NUMBER' },
   },
   example: 'millrace-admin restore declare --reason "site lost, restored to 03:12" --last-invoice 4711',
   run: async (context, flags) => {
@@ -76,9 +76,9 @@ export const restoreDeclareCommand: Command = {
     const { markedAt } = await readRestoreState(db);
     context.out(
       (isNew
-        ? `The database counts as restored to about ${markedAt.toISOString()}. Nothing is lent, created or removed until it is confirmed.\n`
-        : 'A restore is known already: nothing was changed.\n') +
-        'Start a worker, wait a minute, then: millrace-admin restore status\n',
+        ? `The database counts as restored to about ${markedAt.toISOString()}. No credit is granted and nothing is created or removed until you confirm the restore.\n`
+        : 'A restore is already declared: nothing was changed.\n') +
+        'Start a worker, wait a minute, then run: millrace-admin restore status\n',
     );
   },
 };
@@ -103,34 +103,34 @@ const POLL_MS = 500;
 
 export const restoreConfirmCommand: Command = {
   name: 'restore confirm',
-  summary: 'go on with a database that was restored to an earlier point',
+  summary: 'continue with a database that was restored to an earlier point',
   flags: {
     reason: { describe: 'why, for the audit log', value: 'TEXT', required: true },
-    incomplete: { describe: 'also if a part of the report could not be made' },
+    incomplete: { describe: 'confirm even if the report is incomplete' },
   },
   example: 'millrace-admin restore confirm --reason "disk failure, restored to 03:12"',
   run: async (context, flags) => {
     const db = await context.db();
     const state = await readRestoreState(db);
     if (state.status === 'normal') {
-      context.out('The database is the newest state that is known: there is nothing to confirm.\n');
+      context.out('The database is the newest known state: there is nothing to confirm.\n');
       return;
     }
     if (state.report === null) {
       throw new CommandError(
-        'No worker has reported yet what is newer elsewhere, so nothing is confirmed. Start a worker, then look: millrace-admin restore status',
+        'No worker has reported newer data yet, so nothing is confirmed. Start a worker, then run: millrace-admin restore status',
       );
     }
     const { report } = state;
     if (report.problems.length > 0 && flags['incomplete'] !== true && state.status === 'restored') {
       throw new CommandError(
-        `The report is not complete, so nothing is confirmed:\n${report.problems.map((one) => `  ${one}`).join('\n')}\n` +
-          'Repair these and wait for the next report, or say --incomplete.',
+        `The report is incomplete, so nothing is confirmed:\n${report.problems.map((one) => `  ${one}`).join('\n')}\n` +
+          'Fix these and wait for the next report, or add --incomplete.',
       );
     }
     context.out(formatConfirmEffects(report));
     await db.transaction({ name: 'confirm restore', isolation: 'read committed' }, async (tx) => {
-      // False: it was confirmed before, and is only waited for.
+      // False: it was already confirmed, so only wait.
       if (!(await beginConfirming(tx))) return;
       await appendAuditEntry(tx, null, systemAuditContext('millrace-admin', 'live'), {
         action: 'restore.confirmed',
@@ -154,8 +154,8 @@ async function waitForWorker(db: Db): Promise<string> {
   while (systemClock.monotonicMs() < untilMs) {
     const { status, generation } = await readRestoreState(db);
     if (status === 'normal')
-      return `Done. The database is generation ${generation} now, and everything continues.\n`;
+      return `Done. The database is now generation ${generation}, and all work continues.\n`;
     await systemClock.sleep(POLL_MS);
   }
-  return 'Confirmed. No worker has carried it out yet: is one running? Look with millrace-admin restore status\n';
+  return 'Confirmed, but no worker has completed it yet. Check that a worker is running: millrace-admin restore status\n';
 }

@@ -51,7 +51,7 @@ async function count(table: string): Promise<number> {
   return rows[0]?.n ?? -1;
 }
 
-it('says what the reconciler would do, for people and for programs, and does none of it', async () => {
+it('reconcile --dry-run prints the repairs for users and as JSON and changes nothing', async () => {
   const report = await run('reconcile', '--dry-run');
   expect(report).toMatchObject({ code: exitCodes.ok, err: '' });
   expect(report.out).toContain('Nothing was changed.');
@@ -68,14 +68,14 @@ it('says what the reconciler would do, for people and for programs, and does non
   expect(await count('mock_machines')).toBe(1);
 });
 
-it('only looks, and says so to whoever wants more', async () => {
+it('reconcile without --dry-run is refused with an explanation', async () => {
   expect(await run('reconcile')).toMatchObject({ code: exitCodes.usage });
   const absent = await run('reconcile', '--dry-run', '--cluster', 'nowhere');
   expect(absent).toMatchObject({ code: exitCodes.refused });
   expect(absent.err).toContain('There is no cluster "nowhere"');
 });
 
-it('writes down who allowed many strays to be removed, and until when', async () => {
+it('strays allow records who approved the removal and until when', async () => {
   const allowed = await run('strays', 'allow', '--cluster', 'mock', '--reason', 'leftovers');
   expect(allowed).toMatchObject({ code: exitCodes.ok });
   const [cluster] = await listClusters(database.db, {}, { limit: 1, after: null });

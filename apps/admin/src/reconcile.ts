@@ -8,20 +8,20 @@ import type { Db } from '@millrace/platform/db';
 import { createLogger } from '@millrace/platform/log';
 import { optionalText, CommandError, requiredText, UsageError, type Command } from './command.ts';
 
-/** What the reconciler would do, and the word of a person that it waits for. */
+/** Dry run of the inventory reconciler, and approval of the orphan removal that it waits for. */
 
 export const reconcileCommand: Command = {
   name: 'reconcile',
-  summary: 'say what differs between engines and rentals, without repairing it',
+  summary: 'show differences between engines and rentals without repairing them',
   flags: {
-    'dry-run': { describe: 'only look: the workers repair, every ten seconds' },
-    cluster: { describe: 'look at this cluster alone, by its name', value: 'NAME' },
-    json: { describe: 'print one JSON object for programs' },
+    'dry-run': { describe: 'required: this command only reports, workers repair every ten seconds' },
+    cluster: { describe: 'compare only the cluster with this name', value: 'NAME' },
+    json: { describe: 'print one JSON object' },
   },
   example: 'millrace-admin reconcile --dry-run',
   run: async (context, flags) => {
     if (flags['dry-run'] !== true) {
-      throw new UsageError('Workers repair by themselves; this command only looks. Say --dry-run.');
+      throw new UsageError('Workers repair automatically; this command only reports. Add --dry-run.');
     }
     const db = await context.db();
     const { credentials, guard } = context.fleet();
@@ -54,9 +54,9 @@ const ALLOWED_MS = 3_600_000;
 
 export const allowOrphanRemovalCommand: Command = {
   name: 'strays allow',
-  summary: 'let the workers remove many machines that no rental knows',
+  summary: 'approve the removal of many orphaned machines',
   flags: {
-    cluster: { describe: 'on this cluster, by its name', value: 'NAME', required: true },
+    cluster: { describe: 'name of the cluster', value: 'NAME', required: true },
     reason: { describe: 'why, for the audit log', value: 'TEXT', required: true },
   },
   example: 'millrace-admin strays allow --cluster eu-1 --reason "leftovers of the old project"',
@@ -74,7 +74,7 @@ export const allowOrphanRemovalCommand: Command = {
       });
     });
     context.out(
-      `Until ${until.toISOString()} the workers remove every stray of ${cluster.name}, few at a time.\n`,
+      `Until ${until.toISOString()} the workers remove all orphans of ${cluster.name}, a few at a time.\n`,
     );
   },
 };

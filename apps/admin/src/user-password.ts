@@ -6,11 +6,11 @@ import { emailOf, CommandError, type Command } from './command.ts';
 
 const PASSWORD_BYTES = 15;
 
-/** For an installation without mail, and for whoever has lost theirs. */
+/** For installations without email, and for users who lost every way to sign in. */
 export const userPasswordCommand: Command = {
   name: 'user password',
-  summary: 'give a person a new password to sign in with',
-  flags: { email: { describe: 'the person, by email address', value: 'ADDRESS', required: true } },
+  summary: 'set a new password for a user',
+  flags: { email: { describe: 'email address of the user', value: 'ADDRESS', required: true } },
   example: 'millrace-admin user password --email ada@example.com',
   run: async (context, flags) => {
     const db = await context.db();
@@ -31,12 +31,12 @@ export const userPasswordCommand: Command = {
     );
     if (!found) {
       throw new CommandError(
-        `Nobody here has the mailbox ${email}.\nMake them: millrace-admin user add --email ${email} --organisation SLUG --role ROLE`,
+        `No user has the email address ${email}.\nAdd one: millrace-admin user add --email ${email} --organisation SLUG --role ROLE`,
       );
     }
     context.out(
       `${email} can sign in with this password:\n\n  ${password}\n\n` +
-        'It is shown once. Whoever was signed in as this person is signed out. Change it in the console, under account.\n',
+        'It is shown only once. All sessions of this user were signed out. Change it in the console, under Account.\n',
     );
   },
 };

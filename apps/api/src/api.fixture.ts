@@ -28,21 +28,19 @@ import {
 import { createApi, type Api } from './app.ts';
 import { setUserPassword, signInAs, startFixtureSignIn, type SignedIn } from './users.fixture.ts';
 
-/** The control plane in the test's own process, on real engines, with a database of its own. For tests only. */
+/** The control plane in the test's process, on real engines with its own database. */
 export interface ApiFixture {
   readonly api: Api;
   readonly database: TestDatabase;
   readonly db: Db;
   readonly channelPrefix: string;
-  /** Where payments go: a double, never Stripe. */
+  /** A double of Stripe. */
   readonly stripe: StripeDouble;
-  /** Where letters arrive; null unless the fixture was started with mail. */
+  /** Receives emails; null unless the fixture was started with mail. */
   readonly smtp: TestSmtp | null;
-  /** Signs a person in, as the console would. */
   signInAs(userId: string): Promise<SignedIn>;
-  /** Gives a person a password, and their mailbox as confirmed. */
+  /** Sets a password and marks the email address as verified. */
   givePassword(userId: string, password: string): Promise<void>;
-  /** Everything logged so far. */
   readonly logs: () => string;
   call(request: CallRequest): Promise<CallResponse>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -58,7 +56,7 @@ export async function startApiFixture(
     readonly openCatalog?: boolean;
     readonly publicUrl?: string;
     readonly withoutStripe?: boolean;
-    /** Letters go to a real SMTP server, and anyone may sign up. */
+    /** Sends emails to a real SMTP server and opens sign-up. */
     readonly withMail?: boolean;
     readonly signUp?: 'open' | 'closed';
     readonly oidc?: readonly OidcProvider[];
@@ -91,7 +89,7 @@ export async function startApiFixture(
     log,
     db,
     nats,
-    // Long, so that on a busy machine requests are counted all the same.
+    // Long, so that requests are counted on a busy machine too.
     limiter: createLimiter({ valkey, log, clock, timeoutMs: 10_000 }),
     lifecycle,
     channels: eventChannels(channelPrefix),

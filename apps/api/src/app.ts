@@ -68,7 +68,7 @@ import { serveConsole, type ConsoleOptions } from './console.ts';
 import { serveDocuments } from './documents.ts';
 import { serveInstallation, type InstallationInfo } from './installation.ts';
 
-/** Everything the control plane stands on. `main.ts` makes it from settings, tests make it as they need it. */
+/** Dependencies of the control plane: from settings in `main.ts`, chosen by each test otherwise. */
 export interface ApiDeps {
   readonly contract: Contract;
   readonly cell: CellId;
@@ -76,60 +76,58 @@ export interface ApiDeps {
   readonly ids: IdSource;
   readonly log: Logger;
   readonly db: Db;
-  /** May still be away: it only makes things prompt. What workers alone can answer has to wait for it. */
+  /** May be disconnected: only notifications and requests to workers need it. */
   readonly nats: NatsNotifications & Pick<NatsClient, 'request' | 'bucket'>;
-  /** Keeps the names of installations on one NATS apart. */
+  /** Separates installations on one NATS. */
   readonly natsPrefix: string;
-  /** For the keys of inference engines. */
+  /** Seals the API keys of inference engines. */
   readonly sealer: Sealer;
   readonly limiter: RefundingLimiter;
   readonly lifecycle: Lifecycle;
   readonly channels: EventChannels;
   readonly keyChangeSubject: string;
-  /** Where workers are asked for consoles. */
+  /** NATS subject for console requests to workers. */
   readonly consoleSubject: string;
-  /** Asks for money back that gateways were lent; nobody is asked unless said. */
+  /** Recalls credit from gateways. Default: no recall. */
   readonly recallMoney?: RecallCredit;
-  /** Requests a minute of an organisation before its first deposits. */
+  /** Requests per minute of an organisation before its first deposits. */
   readonly organisationRpm: number;
-  /** Requests a minute afterwards; as before unless said. */
+  /** Requests per minute after deposits. Default: as before. */
   readonly fundedRpm?: number;
   readonly trustedProxies: readonly string[];
   readonly validateResponses: boolean;
-  /** Serve the OpenAPI documents without a key. */
   readonly openDocuments: boolean;
-  /** Show offers and prices without signing in; so it is unless said. */
+  /** Show offers and prices without sign-in. Default: true. */
   readonly openCatalog?: boolean;
-  /** The address clients use, named in the documents. */
+  /** The public address, named in the documents. */
   readonly publicUrl?: string | null;
-  /** Null or left out: nobody can sign in, and keys are all there is. */
+  /** Null or absent: sign-in is disabled, only keys work. */
   readonly signIn?: SignIn | null;
-  /** Where clients reach the inference gateway, for people to know. */
+  /** Public address of the inference gateway, shown to users. */
   readonly inferenceUrl?: string | null;
   readonly version?: string;
-  /** Who issues invoices; `Millrace` unless said. */
+  /** Issuer of invoices. Default: `Millrace`. */
   readonly invoiceIssuer?: string;
-  /** Null or left out: nobody tops up by card. */
+  /** Null or absent: no top-up by card. */
   readonly stripe?: StripeGateway | null;
-  /** Where people come back to after paying. */
+  /** Return address after a payment. */
   readonly consoleUrl?: string | null;
-  /** Whether the installation has a credential of this name for the engine of a cluster; it has none unless said. */
+  /** Whether a credential of this name is configured for the engine of a cluster. Default: none. */
   readonly knowsCredential?: HasCredential;
-  /** How long before maintenance nothing new is placed on its nodes, where an operator does not say; a day unless said. */
+  /** How long before maintenance placement stops, unless the operator sets it. Default: a day. */
   readonly maintenanceDrainMs?: number;
-  /** How long earnings of suppliers wait before they can be asked for; not at all unless given. */
+  /** Waiting time of supplier earnings before payout. Default: none. */
   readonly payoutHoldMs?: number;
-  /** The provider that suppliers' machines belong to; `marketplace` unless said. */
+  /** Provider of suppliers' machines. Default: `marketplace`. */
   readonly marketplaceProvider?: string;
-  /** Where suppliers' machines may be beside the public internet; nowhere unless said. */
+  /** Networks of suppliers' machines besides the public internet. Default: none. */
   readonly marketplaceNetworks?: readonly string[];
-  /** Where receivers of webhooks may be beside the public internet; nowhere unless said. */
+  /** Networks of webhook receivers besides the public internet. Default: none. */
   readonly webhookNetworks?: readonly string[];
-  /** What suppliers may ask for an hour of one GPU. */
   readonly priceRules?: PriceRules;
-  /** What the HTTPS names of ports of instances end with; they have none unless said. */
+  /** Domain of the HTTPS hostnames of instance ports. Default: no hostnames. */
   readonly marketplaceDomain?: string | null;
-  /** Null or left out: there is no console here. */
+  /** Null or absent: the console is not served. */
   readonly console?: ConsoleOptions | null;
   readonly limits?: Partial<HttpLimits>;
   readonly tls?: { readonly cert: string; readonly key: string };
@@ -138,15 +136,15 @@ export interface ApiDeps {
 export interface Api {
   readonly server: HttpServer;
   readonly feed: Feed;
-  /** The machines of the marketplace, as of the last look. `run` looks again and again. */
+  /** The marketplace listing in memory, refreshed by `run`. */
   readonly listing: Listing;
-  /** Background work of the process; resolves once the signal has aborted and the last of it is done. */
+  /** Runs the background work until the signal aborts; resolves when all of it has ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Stops listening to NATS and ends the event streams. The caller closes what it handed in. */
+  /** Closes subscriptions and event streams. The caller closes the connections it passed in. */
   close(): Promise<void>;
 }
 
-/** Wires the api process. It listens to nothing and starts nothing until it is told to. */
+/** Creates the api without listening or starting background work. */
 export function createApi(deps: ApiDeps): Api {
   const { contract, db, nats, clock, log, channels } = deps;
   const usage = new KeyUsage({ db, clock, log });
@@ -266,7 +264,7 @@ function serveRoutes(deps: ApiDeps, services: RouteServices): void {
   serveHealth(server.fastify, deps.lifecycle);
 }
 
-/** How sessions let people in; none where nobody signs in. */
+/** Null if sign-in is disabled. */
 function createSessions({ db, clock, signIn, organisationRpm, fundedRpm = organisationRpm }: ApiDeps) {
   return signIn == null
     ? null
@@ -281,7 +279,7 @@ function installationInfoOf(deps: ApiDeps): InstallationInfo {
 
 const SWEEP_EVERY_MS = 3_600_000;
 
-/** Sessions and codes that have run out are refused by the clock; this only tidies up. */
+/** Expired sessions and codes are already refused; this only deletes them. */
 function createExpirySweep({ signIn, clock, log }: ApiDeps) {
   if (signIn == null) return [];
   return [
@@ -298,7 +296,7 @@ function fleetSettingsOf({ knowsCredential = () => false, maintenanceDrainMs }: 
   };
 }
 
-/** The console is the api's own, unless the operator says that it is elsewhere. */
+/** The api serves the console unless the operator configures another address. */
 function userLinksOf({ consoleUrl = null, publicUrl = null, signIn }: ApiDeps) {
   const own = signIn?.settings.publicUrl ?? publicUrl;
   const url = consoleUrl ?? (own === null ? null : `${own}/console`);
@@ -306,7 +304,7 @@ function userLinksOf({ consoleUrl = null, publicUrl = null, signIn }: ApiDeps) {
   return {
     invitationsUrl: base === null ? null : `${base}/invitations`,
     refuseLinkOf: signIn == null ? null : optOutLink(signIn),
-    // Behind the #, where neither a server's log nor a referrer sees the secret.
+    // After the #, where server logs and referrers do not contain the secret.
     signUpLinkOf:
       base === null || signIn?.hasMail !== false
         ? null
@@ -327,10 +325,7 @@ function createKeyFeed(deps: ApiDeps): KeyFeedSync {
   return createKeyFeedSync({ db, nats, prefix, sealer, clock, log, rates });
 }
 
-/**
- * This process forgets at once; the others are told, and would find out by themselves within a second. Gateways are told
- * through their book, before the caller is answered.
- */
+/** Invalidates the local cache, notifies other processes, and updates the key feed of gateways before the response. */
 function announceToAll(deps: ApiDeps, local: PublishKeyChange, keyFeed: KeyFeedSync): PublishKeyChange {
   const publish = createKeyChangePublisher(deps.nats, {
     subject: deps.keyChangeSubject,

@@ -3,18 +3,17 @@ import { eventually, type CallResponse } from '@millrace/testing';
 import type { ApiFixture } from './api.fixture.ts';
 import { fixturePublicUrl } from './users.fixture.ts';
 
-/** An address that no other test has, so that what one counts does not bear on another: they share one Valkey. */
+/** A unique address, because tests share the rate limits of one Valkey. */
 export function newAddress(): { readonly 'x-forwarded-for': string } {
   const block = () => randomInt(0x10000).toString(16);
   return { 'x-forwarded-for': `2001:db8:${block()}:${block()}::1` };
 }
 
-/** What a page of the console does in a browser: it keeps cookies, and says where its requests come from. For tests only. */
+/** Behaves like a console page in a browser: keeps cookies and sends origin headers. */
 export interface Browser {
   readonly cookies: ReadonlyMap<string, string>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<CallResponse>;
   post(path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<CallResponse>;
-  /** The `Set-Cookie` lines of the last answer. */
   readonly lastSet: readonly string[];
 }
 
@@ -66,10 +65,10 @@ function storeCookie(cookies: Map<string, string>, line: string): void {
   else cookies.set(name, value);
 }
 
-/** The latest letter to a mailbox whose subject fits. */
+/** The latest email to an address with a matching subject. */
 export async function findEmail(fixture: ApiFixture, email: string, subject: RegExp): Promise<string> {
   let body = '';
-  await eventually({ what: `a letter to ${email} about ${String(subject)}` }, async () => {
+  await eventually({ what: `an email to ${email} about ${String(subject)}` }, async () => {
     const message = fixture.smtp?.emails.findLast(
       ({ to, headers }) => to.includes(email) && subject.test(headers['subject'] ?? ''),
     );
@@ -79,13 +78,13 @@ export async function findEmail(fixture: ApiFixture, email: string, subject: Reg
   return body;
 }
 
-/** The path that a letter asks its reader to open. */
+/** The path of the link in an email. */
 export function linkPathIn(email: string): string {
   const [link = ''] = /https:\/\/cloud\.example\.com\/[^\s"<]+/.exec(email) ?? [];
   return link.replaceAll('&amp;', '&').slice(fixturePublicUrl.length);
 }
 
-/** What an authenticator app shows, by RFC 6238. */
+/** The current TOTP code (RFC 6238). */
 export function totpAt(secret: string, nowMs: number): string {
   const bits = [...secret.replaceAll('=', '')]
     .map((char) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(char).toString(2).padStart(5, '0'))

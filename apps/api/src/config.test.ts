@@ -13,7 +13,7 @@ const least = 'MILLRACE_MARKETPLACE_LEAST_USD_PER_GPU_HOUR';
 const most = 'MILLRACE_MARKETPLACE_MOST_USD_PER_GPU_HOUR';
 const rulesOf = (set: Record<string, string>) => loadApiConfig({ ...needed, ...set }).marketplacePrices;
 
-it('bounds what suppliers may ask, to the nano, and by a cent and a thousand dollars unless said', () => {
+it('marketplace price limits are exact to the nano and default to a cent and a thousand dollars', () => {
   expect(rulesOf({})).toEqual({ least: 10_000_000n, most: 1_000_000_000_000n });
   expect(rulesOf({ [least]: '0.000000001', [most]: '20' })).toEqual({ least: 1n, most: 20_000_000_000n });
 });
@@ -24,7 +24,7 @@ it.each([
   [{ [most]: 'much' }, most],
   [{ [most]: '0.0000000001' }, most],
   [{ [least]: '3', [most]: '2' }, least],
-])('says which of the bounds is wrong in %j', (set, named) => {
+])('marketplace price limits name the wrong setting in %j', (set, named) => {
   expect(() => rulesOf(set)).toThrow(ConfigError);
   expect(() => rulesOf(set)).toThrow(named);
 });

@@ -33,7 +33,7 @@ const drainConfig = fragment('drain', {
   ms: {
     env: 'MILLRACE_DRAIN_MS',
     schema: values.wholeNumber(0, 600_000).default(30_000),
-    expected: 'how long a stopping process may take to finish its requests, in milliseconds, 0 to 600000',
+    expected: 'how long requests may take to finish at shutdown, in milliseconds, 0 to 600000',
     example: '30000',
   },
 });
@@ -42,7 +42,7 @@ const maintenanceConfig = fragment('maintenance', {
   drainHours: {
     env: 'MILLRACE_MAINTENANCE_DRAIN_HOURS',
     schema: values.wholeNumber(0, 720).default(24),
-    expected: 'how long before maintenance nothing new is placed on its nodes, in hours, 0 to 720',
+    expected: 'how long before maintenance placement on its nodes stops, in hours, 0 to 720',
     example: '24',
   },
 });
@@ -60,13 +60,13 @@ const marketplacePricesConfig = fragment(
     least: {
       env: 'MILLRACE_MARKETPLACE_LEAST_USD_PER_GPU_HOUR',
       schema: usd.default(defaultPriceRules.least),
-      expected: 'the least that suppliers may ask for an hour of one GPU, in USD',
+      expected: 'the lowest price that suppliers may set for one GPU and hour, in USD',
       example: '0.05',
     },
     most: {
       env: 'MILLRACE_MARKETPLACE_MOST_USD_PER_GPU_HOUR',
       schema: usd.default(defaultPriceRules.most),
-      expected: 'the most that suppliers may ask for an hour of one GPU, in USD',
+      expected: 'the highest price that suppliers may set for one GPU and hour, in USD',
       example: '20',
     },
   },

@@ -50,8 +50,8 @@ function serverOf(options: Partial<ConsoleOptions> = {}, fileRpm = 1_000) {
   return server.fastify;
 }
 
-describe('a file of the console', () => {
-  it('is kept by browsers for good when its name changes with its content, and asked about each time when not', async () => {
+describe('console file', () => {
+  it('is cached for a year if its name contains its hash, and revalidated otherwise', async () => {
     const fastify = serverOf();
     const hashed = await fastify.inject('/console/assets/app-1a2b.js');
     expect(hashed).toMatchObject({ statusCode: 200, body: script });
@@ -73,7 +73,7 @@ describe('a file of the console', () => {
     ['br;q=0.0, gzip;q=0', undefined],
     ['identity', undefined],
     ['', undefined],
-  ])('goes out packed as the client takes it: %j', async (accepted, encoding) => {
+  ])('is sent in the encoding that the client accepts: %j', async (accepted, encoding) => {
     const response = await serverOf().inject({
       url: '/console/assets/app-1a2b.js',
       headers: { 'accept-encoding': accepted },
@@ -97,16 +97,16 @@ describe('a file of the console', () => {
     }
   });
 
-  it('that is gone is not found, rather than HTML in place of a script', async () => {
+  it('that does not exist returns 404 instead of HTML in place of a script', async () => {
     const response = await serverOf().inject('/console/assets/app-0000.js');
     expect(response).toMatchObject({ statusCode: 404 });
     expect(response.json()).toMatchObject({ reason: 'ROUTE_NOT_FOUND' });
   });
 });
 
-describe('a page of the console', () => {
+describe('console page', () => {
   it.each(['/console/', '/console/rentals/17', '/console/catalog?gpu=h100', '/console/x.txt'])(
-    'has the HTML: %s',
+    'returns the HTML: %s',
     async (url) => {
       const response = await serverOf().inject(url);
       expect(response).toMatchObject({ statusCode: 200, body: page });
@@ -117,7 +117,7 @@ describe('a page of the console', () => {
     },
   );
 
-  it('is not sent again to whoever has it', async () => {
+  it('returns 304 to a client with the current version', async () => {
     const fastify = serverOf();
     const { headers } = await fastify.inject('/console/');
     const again = {
@@ -129,7 +129,7 @@ describe('a page of the console', () => {
     expect(response.headers).toMatchObject({ etag: headers.etag, 'cache-control': 'no-cache' });
   });
 
-  it('is looked at by HEAD, and changed by nothing', async () => {
+  it('accepts HEAD and refuses methods that change something', async () => {
     const fastify = serverOf();
     const head = await fastify.inject({ method: 'HEAD', url: '/console/' });
     expect(head.statusCode).toBe(200);
@@ -146,14 +146,14 @@ describe('a page of the console', () => {
     '/console/assets/../../secret.txt',
     '/console/.vite/manifest.json',
     '/console//etc/passwd',
-  ])('is all that a path out of the console finds: %s', async (url) => {
+  ])('is returned for paths that try to leave the console: %s', async (url) => {
     const response = await serverOf().inject(url);
     expect(response.body).not.toContain('nobody reads this');
     expect([200, 404]).toContain(response.statusCode);
     if (response.statusCode === 200) expect(response.body).toBe(page);
   });
 
-  it('may run scripts and styles of ours alone, call this api and the gateway, and be framed by nobody', async () => {
+  it('allows only own scripts and styles, calls to api and gateway, and no framing', async () => {
     const { headers } = await serverOf({ inferenceUrl: 'https://models.example.com/v1' }).inject('/console/');
     const policy = String(headers['content-security-policy']);
     expect(policy.split('; ')).toEqual(
@@ -179,13 +179,13 @@ describe('a page of the console', () => {
   });
 });
 
-it.each(['/', '/console'])('%s leads to the console', async (url) => {
+it.each(['/', '/console'])('%s redirects to the console', async (url) => {
   const response = await serverOf().inject(url);
   expect(response).toMatchObject({ statusCode: 302 });
   expect(response.headers['location']).toBe('/console/');
 });
 
-it('a console that was not built says how to build it, and nothing leads there', async () => {
+it('console that is not built says how to build it, and nothing redirects to it', async () => {
   const fastify = serverOf({ folder: path.join(root, 'nothing') });
   const response = await fastify.inject('/console/rentals');
   expect(response.statusCode).toBe(503);
@@ -193,7 +193,7 @@ it('a console that was not built says how to build it, and nothing leads there',
   expect((await fastify.inject('/')).statusCode).toBe(404);
 });
 
-it('loading pages takes nothing from the rate of strangers, and has an end of its own', async () => {
+it('console pages do not count against the anonymous rate limit and have their own limit', async () => {
   const fastify = serverOf({}, 30);
   for (let index = 0; index < 30; index += 1) {
     expect((await fastify.inject('/console/assets/app-1a2b.js')).statusCode).toBe(200);

@@ -7,19 +7,18 @@ import type { HttpServer } from '@millrace/platform/http';
 type Request = Parameters<HttpServer['admitFile']>[0];
 type Reply = Parameters<HttpServer['admitFile']>[1];
 
-/** Where `npm run console:build` leaves the console. */
+/** Output folder of `npm run console:build`. */
 export const consoleFolder = path.join(import.meta.dirname, '..', '..', 'console', 'dist');
 
 export interface ConsoleOptions {
-  /** What was built. */
   readonly folder: string;
-  /** Where the browser asks models; it may connect to nothing else beside this api. */
+  /** The only origin besides this api that the browser may connect to. */
   readonly inferenceUrl: string | null;
-  /** People reach it by HTTPS, and shall never come by anything less. */
+  /** Public access is by HTTPS, so HSTS is sent. */
   readonly https: boolean;
 }
 
-/** In the order in which they are preferred. */
+/** In order of preference. */
 const encodings = [
   { name: 'br', suffix: '.br' },
   { name: 'gzip', suffix: '.gz' },
@@ -29,12 +28,12 @@ type Encoding = (typeof encodings)[number]['name'];
 interface ConsoleFile {
   readonly headers: Readonly<Record<string, string>>;
   readonly plain: Buffer;
-  /** As the build packed it; some files are not worth it. */
+  /** Compressed by the build; absent for files that do not shrink. */
   readonly packed: Partial<Record<Encoding, Buffer>>;
 }
 
 const YEAR_SECONDS = 31_536_000;
-/** Where the build puts files whose names change with their content. */
+/** Folder of files whose names contain their hash. */
 const HASHED = 'assets/';
 const PAGE = 'index.html';
 
@@ -51,10 +50,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 };
 
-/**
- * The console's files, from memory: they were all read at boot, and a path is looked up in a map, so no path leads
- * anywhere else on the disk. A path that is no file is one of the console's own pages and gets its HTML.
- */
+/** Serves the console from memory: paths are map keys, so no path reaches another file. Unknown paths get the console's HTML. */
 export function serveConsole(server: HttpServer, options: ConsoleOptions): void {
   const guards = securityHeaders(options);
   const files = readConsole(options.folder);
@@ -64,7 +60,7 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
     if (page === undefined) return sendNotBuiltPage(reply);
     const wanted = (request.params as { readonly '*'?: string })['*'] ?? '';
     const file = files.get(wanted);
-    // HTML in place of a script would be the stranger failure: the tab is older than this release and has to load anew.
+    // Return 404 instead of HTML for a missing script: the tab is older than this release and must reload.
     if (file === undefined && wanted.startsWith(HASHED)) throw new Fault('ROUTE_NOT_FOUND');
     return send(file ?? page, request, reply);
   };
@@ -77,13 +73,13 @@ export function serveConsole(server: HttpServer, options: ConsoleOptions): void 
   if (page !== undefined) server.fastify.route({ method, url: '/', onRequest, handler: toConsole });
 }
 
-/** Everything that the build left, by its path below `/console/`. Empty where nothing was built. */
+/** The built files by their path below `/console/`. Empty if the console was not built. */
 function readConsole(folder: string): ReadonlyMap<string, ConsoleFile> {
   if (!existsSync(path.join(folder, PAGE))) return new Map();
   const names = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)))
-    // What begins with a dot is the build's own: its manifest, and what it was built from.
+    // Names with a leading dot are internal files of the build, such as its manifest.
     .filter((name) => !name.startsWith('.') && !encodings.some(({ suffix }) => name.endsWith(suffix)));
   return new Map(names.map((name) => [name, readConsoleFile(folder, name)]));
 }
@@ -102,7 +98,7 @@ function readConsoleFile(folder: string, name: string): ConsoleFile {
     headers: {
       'content-type': contentTypes[path.extname(name)] ?? 'application/octet-stream',
       'cache-control': cacheControlOf(name),
-      // Weak, because the packed bytes have it too.
+      // Weak, because compressed variants share it.
       etag: `W/"${digest}"`,
       vary: 'accept-encoding',
     },
@@ -127,7 +123,7 @@ async function send(file: ConsoleFile, request: Request, reply: Reply): Promise<
   return reply.send(file.plain);
 }
 
-/** The codings that the header names and does not refuse by `q=0`. */
+/** The encodings that the header lists without `q=0`. */
 export function acceptedEncodings(header: string): ReadonlySet<string> {
   const named = header.split(',').map((part) =>
     part
@@ -138,10 +134,7 @@ export function acceptedEncodings(header: string): ReadonlySet<string> {
   return new Set(named.flatMap(([name = '', q = '']) => (/^q=0(\.0*)?$/.test(q) ? [] : [name])));
 }
 
-/**
- * What the browser holds the console to, whatever gets into it: scripts and styles are files of ours and nothing else, calls
- * go to this api and to the gateway, and no other site frames it or is told where people come from.
- */
+/** Restricts the console even against injected content: only own scripts and styles, and calls to this api and the gateway. */
 function securityHeaders({ inferenceUrl, https }: ConsoleOptions): Readonly<Record<string, string>> {
   const connect = ["'self'", ...(inferenceUrl === null ? [] : [new URL(inferenceUrl).origin])];
   const policy = {
@@ -177,7 +170,7 @@ const notBuiltPage = `<!doctype html>
 <meta name="viewport" content="width=device-width">
 <title>The console is not built</title>
 <h1>The console is not built</h1>
-<p>This api works, and its console was not built on this machine. Run <code>npm run console:build</code> and start the api anew.</p>
+<p>The api is running, but its console was not built on this machine. Run <code>npm run console:build</code> and restart the api.</p>
 </html>
 `;
 

@@ -2,7 +2,7 @@ import type { SignIn, SignInDeps } from '@millrace/platform/auth';
 import { createSmtpMailer } from '@millrace/platform/mail';
 import type { ApiConfig } from './config.ts';
 
-/** The sign-in as the settings want it; null where people do not sign in. */
+/** Creates the sign-in from the settings; null if it is disabled. */
 export async function createSignInFromConfig(
   { auth, http, mail }: Pick<ApiConfig, 'auth' | 'http' | 'mail'>,
   deps: Omit<SignInDeps, 'mailer'>,
@@ -11,7 +11,7 @@ export async function createSignInFromConfig(
   const { publicUrl } = http;
   if (secret === null) return null;
   if (publicUrl === null) {
-    deps.log.warn('nobody can sign in: MILLRACE_HTTP_PUBLIC_URL does not say where the console is');
+    deps.log.warn('sign-in is disabled: set MILLRACE_HTTP_PUBLIC_URL to the public address of this api');
     return null;
   }
   const mailer =
@@ -19,7 +19,7 @@ export async function createSignInFromConfig(
       ? null
       : createSmtpMailer({ url: mail.smtpUrl, from: mail.from });
   const signUp = auth.signUp ?? (mailer === null ? 'closed' : 'open');
-  // Its libraries are a seventh of all files that the api would load: where nobody signs in, it starts without them.
+  // Imported on demand: the sign-in libraries are a seventh of all files that the api would load.
   const { createSignIn } = await import('@millrace/platform/auth');
   return createSignIn({ name, publicUrl, secret, signUp, oidc, addressTries }, { ...deps, mailer });
 }

@@ -7,7 +7,7 @@ const fixture = await startApiFixture({ openDocuments: true, publicUrl: 'https:/
 const theirs = await seedOrganisation(fixture.db);
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-it('serves exactly what the contract promises', () => {
+it('api serves exactly the operations of the contract', () => {
   expect(compareServed(contract, 'api', fixture.api.server.served())).toEqual({
     missing: [],
     stillPending: [],
@@ -16,7 +16,7 @@ it('serves exactly what the contract promises', () => {
 });
 
 describe('documents and health', () => {
-  it('describe this installation with a key, and openly when the operator says so', async () => {
+  it('OpenAPI documents need a key unless the operator opens them', async () => {
     const keyed = await fixture.call({ method: 'GET', path: '/v2/openapi.json', key: theirs.owner.key });
     expect(keyed.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/), info: { version: '2.0.0' } });
     expect(keyed.json.servers).toMatchObject([{ url: 'https://api.example.com' }]);
@@ -33,7 +33,7 @@ describe('documents and health', () => {
       ratelimit: expect.any(String),
       'x-request-id': expect.any(String),
     });
-    // The interface lists no 304 for its own path.
+    // The API reference lists no 304 for this path.
     const conditional = {
       method: 'GET',
       path: '/v2/openapi.json',
@@ -46,7 +46,7 @@ describe('documents and health', () => {
     }
   });
 
-  it('explain every error without a key, where docUrl points', async () => {
+  it('error page explains every error without a key at its docUrl', async () => {
     const response = await fixture.call({ method: 'GET', path: '/v2/me' });
     const path = String(response.json.docUrl);
     const open = { method: 'GET', url: path.slice(0, path.indexOf('#')) } as const;
@@ -59,7 +59,7 @@ describe('documents and health', () => {
     expect(browser.body).toContain('<h2 id="MISSING_API_KEY">');
   });
 
-  it('are answered without a key by /healthz and /readyz', async () => {
+  it('/healthz and /readyz respond without a key', async () => {
     expect((await fixture.call({ method: 'GET', path: '/healthz' })).json).toEqual({
       live: true,
       state: 'running',

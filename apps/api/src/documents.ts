@@ -11,7 +11,7 @@ interface Prepared {
   readonly etag: string;
 }
 
-/** A document never changes while the process lives, so it is made, written and fingerprinted once, at boot. */
+/** Documents do not change while the process runs, so they are serialised and hashed once. */
 function prepare(contract: Contract, name: (typeof documentNames)[number], url: string | null): Prepared {
   const body: Record<string, unknown> = { ...buildDocument(contract, name, url ?? undefined) };
   const text = JSON.stringify(body);
@@ -19,7 +19,7 @@ function prepare(contract: Contract, name: (typeof documentNames)[number], url: 
   return { body, text, etag: `"${digest}"` };
 }
 
-/** The description of this installation: the contract with the providers it is configured for. */
+/** The contract with the configured providers of this installation. */
 export function serveDocuments(
   server: HttpServer,
   contract: Contract,
@@ -35,8 +35,7 @@ export function serveDocuments(
   const response = ({ etag, ...prepared }: Prepared, cache: string): Reply<Record<string, unknown>> =>
     preparedReply(prepared, { etag, 'cache-control': cache });
 
-  // The ETag lets a client compare. A 304 is not among the statuses that the interface gives this operation, so the
-  // document is answered whole; the open paths are ours and do honour If-None-Match.
+  // The API reference lists no 304 for getOpenapi, so it always returns the document. The open paths honour If-None-Match.
   server.serve(getOpenapi, async () => response(documents['v2.json'], 'private, max-age=300'));
   server.serve(getOpenDocument, async ({ params }) => {
     if (!options.open) throw new Fault('ROUTE_NOT_FOUND');

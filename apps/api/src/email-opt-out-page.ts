@@ -7,8 +7,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { escapeHtml } from './error-page.ts';
 
 /**
- * The page by which a mailbox without an account refuses mail about invitations, or allows it again. It needs no sign-in: the link in
- * the mail proves the mailbox. Mail programs may post to it by themselves (RFC 8058).
+ * Unsubscribes an address from invitation emails, and subscribes it again. The link in the email is the proof, so no sign-in is
+ * needed. Mail programs can post to it (RFC 8058).
  */
 
 const path = '/mail/invitations';
@@ -53,7 +53,7 @@ export function serveEmailOptOut(
   });
 }
 
-/** What is asked for is in the address; the body of a form or of a mail program adds nothing. */
+/** All parameters are in the URL, so bodies of forms and mail programs are ignored. */
 function ignoreBodies(server: HttpServer, scope: FastifyInstance): void {
   scope.removeAllContentTypeParsers();
   scope.addContentTypeParser('*', (request, payload, done) => {
@@ -75,8 +75,8 @@ function renderPage(
   if (state.isRefused) target.searchParams.set('allow', '1');
   const action = escapeHtml(`${target.pathname}${target.search}`);
   const [title, text, button] = state.isRefused
-    ? ['Mail stopped', `${email} gets no mail about invitations.`, 'Allow mail again']
-    : ['Stop mail about invitations', `${email} gets mail when it is invited.`, 'Stop mail'];
+    ? ['Unsubscribed', `${email} gets no invitation emails.`, 'Subscribe again']
+    : ['Unsubscribe from invitation emails', `${email} gets an email when invited.`, 'Unsubscribe'];
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'cache-control': 'no-store',

@@ -5,7 +5,7 @@ import { renderErrorPage } from './error-page.ts';
 
 const page = renderErrorPage(readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8'));
 
-it('has the section that docUrl of every reason points to', () => {
+it('error page has a section for the docUrl of every reason', () => {
   for (const reason of reasons) {
     const [path, anchor] = docUrlFor(reason).split('#');
     expect(path).toBe('/docs/errors');
@@ -13,7 +13,7 @@ it('has the section that docUrl of every reason points to', () => {
   }
 });
 
-it('leaves no Markdown in sight and lets no text become markup', () => {
+it('error page renders all Markdown and escapes HTML', () => {
   expect(page).not.toMatch(/\*\*|^## |^- /m);
   expect(renderErrorPage('Send <API key> & `x`.')).toContain(
     '<p>Send &lt;API key&gt; &amp; <code>x</code>.</p>',

@@ -3,7 +3,7 @@ import type { HttpServer } from '@millrace/platform/http';
 
 const source = new URL('../../../docs/errors.md', import.meta.url);
 
-/** Where `docUrl` of every error leads. Whoever met an error may have no key that works, so it needs none. */
+/** The page that `docUrl` of every error names. It needs no key, because a client with an error might have none that works. */
 export function serveErrorPage(server: HttpServer): void {
   const text = readFileSync(source, 'utf8');
   const html = renderErrorPage(text);
@@ -16,10 +16,7 @@ export function serveErrorPage(server: HttpServer): void {
   });
 }
 
-/**
- * The page for a browser, where `#REASON` finds its section. It knows the little Markdown that docs/errors.md uses:
- * headings, paragraphs, lists, code and bold.
- */
+/** Renders the Markdown subset of docs/errors.md: headings, paragraphs, lists, code and bold. `#REASON` links to its section. */
 export function renderErrorPage(markdown: string): string {
   const blocks = markdown.split(/\n{2,}/).map((block) => block.trim());
   const body = blocks.filter((block) => block !== '').map(renderBlock);

@@ -3,21 +3,21 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { KEEP_ALIVE_MS } from '@millrace/testing';
 
-/** A double of an OpenID Connect provider: real tokens, signed with a real key, and nobody who types a password. */
+/** A double of an OpenID Connect provider with validly signed tokens. */
 export interface FakeOidcProvider extends AsyncDisposable {
   readonly discoveryUrl: string;
-  /** What a browser is sent back with once this person has signed in there. */
+  /** The redirect of the browser after this user signed in at the provider. */
   signIn(
     authorizeUrl: string,
     who: {
       readonly sub: string;
       readonly email: string;
-      /** As providers say it: some in words. */
+      /** Some providers send it as text. */
       readonly verified: boolean | string;
       readonly name: string;
     },
   ): { readonly path: string };
-  /** Signs tokens with a key that is not in the published set, until told otherwise. */
+  /** Signs tokens with a key that is not in the published set. */
   forge(isForging: boolean): void;
 }
 

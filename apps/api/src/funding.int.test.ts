@@ -18,7 +18,7 @@ beforeEach(async () => {
 
 const usd = (amount: number): NanoUsd => nanoUsd(BigInt(Math.round(amount * 1e9)));
 
-/** A payment, as whoever takes payments posts it. */
+/** Posts a payment as the payments feature does. */
 const pay = (
   amount: NanoUsd,
   options: { readonly id?: string; readonly mode?: Mode; readonly dies?: boolean } = {},
@@ -35,45 +35,45 @@ const pay = (
     if (options.dies === true) throw new Error('died before the commit');
   });
 
-/** What a process finds that has not seen the key before. */
+/** The limit that a process reads which has not cached the key. */
 async function limitNow(): Promise<{ readonly limit: number; readonly fundedAt: string | null }> {
   const { key } = await own.ownerKey('live');
   const { json } = await fixture.call({ method: 'GET', path: '/v2/customer/limits', key });
   return { limit: json.rateLimits[0].limit as number, fundedAt: json.fundedAt as string | null };
 }
 
-it('deposits of 5 USD together lift the rate limit, and one nano-USD less does not', async () => {
+it('deposits of 5 USD in total raise the rate limit, and one nano-USD less does not', async () => {
   await pay(usd(4.999999999));
   expect(await limitNow()).toEqual({ limit: 60, fundedAt: null });
   await pay(usd(0.000000001));
   expect(await limitNow()).toMatchObject({ limit: 600, fundedAt: expect.stringMatching(/Z$/) });
 });
 
-it('the limit is what requests are counted by, and every answer says so', async () => {
+it('rate limit after deposits applies to requests and is in every response', async () => {
   await pay(usd(5));
   const { key } = await own.ownerKey('live');
   const { headers } = await fixture.call({ method: 'GET', path: '/v2/me', key });
   expect(headers['x-ratelimit-limit-requests']).toBe('600');
 });
 
-it('two deposits at once are added up', async () => {
+it('concurrent deposits are added up', async () => {
   await Promise.all([pay(usd(3)), pay(usd(3))]);
   expect(await limitNow()).toMatchObject({ limit: 600 });
 });
 
-it('one deposit told twice counts once', async () => {
+it('repeated report of one deposit counts once', async () => {
   const id = uniqueId();
   await pay(usd(3), { id });
   await pay(usd(3), { id });
   expect(await limitNow()).toEqual({ limit: 60, fundedAt: null });
 });
 
-it('a deposit whose transaction dies lifts nothing', async () => {
+it('deposit in a rolled-back transaction does not raise the limit', async () => {
   await expect(pay(usd(50), { dies: true })).rejects.toThrow('died before the commit');
   expect(await limitNow()).toEqual({ limit: 60, fundedAt: null });
 });
 
-it('neither grants nor payments of test mode are deposits', async () => {
+it('grants and test-mode payments are not deposits', async () => {
   await pay(usd(50), { mode: 'test' });
   const granted = await fixture.call({
     method: 'POST',
@@ -85,7 +85,7 @@ it('neither grants nor payments of test mode are deposits', async () => {
   expect(await limitNow()).toEqual({ limit: 60, fundedAt: null });
 });
 
-it('a key that is known already gets the new limit within the age that a process may go by', async () => {
+it('cached key gets the new limit within the maximum cache age', async () => {
   const { key } = own.owner;
   const limitOf = async () => {
     const { headers } = await fixture.call({ method: 'GET', path: '/v2/me', key });

@@ -2,15 +2,14 @@ import type { Contract } from '@millrace/contract';
 import type { SignIn } from '@millrace/platform/auth';
 import type { HttpServer } from '@millrace/platform/http';
 
-/** What an installation says of itself to whoever opens it, signed in or not. */
+/** Public facts of the installation, also without sign-in. */
 export interface InstallationInfo {
   readonly name: string;
   readonly publicUrl: string | null;
   readonly inferenceUrl: string | null;
   readonly version: string;
-  /** Whether people can pay by card. */
   readonly topUp: boolean;
-  /** Null: nobody can sign in here. */
+  /** Null: sign-in is disabled. */
   readonly signIn: SignIn | null;
 }
 

@@ -12,7 +12,7 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 
 const publicKey = String(generateKeyPairSync('ed25519').publicKey.export({ type: 'spki', format: 'pem' }));
 
-/** Text that JSON can carry and PostgreSQL cannot, or only in part. */
+/** Text that JSON allows and PostgreSQL refuses in full or in part. */
 const texts = [
   'a\u0000b',
   'a\ud800b',
@@ -24,7 +24,7 @@ const texts = [
   '\\',
 ];
 
-describe.each(texts)('the text %j', (text) => {
+describe.each(texts)('text %j', (text) => {
   const encoded = encodeURIComponent(text.toWellFormed());
 
   it.each([
@@ -49,7 +49,7 @@ describe.each(texts)('the text %j', (text) => {
     ['GET', `/v2/audit-log?action=${encoded}&actorId=${encoded}&resourceId=${encoded}`, undefined],
     ['GET', `/v2/api-keys?cursor=${encoded}`, undefined],
     ['GET', `/v2/api-keys/${encoded}`, undefined],
-  ] as const)('is answered, never with a 5xx, by %s %s', async (method, path, body) => {
+  ] as const)('never causes a 5xx in %s %s', async (method, path, body) => {
     const response = await fixture.call({
       method,
       path: path.replace('{organisationId}', operator.organisation.id),
@@ -60,8 +60,8 @@ describe.each(texts)('the text %j', (text) => {
   });
 });
 
-describe.each(texts)('the text %j as an application to supply', (text) => {
-  it('is answered, never with a 5xx', async () => {
+describe.each(texts)('text %j in a supplier application', (text) => {
+  it('never causes a 5xx', async () => {
     const { organisation, owner } = await seedOrganisation(fixture.db);
     const body = { name: text, about: text };
     const path = '/v2/supplier/application';

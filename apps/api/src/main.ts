@@ -22,14 +22,14 @@ import { loadApiConfig, type ApiConfig } from './config.ts';
 import { consoleFolder, type ConsoleOptions } from './console.ts';
 import { createSignInFromConfig } from './create-sign-in.ts';
 
-/** Exit codes that supervisors know: wrong settings are not cured by starting again. */
+/** Exit codes for supervisors: a restart does not help against wrong settings. */
 const EXIT_CONFIG = 78;
 const EXIT_UNAVAILABLE = 69;
 
 const VERSION = '0.1.0';
 const SECONDS_PER_HOUR = 3_600;
 const HOURS_PER_DAY = 24;
-/** Whoever waits for this wants to rent a machine and has too little money without it. */
+/** A rental request waits for the recall, so it is short. */
 const RECALL_TIMEOUT_MS = 2_000;
 
 async function start(config: ApiConfig): Promise<void> {
@@ -78,7 +78,7 @@ async function start(config: ApiConfig): Promise<void> {
   });
 
   lifecycle.addCheck({ name: 'postgres', required: true, check: () => db.ping() });
-  // Without these the api is slower to tell others and counts no requests, but it still does its work.
+  // Without these the api only notifies later and counts no requests.
   lifecycle.addCheck({ name: 'valkey', required: false, timeoutMs: 1_000, check: () => valkey.ping() });
   lifecycle.addCheck({ name: 'nats', required: false, timeoutMs: 1_000, check: () => nats.ping() });
   const background = api.run(lifecycle.draining);

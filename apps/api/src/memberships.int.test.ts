@@ -8,7 +8,7 @@ const fixture = await startApiFixture({ withMail: true });
 const own = await seedOrganisation(fixture.db);
 afterAll(() => fixture[Symbol.asyncDispose]());
 
-/** Somebody who is signed in and belongs to nothing of `ours`. */
+/** A signed-in user who is not a member of `ours`. */
 async function somebody(): Promise<{ session: SignedIn; email: string }> {
   const { owner, organisation } = await seedOrganisation(fixture.db);
   const session = await fixture.signInAs(owner.userId);
@@ -37,8 +37,8 @@ const invite = (email: string, headers: Record<string, string> = {}) =>
     headers,
   });
 
-describe('people', () => {
-  it('create an organisation, find it in their list, and act in it at once', async () => {
+describe('users and invitations', () => {
+  it('users create an organisation, see it in their list and can use it at once', async () => {
     const { session } = await somebody();
     const made = await as(session, 'POST', '/v2/organisations', { name: 'A new lab' });
     expect([made.status, made.json.role]).toEqual([201, 'owner']);
@@ -52,7 +52,7 @@ describe('people', () => {
     expect([...first.items, ...second.json.items]).toEqual(items);
   });
 
-  it('are invited by mail, whatever the case of its letters, and answer where they are signed in', async () => {
+  it('users are invited by email in any letter case and accept while signed in', async () => {
     const { session, email } = await somebody();
     const made = await invite(email.toUpperCase());
     expect([made.status, made.json.email, made.json.status]).toEqual([201, email, 'pending']);
@@ -88,7 +88,7 @@ describe('people', () => {
     expect((await as(session, 'GET', '/v2/me/invitations')).json.items).toEqual([]);
   });
 
-  it('answer no invitation of others: it is as absent as one that never was, byte for byte', async () => {
+  it('users cannot answer invitations of others, which look exactly like missing ones', async () => {
     const [guest, outsider] = [await somebody(), await somebody()];
     const { json } = await invite(guest.email);
     for (const verb of ['accept', 'decline']) {
@@ -103,8 +103,8 @@ describe('people', () => {
   });
 });
 
-describe('an organisation', () => {
-  it('sees whom it invited, takes it back, and is answered the same for the same request', async () => {
+describe('organisation invitations', () => {
+  it('are listed, cancelled and idempotent', async () => {
     const email = `guest-${uniqueId()}@example.com`;
     const headers = { 'idempotency-key': uniqueId() };
     const [first, second] = [await invite(email, headers), await invite(email, headers)];
@@ -121,7 +121,7 @@ describe('an organisation', () => {
     expect(sent).toEqual([{ state: 'skipped' }]);
   });
 
-  it('takes one plain mailbox, and nothing that could be two or hold a line of a header', async () => {
+  it('accept one plain email address and refuse lists and header lines', async () => {
     for (const email of [
       'a@b.example,c@d.example',
       'a@b.example\r\nBcc: x@y.example',
@@ -134,7 +134,7 @@ describe('an organisation', () => {
   });
 });
 
-describe('mail about invitations', () => {
+describe('invitation emails', () => {
   const emailsTo = (email: string) =>
     query('select data, state from notice_mails mail join notices on id = notice_id where email = $1', [
       email,
@@ -154,14 +154,14 @@ describe('mail about invitations', () => {
     return { status: response.statusCode, text: response.body };
   };
 
-  it('is refused for good by the link in it, without an account, and only by that', async () => {
+  it('stop after unsubscribing by their link without an account, and only by that link', async () => {
     const email = `stranger-${uniqueId()}@example.com`;
     expect((await invite(email)).status).toBe(201);
     const [first] = await emailsTo(email);
     const link = first.data.refuseLink as string;
     expect(new URL(link).origin).toBe('https://cloud.example.com');
     const shown = await open('GET', link);
-    expect([shown.status, shown.text.includes('Stop mail')]).toEqual([200, true]);
+    expect([shown.status, shown.text.includes('Unsubscribe from invitation emails')]).toEqual([200, true]);
     expect(await emailsTo(email)).toMatchObject([{ state: 'waiting' }]);
     const foreign = new URL(link);
     foreign.searchParams.set('mailbox', `other-${email}`);
@@ -174,7 +174,7 @@ describe('mail about invitations', () => {
     const again = await fixture.call({ method: 'POST', path, key: other.owner.key, body });
     expect(again.status).toBe(201);
     expect(await emailsTo(email)).toHaveLength(1);
-    expect((await open('POST', `${link}&allow=1`)).text).toContain('Stop mail');
+    expect((await open('POST', `${link}&allow=1`)).text).toContain('Unsubscribe from invitation emails');
     expect((await invite(email)).status).toBe(201);
     expect(await emailsTo(email)).toHaveLength(2);
   });

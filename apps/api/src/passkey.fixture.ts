@@ -1,13 +1,13 @@
 import { createHash, createSign, generateKeyPairSync, randomBytes } from 'node:crypto';
 import { fixturePublicUrl } from './users.fixture.ts';
 
-/** A passkey on a device, by WebAuthn: ES256, no attestation. For tests only. */
+/** A WebAuthn passkey: ES256, no attestation. */
 export interface Passkey {
-  /** What the browser answers when a passkey is to be made. */
+  /** The browser's response when a passkey is created. */
   register(options: { readonly challenge: string }, origin?: string): object;
-  /** What it answers when somebody signs in with it. */
+  /** The browser's response when the passkey signs in. */
   authenticate(options: { readonly challenge: string }, origin?: string): object;
-  /** From now on it works for whoever holds it. */
+  /** From now on it does not verify its user. */
   disableUserVerification(): void;
 }
 
@@ -81,14 +81,14 @@ export function createPasskey({ verifiesUser = true } = {}): Passkey {
   };
 }
 
-/** Bytes that are CBOR already, so that they go in as they are. */
+/** Bytes that are already CBOR. */
 interface Encoded {
   readonly encoded: Buffer;
 }
 
 type Value = number | string | Uint8Array | Encoded;
 
-/** The little of CBOR that is needed. */
+/** A minimal CBOR encoder. */
 function cborMap(entries: readonly (readonly [number | string, Value])[]): Encoded {
   const items = entries.flatMap(([key, value]) => [cbor(key), cbor(value)]);
   return { encoded: Buffer.concat([head(5, entries.length), ...items]) };

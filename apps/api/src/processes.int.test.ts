@@ -16,10 +16,10 @@ import {
 } from '@millrace/testing';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 
-/** Real api processes, killed for real. No worker runs in any of these tests: it is as dead as can be. */
+/** Real api processes that are killed. No worker runs in these tests. */
 
 const prefix = testNames().natsPrefix;
-/** Two that live through the whole file; tests that kill one start their own. */
+/** Two processes for the whole file; tests that kill a process start their own. */
 const processes = new Map<number, TestProcess>();
 
 const sealing = {
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 function natsUrl(): string {
   const [url] = readEndpoints().natsUrls;
-  if (url === undefined) throw new Error('The engines have no NATS server.');
+  if (url === undefined) throw new Error('The test engines have no NATS server.');
   return url;
 }
 
@@ -70,7 +70,7 @@ async function startApi(name: string, env: Readonly<Record<string, string>> = {}
 
 function processAt(url: string): TestProcess {
   const running = processes.get(Number(new URL(url).port));
-  if (running === undefined) throw new Error(`Nothing was started at ${url}.`);
+  if (running === undefined) throw new Error(`No api process was started at ${url}.`);
   return running;
 }
 
@@ -107,9 +107,9 @@ const request = { name: 'burst', scopes: ['rentals:read'] };
 const createKey = (url: string, idempotencyKey: string, body: object = request) =>
   call(url, 'POST', '/v2/api-keys', seeded.owner.key, { body, idempotencyKey });
 
-/** As a client does that is told to come again: a duplicate waits only two seconds for the first request. */
+/** Retries as a client does, because a duplicate waits only two seconds for the first request. */
 function createKeyUntilAnswered(url: string, idempotencyKey: string, body: object): Promise<HttpReply> {
-  return eventually({ what: 'an answer to a duplicate', intervalMs: 200 }, async () => {
+  return eventually({ what: 'a response to a duplicate', intervalMs: 200 }, async () => {
     const response = await createKey(url, idempotencyKey, body);
     const isInProgress = response.status === 503 || response.json['reason'] === 'IDEMPOTENCY_IN_PROGRESS';
     return isInProgress ? undefined : response;
@@ -136,18 +136,18 @@ async function lastAdmissionMs(url: string, key: string, stopwatch: Stopwatch): 
   return last;
 }
 
-describe('a revoked key', () => {
+describe('revoked key', () => {
   it.each([
     ['with NATS at work', true],
     ['with NATS dead', false],
-  ])('is refused by every api process within a second, the worker dead, %s', async (_how, natsAlive) => {
+  ])('is refused by every api process within a second without a worker, %s', async (_how, natsAlive) => {
     const [first, second] = urls;
     const { json } = await createKey(first, uniqueId());
     const [id, key] = [String(json['id']), String(json['key'])];
     for (const url of urls) expect((await call(url, 'GET', '/v2/me', key)).status).toBe(200);
     if (!natsAlive) natsProxy.cut();
 
-    // Both processes are kept busy with the key, so that both have it cached at the moment of revocation.
+    // Both processes use the key, so that both have it cached when it is revoked.
     const busy = new AbortController();
     const load = urls.map(async (url) => {
       while (!busy.signal.aborted) await call(url, 'GET', '/v2/me', key);
@@ -164,14 +164,14 @@ describe('a revoked key', () => {
     await Promise.all(load);
     if (!natsAlive) natsProxy.heal();
 
-    // The process that revoked it knows at once; the others by message, or else by forgetting.
+    // The process that revoked the key refuses it at once; others after a notification or when their cache expires.
     expect(lasts[0]).toBeLessThan(0);
     expect(lasts[1]).toBeLessThan(scaledLimitMs(1_000));
   });
 });
 
-describe('one Idempotency-Key', () => {
-  it('makes one key of 50 concurrent requests to two processes, and only one answer holds the secret', async () => {
+describe('Idempotency-Key', () => {
+  it('creates one key for 50 concurrent requests to two processes, and only one response has the secret', async () => {
     const name = `one-of-fifty-${uniqueId()}`;
     const requests = Array.from({ length: 50 }, (_, index) =>
       createKeyUntilAnswered(urls[index % 2] ?? urls[0], name, { ...request, name }),
@@ -184,26 +184,26 @@ describe('one Idempotency-Key', () => {
     expect(await countKeysNamed(name)).toBe(1);
   });
 
-  it('makes at most one key when the process is killed in the middle, and exactly one after the retry elsewhere', async () => {
+  it('creates at most one key if the process is killed, and exactly one after the retry elsewhere', async () => {
     const [, second] = urls;
     for (let round = 0; round < 3; round++) {
       const first = await startApi(`api-${String(round)}`);
       const name = `killed-${String(round)}-${uniqueId()}`;
       const body = { ...request, name };
       const burst = Array.from({ length: 50 }, () => createKey(first, name, body).catch(() => null));
-      // Each round dies at another point: from before the first commit to after it.
+      // Each round kills at another point, from before the first commit to after it.
       await systemClock.sleep(round * 30);
       await processAt(first).crash();
       const answered = (await Promise.all(burst)).filter((response) => response?.status === 201);
       expect(await countKeysNamed(name)).toBeLessThanOrEqual(1);
 
-      // PostgreSQL may still be ending the killed process's transaction; a client repeats such a refusal.
+      // PostgreSQL might still be rolling back the killed transaction; a client retries such a refusal.
       const retry = await eventually({ what: 'the retry to be accepted' }, async () => {
         const response = await createKey(second, name, body);
         return response.status === 201 ? response : false;
       });
       expect(await countKeysNamed(name)).toBe(1);
-      // Whoever was answered before the crash was told of the same key.
+      // Responses from before the crash name the same key.
       for (const response of answered) expect(response?.json['id']).toBe(retry.json['id']);
       const known = await call(second, 'GET', `/v2/operations?idempotencyKey=${name}`, seeded.owner.key);
       expect(known.json).toMatchObject({
@@ -228,8 +228,8 @@ describe('one Idempotency-Key', () => {
   });
 });
 
-describe('the process', () => {
-  it('starts while NATS and Valkey are away, works, says so, and finds them when they are back', async () => {
+describe('api process', () => {
+  it('starts and works while NATS and Valkey are unreachable, reports it and reconnects later', async () => {
     const { valkeyUrl } = readEndpoints();
     const proxies = await Promise.all([startTcpProxy(natsUrl()), startTcpProxy(valkeyUrl)]);
     onTestFinished(async () => void (await Promise.all(proxies.map((proxy) => proxy.close()))));
@@ -263,7 +263,7 @@ describe('the process', () => {
     expect(await processAt(url).stop()).toBe(0);
   });
 
-  it('refuses to listen beyond loopback without TLS, and says which settings to change', async () => {
+  it('refuses to listen beyond loopback without TLS and names the settings to change', async () => {
     const running = await startProcess({
       name: 'api',
       entry: 'apps/api/src/main.ts',

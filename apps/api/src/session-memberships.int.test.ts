@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { startApiFixture } from './api.fixture.ts';
 import type { SignedIn } from './users.fixture.ts';
 
-// Members who are signed in, and the seats they act through.
+// Signed-in members and the member keys that represent them.
 
 const fixture = await startApiFixture();
 const acme = await seedOrganisation(fixture.db);
@@ -40,8 +40,8 @@ const send = (session: SignedIn, method: 'POST' | 'PATCH' | 'DELETE', path: stri
     ...(body === undefined ? {} : { body }),
   });
 
-describe('a seat', () => {
-  it('is taken once, however many first requests come at the same time', async () => {
+describe('member key', () => {
+  it('is created once for concurrent first requests', async () => {
     const { userId } = await acme.addPerson('member');
     const sessions = await Promise.all(Array.from({ length: 8 }, () => fixture.signInAs(userId)));
     const responses = await Promise.all(
@@ -53,10 +53,10 @@ describe('a seat', () => {
     expect((await memberKeysOf(userId)).map(({ mode }) => mode).toSorted()).toEqual(['live', 'test']);
   });
 
-  it('is one for each member and mode by the rule of the database, too', async () => {
+  it('is unique per member and mode by a database constraint too', async () => {
     await get(owner, '/v2/me');
     const [memberKey] = await memberKeysOf(acme.owner.userId);
-    if (memberKey === undefined) throw new Error('no seat');
+    if (memberKey === undefined) throw new Error('no member key');
     const { publicId } = mintKey('live');
     const duplicate = {
       ...memberKey,
@@ -73,10 +73,10 @@ describe('a seat', () => {
     );
   });
 
-  it('is no key: it is not listed, read, rotated, revoked, counted, put on a budget or told to gateways', async () => {
+  it('cannot be listed, read, rotated, revoked, counted, budgeted or sent to gateways as an API key', async () => {
     await get(owner, '/v2/me');
     const [memberKey] = await memberKeysOf(acme.owner.userId);
-    if (memberKey === undefined) throw new Error('no seat');
+    if (memberKey === undefined) throw new Error('no member key');
     const keyId = fromUuid('key', memberKey.id);
     const listed = await get(owner, '/v2/api-keys');
     expect(listed.text).not.toContain(keyId);
@@ -99,10 +99,10 @@ describe('a seat', () => {
     expect(changes).toEqual([]);
   });
 
-  it('cannot be called with, whatever secret is tried', async () => {
+  it('cannot authenticate with any secret', async () => {
     await get(owner, '/v2/me');
     const [memberKey] = await memberKeysOf(acme.owner.userId);
-    // A secret whose hash would fit, were seats looked at as keys.
+    // A secret with a matching hash, in case member keys were accepted as API keys.
     const minted = mintKey('live');
     await fixture.db.kysely
       .updateTable('api_keys')
@@ -113,7 +113,7 @@ describe('a seat', () => {
     expect([response.status, response.json.reason]).toEqual([401, 'INVALID_API_KEY']);
   });
 
-  it('does what the person does: they are the author, and their role the bound', async () => {
+  it('makes the user the author of changes and the role their limit', async () => {
     const { userId } = await acme.addPerson('member');
     const session = await fixture.signInAs(userId);
     const made = await send(session, 'POST', '/v2/api-keys', { name: 'mine', scopes: ['rentals:read'] });
@@ -124,7 +124,7 @@ describe('a seat', () => {
     expect(log.json.items).toMatchObject([{ action: 'key.created', actor: { kind: 'user', id: userId } }]);
   });
 
-  it('in test mode changes no people and no money, as test keys do not', async () => {
+  it('in test mode cannot change members or money', async () => {
     const headers = owner.headers(acme.organisation.id, 'test');
     const body = { email: `guest-${uniqueId()}@example.com`, role: 'member' };
     const path = `/v2/organisations/${acme.organisation.id}/invitations`;
@@ -142,7 +142,7 @@ describe('within a second', () => {
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   };
 
-  it('a removed member is refused, and one who comes back has another seat', async () => {
+  it('a removed member is refused, and gets a new member key after returning', async () => {
     const { userId } = await acme.addPerson('admin');
     const session = await fixture.signInAs(userId);
     expect((await get(session, '/v2/me')).status).toBe(200);
@@ -164,7 +164,7 @@ describe('within a second', () => {
     expect(keys.map(({ revoked_at: at }) => at === null)).toEqual([false, true]);
   });
 
-  it('a role that was lost is lost, also without any message', async () => {
+  it('a lost role is no longer effective, also without a notification', async () => {
     const { userId } = await acme.addPerson('admin');
     const session = await fixture.signInAs(userId);
     const path = `/v2/organisations/${acme.organisation.id}/invitations`;
@@ -178,7 +178,7 @@ describe('within a second', () => {
     await within(keys, 'INSUFFICIENT_SCOPE');
   });
 
-  it('a suspended organisation lets nobody in, and says so to its members only', async () => {
+  it('a suspended organisation refuses its members and reveals it only to them', async () => {
     const org = await seedOrganisation(fixture.db);
     const session = await fixture.signInAs(org.owner.userId);
     const me = (who: SignedIn) => get(who, '/v2/me', org.organisation.id);
@@ -193,7 +193,7 @@ describe('within a second', () => {
   });
 });
 
-it('whoever is removed while they call for the first time leaves no seat behind', async () => {
+it('removing a member during the first request leaves no member key', async () => {
   for (let round = 0; round < 8; round += 1) {
     const { userId } = await acme.addPerson('member');
     const sessions = await Promise.all([fixture.signInAs(userId), fixture.signInAs(userId)]);

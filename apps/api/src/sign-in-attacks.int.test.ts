@@ -6,7 +6,7 @@ import { newAddress, openBrowser } from './browser.fixture.ts';
 import { startApiFixture } from './api.fixture.ts';
 import { fixturePublicUrl, sessionCookie } from './users.fixture.ts';
 
-// People who mean harm: from other sites, by guessing, by what they send.
+// Attacks on sign-in: cross-site requests, guessing and malicious input.
 
 const fixture = await startApiFixture({ withMail: true });
 const acme = await seedOrganisation(fixture.db);
@@ -15,18 +15,18 @@ afterAll(() => fixture[Symbol.asyncDispose]());
 const outcome = ({ status, json }: CallResponse) => [status, json?.reason ?? json?.code];
 const makeEmail = () => `hostile-${uniqueId()}@example.com`;
 
-describe('a page of another site', () => {
+describe('cross-site page', () => {
   const crossSite = [
-    ['that says so', { 'sec-fetch-site': 'cross-site' }],
-    ['beside ours', { 'sec-fetch-site': 'same-site' }],
+    ['with sec-fetch-site cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['of the same site', { 'sec-fetch-site': 'same-site' }],
     ['with another origin', { origin: 'https://evil.example', 'sec-fetch-site': 'same-origin' }],
-    ['with an origin that begins like ours', { origin: `${fixturePublicUrl}.evil.example` }],
-    ['with an origin of ours in the clear', { origin: 'http://cloud.example.com' }],
-    ['with no origin at all', { origin: 'null' }],
-    ['in an old browser that says nothing', {}],
+    ['with an origin that starts with the public URL', { origin: `${fixturePublicUrl}.evil.example` }],
+    ['with the public origin over HTTP', { origin: 'http://cloud.example.com' }],
+    ['with a null origin', { origin: 'null' }],
+    ['in an old browser without these headers', {}],
   ] as const;
 
-  it.each(crossSite)('%s cannot use the cookie on an operation', async (_what, headers) => {
+  it.each(crossSite)('%s cannot use the session cookie on an operation', async (_what, headers) => {
     const session = await fixture.signInAs(acme.owner.userId);
     const { cookie = '' } = session.headers();
     const named = { cookie, 'millrace-organisation': acme.organisation.id };
@@ -38,7 +38,7 @@ describe('a page of another site', () => {
   });
 
   it.each(crossSite.filter(([, headers]) => Object.keys(headers).length > 0))(
-    '%s cannot sign anybody in or out, with the cookie or without',
+    '%s cannot sign a user in or out, with or without the cookie',
     async (_what, headers) => {
       const session = await fixture.signInAs(acme.owner.userId);
       const { cookie = '' } = session.headers();
@@ -58,7 +58,7 @@ describe('a page of another site', () => {
     },
   );
 
-  it('gets no leave to read answers', async () => {
+  it('gets no CORS headers', async () => {
     const headers = { origin: 'https://evil.example', 'access-control-request-method': 'POST' };
     for (const path of ['/v2/me', '/auth/sign-in/email']) {
       const response = await fixture.api.server.fastify.inject({ method: 'OPTIONS', url: path, headers });
@@ -66,7 +66,7 @@ describe('a page of another site', () => {
     }
   });
 
-  it('is not where a letter leads', async () => {
+  it('is not accepted as the target of an email link', async () => {
     const request = { name: 'Ada', email: makeEmail(), password: 'correct horse battery' };
     for (const callbackURL of ['https://evil.example', '//evil.example', '/\\evil.example']) {
       const response = await openBrowser(fixture).post(
@@ -80,7 +80,7 @@ describe('a page of another site', () => {
 });
 
 describe('guessing', () => {
-  it('of one mailbox ends after ten tries from wherever, whether it has an account or not', async () => {
+  it('is limited to ten attempts per email address from any client, with or without an account', async () => {
     const { email } = await fixture.db.kysely
       .selectFrom('users')
       .select('email')
@@ -106,7 +106,7 @@ describe('guessing', () => {
     expect(endings[0]).toEqual(endings[1]);
   });
 
-  it('all at once is counted one by one', async () => {
+  it('is counted exactly for concurrent attempts', async () => {
     const email = makeEmail();
     const responses = await Promise.all(
       Array.from({ length: 25 }, () =>
@@ -121,12 +121,12 @@ describe('guessing', () => {
     expect(responses.filter(({ status }) => ![401, 429, 503].includes(status))).toEqual([]);
   });
 
-  it('from one address ends after a hundred tries, over however many mailboxes', async () => {
+  it('is limited to a hundred attempts per client address over any number of email addresses', async () => {
     const address = newAddress();
     const request = () => ({ token: uniqueId(), newPassword: 'a new password' });
     const codes: CallResponse[] = [];
     const startedMs = systemClock.monotonicMs();
-    // None is let through uncounted: a machine that is too busy to count says so instead, and is then asked again.
+    // Every attempt is counted. An overloaded machine refuses instead, so those requests are repeated.
     for (let round = 0; round < 10 && !codes.some(({ status }) => status === 429); round += 1) {
       const tries = Array.from({ length: 30 }, () =>
         openBrowser(fixture).post('/auth/reset-password', request(), address),
@@ -141,7 +141,7 @@ describe('guessing', () => {
     expect(codes.some(({ status }) => status === 429)).toBe(true);
   });
 
-  it('does not fill a mailbox with letters', async () => {
+  it('does not send an unlimited number of emails to an address', async () => {
     const email = makeEmail();
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 7; attempt += 1) {
@@ -155,7 +155,7 @@ describe('guessing', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 200, 429, 429]);
   });
 
-  it('is not what somebody does who knows the password', async () => {
+  it('limit does not block a user who knows the password', async () => {
     const person = await seedOrganisation(fixture.db);
     const { email } = await fixture.db.kysely
       .selectFrom('users')
@@ -175,8 +175,8 @@ describe('guessing', () => {
   });
 });
 
-describe('a token', () => {
-  it('that is not signed by us, or is the hash out of the database, is none', async () => {
+describe('session token', () => {
+  it('that is unsigned, or is the stored hash, is refused', async () => {
     const session = await fixture.signInAs(acme.owner.userId);
     const { cookie = '' } = session.headers();
     const { token: stored } = await fixture.db.kysely
@@ -211,7 +211,7 @@ describe('a token', () => {
     }
   });
 
-  it('beside a key does not count: the key that was sent on purpose does', async () => {
+  it('is ignored if the request also has an API key', async () => {
     const other = await seedOrganisation(fixture.db);
     const session = await fixture.signInAs(acme.owner.userId);
     const headers = { ...session.headers(acme.organisation.id), authorization: `Bearer ${other.owner.key}` };
@@ -220,7 +220,7 @@ describe('a token', () => {
   });
 
   it.each(['', 'org_', 'ORG_01', '../admin', 'org_00000000000000000000000000 or 1=1', '*'])(
-    'is for an organisation, and %j is none',
+    'does not accept %j as an organisation',
     async (organisation) => {
       const session = await fixture.signInAs(acme.owner.userId);
       const response = await fixture.call({
@@ -232,7 +232,7 @@ describe('a token', () => {
     },
   );
 
-  it('has two modes and no third', async () => {
+  it('accepts only the modes live and test', async () => {
     const session = await fixture.signInAs(acme.owner.userId);
     const headers = { ...session.headers(acme.organisation.id), 'millrace-mode': 'both' };
     expect(outcome(await fixture.call({ method: 'GET', path: '/v2/me', headers }))).toEqual([
@@ -242,7 +242,7 @@ describe('a token', () => {
   });
 });
 
-describe('what the sign-in is sent', () => {
+describe('sign-in requests', () => {
   it.each([
     'GET /auth/list-sessions',
     'POST /auth/revoke-sessions',
@@ -269,7 +269,7 @@ describe('what the sign-in is sent', () => {
     expect(response.status).toBe(404);
   });
 
-  it('is JSON of a modest size, and nothing breaks by what is in it', async () => {
+  it('accept JSON up to the size limit and never fail with 5xx', async () => {
     const paths = [
       '/sign-up/email',
       '/sign-in/email',
@@ -335,7 +335,7 @@ describe('what the sign-in is sent', () => {
     ['broken JSON', 'application/json', '{"email":', 'MALFORMED_JSON'],
     ['a prototype', 'application/json', '{"__proto__":{"emailVerified":true}}', 'MALFORMED_JSON'],
     ['too much', 'application/json', JSON.stringify({ email: 'x'.repeat(70_000) }), 'BODY_TOO_LARGE'],
-  ])('is refused when it is %s', async (_what, contentType, payload, reason) => {
+  ])('are refused for %s', async (_what, contentType, payload, reason) => {
     const headers = {
       'content-type': contentType,
       origin: fixturePublicUrl,

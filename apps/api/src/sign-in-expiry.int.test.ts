@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { startApiFixture } from './api.fixture.ts';
 import { startFixtureSignIn } from './users.fixture.ts';
 
-it('expired codes are removed in batches of a bounded size, and valid ones stay', async () => {
+it('expired codes are deleted in bounded batches, and valid ones are kept', async () => {
   await using fixture = await startApiFixture();
   const { db } = fixture;
   const ids = createIdSource({ clock: systemClock, cell: 1 });
@@ -32,7 +32,7 @@ it('expired codes are removed in batches of a bounded size, and valid ones stay'
   await close();
 });
 
-it('every table with expiring sign-in rows has an index on their expiry', async () => {
+it('every table with expiring sign-in rows has an index on the expiry', async () => {
   await using fixture = await startApiFixture();
   const { rows } = await fixture.database.query<{ tablename: string }>(
     "select tablename from pg_indexes where schemaname = 'public' and indexdef like '%(expires_at)'",

@@ -5,7 +5,7 @@ import { openBrowser, type Browser } from './browser.fixture.ts';
 import { startApiFixture } from './api.fixture.ts';
 import { startFakeOidcProvider } from './fake-oidc.fixture.ts';
 
-// People who sign in with an outside provider.
+// Sign-in with an OIDC provider.
 
 const providers = () => [
   {
@@ -32,11 +32,11 @@ async function leave(browser: Browser): Promise<string> {
   return String(response.json.url);
 }
 
-/** The provider sends the browser back: a navigation from another site. */
+/** The provider's redirect is a cross-site navigation. */
 const comeBack = (browser: Browser, path: string) => browser.get(path, { 'sec-fetch-site': 'cross-site' });
 const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
 
-it('leads away and back, and makes the person the first time', async () => {
+it('OIDC sign-in redirects to the provider and back, and creates the user the first time', async () => {
   expect((await fixture.call({ method: 'GET', path: '/v2/installation' })).json.oidc).toEqual([
     { id: 'example', name: 'Example' },
   ]);
@@ -57,7 +57,7 @@ it('leads away and back, and makes the person the first time', async () => {
   expect(people).toEqual([{ email_verified: true }]);
 });
 
-it('takes nobody whose token is forged, whose state is another browser\u2019s, or who was sent elsewhere', async () => {
+it('OIDC sign-in refuses a forged token, the state of another browser and a foreign redirect', async () => {
   const browser = openBrowser(fixture);
   const { path } = double.signIn(await leave(browser), someone());
   const other = openBrowser(fixture);
@@ -76,7 +76,7 @@ it('takes nobody whose token is forged, whose state is another browser\u2019s, o
   expect((await openBrowser(fixture).post('/auth/sign-in/social', { provider: 'unknown' })).status).toBe(404);
 });
 
-it('does not hand an account to a provider that does not vouch for its mailbox, nor one that was never confirmed', async () => {
+it('OIDC sign-in does not link an account unless the provider verifies the email address and the account has confirmed it', async () => {
   const { owner } = await seedOrganisation(fixture.db);
   await fixture.givePassword(owner.userId, 'correct horse battery');
   const confirmed = await fixture.db.kysely
@@ -105,13 +105,13 @@ it('does not hand an account to a provider that does not vouch for its mailbox, 
   expect(await isIn(linked)).toBe(true);
 });
 
-it('does not join a provider\u2019s account by its mailbox to an account that was made without mail', async () => {
+it('OIDC sign-in does not link an account that was created without email verification', async () => {
   await using withoutMail = await startApiFixture({ signUp: 'open', oidc: providers() });
   const grace = someone();
   const password = 'correct horse battery';
   const signUp = { name: 'Mallory', email: grace.email, password };
   expect((await openBrowser(withoutMail).post('/auth/sign-up/email', signUp)).status).toBe(200);
-  // As older versions left it.
+  // As older versions stored it.
   await withoutMail.db.kysely
     .updateTable('users')
     .set({ email_verified: true })

@@ -5,7 +5,7 @@ import { startApiFixture } from './api.fixture.ts';
 import { createPasskey, type Passkey } from './passkey.fixture.ts';
 import { sessionCookie } from './users.fixture.ts';
 
-// Passkeys, with an authenticator that does what a device does.
+// Passkeys with a simulated authenticator.
 
 const fixture = await startApiFixture();
 afterAll(() => fixture[Symbol.asyncDispose]());
@@ -35,7 +35,7 @@ async function signIn(browser: Browser, passkey: Passkey, origin?: string) {
 
 const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
 
-it('a passkey is made by whoever is signed in, and signs them in elsewhere without a password', async () => {
+it('passkey is created by a signed-in user and signs in elsewhere without a password', async () => {
   const browser = await someoneSignedIn();
   const passkey = createPasskey();
   const made = await register(browser, passkey);
@@ -58,7 +58,7 @@ it('a passkey is made by whoever is signed in, and signs them in elsewhere witho
   expect((await signIn(openBrowser(fixture), passkey)).reply.status).toBeGreaterThanOrEqual(400);
 });
 
-it('one that was asked for by another site, or is somebody else\u2019s, is refused', async () => {
+it('passkey of another site or another user is refused', async () => {
   const browser = await someoneSignedIn();
   const evil = await register(browser, createPasskey(), 'https://evil.example');
   expect(evil.status).toBeGreaterThanOrEqual(400);
@@ -75,7 +75,7 @@ it('one that was asked for by another site, or is somebody else\u2019s, is refus
   expect((await openBrowser(fixture).get('/auth/passkey/generate-register-options')).status).toBe(401);
 });
 
-it('one that asks nobody who they are is refused: it would be less than a password and a second factor', async () => {
+it('passkey without user verification is refused, because it would be weaker than a password with a second factor', async () => {
   const browser = await someoneSignedIn();
   expect((await register(browser, createPasskey({ verifiesUser: false }))).status).toBe(400);
   const passkey = createPasskey();

@@ -5,7 +5,7 @@ import { findEmail, newAddress, openBrowser, linkPathIn, type Browser } from './
 import { startApiFixture } from './api.fixture.ts';
 import { startFakeOidcProvider } from './fake-oidc.fixture.ts';
 
-// Ways to get into, or to stay in, an account that is somebody else's; and to learn that there is one.
+// Attempts to take over or keep access to another user's account, and to find out whether an account exists.
 
 const double = await startFakeOidcProvider('millrace');
 const { discoveryUrl } = double;
@@ -46,7 +46,7 @@ async function chooseBy(email: string, newPassword: string): Promise<void> {
   expect([chosen.status, chosen.text]).toEqual([200, chosen.text]);
 }
 
-/** Comes in by the outside provider, or tries to. */
+/** Attempts to sign in by the OIDC provider. */
 async function byProvider(who: {
   readonly sub: string;
   readonly email: string;
@@ -60,8 +60,8 @@ async function byProvider(who: {
   return browser;
 }
 
-describe('whoever named a mailbox before its owner did', () => {
-  it('is out with their password as soon as somebody else signs up, also if the owner opens the first letter', async () => {
+describe('account that an attacker pre-registered with another user’s email address', () => {
+  it('loses its password when the owner signs up, also if the owner opens the first email', async () => {
     const email = makeEmail();
     await signUp(email, 'the password of Eve');
     const first = linkPathIn(await findEmail(fixture, email, /Confirm/));
@@ -77,7 +77,7 @@ describe('whoever named a mailbox before its owner did', () => {
     await signedIn(email);
   });
 
-  it('is out with the outside account that they named it by', async () => {
+  it('loses its linked OIDC account', async () => {
     const email = makeEmail();
     const sub = uniqueId();
     expect(await isIn(await byProvider({ sub, email, verified: false }))).toBe(false);
@@ -87,15 +87,15 @@ describe('whoever named a mailbox before its owner did', () => {
     expect(await isIn(await byProvider({ sub, email, verified: false }))).toBe(false);
   });
 
-  it('is not believed by a provider that says no in words', async () => {
+  it('is not verified by a provider that sends "false" as text', async () => {
     const email = await confirmed();
     expect(await isIn(await byProvider({ sub: uniqueId(), email, verified: 'false' }))).toBe(false);
     expect(await isIn(await byProvider({ sub: uniqueId(), email, verified: 'true' }))).toBe(true);
   });
 });
 
-describe('a password that is chosen by a letter', () => {
-  it('ends what was under way: other letters, and terminals that were let in and had not come yet', async () => {
+describe('password reset by email', () => {
+  it('invalidates other emails and approved device codes that were not used yet', async () => {
     const email = await confirmed();
     const attacker = await signedIn(email);
     const body = { client_id: 'millrace-cli' };
@@ -121,8 +121,8 @@ describe('a password that is chosen by a letter', () => {
   });
 });
 
-describe('a letter that changes the mailbox', () => {
-  it('signs nobody in who opens it: not a mail server, and not past a second factor', async () => {
+describe('email that changes the address', () => {
+  it('does not sign in whoever opens it, neither a mail server nor past a second factor', async () => {
     const email = await confirmed();
     const ada = await signedIn(email);
     const newEmail = makeEmail();
@@ -138,8 +138,8 @@ describe('a letter that changes the mailbox', () => {
   });
 });
 
-describe('signing up', () => {
-  it('sends nobody a text of one\u2019s own choice', async () => {
+describe('sign-up', () => {
+  it('sends no text of the caller’s choice by email', async () => {
     const email = makeEmail();
     const request = { name: 'Prizes at evil.example', email, password };
     await openBrowser(fixture).post('/auth/sign-up/email', request);
@@ -152,9 +152,9 @@ describe('signing up', () => {
   it.each([
     ['a name that is too long', { name: 'x'.repeat(201) }],
     ['no name', { name: ' ' }],
-    ['a name that no column takes', { name: 'a\u0000b' }],
-    ['a picture that no column takes', { image: 'a\u0000b' }],
-  ])('with %s answers alike for a mailbox that has an account', async (_what, change) => {
+    ['a name with a NUL', { name: 'a\u0000b' }],
+    ['an image with a NUL', { image: 'a\u0000b' }],
+  ])('with %s responds alike for an address with an account', async (_what, change) => {
     const [known, unknown] = [await confirmed(), makeEmail()];
     const responses = [];
     for (const email of [known, unknown]) {
@@ -166,7 +166,7 @@ describe('signing up', () => {
     expect(responses[0]?.[0]).toBe(400);
   });
 
-  it('where it is closed tells nobody who has an account', async () => {
+  it('that is disabled does not reveal accounts', async () => {
     await using closed = await startApiFixture({ withMail: true, signUp: 'closed' });
     await seedOrganisation(closed.db);
     const { email: known } = await closed.db.kysely
@@ -181,8 +181,8 @@ describe('signing up', () => {
   });
 });
 
-describe('guessing somebody\u2019s password', () => {
-  it('does not lock them out of a browser that they signed in with before', async () => {
+describe('guessing another user’s password', () => {
+  it('does not lock the user out of a known browser', async () => {
     const email = await confirmed();
     const own = await signedIn(email);
     await own.post('/auth/sign-out');
@@ -193,7 +193,7 @@ describe('guessing somebody\u2019s password', () => {
     expect(outsider.status).toBe(429);
     expect((await own.post('/auth/sign-in/email', { email, password })).status).toBe(200);
     await own.post('/auth/sign-out');
-    // The browser is no way around the limit: it has its own, and for this mailbox alone.
+    // A known browser does not bypass the limit: it has its own, for this email address only.
     const statuses: number[] = [];
     for (let attempt = 0; attempt < 12; attempt += 1) statuses.push((await guess(own)).status);
     expect(statuses).toEqual([...Array<number>(10).fill(401), 429, 429]);
@@ -204,7 +204,7 @@ describe('guessing somebody\u2019s password', () => {
   });
 });
 
-it('a token of a provider that somebody came by lets nobody in', async () => {
+it('OIDC token of another sign-in is refused', async () => {
   const email = await confirmed();
   await byProvider({ sub: uniqueId(), email, verified: true });
   const { id_token: token } = await fixture.db.kysely
@@ -220,7 +220,7 @@ it('a token of a provider that somebody came by lets nobody in', async () => {
   expect(await isIn(attacker)).toBe(false);
 });
 
-it('a terminal that names a person who is not there is a mistake of the request', async () => {
+it('device sign-in with an unknown user id is a client error', async () => {
   const body = { client_id: 'millrace-cli', user_id: '0190a0a0-0000-7000-8000-000000000000' };
   const response = await openBrowser(fixture).post('/auth/device/code', body);
   expect(response.status).toBe(400);

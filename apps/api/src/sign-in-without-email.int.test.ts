@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { openBrowser } from './browser.fixture.ts';
 import { startApiFixture, type ApiFixture } from './api.fixture.ts';
 
-// Without mail, signing up with an invited mailbox and answering the invitation need the secret of its link.
+// Without email, sign-up and answering an invitation need the secret of the invitation link.
 
 const password = 'correct horse battery';
 const makeEmail = () => `guest-${uniqueId()}@example.com`;
@@ -42,7 +42,7 @@ async function accept(fixture: ApiFixture, email: string, id: string, secret?: s
   return status === 200 ? 200 : (json.reason as string);
 }
 
-describe('an installation without mail', () => {
+describe('installation without email', () => {
   it('refuses a sign-up without an invitation', async () => {
     await using fixture = await startApiFixture();
     const installation = await fixture.call({ method: 'GET', path: '/v2/installation' });
@@ -50,7 +50,7 @@ describe('an installation without mail', () => {
     expect(await signUp(fixture, makeEmail())).toBe('SIGN_UP_CLOSED');
   });
 
-  it('refuses a sign-up with an invited mailbox without the secret of its link, and accepts it with the secret', async () => {
+  it('accepts a sign-up with an invited address only with the secret of the link', async () => {
     await using fixture = await startApiFixture();
     const email = makeEmail();
     const { id, link } = await invite(fixture, email);
@@ -63,7 +63,7 @@ describe('an installation without mail', () => {
     expect(await accept(fixture, email, id, secretIn(link))).toBe(200);
   });
 
-  it('does not verify the mailbox by the link, which the inviter knows too', async () => {
+  it('does not verify the address by the link, which the inviter knows too', async () => {
     await using fixture = await startApiFixture();
     const email = makeEmail();
     const { link } = await invite(fixture, email);
@@ -72,7 +72,7 @@ describe('an installation without mail', () => {
     expect(await rows.execute()).toEqual([{ email_verified: false }]);
   });
 
-  it('declines an invitation only with the secret of its link', async () => {
+  it('declines an invitation only with the secret of the link', async () => {
     await using fixture = await startApiFixture();
     const email = makeEmail();
     const { id, link } = await invite(fixture, email);
@@ -85,7 +85,7 @@ describe('an installation without mail', () => {
     expect(await accept(fixture, email, id, secretIn(link))).toBe('INVITATION_NOT_FOUND');
   });
 
-  it('refuses an account whose mailbox was believed before, until it has the secret of the link', async () => {
+  it('refuses an account with an address verified earlier until it has the secret of the link', async () => {
     await using fixture = await startApiFixture({ signUp: 'open' });
     const email = makeEmail();
     expect(await signUp(fixture, email)).toBe(200);
@@ -101,11 +101,11 @@ describe('an installation without mail', () => {
     const newer = secretIn((await again()).json.link);
     expect(await accept(fixture, email, id, secretIn(link))).toBe('INVITATION_LINK_REQUIRED');
     expect(await accept(fixture, email, id, newer)).toBe(200);
-    // Asking again changes nothing, so it needs no secret.
+    // Repeating the request changes nothing, so it needs no secret.
     expect(await accept(fixture, email, id)).toBe(200);
   });
 
-  it('refuses the secret of a link that a newer one replaced, or whose invitation was cancelled', async () => {
+  it('refuses the secret of a replaced link or a cancelled invitation', async () => {
     await using fixture = await startApiFixture();
     const email = makeEmail();
     const { id, link, again } = await invite(fixture, email);
@@ -121,7 +121,7 @@ describe('an installation without mail', () => {
     expect(await signUp(fixture, email, secret)).toBe('SIGN_UP_CLOSED');
   });
 
-  it('shows the link once: a replay answers null', async () => {
+  it('shows the link once: a replay returns null', async () => {
     await using fixture = await startApiFixture();
     const { again } = await invite(fixture, makeEmail());
     const headers = { 'idempotency-key': uniqueId() };
@@ -129,7 +129,7 @@ describe('an installation without mail', () => {
     expect((await again(headers)).json.link).toBeNull();
   });
 
-  it('with open sign-up lets a person create an organisation, and answer invitations only with the secret of the link', async () => {
+  it('with open sign-up allows creating an organisation, and answering invitations only with the secret', async () => {
     await using fixture = await startApiFixture({ signUp: 'open' });
     const email = makeEmail();
     expect(await signUp(fixture, email)).toBe(200);
@@ -145,8 +145,8 @@ describe('an installation without mail', () => {
   });
 });
 
-describe('an installation with mail', () => {
-  it('shows no link: the letter that confirms the mailbox proves it', async () => {
+describe('installation with email', () => {
+  it('shows no link, because the confirmation email verifies the address', async () => {
     await using fixture = await startApiFixture({ withMail: true });
     expect((await invite(fixture, makeEmail())).link).toBeNull();
   });

@@ -5,7 +5,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { findEmail, newAddress, openBrowser, linkPathIn, totpAt, type Browser } from './browser.fixture.ts';
 import { startApiFixture } from './api.fixture.ts';
 
-// People from the first letter to the last session, over HTTP, with real mail.
+// Sign-up to last session over HTTP, with real SMTP.
 
 const fixture = await startApiFixture({ withMail: true });
 afterAll(() => fixture[Symbol.asyncDispose]());
@@ -41,8 +41,8 @@ async function signedIn(email: string, chosen = password): Promise<Browser> {
 
 const isIn = async (browser: Browser) => (await browser.get('/v2/me/sessions')).status === 200;
 
-describe('signing up', () => {
-  it('leads through a letter to an organisation of one\u2019s own', async () => {
+describe('sign-up', () => {
+  it('leads by a confirmation email to an own organisation', async () => {
     const email = await signUp();
     const browser = openBrowser(fixture);
     const early = await browser.post('/auth/sign-in/email', { email, password });
@@ -56,7 +56,7 @@ describe('signing up', () => {
     expect(me.json).toMatchObject({ user: { email }, role: 'owner', mode: 'live', key: null });
   });
 
-  it('sets a cookie that scripts cannot read and other sites cannot use, and answers no token', async () => {
+  it('sets an HttpOnly SameSite cookie and returns no token', async () => {
     const browser = openBrowser(fixture);
     const response = await browser.post('/auth/sign-in/email', { email: await confirmed(), password });
     const line = browser.lastSet.find((each) => each.startsWith(cookieName)) ?? '';
@@ -77,7 +77,7 @@ describe('signing up', () => {
     expect(rows).toEqual([]);
   });
 
-  it('tells nobody whether a mailbox has an account', async () => {
+  it('does not reveal whether an address has an account', async () => {
     const email = await confirmed();
     const again = await openBrowser(fixture).post('/auth/sign-up/email', {
       name: 'Eve',
@@ -105,7 +105,7 @@ describe('signing up', () => {
     }
   });
 
-  it('leaves a mailbox to its owner, whoever was first to name it', async () => {
+  it('leaves an address to its owner, whoever used it first', async () => {
     const email = await signUp(makeEmail(), 'the password of Eve');
     await signUp(email, 'the password of Ada');
     const path = linkPathIn(await findEmail(fixture, email, /Choose your password/));
@@ -126,7 +126,7 @@ describe('signing up', () => {
     ['a long one', { password: 'x'.repeat(129) }],
     ['no mailbox', { email: 'nowhere' }],
     ['no name', { name: '   ' }],
-    ['a name that no column takes', { name: 'a\u0000b' }],
+    ['a name with a NUL', { name: 'a\u0000b' }],
   ])('refuses %s', async (_what, change) => {
     const request = { name: 'Ada', email: makeEmail(), password, ...change };
     const response = await openBrowser(fixture).post('/auth/sign-up/email', request);
@@ -134,8 +134,8 @@ describe('signing up', () => {
   });
 });
 
-describe('a password', () => {
-  it('that is chosen anew signs everybody out, and its letter works once', async () => {
+describe('password', () => {
+  it('reset signs out all sessions, and its email works once', async () => {
     const email = await confirmed();
     const before = await signedIn(email);
     await openBrowser(fixture).post('/auth/request-password-reset', { email });
@@ -149,7 +149,7 @@ describe('a password', () => {
     await expect.poll(() => isIn(before)).toBe(false);
   });
 
-  it('that is changed ends the other sessions when asked to', async () => {
+  it('change ends other sessions on request', async () => {
     const email = await confirmed();
     const [here, there] = [await signedIn(email), await signedIn(email)];
     const request = { currentPassword: password, newPassword: 'a new password', revokeOtherSessions: true };
@@ -162,8 +162,8 @@ describe('a password', () => {
   });
 });
 
-describe('a mailbox', () => {
-  it('is changed with the leave of the old one and the proof of the new one', async () => {
+describe('email address', () => {
+  it('change needs approval by the old and confirmation by the new address', async () => {
     const email = await confirmed();
     const newEmail = makeEmail();
     const browser = await signedIn(email);
@@ -178,7 +178,7 @@ describe('a mailbox', () => {
     expect(old.status).toBe(401);
   });
 
-  it('that somebody else has is not taken over, and nobody learns that they have it', async () => {
+  it('of another user cannot be taken, and the response does not reveal its use', async () => {
     const [ada, eve] = [await confirmed(), await confirmed()];
     const browser = await signedIn(eve);
     expect((await browser.post('/auth/change-email', { newEmail: ada })).status).toBe(200);
@@ -187,7 +187,7 @@ describe('a mailbox', () => {
   });
 });
 
-describe('a second factor', () => {
+describe('second factor', () => {
   async function withTotp() {
     const email = await confirmed();
     const browser = await signedIn(email);
@@ -199,7 +199,7 @@ describe('a second factor', () => {
     return { email, secret, backupCodes };
   }
 
-  it('is asked for after the password, and lets nobody in before', async () => {
+  it('is required after the password, with no access before', async () => {
     const { email, secret } = await withTotp();
     const browser = openBrowser(fixture);
     const half = await browser.post('/auth/sign-in/email', { email, password });
@@ -213,7 +213,7 @@ describe('a second factor', () => {
     expect(right.json).not.toHaveProperty('token');
   });
 
-  it('can be a code that was written down, once', async () => {
+  it('accepts each recovery code once', async () => {
     const { email, backupCodes } = await withTotp();
     const [code] = backupCodes;
     const use = async () => {
@@ -225,7 +225,7 @@ describe('a second factor', () => {
     expect((await use()).status).toBe(401);
   });
 
-  it('is not guessed: a challenge takes five codes, and then the factor rests', async () => {
+  it('allows five codes per challenge and then locks temporarily', async () => {
     const { email, secret } = await withTotp();
     const browser = openBrowser(fixture);
     await browser.post('/auth/sign-in/email', { email, password });
@@ -240,7 +240,7 @@ describe('a second factor', () => {
   });
 });
 
-describe('a terminal', () => {
+describe('device sign-in', () => {
   const poll = (deviceCode: string) =>
     fixture.call({
       method: 'POST',
@@ -259,11 +259,11 @@ describe('a terminal', () => {
       headers: { ...newAddress(), 'user-agent': 'millrace-cli/1.0' },
       body: { client_id: 'millrace-cli' },
     });
-  /** As if the pause between two questions had passed. */
+  /** Skips the polling interval. */
   const pausePasses = () =>
     fixture.db.kysely.updateTable('device_codes').set({ last_polled_at: null }).execute();
 
-  it('is signed in by a person in a browser, once', async () => {
+  it('is approved once by a user in a browser', async () => {
     const issued = await getCode();
     expect(issued.json).toMatchObject({
       verification_uri: 'https://cloud.example.com/console/device',
@@ -304,7 +304,7 @@ describe('a terminal', () => {
     expect(await fixture.db.kysely.selectFrom('device_codes').selectAll().execute()).toEqual([]);
   });
 
-  it('gets only so many codes for one address, and does not take tries of others there', async () => {
+  it('is limited to a number of codes per address, without using other sign-in attempts there', async () => {
     const headers = newAddress();
     const request = {
       method: 'POST',
@@ -312,7 +312,7 @@ describe('a terminal', () => {
       headers,
       body: { client_id: 'millrace-cli' },
     } as const;
-    // One of the hundred codes comes back every nine seconds, so a slow machine may get some more.
+    // One of the hundred codes is refilled every nine seconds, so a slow machine can get a few more.
     const startedMs = systemClock.monotonicMs();
     let [granted, status] = [0, 200];
     while (granted < 1_000 && status === 200) {
@@ -327,7 +327,7 @@ describe('a terminal', () => {
     expect(tried.status).toBe(401);
   });
 
-  it('is not signed in by whoever only saw its code, nor by another program', async () => {
+  it('cannot be approved by someone who only saw the code, nor collected by another program', async () => {
     const { user_code: userCode, device_code: deviceCode } = (await getCode()).json as Record<string, string>;
     expect((await openBrowser(fixture).post('/auth/device/approve', { userCode })).status).toBe(401);
     const [ada, eve] = [await signedIn(await confirmed()), await signedIn(await confirmed())];
@@ -345,7 +345,7 @@ describe('a terminal', () => {
 });
 
 describe('sessions', () => {
-  it('are listed and ended by their person, one by one, and are refused within a second', async () => {
+  it('are listed and ended one by one by their user and refused within a second', async () => {
     const email = await confirmed();
     const [here, there] = [await signedIn(email), await signedIn(email)];
     const items = (await here.get('/v2/me/sessions')).json.items as { id: string; current: boolean }[];
@@ -366,7 +366,7 @@ describe('sessions', () => {
     expect(await isIn(here)).toBe(true);
   });
 
-  it('end by signing out, on the server and not only in the browser', async () => {
+  it('end on the server at sign-out', async () => {
     const browser = await signedIn(await confirmed());
     const cookies = new Map(browser.cookies);
     const stopwatch = startStopwatch();
@@ -383,7 +383,7 @@ describe('sessions', () => {
     expect(await stopwatch.elapsedMs()).toBeLessThan(scaledLimitMs(1_000));
   });
 
-  it('are never taken over from before: whoever signs in gets a new one', async () => {
+  it('are always new after sign-in, never fixated', async () => {
     const email = await confirmed();
     const eve = await signedIn(await confirmed());
     const inserted = eve.cookies.get(cookieName) ?? '';
@@ -399,7 +399,7 @@ describe('sessions', () => {
     expect(json.user.email).not.toBe(email);
   });
 
-  it('run out by the clock', async () => {
+  it('expire', async () => {
     const { owner, organisation } = await seedOrganisation(fixture.db);
     const session = await fixture.signInAs(owner.userId);
     const me = () =>

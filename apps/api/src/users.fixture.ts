@@ -14,7 +14,7 @@ import { systemClock } from '@millrace/platform/clock';
 import { createSmtpMailer } from '@millrace/platform/mail';
 import { startSmtpServer, type TestSmtp } from '@millrace/testing';
 
-/** People who are signed in, for tests only. */
+/** Signed-in users for tests. */
 
 export const fixturePublicUrl = 'https://cloud.example.com';
 const fixtureSecret = 'a secret of tests that nothing else is signed with';
@@ -22,7 +22,7 @@ const cookieName = '__Secure-millrace.session_token';
 
 export interface FixtureSignIn {
   readonly signIn: SignIn;
-  /** Where letters arrive; null unless asked for. */
+  /** Receives emails; null unless requested. */
   readonly smtp: TestSmtp | null;
   close(): Promise<void>;
 }
@@ -50,24 +50,24 @@ export async function startFixtureSignIn(
   return { signIn, smtp, close: async () => smtp?.close() };
 }
 
-/** A session of a person, and what a request of theirs carries. */
+/** A session and the headers of its requests. */
 export interface SignedIn {
   readonly sessionId: string;
   readonly token: string;
-  /** As the console sends it: the cookie, from our own page, for this organisation. */
+  /** As the console sends them: the cookie with this organisation, same origin. */
   headers(organisationId?: string, mode?: KeyMode): Record<string, string>;
-  /** As the command line does. */
+  /** As the CLI sends them. */
   bearer(organisationId?: string, mode?: KeyMode): Record<string, string>;
 }
 
-/** Signs a person in without asking for a password; the row is as the sign-in itself would make it. */
+/** Signs a user in without a password, with the same row as the real sign-in. */
 export async function signInAs(
   db: Db,
   userId: string,
   options: { readonly lastsMs?: number } = {},
 ): Promise<SignedIn> {
   const user = parseId('usr', userId);
-  if (user === null) throw new TypeError(`${userId} is no user.`);
+  if (user === null) throw new TypeError(`${userId} is not a user id.`);
   const sessionId = createIdSource({ clock: systemClock, cell: 1 }).next('ses');
   const token = randomBytes(16).toString('hex');
   const now = systemClock.now();
@@ -102,7 +102,7 @@ export async function signInAs(
 
 export async function setUserPassword(db: Db, userId: string, password: string): Promise<void> {
   const user = parseId('usr', userId);
-  if (user === null) throw new TypeError(`${userId} is no user.`);
+  if (user === null) throw new TypeError(`${userId} is not a user id.`);
   const hash = await passwordHash(password);
   await db.transaction({ name: 'give password', isolation: 'read committed' }, (tx) =>
     setPassword(tx, user, hash),

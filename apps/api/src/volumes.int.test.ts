@@ -64,8 +64,8 @@ async function active(fields: object = {}): Promise<number> {
   return id;
 }
 
-describe('a volume on the wire', () => {
-  it('is the closed record of the interface, under both paths', async () => {
+describe('volume API', () => {
+  it('returns the closed record of the API reference under both paths', async () => {
     const id = await active({ label: 'datasets', name: 'Data sets', tags: { team: 'a' } });
     const { json } = await list();
     const record = json.find((one: { id: number }) => one.id === id);
@@ -80,7 +80,7 @@ describe('a volume on the wire', () => {
     expect((await list('', '/v2/on-demand/storage-volumes')).json).toEqual(json);
   });
 
-  it('is made once by calls with one key, and another body under it is refused', async () => {
+  it('creates one volume per idempotency key and refuses another body under it', async () => {
     const body = newVolume();
     const headers = { 'idempotency-key': uniqueId() };
     const [first, second] = [await create(body, headers), await create(body, headers)];
@@ -90,7 +90,7 @@ describe('a volume on the wire', () => {
     expect(other).toMatchObject({ status: 400, json: { reason: 'IDEMPOTENCY_KEY_REUSED' } });
   });
 
-  it('is asked for with sizes and labels that the interface allows', async () => {
+  it('accepts the sizes and labels that the API reference allows', async () => {
     for (const wrong of [
       { sizeInGb: 300 },
       { sizeInGb: 64_256 },
@@ -113,7 +113,7 @@ describe('a volume on the wire', () => {
     });
   });
 
-  it('has a price before it is made, and none at a size that there is not', async () => {
+  it('quotes a price before creation, and none for an unavailable size', async () => {
     const quote = (query: string) => fixture.call({ method: 'GET', path: `${volumes}/quote?${query}`, key });
     const nothing = { costPerHourNanoUsd: '0', costPer30DaysNanoUsd: '0', holdNanoUsd: '0' };
     const quoted = await quote('region=mock-region&sizeInGb=512');
@@ -123,7 +123,7 @@ describe('a volume on the wire', () => {
     }
   });
 
-  it('is listed in pages that show each once', async () => {
+  it('lists each volume once over all pages', async () => {
     for (let made = 0; made < 5; made += 1) await create(newVolume());
     const all = (await list()).json.map((one: { id: number }) => one.id);
     const seen: number[] = [];
@@ -137,7 +137,7 @@ describe('a volume on the wire', () => {
     expect(await list('?cursor=nonsense')).toMatchObject({ status: 400, json: { reason: 'INVALID_CURSOR' } });
   });
 
-  it('is restored from a snapshot once for each Idempotency-Key, under both paths, into a new volume or its own', async () => {
+  it('restores a snapshot once per Idempotency-Key, under both paths, into a new volume or the same', async () => {
     const id = await active();
     const at = `${volumes}/${id}`;
     const taken = await fixture.call({ method: 'POST', path: `${at}/snapshots`, key, body: {} });
@@ -179,7 +179,7 @@ describe('a volume on the wire', () => {
     });
   });
 
-  it('is changed, snapshotted and deleted by operations of our own', async () => {
+  it('changes, snapshots and deletes a volume by extension operations', async () => {
     const id = await active();
     const at = `${volumes}/${id}`;
     const patch = (body: object) => fixture.call({ method: 'PATCH', path: at, key, body });
@@ -218,7 +218,7 @@ describe('a volume on the wire', () => {
     });
   });
 
-  it('is nobody else’s, in whatever is asked', async () => {
+  it('hides a volume from all other organisations and keys in every operation', async () => {
     const id = await active();
     const theirs = (await (await seedOrganisation(fixture.db)).ownerKey('test')).key;
     const attach = (storageVolumeId: number) =>
@@ -233,7 +233,7 @@ describe('a volume on the wire', () => {
     const { requestId: _one, ...one } = foreign.json;
     const { requestId: _other, ...other } = absent.json;
     expect(one).toEqual(other);
-    // Live keys of its own organisation do not see it either.
+    // Live keys of the same organisation do not see it either.
     const { json } = await fixture.call({ method: 'GET', path: volumes, key: own.owner.key });
     expect(json).toEqual([]);
   });

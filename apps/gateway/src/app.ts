@@ -36,10 +36,10 @@ export interface GatewayProcess {
 const VERSION = '0.1.0';
 const CHECK_MS = 1_000;
 const LEASE_TIMEOUT_MS = 2_000;
-/** Reports and ends that are under way when the streams have ended. */
+/** For usage reports and end markers in progress after the streams have ended. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
-/** Builds the process. It needs Valkey and NATS to serve, and PostgreSQL never. */
+/** Builds the process. It needs Valkey and NATS, and never PostgreSQL. */
 export async function startGateway(config: GatewayConfig): Promise<GatewayProcess> {
   const log = createLogger({ name: 'gateway', level: config.log.level });
   const drainDeadlineMs = config.gateway.drainMs + CLOSE_TIMEOUT_MS;
@@ -112,7 +112,7 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
     required: true,
     timeoutMs: CHECK_MS,
     check: async () => {
-      if (keyFeed.isStale()) throw new Error('The gateway book is stale or was never filled.');
+      if (keyFeed.isStale()) throw new Error('The key feed is stale or not filled yet.');
     },
   });
   watchClock(reference, lifecycle, log);
@@ -132,7 +132,7 @@ async function startComponents(config: GatewayConfig, lifecycle: Lifecycle, log:
   return listen(gateway.server, config);
 }
 
-/** Several processes may listen on one port, each with a share of the connections that come. */
+/** Several processes may share one port; the kernel distributes connections. */
 async function listen(server: Server, { http: { host, port } }: GatewayConfig): Promise<number> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -141,19 +141,19 @@ async function listen(server: Server, { http: { host, port } }: GatewayConfig): 
   return (server.address() as AddressInfo).port;
 }
 
-/** Never used again, not even by the same process: what was lent to it is told apart by it. */
+/** Unique per run, because it identifies the lease holder. */
 function newGatewayId(): string {
   const host = hostname().replaceAll(/[^A-Za-z0-9-]/g, '-');
   return `${host.slice(0, 40)}-${process.pid}-${randomBytes(6).toString('hex')}`;
 }
 
-/** The database's time once a worker has sent it, and the machine's time until then. Used for expiring keys and for prices. */
+/** The database's time once a worker has sent it, otherwise the machine's time. Used for key expiry and prices. */
 function databaseClock(reference: RemoteClock): Clock {
   const nowMs = (): number => (reference.isKnown ? reference.nowMs() : systemClock.nowMs());
   return { ...systemClock, nowMs, now: () => new Date(nowMs()) };
 }
 
-/** A gateway whose clock is wrong is not ready, like every other process. */
+/** A gateway with a wrong clock is not ready. */
 function watchClock(reference: RemoteClock, lifecycle: Lifecycle, log: Logger): void {
   const guard = new ClockGuard({ reference, name: 'database', log });
   lifecycle.addCheck({

@@ -10,19 +10,19 @@ const needed = {
 const originsOf = (text: string): readonly string[] =>
   loadGatewayConfig({ ...needed, MILLRACE_CONSOLE_ORIGINS: text }).gateway.consoleOrigins;
 
-describe('whose pages may call a gateway', () => {
-  test('nobody, unless it is said', () => {
+describe('gateway console origins', () => {
+  test('are empty by default', () => {
     expect(loadGatewayConfig(needed).gateway.consoleOrigins).toEqual([]);
   });
 
-  test('those named, as browsers name them', () => {
+  test('are accepted as browsers send them', () => {
     expect(originsOf('https://console.example.com, http://127.0.0.1:8080')).toEqual([
       'https://console.example.com',
       'http://127.0.0.1:8080',
     ]);
   });
 
-  // Each of these would never equal what a browser sends, or mean more than one thinks.
+  // None of these could equal an Origin header, or they would allow more than intended.
   test.each([
     '*',
     'null',
@@ -33,7 +33,7 @@ describe('whose pages may call a gateway', () => {
     'https://Console.example.com',
     'https://me:secret@console.example.com',
     'ftp://console.example.com',
-  ])('%s is refused', (text) => {
+  ])('refuse %s', (text) => {
     expect(() => originsOf(text)).toThrow(ConfigError);
   });
 });

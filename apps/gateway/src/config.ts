@@ -16,7 +16,7 @@ const gatewayConfig = fragment('gateway', {
   leaseValkeyUrl: {
     env: 'MILLRACE_POT_VALKEY_URL',
     schema: values.url('redis', 'rediss'),
-    expected: 'the URL of the Valkey that gateways spend from, without persistence and replicas',
+    expected: 'the URL of the Valkey with the credit leases, without persistence and replicas',
     example: 'redis://127.0.0.1:6379',
     secret: true,
   },
@@ -29,25 +29,25 @@ const gatewayConfig = fragment('gateway', {
   longestRequestMs: {
     env: 'MILLRACE_POT_LONGEST_REQUEST_MS',
     schema: values.wholeNumber(1_000, 86_400_000).default(600_000),
-    expected: 'the longest an inference request may take, in milliseconds; the same as for the workers',
+    expected: 'the maximum duration of an inference request, in milliseconds; the same as for the workers',
     example: '600000',
   },
   silenceMs: {
     env: 'MILLRACE_GATEWAY_SILENCE_MS',
     schema: values.wholeNumber(100, 3_600_000).default(60_000),
-    expected: 'how long an engine may pause within an answer, in milliseconds, 100 to 3600000',
+    expected: 'how long an engine may pause within a response, in milliseconds, 100 to 3600000',
     example: '60000',
   },
   bodyBytes: {
     env: 'MILLRACE_GATEWAY_BODY_BYTES',
     schema: values.wholeNumber(1_024, 268_435_456).default(16_777_216),
-    expected: 'the largest request that is read, in bytes, 1024 to 268435456',
+    expected: 'the maximum size of a request body, in bytes, 1024 to 268435456',
     example: '16777216',
   },
   llamaSlotCache: {
     env: 'MILLRACE_LLAMA_SLOT_CACHE',
     schema: values.boolean.default(false),
-    expected: 'true where every llama.cpp engine runs with --cache-ram 0 and serves these gateways alone',
+    expected: 'true if every llama.cpp engine runs with --cache-ram 0 and serves only these gateways',
     example: 'true',
   },
   consoleOrigins: {
@@ -59,12 +59,12 @@ const gatewayConfig = fragment('gateway', {
   drainMs: {
     env: 'MILLRACE_DRAIN_MS',
     schema: values.wholeNumber(0, 3_600_000).default(60_000),
-    expected: 'how long a stopping gateway lets its streams run on, in milliseconds, 0 to 3600000',
+    expected: 'how long streams may continue at shutdown, in milliseconds, 0 to 3600000',
     example: '60000',
   },
 });
 
-/** Every setting of the gateway, checked at once. It has none for a database: it opens none. */
+/** All settings of the gateway. It opens no database, so it has none for one. */
 export function loadGatewayConfig(env?: Environment) {
   return loadConfig(
     [

@@ -3,7 +3,7 @@ import { installSignalHandlers } from '@millrace/platform/lifecycle';
 import { startGateway } from './app.ts';
 import { loadGatewayConfig } from './config.ts';
 
-/** Exit codes that supervisors know: wrong settings are not cured by starting again. */
+/** Exit codes for supervisors: a restart does not help against wrong settings. */
 const EXIT_CONFIG = 78;
 const EXIT_UNAVAILABLE = 69;
 
@@ -11,7 +11,7 @@ try {
   const { lifecycle, log } = await startGateway(loadGatewayConfig());
   installSignalHandlers(lifecycle, log);
 } catch (error) {
-  // Nothing can be logged before the settings are known, and a wrong setting is a message to a person.
+  // Written to stderr, because logging needs the settings.
   const settings = error instanceof ConfigError;
   const why = error instanceof Error ? error.message : String(error);
   process.stderr.write(settings ? error.message : `The gateway could not start: ${why}\n`);

@@ -51,7 +51,7 @@ const DAY_MS = 24 * HOUR_MS;
 const MEBIBYTE = 1_048_576;
 const STREAM_CHECK_MS = 60_000;
 
-/** Builds the process: what it needs first, then what it does, then the face that says it is ready. */
+/** Builds the process: connections, then components, then the health server. */
 export async function startWorker(config: WorkerConfig): Promise<Worker> {
   const clock = systemClock;
   const log = createLogger({ name: 'worker', level: config.log.level });
@@ -64,7 +64,7 @@ export async function startWorker(config: WorkerConfig): Promise<Worker> {
     log.info({ healthPort: health.port }, 'the worker is running');
     return { lifecycle, log, healthPort: health.port };
   } catch (error) {
-    // What was opened before the failure must not keep the process alive, nor hold leases others wait for.
+    // Resources opened before the failure must neither keep the process alive nor hold leases.
     await lifecycle.shutdown('failed to start');
     throw error;
   }
@@ -188,15 +188,12 @@ async function connectEngines(
 
   const nats = connectNatsInBackground({ servers: config.nats.urls, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'nats', () => nats.close());
-  // Not required: without NATS the relay still moves events into the feed, and publishes when it is back.
+  // Not required: without NATS the relay still stores events in the feed, and publishes them later.
   lifecycle.addCheck({ name: 'nats', required: false, check: () => nats.ping() });
   return { db, nats };
 }
 
-/**
- * NATS may be away when we start, and may lose its disk later. Until the stream is there, events are stored and wait to
- * be published.
- */
+/** NATS can be unreachable at start and can lose its disk later. Until the stream exists, events are stored and wait. */
 function maintainStream(
   config: WorkerConfig,
   { nats, channels }: { readonly nats: BackgroundNatsClient; readonly channels: EventChannels },
@@ -219,18 +216,14 @@ function maintainStream(
   lifecycle.onDrain('accept', 'event stream', () => loop.stop());
 }
 
-/**
- * Restate may start after us, and may lose everything it knows at any moment. So registering is tried until it works,
- * holds up nothing else meanwhile, and is done again and again: where Restate knows us already it changes nothing,
- * and where it has forgotten us, commands are taken again before any is given up on.
- */
+/** Restate can start later and can lose its state, so the idempotent registration is repeated in the background. */
 function maintainRegistration(config: WorkerConfig, ownUrl: string, lifecycle: Lifecycle, log: Logger): void {
   const { registerMs, replaceDeployment } = config.worker;
   const uri = config.worker.endpointUrl ?? ownUrl;
   let known: string | undefined;
   let reachable = false;
   const register = async (): Promise<'idle'> => {
-    // Reading handlers anew belongs to the start of a process; repeated, it would only disturb calls under way.
+    // Replacing handlers belongs to the start of a process; repeated, it would disturb running calls.
     const options = { replace: replaceDeployment && known === undefined };
     const { deploymentId, services } = await registerDeployment(config.restate.adminUrl, uri, options);
     if (deploymentId !== known) log.info({ uri, services, deploymentId }, 'registered with Restate');
@@ -254,7 +247,8 @@ function maintainRegistration(config: WorkerConfig, ownUrl: string, lifecycle: L
     name: 'restate registration',
     required: false,
     check: async () => {
-      if (!reachable) throw new Error('Restate does not know this worker, or cannot be asked.');
+      if (!reachable)
+        throw new Error('This worker is not registered with Restate, or Restate is unreachable.');
     },
   });
 }

@@ -5,7 +5,7 @@ import { createNetGuard } from '@millrace/platform/net';
 import type { WorkerConfig } from './config.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
-/** Only a worker that is told of a Caddy looks after one. */
+/** Configures Caddy, only if this worker has its address. */
 export function startCaddySync(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log'>,
@@ -15,7 +15,7 @@ export function startCaddySync(
   const { admin, listen, certificateFile, keyFile } = config.caddy;
   const address = admin === null ? null : caddyAddress(admin);
   if (domain === null || admin === null || address === null) return;
-  // The settings are refused where one of them is missing.
+  // Config validation requires both, so this is unreachable.
   if (certificateFile === null || keyFile === null) throw new Error('Caddy has no certificate.');
   const names = startHostnames({
     db,

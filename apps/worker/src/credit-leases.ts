@@ -9,24 +9,24 @@ import { connectValkey, type ValkeyClient } from '@millrace/platform/valkey';
 import type { WorkerConfig } from './config.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
-/** The Valkey that gateways spend from; null if it is not configured for this worker. */
+/** The Valkey with the credit leases; null if it is not configured for this worker. */
 export async function connectLeaseValkey(
   config: WorkerConfig,
   { lifecycle, log }: Pick<WorkerDeps, 'lifecycle' | 'log'>,
 ): Promise<ValkeyClient | null> {
   const { leaseValkeyUrl: url } = config.worker;
   if (url === null) {
-    log.info({}, 'without a pot Valkey this worker lends no credit for inference');
+    log.info({}, 'MILLRACE_POT_VALKEY_URL is not set: this worker grants no credit leases');
     return null;
   }
   const valkey = await connectValkey({ url, name: 'millrace-worker', log });
   lifecycle.onDrain('pools', 'pot valkey', () => valkey.close());
-  // Not required: without it gateways spend nothing either, and everything else goes on.
+  // Not required: without this Valkey only inference stops.
   lifecycle.addCheck({ name: 'pot valkey', required: false, check: () => valkey.ping() });
   return valkey;
 }
 
-/** Lends credit to gateways, if this worker knows the Valkey that they spend from. */
+/** Grants credit leases to gateways, if this worker has their Valkey. */
 export function startCreditLeases(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'nats' | 'valkey' | 'guard' | 'lifecycle' | 'log'>,
@@ -52,7 +52,7 @@ export function startCreditLeases(
 
 const RECALL_TIMEOUT_MS = 2_000;
 
-/** Asks a worker that knows the Valkey of the pots, which may be another one. */
+/** Sends the request to a worker with the lease Valkey, which can be another process. */
 export function createCreditRecall(config: WorkerConfig, nats: BackgroundNatsClient): RecallCredit {
   const { id: cell } = config.cell;
   return createRecallRequester(nats, {

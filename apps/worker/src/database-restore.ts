@@ -32,22 +32,22 @@ import { waitForConnection } from './wait-for-nats.ts';
 
 export type RestoreDeps = Pick<WorkerDeps, 'db' | 'nats' | 'valkey' | 'lifecycle' | 'log'>;
 
-/** Connections that are made after the guard, because they need it. */
+/** Connections that are created after the guard, because they need it. */
 export interface RestoreSources {
-  /** Drivers without the guard: the report only reads through them. */
+  /** Drivers without the guard, because the report only reads. */
   readonly drivers: DriverPool;
   readonly stripe: StripeGateway | null;
 }
 
 export interface RestoreMonitor {
   readonly guard: RestoreGuard;
-  /** Starts the comparison, once a second. */
+  /** Starts the comparison, which runs every second. */
   begin(sources: RestoreSources): Promise<void>;
 }
 
 const REPORT_EVERY_MS = 15_000;
 
-/** Detects that the database was restored to an earlier point, stops work that would do harm, and reports. */
+/** Detects that the database was restored to an earlier point, stops harmful work, and reports newer data. */
 export function createRestoreMonitor(config: WorkerConfig, deps: RestoreDeps): RestoreMonitor {
   const { db, nats, valkey, lifecycle, log } = deps;
   const { prefix, replicas } = config.nats;
@@ -57,7 +57,7 @@ export function createRestoreMonitor(config: WorkerConfig, deps: RestoreDeps): R
   async function whileRestored(state: RestoreState): Promise<void> {
     if (valkey !== null) {
       await stopAdmission(db, valkey, config.cell.id).catch((error: unknown) =>
-        log.error({ err: error }, 'credit in Valkey could not be stopped after a restore; it is tried again'),
+        log.error({ err: error }, 'could not stop credit leases in Valkey after a restore; retrying'),
       );
     }
     if (sources === null) return;
@@ -81,7 +81,7 @@ export function createRestoreMonitor(config: WorkerConfig, deps: RestoreDeps): R
     ...(valkey === null ? [] : [createValkeyMarkStore(valkey, prefix)]),
   ];
   const guard = createRestoreGuard({ db, clock: systemClock, log, stores, whileRestored });
-  // Not required for readiness: safe work goes on, and an operator has to act.
+  // Not required for readiness: safe work continues until an operator confirms the restore.
   lifecycle.addCheck({
     name: 'newest database',
     required: false,
@@ -96,14 +96,14 @@ export function createRestoreMonitor(config: WorkerConfig, deps: RestoreDeps): R
       await waitForConnection(nats, lifecycle.draining);
       await guard
         .check()
-        .catch((error: unknown) => log.warn({ err: error }, 'the restore mark will be compared again'));
+        .catch((error: unknown) => log.warn({ err: error }, 'comparing the restore mark failed; retrying'));
       const loop = guard.start();
       lifecycle.onDrain('consumers', 'restore mark', () => loop.stop());
     },
   };
 }
 
-/** The readiness answer shows its name. */
+/** The readiness response shows this name. */
 class StaleDatabaseError extends Error {
   override readonly name = 'RestoreUnconfirmed';
 }
@@ -155,10 +155,10 @@ async function confirm(config: WorkerConfig, { db, nats, log }: RestoreDeps): Pr
       startClosingAllLeases(db, { cell, epochFloor, rules: leaseRules({ outageMs, longestRequestMs }) }),
     quarantine: (state) => quarantineNodes(db, state),
   });
-  if (done) log.info({}, 'a restore was confirmed and carried out');
+  if (done) log.info({}, 'the confirmed restore is complete');
 }
 
-/** A machine without a row holds GPUs that the database believes to be free: nothing else is placed beside it. */
+/** A machine without a row uses GPUs that the database considers free, so placement on its node stops. */
 async function quarantineNodes(db: Db, { report }: RestoreState): Promise<void> {
   const actor = { kind: 'system', id: 'restore' } as const;
   for (const { clusterId: text, nodeName } of report?.machines ?? []) {
@@ -170,7 +170,7 @@ async function quarantineNodes(db: Db, { report }: RestoreState): Promise<void> 
 const restoreHeldError = (guard: RestoreGuard): DriverError =>
   new DriverError('unavailable', guard.reason() ?? 'The database is not known to be the newest state.');
 
-/** Drivers that make and remove nothing while the database is not known to be the newest state. */
+/** Drivers that create and delete no machines until the database is known to be the newest state. */
 export function guardDrivers(pool: DriverPool, guard: RestoreGuard): DriverPool {
   return {
     of: async (id) => guardDriver(await pool.of(id), guard),

@@ -8,7 +8,7 @@ import type { WorkerDeps } from './worker-deps.ts';
 
 const POLL_MS = 1_000;
 
-/** Takes machines of suppliers, one step at a time, from asking to join to being enrolled. */
+/** Advances enrolments of suppliers' machines step by step. */
 export function startEnrolments(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log' | 'drivers' | 'startLoop'>,

@@ -11,11 +11,11 @@ import {
 } from '@millrace/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
-// Three real Incus daemons as one cluster, whose GPUs are simulated. They are this file's own, because it kills one.
+// A cluster of three real Incus daemons with simulated GPUs, owned by this file because it kills one.
 
 const folder = mkdtempSync(path.join(tmpdir(), 'mr-'));
 const place = { stateDir: path.join(folder, 's'), portBase: 'auto', topology: 'cluster' } as const;
-/** Incus misses a member after 20 s, and everything here shares two cores. */
+/** Incus notices a lost member after 20 s, and the machine has two cores. */
 const within = { timeoutMs: 90_000 };
 
 let database: TestDatabase;
@@ -44,7 +44,7 @@ const statuses = async (): Promise<Record<string, unknown>> => {
   return Object.fromEntries(found.map(({ name, status }) => [name, status]));
 };
 
-/** As an operator would set it: the cluster by its members, the credential by its files. */
+/** As an operator configures it: the cluster by its members, the credential by its files. */
 function settings(): Record<string, string> {
   const credentials = path.join(folder, 'credentials.json');
   const { clientCertificateFile, clientKeyFile, serverCertificateFile } = incus;
@@ -69,7 +69,7 @@ function settings(): Record<string, string> {
   };
 }
 
-test('a real Incus cluster becomes three nodes with 24 GPUs; a member that dies is offline and back once it is healed', async () => {
+test('a real Incus cluster yields three nodes with 24 GPUs, and a dead member is offline until it is restored', async () => {
   await using worker = await startWorkerProcess({ database, names: testNames(), env: settings() });
   expect((await fetch(`${worker.healthUrl}/readyz`)).status).toBe(200);
   await eventually({ what: '24 GPUs', ...within }, async () => {
@@ -79,7 +79,7 @@ test('a real Incus cluster becomes three nodes with 24 GPUs; a member that dies 
   });
   const [first, second, third] = incus.members.map(({ name }) => name).toSorted();
   if (first === undefined || second === undefined || third === undefined)
-    throw new Error('It has three members.');
+    throw new Error('The cluster does not have three members.');
   const ready = { [first]: 'node_ready', [second]: 'node_ready', [third]: 'node_ready' };
   expect(await statuses()).toEqual(ready);
 

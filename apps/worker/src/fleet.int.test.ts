@@ -19,7 +19,7 @@ async function rows(text: string): Promise<Record<string, unknown>[]> {
   return (await database.query(text)).rows;
 }
 
-test('a worker that is told nothing has a mock fleet that can be placed on, and leaves no lease when it stops', async () => {
+test('a worker without fleet settings has a placeable mock fleet and releases its leases at stop', async () => {
   const [metricsPort] = await freePorts(1);
   const env = { MILLRACE_PROMETHEUS_PORT: String(metricsPort) };
   await using worker = await startWorkerProcess({ database, names, env });
@@ -43,7 +43,7 @@ test('a worker that is told nothing has a mock fleet that can be placed on, and 
   expect(await rows('select holder from cluster_observers')).toEqual([]);
 });
 
-test('a worker whose engines cannot be reached starts, is ready, and says what is wrong', async () => {
+test('a worker with unreachable engines starts, is ready and reports the reason', async () => {
   const cluster = { name: 'far', region: 'eu-west-1', endpoint: 'https://127.0.0.1:1', credential: 'far' };
   const provider = { id: 'own', variant: 'V8', regions: [{ region: 'eu-west-1' }], clusters: [cluster] };
   const env = { MILLRACE_PROVIDERS: JSON.stringify([provider]) };

@@ -16,10 +16,7 @@ import { retryAtStart } from './retry-at-start.ts';
 
 const METRICS_EVERY_MS = 30_000;
 
-/**
- * One driver for each cluster, for all that this process does with its engine. Closed last of all that uses them:
- * whatever is still under way then is `unavailable`, and another worker does it.
- */
+/** One driver per cluster. Closed last: calls in progress fail as `unavailable`, and another worker repeats them. */
 export function openDrivers(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log'>,
@@ -30,7 +27,7 @@ export function openDrivers(
   const drivers = createDriverPool({
     db,
     log,
-    // Machines of mock engines are logged into for real: this process listens for them at the addresses of their nodes.
+    // This process listens at the node addresses of mock engines, so that SSH to mock machines works.
     connect: (cluster) =>
       connectDriver(cluster, { db, clock: systemClock, log, credentials, guard, opensPorts: true }),
     markOf: (cluster) => credentialVersion(cluster, credentials),
@@ -43,13 +40,13 @@ interface FleetDeps extends Pick<WorkerDeps, 'db' | 'lifecycle' | 'log' | 'holde
   readonly onMachine: NonNullable<FleetSyncDeps['onMachine']>;
 }
 
-/** Watches the clusters. An engine that is away holds nothing up: it is asked again until it answers. */
+/** Polls the clusters. An unreachable engine delays nothing else and is retried. */
 export async function startFleet(config: WorkerConfig, deps: FleetDeps): Promise<void> {
   const { db, lifecycle, log, holder, drivers, onMachine } = deps;
   const providers = config.providers.list ?? config.providers.file ?? defaultFleet;
   const left = await retryAtStart('the fleet configuration', log, () => applyFleetConfig(db, providers));
   for (const { name, problem } of left) {
-    log.error({ cluster: name, problem }, 'a cluster of the configuration was left as it is');
+    log.error({ cluster: name, problem }, 'the configuration of a cluster was not applied');
   }
   const sync = new FleetSync({
     db,

@@ -7,7 +7,7 @@ import type { WorkerDeps } from './worker-deps.ts';
 
 const MEBIBYTE = 1_048_576;
 
-/** Keeps what gateways know of keys, organisations and models, and looks whether deployments answer. */
+/** Maintains the key feed and monitors deployments. */
 export function startKeyFeed(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'nats' | 'lifecycle' | 'log'>,

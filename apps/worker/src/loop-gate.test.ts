@@ -9,7 +9,7 @@ import { gateLoops, ungatedLoops } from './loop-gate.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 
-it('a gated loop does nothing until the guard is open, and nothing again when it closes', async () => {
+it('a gated loop runs only while the guard is open', async () => {
   const clock = new SimulatedClock();
   let isOpen = false;
   const startLoop = gateLoops({ isOpen: () => isOpen });
@@ -31,11 +31,11 @@ it('a gated loop does nothing until the guard is open, and nothing again when it
   await Promise.all(loops.map((loop) => loop.stop()));
 });
 
-it('names without a gate only loops that exist', () => {
+it('ungatedLoops names only existing loops', () => {
   expect(Object.keys(ungatedLoops).filter((name) => !(name in loopCatalog))).toEqual([]);
 });
 
-it('every other loop of the catalog is started by a function that the worker gates', async () => {
+it('every other loop of the catalog is started through the gate', async () => {
   const ungated: string[] = [];
   const waiting = Object.keys(loopCatalog).filter((name) => !(name in ungatedLoops));
   const seen = new Set<string>();
@@ -46,7 +46,7 @@ it('every other loop of the catalog is started by a function that the worker gat
       new RegExp(`(loop|sweep)\\(\\s*'${name}'|name: '${name}'`).test(text),
     );
     for (const name of found) seen.add(name);
-    // The gate is handed over as `startLoop`; importing that name means to start loops past it.
+    // The gate is passed as `startLoop`; importing that name would bypass it.
     if (found.length > 0 && /import \{[^}]*\bstartLoop\b(?! as)[^}]*\}/.test(text)) ungated.push(file);
   }
   expect(ungated).toEqual([]);

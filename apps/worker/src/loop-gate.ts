@@ -2,52 +2,51 @@ import type { RestoreGuard } from '@millrace/core/restore';
 import { startLoop, type StartLoop } from '@millrace/platform/lifecycle';
 
 /**
- * Loops that run while the database is not known to be the newest state, and why that is safe. Every other loop of a worker waits:
- * a restored database gives numbers that were given, sends what was sent, ends what was put off since and misses money that was
- * paid in. A test requires each loop of the catalog to be named here or to be started by the gate.
+ * Loops that may run while the database is not known to be the newest state, and why that is safe. Other loops wait: a restored
+ * database would reuse numbers, repeat deliveries, apply postponed ends early and miss payments. A test requires each loop of the
+ * catalog to be named here or started by the gate.
  */
 export const ungatedLoops: Readonly<Record<string, string>> = {
-  'compare the restore mark': 'It opens the gate.',
-  'compare clocks': 'Reads one time.',
-  'register with Restate': 'Tells Restate where this process listens.',
-  'keep the event stream': 'Keeps settings of a stream, and publishes nothing.',
-  'keep the usage stream': 'Keeps settings of a stream, and publishes nothing.',
+  'compare the restore mark': 'Opens the gate.',
+  'compare clocks': 'Reads one timestamp.',
+  'register with Restate': 'Registers the address of this process with Restate.',
+  'keep the event stream': 'Maintains stream settings and publishes nothing.',
+  'keep the usage stream': 'Maintains stream settings and publishes nothing.',
   'keep the usage tables': 'Creates partitions by day.',
-  'work through usage': 'Charges usage to leases that the database knows, and records the rest.',
-  'charge deferred usage': 'Charges usage to leases that the database knows, and records the rest.',
-  'call in leases of pots': 'Only ends lending. Lending asks the guard in its own transaction.',
-  'close leases of pots': 'Only ends lending. Lending asks the guard in its own transaction.',
-  'give up silent gateways': 'Only ends lending. Lending asks the guard in its own transaction.',
-  'settle ended gateways': 'Only ends lending. Lending asks the guard in its own transaction.',
-  'write the gateway book': 'Keys that are revoked now must stop working now.',
-  'keep the gateway book': 'Keys that are revoked now must stop working now.',
-  'watch deployments': 'Asks engines whether they answer.',
+  'work through usage': 'Charges usage to known leases and records the rest.',
+  'charge deferred usage': 'Charges usage to known leases and records the rest.',
+  'call in leases of pots': 'Only closes leases. Grants check the guard in their own transaction.',
+  'close leases of pots': 'Only closes leases. Grants check the guard in their own transaction.',
+  'give up silent gateways': 'Only closes leases. Grants check the guard in their own transaction.',
+  'settle ended gateways': 'Only closes leases. Grants check the guard in their own transaction.',
+  'write the gateway book': 'Revoked keys must stop working at once.',
+  'keep the gateway book': 'Revoked keys must stop working at once.',
+  'watch deployments': 'Probes engines.',
   'compare rentals':
-    'Compares engines and corrects rows. Orphans are removed only when the guard allows it; calls wait in the outbox.',
-  'repair late rentals': 'Notes calls in the outbox, where they wait.',
-  'watch clusters': 'Looks at engines and corrects rows.',
-  'read cluster': 'Looks at engines and corrects rows.',
-  'listen to cluster': 'Looks at engines and corrects rows.',
+    'Compares engines and corrects rows. The guard controls orphan removal; calls wait in the outbox.',
+  'repair late rentals': 'Writes calls to the outbox, where they wait.',
+  'watch clusters': 'Reads engines and corrects rows.',
+  'read cluster': 'Reads engines and corrects rows.',
+  'listen to cluster': 'Reads engines and corrects rows.',
   'tell fleet figures': 'Reads sums for metrics.',
   'measure machines of suppliers': 'Computes figures from rows.',
-  'judge machines of suppliers': 'Takes failing machines out of sale, which is safe.',
+  'judge machines of suppliers': 'Quarantines failing machines, which is safe.',
   'tell figures of suppliers': 'Reads sums for metrics.',
   'forget days of machines': 'Deletes by age.',
-  'serve names': 'Serves names of machines that run.',
+  'serve names': 'Serves hostnames of running machines.',
   'follow the listing': 'Reads rows into memory.',
   'check feed heads': 'Reads rows.',
   audit: 'Reads rows.',
-  'keep webhooks': 'Renews leases of deliveries that are under way; no other is begun.',
+  'keep webhooks': 'Renews leases of deliveries in progress and starts none.',
   'measure webhooks': 'Reads sums for metrics.',
   'measure outbox': 'Reads sums for metrics.',
-  // other processes
+  // Loops of other processes.
   'gateway deadlines': 'Runs in gateways.',
   'gateway leases': 'Runs in gateways.',
   'expired sessions': 'Runs in the API: deletes by age.',
   supervision: 'Runs on storage nodes.',
 };
 
-/** Starts loops whose steps run only while the guard is open. */
 export function gateLoops(guard: Pick<RestoreGuard, 'isOpen'>): StartLoop {
   return (options, step) =>
     options.name in ungatedLoops

@@ -22,25 +22,25 @@ import { createCreditRecall } from './credit-leases.ts';
 export type RentalDeps = Omit<WorkerDeps, 'valkey'>;
 
 export interface Rentals {
-  /** What Restate calls: works on one rental at a time. */
+  /** The Restate object that reconciles one rental at a time. */
   readonly workflow: ReturnType<typeof createRentalWorkflow>;
-  /** What is said of a machine of that cluster may concern a rental. */
+  /** Called when an engine reports a change of a machine in this cluster. */
   onMachine(clusterId: ClusterId): void;
 }
 
-/** What is due waits no longer than this: terms that end, times to live, and calls that got lost. */
+/** Maximum delay of due actions (term ends, TTLs) and of lost calls. */
 const RECONCILE_DUE_EVERY_MS = 1_000;
 const RECONCILE_DUE_BATCH = 200;
-/** Rentals that no handler answers for are driven by workers themselves. */
+/** Workers reconcile rentals themselves if no Restate handler responds. */
 const RECOVERY_EVERY_MS = 1_000;
-/** What an empty balance asks for; each is taken up again until its effect is there. */
+/** Required actions are repeated until they have taken effect. */
 const REQUIRED_EVERY_MS = 2_000;
 const REQUIRED_BATCH = 100;
-/** How late a sample is at most; how often one is taken is the policy's. */
+/** Maximum delay of a sample; the policy sets the interval. */
 const SAMPLES_POLL_MS = 3_000;
 const SAMPLE_RETENTION_EVERY_MS = 10 * 60_000;
 
-/** Brings rentals up and down, keeps them as they should be, and watches those that want it. */
+/** Starts reconciling, monitoring and recovery of rentals. */
 export function startRentals(config: WorkerConfig, deps: RentalDeps): Rentals {
   const { db, nats, guard, startLoop, lifecycle, log, holder } = deps;
   const clock = systemClock;

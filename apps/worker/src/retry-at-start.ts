@@ -5,17 +5,14 @@ import type { Logger } from '@millrace/platform/log';
 const ATTEMPTS = 10;
 const RETRY_MS = 1_000;
 
-/**
- * Runs a transaction that a worker needs at its start, again while the database is not available. A worker that was frozen
- * in a transaction, for example, holds its locks until PostgreSQL ends its session.
- */
+/** Retries while the database is unavailable, for example because a frozen worker holds locks until its session ends. */
 export async function retryAtStart<T>(what: string, log: Logger, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
       if (attempt === ATTEMPTS || !isUnavailable(error)) throw error;
-      log.warn({ err: error, attempt }, `${what} could not be applied yet`);
+      log.warn({ err: error, attempt }, `${what} could not be applied yet; retrying`);
       await systemClock.sleep(RETRY_MS);
     }
   }

@@ -21,33 +21,32 @@ export interface SweepOptions {
   readonly keys: ApiKeyService;
   readonly payments: Payments;
   readonly recallMoney: RecallCredit;
-  /** Who issues invoices. */
   readonly issuer: string;
-  /** 0 keeps events for ever. */
+  /** 0 keeps events forever. */
   readonly eventRetentionMs: number;
 }
 
 const DUE_KEYS_EVERY_MS = 5_000;
 const RETENTION_EVERY_MS = 60_000;
 const PAYMENTS_EVERY_MS = 60_000;
-/** A shard is swept this often, by whichever worker takes it up; what is due waits no longer than this and a look. */
+/** Interval per shard, over all workers; due work waits at most this plus one poll. */
 const METERS_EVERY_MS = 30_000;
 const METERS_POLL_MS = 5_000;
 const METER_SHARDS = 16;
-/** Expired credit cannot be spent, taken or not: this only brings the books in line. */
+/** Expired credit cannot be spent in any case; this only updates the ledger. */
 const PROMOS_EVERY_MS = 60_000;
-/** A window begins and ends this late at most; its times are what counts. */
+/** Maximum delay of a window's start and end; its own times count. */
 const MAINTENANCE_EVERY_MS = 5_000;
-/** They are due once a month; a supplier that waits for one waits this long at most. */
+/** Statements are due monthly, so this delay is acceptable. */
 const STATEMENTS_EVERY_MS = 300_000;
 const INVOICES_EVERY_MS = 300_000;
 const BATCH = 500;
-/** Each is a call to the provider. */
+/** Each item is a call to Stripe. */
 const PAYMENTS_BATCH = 50;
 
 /**
- * What must happen even if every timer elsewhere was lost: PostgreSQL knows what is due, and these ask it. Several
- * workers may sweep at once; each act is guarded where it is done, so the second finds nothing left.
+ * Sweeps read due work from PostgreSQL, so that it happens even if all timers were lost. Several workers may sweep concurrently,
+ * because each action is guarded where it is executed.
  */
 export function startSweeps(options: SweepOptions): Loop[] {
   const { db, clock, log, startLoop, keys, recallMoney } = options;

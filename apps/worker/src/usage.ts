@@ -13,12 +13,12 @@ import { waitForConnection } from './wait-for-nats.ts';
 
 const MEBIBYTE = 1_048_576;
 const STREAM_CHECK_MS = 60_000;
-/** While NATS is not there, or its stream is not. */
+/** Interval while NATS or the stream is unavailable. */
 const STREAM_RETRY_MS = 1_000;
 const DEFERRED_EVERY_MS = 1_000;
 const TABLES_EVERY_MS = 3_600_000;
 
-/** Keeps the usage stream of this cell, charges and records what stands in it, and keeps the tables it goes to. */
+/** Maintains the cell's usage stream and its tables, and charges and records usage. */
 export function startUsage(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'nats' | 'lifecycle' | 'log' | 'holder'>,

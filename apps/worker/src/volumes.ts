@@ -13,16 +13,15 @@ import type { WorkerConfig } from './config.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 import { retryAtStart } from './retry-at-start.ts';
 
-/** What was attached or detached waits no longer than this before the storage server is told. */
+/** Maximum delay until the storage server learns of an attached or detached volume. */
 const RECONCILE_EVERY_MS = 500;
 const CONCURRENCY = { atOnce: 64, atOncePerNode: 16 };
-/** How late a look at a storage node is at most; how often there is one is the policy's. */
+/** Maximum delay of a storage node check; the policy sets the interval. */
 const POLL_MS = 1_000;
-/** What an empty balance asks for. */
 const REQUIRED_EVERY_MS = 2_000;
 const REQUIRED_BATCH = 100;
 
-/** Keeps what storage nodes serve as tenants want it and pay for it. */
+/** Starts the reconciling of volumes and the checks of storage nodes. */
 export async function startVolumes(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'startLoop' | 'lifecycle' | 'log'>,
@@ -33,7 +32,7 @@ export async function startVolumes(
   const nodes = config.storage.list ?? config.storage.file ?? defaultStorage;
   const left = await retryAtStart('the storage configuration', log, () => applyStorageConfig(db, nodes));
   for (const { name, problem } of left) {
-    log.error({ storageNode: name, problem }, 'a storage node of the configuration was left as it is');
+    log.error({ storageNode: name, problem }, 'the configuration of a storage node was not applied');
   }
   const backends = createBackendPool({
     log,

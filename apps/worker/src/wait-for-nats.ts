@@ -4,7 +4,7 @@ import type { BackgroundNatsClient } from '@millrace/platform/nats';
 const POLL_MS = 50;
 const MAX_POLLS = 40;
 
-/** Waits a moment for the first connection: while we start, one that is still being made is nothing to warn of. */
+/** Waits briefly for the first connection, so that a normal start logs no warnings. */
 export async function waitForConnection(
   nats: Pick<BackgroundNatsClient, 'connected'>,
   signal: AbortSignal,

@@ -10,14 +10,13 @@ import { createSealer } from '@millrace/platform/secrets';
 import type { WorkerConfig } from './config.ts';
 import type { WorkerDeps } from './worker-deps.ts';
 
-/** What a receiver has from the look-up of its name to the end of its answer. */
+/** From the DNS look-up to the end of the response. */
 const TIMEOUT_MS = 15_000;
 const CLEANUP_EVERY_MS = 60_000;
 const CLEANUP_BATCH = 500;
-/** Processes that still have another key active may have sealed something meanwhile. */
+/** Processes with another active key can have sealed secrets meanwhile. */
 const RESEAL_EVERY_MS = 3_600_000;
 
-/** Sends events to the webhooks that want them. */
 export function startWebhooks(
   config: WorkerConfig,
   deps: Pick<WorkerDeps, 'db' | 'lifecycle' | 'log' | 'holder' | 'startLoop'>,

@@ -6,11 +6,11 @@ import type { Logger } from '@millrace/platform/log';
 import type { BackgroundNatsClient } from '@millrace/platform/nats';
 import type { ValkeyClient } from '@millrace/platform/valkey';
 
-/** Connections and services of the process, from which each component takes what it needs. */
+/** Connections and services that the components of the process share. */
 export interface WorkerDeps {
   readonly db: Db;
   readonly nats: BackgroundNatsClient;
-  /** Null where this worker lends no credit. */
+  /** Null if this worker grants no credit leases. */
   readonly valkey: ValkeyClient | null;
   readonly drivers: DriverPool;
   readonly guard: RestoreGuard;
@@ -18,6 +18,6 @@ export interface WorkerDeps {
   readonly startLoop: StartLoop;
   readonly lifecycle: Lifecycle;
   readonly log: Logger;
-  /** Names this process among the workers. */
+  /** Identifies this process among the workers. */
   readonly holder: string;
 }

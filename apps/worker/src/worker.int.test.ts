@@ -43,8 +43,8 @@ async function write(orgId: OrgId, count: number): Promise<void> {
 const published = async () =>
   Number((await rows('select count(*)::int as n from events where published_at is not null'))[0]?.['n']);
 
-describe('the worker process', () => {
-  test('relays, says that it is ready, and gives its shards back when asked to stop', async () => {
+describe('worker process', () => {
+  test('relays events, reports readiness and releases its shards at stop', async () => {
     await using worker = await startWorkerProcess({ database, names, env });
     const orgId = testIds.next('org');
     const before = await published();
@@ -65,7 +65,7 @@ describe('the worker process', () => {
     expect(await rows('select * from relays')).toEqual([]);
   });
 
-  test('posts what ran by the hour, and takes promotional credit whose time is over', async () => {
+  test('posts meters and expires promotional credit', async () => {
     const orgId = await createOrganisation(database.db);
     const now = systemClock.nowMs();
     const credit = (step: string, promo?: { priority: number; expiresAt: Date }) =>
@@ -102,7 +102,7 @@ describe('the worker process', () => {
         },
       ]),
     );
-    // A worker of another test may have swept the shard a moment ago, and it would be left alone for a minute.
+    // A worker of another test might have swept the shard a moment ago, and would skip it for a minute.
     await rows(`update meter_shards set swept_at = '-infinity'`);
     await using _worker = await startWorkerProcess({ database, names, env });
     await eventually({ what: 'a charge and an expiry' }, async () => {
@@ -119,11 +119,14 @@ describe('the worker process', () => {
     const orgId = testIds.next('org');
     const before = await published();
     await write(orgId, 5);
-    await eventually({ what: 'five published by the heir' }, async () => (await published()) === before + 5);
+    await eventually(
+      { what: 'five published by the other worker' },
+      async () => (await published()) === before + 5,
+    );
     expect(await successor.stop()).toBe(0);
   });
 
-  test('that was frozen past its lease writes nothing on waking that its heir has written', async () => {
+  test('writes nothing after a freeze beyond its lease that another worker has written', async () => {
     await using frozen = await startWorkerProcess({ database, names, env, name: 'frozen' });
     const orgId = testIds.next('org');
     const before = await published();
@@ -132,7 +135,7 @@ describe('the worker process', () => {
     const holder = `%:${frozen.pid}:%`;
     frozen.freeze();
     await using successor = await startWorkerProcess({ database, names, env, name: 'heir' });
-    await eventually({ what: 'every shard with the heir' }, async () => {
+    await eventually({ what: 'every shard with the other worker' }, async () => {
       const held = await rows(
         `select holder from relay_leases where expires_at > now() and holder not like '${holder}'`,
       );
@@ -159,7 +162,7 @@ describe('the worker process', () => {
     expect(await successor.stop()).toBe(0);
   });
 
-  test('that starts while NATS is away numbers no event before it has compared the database with the mark there', async () => {
+  test('that starts without NATS numbers no event before it has compared the restore mark', async () => {
     const [natsUrl = ''] = testEndpoints().natsUrls;
     await using proxy = await startTcpProxy(natsUrl);
     proxy.cut();
@@ -174,7 +177,7 @@ describe('the worker process', () => {
     const before = await published();
     await write(orgId, 3);
     const stored = `select seq from events where org_id = '${toUuid(orgId)}'`;
-    // Long enough for many steps of the relay: they find the gate closed.
+    // Long enough for many relay steps, which find the gate closed.
     await systemClock.sleep(2_000);
     expect(await rows(stored)).toEqual([]);
     const gated = { ready: true, checks: { 'newest database': { ok: false } } };
@@ -185,7 +188,7 @@ describe('the worker process', () => {
     expect(await worker.stop()).toBe(0);
   });
 
-  test('makes itself known again to a Restate that has forgotten it', async () => {
+  test('registers again with a Restate that lost its state', async () => {
     const settings = { ...env, MILLRACE_RESTATE_REGISTER_MS: '500' };
     await using worker = await startWorkerProcess({ database, names, env: settings, name: 'forgotten' });
     const { adminUrl } = testEndpoints().restate;
@@ -203,7 +206,7 @@ describe('the worker process', () => {
     expect(await worker.stop()).toBe(0);
   });
 
-  test('names every wrong setting at once and exits', async () => {
+  test('reports all wrong settings at once and exits', async () => {
     const broken = await startProcess({
       name: 'broken',
       entry: 'apps/worker/src/main.ts',
@@ -214,7 +217,7 @@ describe('the worker process', () => {
     expect(broken.output()).toContain('MILLRACE_CELL is "5000"');
   });
 
-  test('leaves nothing behind when it cannot start because a port is taken', async () => {
+  test('releases everything when it cannot start because a port is taken', async () => {
     const blocker = createServer();
     blocker.listen(0, '127.0.0.1');
     await once(blocker, 'listening');

@@ -1,5 +1,10 @@
-/** Terms of the field that contain a refused word. A config drive is OpenStack's, a hard drive an icon, a CD drive emulated. */
-export const fieldTerms: ReadonlySet<string> = new Set(['cd drive', 'config drive', 'hard drive']);
+/** Terms that contain a refused word: of OpenStack (config drive), of icons and emulators, and the admin command `strays allow`. */
+export const fieldTerms: ReadonlySet<string> = new Set([
+  'cd drive',
+  'config drive',
+  'hard drive',
+  'strays allow',
+]);
 
 /**
  * Words that names must not contain, with their forms, and what to write instead. Each is a metaphor or a word with several
