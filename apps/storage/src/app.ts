@@ -24,10 +24,7 @@ const superviseEveryMs = 1_000;
 const firstSuperviseMs = 15_000;
 const drainMs = 30_000;
 
-/**
- * Starts the agent. NFS servers are not its children in the process tree: they run before it starts and after it stops, and
- * clients notice neither.
- */
+/** Starts the agent. NFS servers run before it starts and after it stops, so clients notice neither. */
 export async function startStorageAgent(config: StorageConfig): Promise<StorageProcess> {
   const log = createLogger({ name: 'storage', level: config.log.level });
   const lifecycle = createLifecycle({ clock: systemClock, log, drainDeadlineMs: drainMs });
@@ -56,8 +53,7 @@ async function startAgent({ storage }: StorageConfig, lifecycle: Lifecycle, log:
     onEnd: () => loop?.wake(),
   });
   await volumes.recover();
-  // The first check adopts running servers, so the first list reports them as served; a volume that hangs delays the start by 15
-  // s at most.
+  // Adopts running servers, so the first list reports them as served; a hanging volume delays the start by 15 s.
   await Promise.race([volumes.supervise(), clock.sleep(firstSuperviseMs)]);
   const supervision = startLoop({ name: 'supervision', clock, log, idleMs: superviseEveryMs }, async () => {
     await volumes.supervise();

@@ -146,10 +146,7 @@ export function readConfig(
   return { vip, probe, clients };
 }
 
-/**
- * Verifies that the text admits exactly the wanted clients. Must run before SIGHUP, because a server drops its exports if it
- * cannot parse the file.
- */
+/** Must run before SIGHUP: a server that cannot parse the file drops its exports, and a wrong list admits wrong clients. */
 export function checkConfig(text: string, record: VolumeRecord): void {
   const read = readConfig(text);
   const isRight =

@@ -144,10 +144,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/**
- * Rotates a long log; the server reopens the file for each line. Every connection can cause log lines, and the log is on the pool
- * that all volumes share.
- */
+/** Every connection can cause log lines, on the pool that all volumes share. The server reopens the file for each line. */
 export async function rotateLog({ log }: Folder): Promise<void> {
   const size = await stat(log).then(
     (found) => found.size,

@@ -98,9 +98,7 @@ function isVolumeId(name: string): boolean {
   }
 }
 
-/**
- * An abstract socket as lock: the kernel releases it when the process ends. Two agents on one pool would undo each other's work.
- */
+/** The kernel releases the abstract socket with its process. Two agents on one pool would undo each other's work. */
 async function lockPool(root: string): Promise<Server> {
   const name = createHash('sha256').update(root).digest('hex').slice(0, 32);
   const server = createServer((socket) => socket.destroy());

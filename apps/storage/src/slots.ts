@@ -10,10 +10,7 @@ export interface SlotsOptions {
   readonly timeoutMs: number;
 }
 
-/**
- * Limits concurrent work. Work that hangs is reported as unavailable after its timeout and frees its slot, so it cannot use up
- * all slots.
- */
+/** Limits concurrent work. Hanging work is unavailable after its timeout and frees its slot. */
 export class Slots {
   readonly #options: SlotsOptions;
   #used = 0;

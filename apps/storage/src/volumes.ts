@@ -31,10 +31,7 @@ export interface VolumesDeps extends ServingDeps {
   readonly isVip: (address: string) => boolean;
 }
 
-/**
- * One check may restart a volume's server. A check that hangs blocks further work on its volume and frees its slot for other
- * volumes.
- */
+/** A check may restart a server. A hanging check blocks only its own volume and frees its slot. */
 const superviseVolumes = defineLoop({
   name: 'supervise volumes',
   over: 'volumes',

@@ -104,10 +104,7 @@ export interface ComputeDriver {
    */
   terminate(machine: MachineRef, signal: AbortSignal): Promise<void>;
 
-  /**
-   * All owned machines of this cluster, also those that no row refers to. `unreachableNodes` lists the nodes whose machines could
-   * not be listed.
-   */
+  /** All owned machines, also those that no row refers to, and the nodes whose machines could not be listed. */
   listOwned(signal: AbortSignal): Promise<OwnedMachines>;
 
   /**

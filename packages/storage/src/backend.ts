@@ -17,10 +17,7 @@ export interface VolumeSpec {
    * crash.
    */
   readonly restore?: VolumeRestore;
-  /**
-   * Increases with each spec. A backend that has accepted a newer spec responds `busy` to an older one, so a delayed request
-   * cannot re-admit removed clients.
-   */
+  /** Increases with each spec. An older spec gets `busy`, so a delayed request cannot re-admit removed clients. */
   readonly sequence?: number;
 }
 

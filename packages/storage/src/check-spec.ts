@@ -21,10 +21,7 @@ export function checkSnapshotId(id: string): void {
   assertValid(idPattern.test(id), 'A snapshot id must be at most 63 lower-case letters, digits and dashes.');
 }
 
-/**
- * Accepts canonical IPv4 addresses of one host. First octets 0 and 224 and above name networks and groups; some of these would
- * admit every client.
- */
+/** A canonical IPv4 address of one host. First octets 0 and 224 upward are networks and groups, some admit every client. */
 export function isHostAddress(address: string): boolean {
   if (!isIPv4(address)) return false;
   const first = Number(address.split('.', 1)[0]);

@@ -18,9 +18,7 @@ export interface BackendDeps {
   readonly credentials: Readonly<Record<string, CredentialSetting>>;
 }
 
-/**
- * Connects to a storage node. A configuration error is thrown as `refused` and becomes the reason why the node is unreachable.
- */
+/** A configuration error is thrown as `refused` and becomes the reason why the node is unreachable. */
 export async function connectVolumeBackend(
   reach: BackendConnectionOptions,
   deps: BackendDeps,

@@ -1,10 +1,7 @@
 import type { VolumeBackend, VolumeView, VolumeSpec } from './backend.ts';
 import { checkSnapshotId, checkVolumeId, checkVolumeSpec } from './check-spec.ts';
 
-/**
- * Backend for test keys: accepts every valid spec and serves no data. Its list contains only volumes of this process, so a
- * missing entry proves nothing.
- */
+/** Backend for test keys without data. Its list has only volumes of this process, so a missing entry proves nothing. */
 export function createMockBackend(): VolumeBackend {
   const volumes = new Map<string, VolumeView>();
   return {

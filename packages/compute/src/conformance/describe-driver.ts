@@ -35,10 +35,7 @@ export type SuiteSection =
   | 'refusals'
   | 'crashes';
 
-/**
- * Registers the conformance suite: the guarantees of `ComputeDriver`, one by one. The tests are independent; each uses its own
- * ids and deletes its machines.
- */
+/** Registers the conformance suite. Tests are independent; each uses its own ids and deletes its machines. */
 export function describeDriver(name: string, harness: DriverHarness, options: SuiteOptions = {}): void {
   const { testTimeoutMs = 20_000, crashTimeoutMs = 60_000, hookTimeoutMs = 60_000 } = options;
   describe(`the ${name} driver`, { timeout: testTimeoutMs }, () => {

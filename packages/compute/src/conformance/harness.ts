@@ -26,15 +26,10 @@ export interface DriverHarness {
   /** Advances a simulated clock, or waits for a real engine. The suite calls it between two polls. */
   advance(ms: number): Promise<void>;
 
-  /**
-   * Whether a stall of the test host explains this failure. The suite then repeats the call, as callers of a driver do. If
-   * omitted, it repeats no call.
-   */
+  /** Whether a stall of the test host explains this failure; the suite then repeats the call. If omitted, it repeats none. */
   isStalled?(error: unknown): boolean;
 
-  /**
-   * Command that lists the GPU devices of a machine and the pattern of their lines; default `ls /dev` and `nvidia0`, `nvidia1`, …
-   */
+  /** Lists GPU devices as lines that match `pattern`; default `ls /dev` and `nvidia0`, `nvidia1`, … */
   readonly gpuDevices?: { readonly argv: readonly string[]; readonly pattern: RegExp };
 
   /** Whether machines really run programs; the mock's do not. */
@@ -50,10 +45,7 @@ export interface DriverHarness {
   createForeign?(): Promise<{ readonly externalId: string; remove(): Promise<void> }>;
   /** Breaks all open event connections; the engine keeps running. */
   loseEvents?(): Promise<void>;
-  /**
-   * Starts `create`, kills the engine or the node that executes it, and resolves when it runs again. The outcome of `create` must
-   * not be thrown.
-   */
+  /** Starts `create`, kills the engine or node that executes it, resolves when it runs again, and never throws. */
   killEngineDuringCreate?(create: () => Promise<void>): Promise<void>;
   /** Kills the node without warning. Resolves when it is dead, not when the engine has noticed. */
   killMember?(nodeName: string): Promise<void>;

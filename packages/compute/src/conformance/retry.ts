@@ -16,10 +16,7 @@ export async function retryWhile<T>(isLost: (error: unknown) => boolean, call: (
   }
 }
 
-/**
- * Repeats calls that were lost because the host stalled, as callers of a driver do, with a new deadline if the first has expired.
- * Aborted calls are not repeated.
- */
+/** Repeats calls that a stall lost, with a new deadline if the first has expired. Aborted calls are not repeated. */
 export function retryingDriver(
   driver: ComputeDriver,
   isLost: (error: unknown) => boolean,

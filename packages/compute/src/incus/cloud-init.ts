@@ -17,10 +17,7 @@ export function vendorData(spec: MachineSpec, sshUser: string, instanceType: Ins
   return `#cloud-config\n${JSON.stringify(config)}\n`;
 }
 
-/**
- * A container gets its host key as a file before its first boot, so cloud-init must only keep it. A VM can get its key only from
- * cloud-init.
- */
+/** A container gets its host key as a file, which cloud-init must keep. A VM can get it only from cloud-init. */
 function hostKeyConfig(
   { privateKey, publicKey }: MachineHostKey,
   instanceType: InstanceType,

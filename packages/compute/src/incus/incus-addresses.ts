@@ -18,10 +18,7 @@ export interface NicAddresses {
   /** Null if the network has no /64 subnet; then the machine has no IPv6. */
   readonly ipv6: string | null;
   readonly hwaddr: string;
-  /**
-   * Name of the host's end of the nic, by which the bridge guard knows the MAC that belongs there. Omitted if the MAC does not
-   * follow from the IPv4 address.
-   */
+  /** Host end of the nic, by which the bridge guard knows its MAC. Omitted if the MAC is not derived from `ipv4`. */
   readonly hostName?: string;
 }
 

@@ -141,9 +141,7 @@ export class IncusClusterHarness implements DriverHarness {
     for (const proxy of this.#proxies) proxy.dropConnections();
   }
 
-  /**
-   * Kills the daemon while it unpacks the image. This is the worst moment, because a half-unpacked image looks complete to it.
-   */
+  /** Kills the daemon at the worst moment: a half-unpacked image looks complete to it. */
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
     const member = this.#endpoints().members[0]?.name ?? '';
     await this.#deleteImage(member);

@@ -11,10 +11,7 @@ const frameBytes = 16 * 1_048_576;
 const killWaitMs = 5_000;
 const sigkill = 9;
 
-/**
- * Runs a command over WebSockets, one per stream. Recording the output in files instead would let a command fill the host's disk,
- * and it could not be killed.
- */
+/** Uses WebSockets: recording the output in files would let a command fill the host's disk, and it could not be killed. */
 export async function execInInstance(
   client: IncusClient,
   machine: MachineRef,

@@ -38,10 +38,7 @@ export class IncusImages {
     this.#log = deps.log;
   }
 
-  /**
-   * Ensures that the member has a complete copy or none. Unless the copy is known to be complete, the caller must call `confirm`
-   * after the machine is created.
-   */
+  /** Ensures a complete copy or none. Unless `isWhole`, the caller must call `confirm` after the machine is created. */
   async prepare(nodeName: string, alias: string, signal: AbortSignal): Promise<PreparedImage> {
     const fingerprint = await this.#fingerprint(alias, signal);
     const madeAt = await this.#copyMadeAt(nodeName, fingerprint, signal);
@@ -74,10 +71,7 @@ export class IncusImages {
     }
   }
 
-  /**
-   * In the cluster's settings, because changing a member's would also require its roles; on a supplier's daemon on the image,
-   * which is in the granted project.
-   */
+  /** Changing a member's settings would also require its roles. On a supplier's daemon only the project is writable. */
   #note(nodeName: string, fingerprint: string) {
     return this.#client.project === null
       ? ({

@@ -20,10 +20,7 @@ export const configKeys = {
   image: 'user.millrace.image',
   sshUser: 'user.millrace.ssh-user',
   label: 'user.millrace.label.',
-  /**
-   * Disk and files are complete: the instance may be started and is never created again. Without this mark it is being created,
-   * or a crash left it.
-   */
+  /** Disk and files are complete; never created again. Without it: being created, or left by a crash. */
   ready: 'user.millrace.ready',
   /** Access was cut permanently. */
   cut: 'user.millrace.cut',
@@ -37,10 +34,7 @@ export function assertAccessNotCut(config: IncusInstance['config']): void {
 
 const nicName = 'eth0';
 
-/**
- * The disk with a VM's keys and user data, which Incus writes at every start. A VM has no other source for them, so without this
- * disk no login would work.
- */
+/** Holds a VM's keys and user data, written by Incus at every start. Without it no login would work. */
 const cloudInitDisk: IncusDevices = { 'cloud-init': { type: 'disk', source: 'cloud-init:config' } };
 
 export function gpuDevices(addresses: readonly string[]): IncusDevices {
@@ -104,10 +98,7 @@ function nicDevice({ ipv4, ipv6, hwaddr, hostName }: NicAddresses, network: stri
 
 const filters = ['security.mac_filtering', 'security.ipv4_filtering', 'security.ipv6_filtering'] as const;
 
-/**
- * Whether the host filters foreign addresses. Versions before decision 148 created nics without filters. A machine without a nic
- * sends nothing.
- */
+/** Versions before decision 148 created nics without filters. A machine without a nic sends nothing. */
 export function isFiltered({ devices }: Pick<IncusInstance, 'devices'>): boolean {
   const nic = devices?.[nicName];
   return nic === undefined || filters.every((filter) => nic[filter] === 'true');
@@ -245,10 +236,7 @@ function dateOf(text: string | null | undefined): Date | null {
   return Number.isNaN(ms) || ms <= 0 ? null : new Date(ms);
 }
 
-/**
- * The assigned addresses, which alone pass the host's filters. Older machines have those that the operating system shows, where a
- * tenant can add any address.
- */
+/** Only the assigned addresses pass the filters. Older machines report those inside, which a tenant can add to. */
 function privateIpsOf({ devices, state }: IncusInstance): string[] {
   const nic = devices?.[nicName] ?? {};
   const assigned = [nic['ipv4.address'] ?? 'none', nic['ipv6.address'] ?? 'none'].filter(

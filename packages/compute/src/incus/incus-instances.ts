@@ -63,10 +63,7 @@ export class IncusInstances {
     throw new IncusError('conflict', 'Another organisation has a machine with this name.');
   }
 
-  /**
-   * Incus reports "stopped" until a start has ended, so an instance is off only if no operation is in progress and it is still
-   * off afterwards.
-   */
+  /** Incus reports "stopped" until a start has ended, so an instance that is off is read twice. */
   async observe(ref: MachineRef, signal: AbortSignal): Promise<ObservedInstance | null> {
     const found = await this.find(ref, signal);
     if (found === null) return null;
@@ -107,10 +104,7 @@ export class IncusInstances {
     );
   }
 
-  /**
-   * Replaces config and devices if they are unchanged since the read. `change` returns null if there is nothing to do. Throws
-   * `not_found` if the machine does not exist.
-   */
+  /** Replaces config and devices if unchanged since the read. `change` returns null if there is nothing to do. */
   async edit(
     ref: MachineRef,
     change: (instance: IncusInstance) => InstanceEdit | null,

@@ -151,9 +151,7 @@ class ProjectHarness implements DriverHarness {
     this.#proxy?.dropConnections();
   }
 
-  /**
-   * Kills the daemon while it unpacks the image. This is the worst moment, because a half-unpacked image looks complete to it.
-   */
+  /** Kills the daemon at the worst moment: a half-unpacked image looks complete to it. */
   async killEngineDuringCreate(create: () => Promise<void>): Promise<void> {
     const path = `/1.0/storage-pools/default/volumes/image/${await this.#fingerprint()}`;
     const removal = { what: 'delete the image copy', method: 'DELETE', path } as const;

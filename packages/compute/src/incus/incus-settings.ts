@@ -9,10 +9,7 @@ export type IncusDriverOptions = IncusConnectionOptions & {
   readonly storagePool: string;
   /** The login user, which the image must have. */
   readonly sshUser: string;
-  /**
-   * Where ports are opened, by node name. Default: the cluster's address of the node, the host of a standalone daemon's endpoint,
-   * or 127.0.0.1 for a socket.
-   */
+  /** By node name. Default: the cluster's address of the node, a standalone daemon's host, or 127.0.0.1 for a socket. */
   readonly portAddresses?: Readonly<Record<string, string>>;
   /** The owner annotation. Installations that share a daemon need different ones. */
   readonly owner?: string;

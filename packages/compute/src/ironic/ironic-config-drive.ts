@@ -1,10 +1,7 @@
 import type { MachineHostKey, MachineSpec } from '../driver.ts';
 import type { OperatorNotes } from './ironic-machine.ts';
 
-/**
- * Data that cloud-init reads at the first boot, in Ironic's format. Ironic writes it to a small disk, so it is not readable over
- * the network. Pure.
- */
+/** Data for cloud-init at the first boot. Ironic writes it to a small disk, so the network cannot read it. Pure. */
 export function configDriveFor(spec: MachineSpec, notes: OperatorNotes): Readonly<Record<string, unknown>> {
   const keys = spec.sshKeys.map((key, index) => [`millrace-${index}`, key] as const);
   return {

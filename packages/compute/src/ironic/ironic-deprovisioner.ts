@@ -24,10 +24,7 @@ export class IronicDeprovisioner {
     this.#power = power;
   }
 
-  /**
-   * Powers off by force and sets a mark that prevents power-on. Ironic does not control the node's network, so power is the only
-   * means.
-   */
+  /** Powers off and marks the node. Ironic does not control the network, so power is the only means. */
   async cut(machine: MachineRef, signal: AbortSignal): Promise<void> {
     await pollUntilDone(this.#turns('cut the access of the machine'), signal, async () => {
       const located = await this.#deps.pool.find(machine, signal);

@@ -41,8 +41,7 @@ export function faultText(body: string): string {
 
 type Rule = readonly [codes: readonly number[], sentence: RegExp, kind: DriverErrorKind];
 
-// First match wins. Patterns of temporary states come first: to treat a temporary failure as final loses a rental, the reverse
-// only costs a retry.
+// First match wins. Temporary states come first: a temporary failure treated as final loses a rental.
 const rules: readonly Rule[] = [
   // Ironic reports a missing conductor like a missing object.
   [[], /no valid host|no conductor|conductor .{0,256}could not be found/, 'unavailable'],

@@ -7,10 +7,7 @@ import { readOperatorNotes, type LocatedMachine } from './ironic-machine.ts';
 
 const maxConcurrentReads = 8;
 
-/**
- * Caches inspection results, which Ironic returns only node by node, until the node is inspected again. Polling unchanged nodes
- * therefore reads none.
- */
+/** Caches inspection results, which Ironic returns only node by node, until the node is inspected again. */
 export class IronicInspections {
   readonly #client: IronicClient;
   readonly #stored = new Map<string, { readonly at: string; readonly found: IronicInspection | null }>();

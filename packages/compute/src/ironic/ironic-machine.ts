@@ -9,14 +9,9 @@ import type { IronicImage, IronicSettings } from './ironic-settings.ts';
 
 // Converts a node to a machine. Pure.
 
-/**
- * Key of the owner annotation in `extra` of a node and of an allocation. It stays after the allocation until the node is wiped.
- */
+/** Owner annotation in `extra` of a node and of an allocation. It stays until the node is wiped. */
 const annotationKey = 'millrace_machine';
-/**
- * Key of the id of the machine whose access was cut. Separate from the annotation, so that a concurrent write of the annotation
- * does not undo it.
- */
+/** Id of the machine whose access was cut. Separate, so that a concurrent write of the annotation does not undo it. */
 const cutKey = 'millrace_cut';
 /** Key of the operator's notes in `extra`. */
 const notesKey = 'millrace';

@@ -1,7 +1,4 @@
-/**
- * Runs one piece of work at a time. Calls during a run share the next run, so no caller gets a result that was started before its
- * call, and at most one run is waiting.
- */
+/** Runs work one at a time. Calls during a run share the next one, so no result was started before its call. */
 export class CoalescingRunner<T> {
   readonly #work: () => Promise<T>;
   #last: Promise<unknown> = Promise.resolve();

@@ -27,10 +27,7 @@ const failWith = (exitCode: number, stderr: string): CommandOutcome => {
   return { exitCode, stdout: '', stderr, waitMs: 0 };
 };
 
-/**
- * All commands of a mock machine. They respond from the record and never start a process on the host; any other command is not
- * found.
- */
+/** Commands respond from the record and never start a process on the host; any other command is not found. */
 const commands: Readonly<Record<string, Command>> = {
   true: () => succeedWith(''),
   false: () => failWith(1, ''),

@@ -1,6 +1,4 @@
-/**
- * Injects faults that concern nodes or the engine, not one machine. Drivers that share a handle are connections to one engine.
- */
+/** Injects faults of nodes and of the engine. Drivers that share a handle are connections to one engine. */
 export interface MockControls {
   /** Makes every call fail as `unavailable`. */
   silenceEngine(): void;

@@ -18,10 +18,7 @@ export function hostKeyOf(
 const cipherName = 'aes-256-gcm';
 const tagBytes = 16;
 
-/**
- * Encrypts a given key for the record, deterministically, so that records stay a function of the spec. The seed can decrypt it,
- * which is acceptable for simulated machines.
- */
+/** Encrypts a key deterministically, so that records stay a function of the spec. The seed can decrypt it. */
 export function sealHostKey(seed: string, externalId: string, privateKey: string): string {
   const iv = seededBytes(seed, 'host key iv', externalId, privateKey).subarray(0, 12);
   const cipher = createCipheriv(cipherName, seededBytes(seed, 'host key seal', externalId), iv);
@@ -37,10 +34,7 @@ function openHostKey(seed: string, externalId: string, sealed: string): string {
   return Buffer.concat([decipher.update(bytes.subarray(12 + tagBytes)), decipher.final()]).toString('utf8');
 }
 
-/**
- * Derives a key from seed and id, so that it is unique and the same after a reboot and in every process. It protects nothing,
- * because the machines are simulated.
- */
+/** Derives a unique key that is the same after a reboot and in every process. It protects only simulated machines. */
 function generatedHostKey(seed: string, externalId: string): string {
   const secret = seededBytes(seed, 'host key', externalId);
   const key = Buffer.concat([pkcs8Prefix, secret]);

@@ -11,10 +11,7 @@ export interface MachineChange {
   readonly what: string;
 }
 
-/**
- * Stores the machines of one mock cluster. Every change is a compare-and-set on the version, so concurrent drivers never
- * overwrite each other.
- */
+/** Stores the machines of one mock cluster. Compare-and-set on the version keeps concurrent drivers apart. */
 export interface MachineStore {
   read(machine: MachineRef): Promise<StoredMachine | null>;
   /** May omit keys and user data, which are most of a record and which no list shows. */
@@ -33,10 +30,7 @@ export interface MachineStore {
   changesSince(
     cursor: bigint | null,
   ): Promise<{ readonly cursor: bigint; readonly changes: readonly MachineChange[] }>;
-  /**
-   * Calls the listener for each change through this object before `write` resolves. Returns the unsubscribe function. Changes by
-   * other processes are found by polling.
-   */
+  /** Called for changes through this object before `write` resolves. Changes by other processes need polling. */
   onChange(listener: (machine: MachineRef) => Promise<void> | void): () => void;
 }
 

@@ -44,8 +44,7 @@ export function mockHarness(
       gpuUse: true,
     },
     reach: (view, port) => ({ host: view.address ?? '', port }),
-    // Simulated time passes instantly, so polls of the machine store must finish first: a real database would otherwise see
-    // minutes pass during one query.
+    // Simulated time passes instantly, so store calls must finish first, or a database would see minutes pass per query.
     advance: async (ms) => {
       await clock.advance(ms);
       await calls.answered();

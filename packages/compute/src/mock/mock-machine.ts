@@ -5,10 +5,7 @@ import { seededBytes, seededInt } from './seeded-random.ts';
 import { maxFaultMs, readInjectedFault } from './faults.ts';
 import { sealHostKey } from './host-key.ts';
 
-/**
- * The record of a mock machine. Its behaviour is a function of the record, the seed and the time, without timers, so all
- * processes agree and tests can move the clock.
- */
+/** Its state is a function of this record, the seed and the time, without timers, so all processes agree. */
 export interface MockMachine extends Omit<MachineSpec, 'hostKey'> {
   /** The private host key, encrypted with the seed, because records are in a database; null: generated. */
   readonly sealedHostKey: string | null;

@@ -5,10 +5,7 @@ import type { SshCommandResult, SshConnection, SshTarget } from './ssh-connectio
 
 const mebibyte = 1_048_576;
 
-/**
- * Results measured over the machine's SSH port, in whole MiB or Mbit per second. The connection limits them, so they are a lower
- * bound of what the hardware can do.
- */
+/** Measured over SSH in whole MiB or Mbit per second, so a lower bound of what the hardware can do. */
 export interface MachineBenchmark {
   /** `count` is null if `nproc` fails; the rate is SHA-256 on one core. */
   readonly cpu: { readonly count: number | null; readonly mibPerSecond: number };

@@ -99,10 +99,7 @@ const errorTexts: Readonly<Record<string, string>> = {
   ERR_ADDRESS_FORBIDDEN: 'Connections to this address are not allowed.',
 };
 
-/**
- * Logs in with this key only, runs the work and disconnects. When it settles, no socket, timer or listener remains. Throws
- * `SshFailure` and the errors of `work`.
- */
+/** When it settles, no socket, timer or listener remains. Throws `SshFailure` and the errors of `work`. */
 export async function withSshConnection<T>(
   target: SshTarget,
   signal: AbortSignal,

@@ -68,10 +68,7 @@ export async function countGpus({ run }: SshConnection): Promise<number | null> 
   return countByDriver(gpus) ?? countByDevices(gpus, await run({ line: listDevicesCommand }));
 }
 
-/**
- * Whether the known server itself rejects the key. `unreachable` covers everything else: no response, another host key, or a
- * disconnect before the server decided.
- */
+/** `refused` only if the known server itself rejects the key; no response or another host key is `unreachable`. */
 export async function isKeyRejected(
   target: SshTarget,
   signal: AbortSignal,

@@ -85,10 +85,7 @@ const byCode: ReadonlyMap<number, DriverErrorKind> = new Map([
   [504, 'unavailable'],
 ]);
 
-/**
- * Classifies a failure. An unknown one is `failed` for a write, because another node may work, and `unavailable` for a read,
- * because a failed read proves nothing.
- */
+/** An unknown failure is `failed` for a write (another node may work) and `unavailable` for a read (it proves nothing). */
 export function errorFromResponse(what: string, code: number, text: string, isRead: boolean): IncusError {
   const sentence = text.toLowerCase();
   const known = errorPatterns.find(([pattern]) => pattern.test(sentence))?.[1];

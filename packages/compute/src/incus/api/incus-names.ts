@@ -2,8 +2,7 @@ import { fromUuid, isUuid, toUuid, type OrgId } from '@millrace/platform/ids';
 import { DriverError } from '../../driver-error.ts';
 import type { DriverVolume, MachineRef } from '../../driver.ts';
 
-// Names in Incus consist of a prefix and a UUID, so that text of a tenant never becomes part of a path and owned objects are
-// recognisable.
+// Names consist of a prefix and a UUID: tenant text never becomes part of a path, and owned objects are recognisable.
 
 const prefix = 'mr-';
 

@@ -168,9 +168,7 @@ export class IncusTransport {
     this.#turnFrom(this.#preferred);
   }
 
-  /**
-   * Opens a WebSocket, which the caller must close. `attach` gets the socket before it opens, because a daemon may send at once.
-   */
+  /** The caller closes the socket. `attach` gets it before it opens, because a daemon may send at once. */
   async openSocket(
     what: string,
     path: string,
