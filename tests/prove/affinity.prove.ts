@@ -18,7 +18,7 @@ import {
 } from './affinity/workload.ts';
 import { StallWatch } from './stalls.ts';
 
-/** One more than an engine has slots, so that no engine can keep them all, and two engines can. Odd: see `roundRobin`. */
+/** One more than the slots of an engine: one engine cannot cache all tenants, two can. Odd, see `roundRobin`. */
 const TENANTS = 7;
 const engine: LlamaSettings = { parallel: TENANTS - 1, cacheRamMib: 0 };
 const GATEWAYS = 2;
@@ -29,14 +29,14 @@ const BALANCE_NANO_USD = 100_000_000_000n;
 export const proof = defineProof({
   name: 'affinity',
   proves:
-    'Of the prompt tokens of tenants with long instructions, at least 80 % come from the cache of two llama-servers behind two gateways, where the same requests sent to two such servers in turn find under 10 %.',
+    'Two gateways route tenants with long instructions so that at least 80 % of their prompt tokens come from the caches of two llama-servers. With round-robin routing the same requests find less than 10 % in the caches.',
   short: (each) => prove(each, { rounds: 12, characters: 1_800 }),
   long: (each) => prove(each, { rounds: 40, characters: 5_000 }),
 });
 
 async function prove(each: ProofRun, size: Pick<Workload, 'rounds' | 'characters'>): Promise<ProofReport> {
   const workload: Workload = { tenants: TENANTS, random: each.random, ...size };
-  each.note('in turn');
+  each.note('round robin');
   const inTurn = await roundRobin(workload, instructionsOf(workload));
   const stack = await openInferenceStack({
     gateways: GATEWAYS,
@@ -50,19 +50,21 @@ async function prove(each: ProofRun, size: Pick<Workload, 'rounds' | 'characters
     const tenants: InferenceTenant[] = [];
     while (tenants.length < TENANTS) tenants.push(await seedInferenceTenant(stack, BALANCE_NANO_USD));
     await stack.startGateways();
-    each.note('by prefix');
+    each.note('by prefix affinity');
     const { outcome, computed } = await byPrefix(stack, workload, (tenant, messages) =>
       complete(tenants[tenant]?.openai, model, messages),
     );
     return report(inTurn, outcome, computed);
   } catch (error) {
-    throw new Error(`${String(error)}\nThe stack said:\n${stack.output().slice(-4_000)}`, { cause: error });
+    throw new Error(`${String(error)}\nOutput of the stack:\n${stack.output().slice(-4_000)}`, {
+      cause: error,
+    });
   } finally {
     await stack.close();
   }
 }
 
-/** Whichever tenant it is: the odd number of them makes each go to both in turn. */
+/** The odd number of tenants makes each tenant alternate between both servers. */
 async function roundRobin(workload: Workload, instructions: readonly string[]): Promise<Outcome> {
   await using first = await startLlama({ name: 'in-turn-1', ...engine });
   await using second = await startLlama({ name: 'in-turn-2', ...engine });
@@ -75,9 +77,9 @@ async function roundRobin(workload: Workload, instructions: readonly string[]): 
 const ATTEMPTS = 5;
 
 /**
- * Once in 64 runs chance has all seven tenants at one engine, which cannot keep them and shows nothing; then they get other
- * instructions. They also get others if the machine stalled and too little was cached: an engine that does not answer for a while
- * counts as dead, and its tenants go to the other one. A faulty gateway sends everything to one engine in every attempt.
+ * Retries with other instructions, because once in 64 runs chance assigns all seven tenants to one engine, which cannot cache
+ * them. Also retries if the machine stalled and too little was cached: an engine that does not respond counts as dead, and its
+ * tenants move. A faulty gateway sends everything to one engine in every attempt.
  */
 async function byPrefix(
   stack: InferenceStack,
@@ -103,33 +105,38 @@ function promptTokensOf(llamas: readonly TestLlama[]): Promise<number[]> {
 }
 
 async function complete(client: OpenAI | undefined, model: string, messages: Messages): Promise<Prompt> {
-  if (client === undefined) throw new Error('Nobody is there to ask.');
-  // A slow machine may refuse with 503 until the first credit was lent; clients repeat that.
+  if (client === undefined) throw new Error('The request has no client.');
+  // A slow machine may respond 503 until the first credit is granted.
   const body = { model, messages, max_tokens: 4, temperature: 0 };
   const { usage } = await client.chat.completions.create(body, { maxRetries: 10 });
   const cached = usage?.prompt_tokens_details?.cached_tokens;
-  if (usage === undefined || cached === undefined) throw new Error('An answer did not say what was cached.');
+  if (usage === undefined || cached === undefined)
+    throw new Error('A response did not report its cached tokens.');
   return { tokens: usage.prompt_tokens, cached };
 }
 
 function report(inTurn: Outcome, outcome: Outcome, computed: readonly number[]): ProofReport {
   const failures: string[] = [];
   if (outcome.cachedShare < MIN_CACHED_SHARE_WITH_AFFINITY) {
-    failures.push(`by prefix only ${percent(outcome.cachedShare)} of the prompt tokens were cached`);
+    failures.push(
+      `with prefix affinity only ${percent(outcome.cachedShare)} of the prompt tokens were cached`,
+    );
   }
   if (inTurn.cachedShare >= MAX_CACHED_SHARE_ROUND_ROBIN) {
-    failures.push(`in turn ${percent(inTurn.cachedShare)} were cached, so the comparison says nothing`);
+    failures.push(
+      `with round robin ${percent(inTurn.cachedShare)} were cached, so the comparison is not meaningful`,
+    );
   }
-  if (computed.some((tokens) => tokens === 0)) failures.push('one engine was never asked');
+  if (computed.some((tokens) => tokens === 0)) failures.push('one engine got no request');
   if (outcome.promptTokens === 0) failures.push('no engine counted any prompt');
   return {
     figures: {
       requests: outcome.requests,
-      'prompt tokens of a request': Math.round(outcome.promptTokens / outcome.requests),
+      'prompt tokens per request': Math.round(outcome.promptTokens / outcome.requests),
       'cached, through two gateways': percent(outcome.cachedShare),
-      'cached, in turn': percent(inTurn.cachedShare),
-      'p50 through two gateways': `${Math.round(outcome.p50Ms)} ms`,
-      'p50 in turn': `${Math.round(inTurn.p50Ms)} ms`,
+      'cached, round robin': percent(inTurn.cachedShare),
+      'p50, through two gateways': `${Math.round(outcome.p50Ms)} ms`,
+      'p50, round robin': `${Math.round(inTurn.p50Ms)} ms`,
       'computed prompt tokens, by engine': computed.join(' + '),
     },
     failures,

@@ -7,13 +7,13 @@ import { UnsupportedHostError } from '@millrace/runners';
 
 const run = promisify(execFile);
 
-/** Says what this machine lacks, before anything is fetched or made. `needed`: files, and what brings them. */
+/** Throws if this machine cannot run the proof, before anything is downloaded. `needed` maps files to their sources. */
 export function requireFiles(needed: Readonly<Record<string, string>>): void {
   if (process.arch !== 'x64' || process.platform !== 'linux') {
-    throw new UnsupportedHostError('the emulated machine is made for Linux on x86-64.');
+    throw new UnsupportedHostError('the emulated machine needs Linux on x86-64.');
   }
   if (process.getuid?.() !== 0) {
-    throw new UnsupportedHostError('it takes root to make namespaces, mounts and networks.');
+    throw new UnsupportedHostError('creating namespaces, mounts and networks needs root.');
   }
   const missing = Object.entries(needed).filter(([file]) => !existsSync(file));
   if (missing.length === 0) return;
@@ -21,10 +21,7 @@ export function requireFiles(needed: Readonly<Record<string, string>>): void {
   throw new UnsupportedHostError(`this machine lacks ${list}.`);
 }
 
-/**
- * A folder of the cache for this recipe: whole, or not there. What was killed half way is made again, and what was made by
- * an earlier recipe is thrown away.
- */
+/** Returns the cache folder of a recipe. Interrupted builds start again; folders of earlier recipes are deleted. */
 export async function cachedBuild(
   cache: string,
   kind: string,
@@ -45,16 +42,13 @@ export async function cachedBuild(
 }
 
 export interface Packages {
-  /** With the libraries that they need. */
+  /** Unpacked with the libraries that they need. */
   readonly programs: readonly string[];
-  /** For a file of them: what they need on a host does not matter. */
+  /** Unpacked without their dependencies, because only single files are used. */
   readonly alone?: readonly string[];
 }
 
-/**
- * Fetches the packages that this machine has not and unpacks them into a folder of the cache: nothing is installed, and
- * the machine stays as it was. Gives the folder that stands for `/`.
- */
+/** Downloads missing packages and unpacks them into the cache without installing them. Returns the folder that represents `/`. */
 export async function unpackPackages(cache: string, packages: Packages): Promise<string> {
   const { programs, alone = [] } = packages;
   const wanted = [...(await missingPackages(programs)), ...alone].toSorted();
@@ -70,7 +64,7 @@ export async function unpackPackages(cache: string, packages: Packages): Promise
       await run('dpkg-deb', ['-x', file, root]);
       rmSync(file);
     }
-    // Packages of this age still write beside /usr what is a part of it by now. The dot means the contents of a folder.
+    // Older packages put files beside /usr that belong into it now. The dot copies the contents of a folder.
     for (const each of ['bin', 'lib', 'sbin'].filter((beside) => existsSync(path.join(root, beside)))) {
       await run('cp', ['-a', `${root}/${each}/.`, path.join(root, 'usr', each)]);
     }
@@ -82,7 +76,7 @@ async function missingPackages(programs: readonly string[]): Promise<readonly st
   const args = ['--simulate', '--no-install-recommends', 'install', ...programs];
   const { stdout } = await run('apt-get', args).catch((error: unknown) => {
     throw new UnsupportedHostError(
-      `apt knows no way to ${programs.join(' ')}; is a mirror of Debian 12 configured?`,
+      `apt cannot find ${programs.join(' ')}. Is a mirror of Debian 12 configured?`,
       {
         cause: error,
       },
@@ -93,7 +87,7 @@ async function missingPackages(programs: readonly string[]): Promise<readonly st
 
 export type Tool = (file: string, ...args: readonly string[]) => Promise<string>;
 
-/** Runs programs as if the packages were installed, each in mounts of its own that go with it. */
+/** Runs programs as if the packages were installed, each in a private mount namespace. */
 export function toolRunner(unpacked: string): Tool {
   return async (file, ...args) => {
     const words = unshareArgs(unpacked, file, ...args);
@@ -102,7 +96,7 @@ export function toolRunner(unpacked: string): Tool {
   };
 }
 
-/** For `unshare`, which becomes the program: who ends the one ends the other. */
+/** For `unshare`, which execs the program, so that both are one process. */
 export function unshareArgs(unpacked: string, file: string, ...args: readonly string[]): readonly string[] {
   const script = 'mount -t overlay overlay -o "lowerdir=$0/usr:/usr" /usr && exec "$@"';
   return ['--mount', '--propagation', 'private', 'sh', '-ec', script, unpacked, file, ...args];

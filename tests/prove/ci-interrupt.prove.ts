@@ -8,7 +8,7 @@ import { defineProof, type ProofRun } from '@millrace/runners';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 
-/** The step during which a run is interrupted, and the steps that are left out to reach it sooner. */
+/** The step in which a run is interrupted, and the steps that are skipped to reach it sooner. */
 const stages = [
   { step: 'install', skip: [] },
   { step: 'unit', skip: ['check'] },
@@ -16,7 +16,7 @@ const stages = [
   { step: 'prove', skip: ['check', 'unit', 'int', 'sim'] },
 ] as const;
 const signals = ['SIGINT', 'SIGTERM'] as const;
-/** How long the step has been running when the signal comes: long enough for engines of its own. */
+/** Long enough after the start of the step for its engines to run. */
 const INTO_STEP_MS = 40_000;
 const STAGE_LIMIT_MS = 30 * 60_000;
 
@@ -38,7 +38,7 @@ async function foldersIn(...parents: readonly string[]): Promise<string[]> {
   return all.flat();
 }
 
-/** Processes in another PID namespace than ours, or that name the clone's folder. */
+/** Processes in another PID namespace, or whose command line contains the clone's folder. */
 async function processesOf(clone: string): Promise<string[]> {
   const own = await readlink('/proc/self/ns/pid');
   const found: string[] = [];
@@ -69,14 +69,13 @@ async function readTraces(clone: string): Promise<HostTraces> {
   };
 }
 
-/** Names in `after` that `before` lacks, by kind. */
 const leftBehind = (before: HostTraces, after: HostTraces): string[] =>
   (Object.keys(before) as (keyof HostTraces)[]).flatMap((kind) => {
     const known = new Set(before[kind]);
     return after[kind].filter((trace) => !known.has(trace)).map((trace) => `${kind}: ${trace}`);
   });
 
-/** Starts CI in the clone, interrupts it in the step, and waits until it has ended. */
+/** Starts CI in the clone, interrupts it in the step, and waits until CI has ended. */
 async function interrupt(
   clone: string,
   { step, skip }: (typeof stages)[number],
@@ -115,7 +114,7 @@ async function prove({ note }: ProofRun) {
       const { reached, tookMs, output } = await interrupt(clone, stage, signal);
       const left = leftBehind(before, await readTraces(clone));
       figures[`interrupted in ${stage.step} by ${signal}: left behind`] = left.length;
-      figures[`interrupted in ${stage.step} by ${signal}: ms until it had ended`] = tookMs;
+      figures[`interrupted in ${stage.step} by ${signal}: ms until it ended`] = tookMs;
       note(`${stage.step}: ${left.length} left behind, ended ${tookMs} ms after ${signal}`);
       if (!reached) {
         const end = lines(output).slice(-20).join('\n    ');
@@ -132,7 +131,7 @@ async function prove({ note }: ProofRun) {
 export const proof = defineProof({
   name: 'ci-interrupt',
   proves:
-    'A run of CI that is interrupted in install, unit, integration tests or proofs leaves no process, mount, network namespace, bridge, loop device or temporary folder.',
+    'A CI run that is interrupted during install, unit tests, integration tests or proofs leaves no process, mount, network namespace, bridge, loop device or temporary folder.',
   short: null,
   long: prove,
 });

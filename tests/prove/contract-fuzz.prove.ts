@@ -3,11 +3,10 @@ import { ensureUp } from '@millrace/services';
 import { startHarness } from '../e2e/harness.ts';
 import { fuzz } from './contract-fuzz/fuzz.ts';
 
-/** Hostile and lucky callers: whatever they send, the answer is one that the documents promise. */
 export const proof = defineProof({
   name: 'contract-fuzz',
   proves:
-    'No body sampled from the contract or mutated from it gets a 5xx, an undeclared status or an answer outside its schema.',
+    'No body sampled from the contract or mutated from it gets a 5xx, an undeclared status or a response outside its schema.',
   short: (run) => prove(run, 2_000),
   long: (run) => prove(run, 20_000),
 });
@@ -29,7 +28,7 @@ async function prove(run: ProofRun, bodies: number): Promise<ProofReport> {
     return {
       figures: {
         calls: total.calls,
-        'with a body': total.bodies,
+        'calls with a body': total.bodies,
         'reached a handler': share(total.reached, total.calls),
         '2xx': share(total.succeeded, total.calls),
         ...figures,

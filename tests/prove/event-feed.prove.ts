@@ -34,11 +34,10 @@ const RELAYS = 2;
 const LEASE_MS = 400;
 const STUCK_AFTER_MS = 120_000;
 
-/** The promise of the feed, under the worst we can do to the processes that keep it. */
 export const proof = defineProof({
   name: 'event-feed',
   proves:
-    'With 32 writers, random commit delays and real relays killed, frozen past their lease and cut from NATS, a reader at after=SEQ sees every committed event once, in order, by page and by stream, and JetStream holds each exactly once.',
+    'With 32 writers, random commit delays and real relays that are killed, frozen past their lease and cut from NATS, a reader at after=SEQ sees every committed event once and in order, by page and by stream, and JetStream stores each event exactly once.',
   short: (run) =>
     prove(run, { organisations: 4, transactionsPerWriter: 60, maxCommitDelayMs: 300, minimumFaults: 4 }),
   long: (run) =>
@@ -70,7 +69,7 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
       over: over.signal,
       note: (line) => run.note(line),
     });
-    // The faults go on until all readers are done; a fault that fails must not go unheard until then.
+    // Faults continue until all readers are done. The race makes a failed fault stop the proof at once.
     const { views, written, elapsedMs } = await Promise.race([
       writeAndRead({ database, nats, names, run, size }),
       faults.then(() => Promise.reject(new Error('The faults ended before the readers.'))),
@@ -88,10 +87,10 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
         readers: views.length,
         'relays killed with kill -9': counts.killed,
         'relays frozen past their lease': counts.frozen,
-        'relays stopped in order': counts.stopped,
-        'outages of NATS': counts.natsOutages,
-        'seconds until all readers had everything': Math.round(elapsedMs * 0.001),
-        'skips, repeats, misorders': failures.length,
+        'relays stopped gracefully': counts.stopped,
+        'NATS outages': counts.natsOutages,
+        'seconds until all readers had all events': Math.round(elapsedMs * 0.001),
+        'skipped, repeated or misordered events': failures.length,
       },
       failures,
     };
@@ -113,7 +112,7 @@ async function writeAndRead(context: {
   const feed = openFeed(database, nats, names);
   const startedMs = systemClock.monotonicMs();
   try {
-    // How many there will be is known only once the writers are done; until then no reader is.
+    // The number of events is known only after all writers are done; until then no reader is done.
     const totals = new Map<OrgId, number>();
     const doneFor = (orgId: OrgId) => (seen: number) =>
       seen >= (totals.get(orgId) ?? Number.POSITIVE_INFINITY);
@@ -131,7 +130,7 @@ async function writeAndRead(context: {
   }
 }
 
-/** After everything: one calm worker publishes what is left, and the stream must hold each event once. */
+/** One undisturbed worker publishes the remaining events; the stream must then contain each event once. */
 async function checkPublished(
   context: { readonly database: TestDatabase; readonly nats: NatsClient; readonly names: TestNames },
   written: WrittenEvents,
@@ -144,7 +143,7 @@ async function checkPublished(
     );
     return rows[0]?.left === 0 ? null : String(rows[0]?.left);
   });
-  if (publishedMs === null) throw new Error('Some events are never published.');
+  if (publishedMs === null) throw new Error('Some events were not published.');
   await worker.stop();
 
   const copies = new Map<string, number>();
@@ -166,7 +165,7 @@ async function checkPublished(
   const readMs = await waitWhileProgress({ stuckAfterMs: STUCK_AFTER_MS }, async () =>
     messages >= written.total ? null : String(messages),
   );
-  if (readMs === null) throw new Error(`The stream gives ${messages} of ${written.total} events.`);
+  if (readMs === null) throw new Error(`The stream delivered ${messages} of ${written.total} events.`);
   await consumer.close();
   const doubled = [...copies.values()].filter((count) => count > 1).length;
   const problems: string[] = [];

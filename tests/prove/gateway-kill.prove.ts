@@ -15,12 +15,11 @@ import { startLoad, type Question } from './gateway-kill/load.ts';
 import { injectFault, faultTitles, type InjectedFault, type FaultTarget } from './gateway-kill/faults.ts';
 import { StallWatch } from './stalls.ts';
 
-/** Clients who ask without pause, and everything under them killed in turn. */
 export const proof = defineProof({
   name: 'gateway-kill',
   company: 'alone',
   proves:
-    'Chat over two gateways and two llama-servers while gateway, NATS node, Valkey, PostgreSQL, the sink and an upstream are killed with kill -9 in turn: what was reported is charged once and to the nano-USD, nobody pays for more than was made, only those whom a death concerns notice it, and the auditor finds no drift. The long form also takes NATS its quorum for 60 s, fills the usage stream, and thaws a gateway that had been given up.',
+    'Chat runs over two gateways and two llama-servers while gateway, NATS node, Valkey, PostgreSQL, the sink and an upstream are killed with kill -9 in turn. Reported usage is charged once and exactly to the nano-USD, no request is charged for more than it produced, only requests that a kill affects fail, and the auditor finds no drift. The long form also removes the NATS quorum for 60 s, fills the usage stream, and thaws a gateway that was declared dead.',
   short: (run) => prove(run, { ...longTimeouts, targets: allTargets, clients: 8, tenants: 2 }),
   long: async (run) => {
     const many = await prove(run, { ...longTimeouts, targets: randomTargets(run), clients: 12, tenants: 4 });
@@ -31,7 +30,7 @@ export const proof = defineProof({
       tenants: 2,
     });
     return {
-      figures: { ...many.figures, ...prefixed('with a gateway given up: ', reaped.figures) },
+      figures: { ...many.figures, ...prefixed('with a gateway declared dead: ', reaped.figures) },
       failures: [...(many.failures ?? []), ...(reaped.failures ?? [])],
     };
   },
@@ -48,17 +47,17 @@ interface Size {
   readonly targets: readonly FaultTarget[];
   readonly clients: number;
   readonly tenants: number;
-  /** For every process. */
+  /** Environment variables of every process. */
   readonly env: Readonly<Record<string, string>>;
-  /** Between two tokens of the long answers, of which there are a hundred. */
+  /** Pause between the tokens of a long answer, which has a hundred. */
   readonly pauseMs: number;
-  /** Before the first strike. */
+  /** Time before the first fault. */
   readonly warmUpMs: number;
-  /** If no usage is settled for this long after the last request, the usage that still waits is never settled. */
+  /** Time after the last request without newly settled usage, after which waiting usage counts as stuck. */
   readonly stuckAfterMs: number;
 }
 
-/** What must be survived without a ledger: a worker or a PostgreSQL that starts again on a busy machine. */
+/** Leases outlast the restart of a worker or PostgreSQL on a busy machine. */
 const longTimeouts = {
   env: { MILLRACE_POT_OUTAGE_MS: '120000', MILLRACE_POT_LONGEST_REQUEST_MS: '60000' },
   pauseMs: 40,
@@ -67,8 +66,8 @@ const longTimeouts = {
 } as const;
 
 /**
- * A lease lasts for twice the outage and the longest request, and a gateway not heard of for twice that is given up: after
- * 92 s. Long answers last 25 s, and after 15 s of one there is a checkpoint of it.
+ * A lease lasts for twice the outage plus the longest request. A gateway that is silent for twice that time, 92 s, is declared
+ * dead. Long answers last 25 s and have a checkpoint after 15 s.
  */
 const shortTimeouts = {
   env: { MILLRACE_POT_OUTAGE_MS: '3000', MILLRACE_POT_LONGEST_REQUEST_MS: '40000' },
@@ -91,7 +90,7 @@ const short: readonly Question[] = [
   'How am I billed?',
   'Count down from 6.',
 ].map((content) => ({ model: MODEL, content, maxTokens: 60 }));
-/** Outlasts most faults. */
+/** Lasts longer than most faults. */
 const long: Question = { model: SLOW_MODEL, content: 'Grind slowly.', maxTokens: 100 };
 
 async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
@@ -137,7 +136,7 @@ async function prove(run: ProofRun, size: Size): Promise<ProofReport> {
     const restMs = await waitForUsageQuiescence(stack, size.stuckAfterMs);
     const report = await checkRequests(stack, tenants, load.results, { injected, stalls });
     const failures = [...report.failures];
-    if (restMs === null) failures.push('some usage was never settled after the last request');
+    if (restMs === null) failures.push('some usage was not settled after the last request');
     return { figures: { ...countOf(injected), ...report.figures }, failures };
   } catch (error) {
     run.note(stack.output().slice(-8_000));
@@ -165,7 +164,7 @@ async function injectFaultsInTurn(
     await systemClock.sleep(random.int(1_000, 2_500));
     const fault = await injectFault(stack, target, random);
     injected.push(fault);
-    run.note(`${target} was away for ${Math.round(fault.backMs - fault.struckMs)} ms`);
+    run.note(`${target} was down for ${Math.round(fault.backMs - fault.struckMs)} ms`);
   }
   return injected;
 }

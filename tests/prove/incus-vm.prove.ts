@@ -13,14 +13,13 @@ import { requireIncusHost, packages } from './incus-vm/host-packages.ts';
 import { toolRunner, unpackPackages } from './build-cache.ts';
 
 /**
- * The Incus driver with a virtual machine that really boots: Debian 12 with cloud-init. Its processor is EMULATED in software,
- * since neither CI nor most machines of developers have one to lend: this says nothing about speed, KVM or GPUs. It takes some
- * ten minutes and fetches 200 MB from Debian the first time, so it is optional.
+ * The Incus driver with a VM that really boots Debian 12 with cloud-init. The processor is emulated in software, so nothing is
+ * proven about speed, KVM or GPUs. Optional: takes about ten minutes and downloads 200 MB the first time.
  */
 export const proof = defineProof({
   name: 'incus-vm',
   proves:
-    'Through the Incus driver a virtual machine (emulated, for the flow of the interface only) is made once, boots Debian with the keys and user data of its wish, lets in that key and no other, keeps disk and host key over a stop and a reboot, opens and closes ports, and is out of reach after a cut and gone after terminate.',
+    'Through the Incus driver a virtual machine (emulated: proves only the sequence of calls) is created once, boots Debian with the keys and user data of its spec, accepts that key and no other, keeps its disk and host key across a stop and a reboot, opens and closes ports, is unreachable after the access cut, and is absent after terminate.',
   short: null,
   long: prove,
 });
@@ -28,13 +27,13 @@ export const proof = defineProof({
 async function prove({ note }: ProofRun): Promise<ProofReport> {
   requireIncusHost();
   const cache = path.join(defaultCacheDir(), 'incus-vm');
-  // The cable to the host has one name, so there is one host at a time.
+  // The veth pair has a fixed name, so only one host can exist at a time.
   return withLock(path.join(defaultCacheDir(), 'incus-vm.lock'), note, async () => {
-    note('fetching packages for the emulator, unless they were fetched before');
+    note('downloading packages for the emulator, unless they are cached');
     const unpacked = await unpackPackages(cache, packages);
-    note('making the image of Debian, unless it was made before');
+    note('building the Debian image, unless it is cached');
     const image = await vmImage(cache, unpacked, toolRunner(unpacked));
-    note('starting Incus on a host of its own');
+    note('starting Incus on an emulated host');
     const host = await openEmulatedHost(mkdtempSync(path.join(tmpdir(), 'mr-')), unpacked, image);
     const connect = () =>
       createIncusDriver({
@@ -53,7 +52,7 @@ async function prove({ note }: ProofRun): Promise<ProofReport> {
       const figures = await lifecycle.lead();
       return {
         figures: {
-          'what ran it': `${host.engine}, emulated: for the flow of the interface only`,
+          engine: `${host.engine}, emulated: proves only the sequence of calls`,
           ...figures,
         },
         failures: lifecycle.failures,

@@ -14,14 +14,14 @@ import { requireIronicHost, packages } from './ironic-qemu/host-packages.ts';
 import { toolRunner, unpackPackages } from './build-cache.ts';
 
 /**
- * The Ironic driver with a machine that really boots: the agent's ramdisk from the CD that Ironic made, then what that wrote
- * to its disk. Its processor is EMULATED in software and its BMC by the emulator of the tests: this says nothing about speed,
- * firmware or GPUs. It takes a quarter of an hour and fetches 200 MB from Debian the first time, so it is optional.
+ * The Ironic driver with a machine that really boots: the agent's ramdisk from Ironic's CD, then the deployed disk. The processor
+ * and the BMC are emulated, so nothing is proven about speed, firmware or GPUs. Optional: takes about 15 minutes and downloads
+ * 200 MB the first time.
  */
 export const proof = defineProof({
   name: 'ironic-qemu',
   proves:
-    "Through the Ironic driver a tenant's image is written to a machine (QEMU in software, with a BMC of our own: for the flow only) by the agent of Ironic, boots from its disk, lets in the key of its config drive and no other, is out of reach after a cut, and after terminate every byte of its disk is zero and the node is available.",
+    "Through the Ironic driver, Ironic's agent writes a tenant's image to a machine (QEMU in software with an emulated BMC: proves only the sequence of calls). The machine boots from its disk, accepts the key of its config drive and no other, and is unreachable after the access cut. After terminate every byte of its disk is zero and the node is available.",
   short: null,
   long: prove,
 });
@@ -30,12 +30,12 @@ async function prove({ note }: ProofRun): Promise<ProofReport> {
   requireIronicHost();
   const cache = path.join(defaultCacheDir(), 'ironic-qemu');
   return withLock(path.join(defaultCacheDir(), 'ironic-qemu.lock'), note, async () => {
-    note('fetching packages for the emulator, unless they were fetched before');
+    note('downloading packages for the emulator, unless they are cached');
     const unpacked = await unpackPackages(cache, packages);
     const tool = toolRunner(unpacked);
-    note('making the ramdisk of the agent, unless it was made before');
+    note('building the ramdisk of the agent, unless it is cached');
     const ramdisk = await deployRamdisk(cache, tool);
-    note("making the tenant's image, unless it was made before");
+    note("building the tenant's image, unless it is cached");
     const image = await tenantImage(cache, ramdisk, tool);
     const folder = mkdtempSync(path.join(tmpdir(), 'mr-metal-'));
     try {
@@ -62,7 +62,7 @@ async function proveIn(folder: string, made: BuildResult): Promise<ProofReport> 
   const [machine] = farm.machines;
   if (machine === undefined) throw new Error('The farm has no machine.');
   const nodeUuid = await enrolRedfish(ironic, machine, {
-    // Its disk is new. That it is wiped is seen when it comes back.
+    // The disk is new. Cleaning is checked after terminate.
     isCleaned: false,
     kernelWords: `console=ttyS0 mitigations=off ipa-advertise-host=${machine.address}`,
   });
@@ -93,7 +93,7 @@ async function proveIn(folder: string, made: BuildResult): Promise<ProofReport> 
     const { engine: version } = await driver.readInventory(AbortSignal.timeout(60_000));
     return {
       figures: {
-        'what ran it': `${version}, QEMU in software with an emulated BMC: for the flow only`,
+        engine: `${version}, QEMU in software with an emulated BMC: proves only the sequence of calls`,
         ...figures,
       },
       failures: lifecycle.failures,
@@ -103,10 +103,7 @@ async function proveIn(folder: string, made: BuildResult): Promise<ProofReport> 
   }
 }
 
-/**
- * As the services tool configures it, but for the addresses, and that disks are overwritten from end to end: this one is
- * small, so that takes no hours.
- */
+/** As the services tool configures Ironic, except for the addresses and full erasure of disks, which is quick on this small disk. */
 function startEngine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk): Promise<TestIronic> {
   return startIronic({
     hostForMachines,
@@ -124,7 +121,7 @@ function startEngine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk)
         shred_final_overwrite_with_zeros: true,
       },
       agent: {
-        // Only the engine reaches where images are from here; it hands them on.
+        // The machine cannot reach the image server, so Ironic passes images on.
         image_download_source: 'local',
         certificates_path: path.join(folder, 'certificates'),
         command_timeout: 180,
@@ -133,9 +130,9 @@ function startEngine(folder: string, { kernelFile, ramdiskFile }: DeployRamdisk)
   });
 }
 
-/** The end of what the machine and the engine said, before both are gone. */
+/** Logs the last output of the machine and Ironic before both are removed. */
 function logTails(ironic: TestIronic, body: QemuRuntime, note: BuildResult['note']): void {
   const last = (text: string): string => text.slice(-6_000);
-  note(`the machine said:\n${last(body.console())}`);
-  note(`the engine said:\n${last(ironic.process().output())}`);
+  note(`output of the machine:\n${last(body.console())}`);
+  note(`output of Ironic:\n${last(ironic.process().output())}`);
 }

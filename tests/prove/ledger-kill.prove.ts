@@ -18,16 +18,16 @@ const posters = 3;
 const atOnce = 4;
 const organisations = 8;
 
-/** kill -9 at random points under load: the acknowledgement is the only thing a caller has. */
+/** kill -9 at random points under load: a caller knows only acknowledgements. */
 export const proof = defineProof({
   name: 'ledger-kill',
   proves:
-    'Posting processes killed with kill -9 under load, and connections ended under them, lose nothing that was acknowledged and double nothing that was repeated.',
+    'Posting processes are killed with kill -9 under load and connections are ended under them: no acknowledged batch is lost and no repeated batch is applied twice.',
   short: (run) => prove(run, 10),
   long: (run) => prove(run, 200),
 });
 
-/** One line of posters: the process of the moment, and what all of them have acknowledged. */
+/** Successive processes of one poster: the current one, and the batches that all of them acknowledged. */
 interface PosterSlot {
   readonly scope: BatchScope;
   readonly done: Set<number>;
@@ -77,7 +77,7 @@ function startPoster(
   });
 }
 
-/** What the process has said so far. Of a killed one, the pipe may still hold the last words. */
+/** Reads the process's output so far. After a kill, the pipe may still contain its last lines. */
 function readOutput(line: PosterSlot): void {
   const output = line.process.output();
   line.outputLength = output.length;
@@ -95,12 +95,12 @@ async function killOne(
 ): Promise<void> {
   const { process, scope } = line;
   await eventually({ what: `poster ${scope.poster} to work` }, () => {
-    if (!process.running()) throw new Error(`It ended: ${process.output().slice(-500)}`);
+    if (!process.running()) throw new Error(`The poster ended: ${process.output().slice(-500)}`);
     return process.output().includes('begun');
   });
   await systemClock.sleep(random.int(0, 250));
   await process.crash();
-  await eventually({ what: 'its last words' }, () => {
+  await eventually({ what: 'the last output of the poster' }, () => {
     const before = line.outputLength;
     readOutput(line);
     return line.outputLength === before;
@@ -114,11 +114,11 @@ async function killOne(
   line.process = await startPoster(database, scope, { from, done, until: null });
 }
 
-/** Brings every line to a number that all of its posters stayed below, so that the end is known. */
+/** Runs each poster up to a batch number that no earlier process exceeded, so that the final state is known. */
 async function finish(database: TestDatabase, lines: readonly PosterSlot[]): Promise<void> {
   for (const line of lines) {
     await line.process.crash();
-    await eventually({ what: 'its last words' }, () => {
+    await eventually({ what: 'the last output of the poster' }, () => {
       const before = line.outputLength;
       readOutput(line);
       return line.outputLength === before;
@@ -131,7 +131,7 @@ async function finish(database: TestDatabase, lines: readonly PosterSlot[]): Pro
     line.process = await startPoster(database, line.scope, work);
     const { code } = await line.process.exited;
     if (code !== 0) throw new Error(`The last poster failed: ${line.process.output().slice(-1000)}`);
-    await eventually({ what: `everything that poster ${line.scope.poster} has said` }, () => {
+    await eventually({ what: `the whole output of poster ${line.scope.poster}` }, () => {
       readOutput(line);
       return line.done.size >= line.started;
     });
@@ -162,7 +162,7 @@ async function checkLedger(
     );
     for (const { org_id, key } of transfers) {
       if (!expectedKeys.delete(`${fromUuid('org', org_id)} ${key}`))
-        failures.push(`${key} is there twice or unasked`);
+        failures.push(`${key} exists twice or was never posted`);
     }
     for (const key of [...expectedKeys].slice(0, 20)) failures.push(`${key} was acknowledged and is lost`);
     const { rows: accounts } = await client.query<{ org_id: string; balance: string; held: string }>(
@@ -179,14 +179,14 @@ async function checkLedger(
     }
     return {
       figures: {
-        'posting processes at once': posters,
-        'batches at once in each': atOnce,
+        'concurrent posting processes': posters,
+        'concurrent batches in each': atOnce,
         'killed with kill -9': counts.kills,
         'connections ended by the server': counts.cut,
         'batches acknowledged': lines.reduce((sum, { done }) => sum + done.size, 0),
-        'batches repeated because nobody had acknowledged them': counts.repeated,
+        'batches repeated because they were not acknowledged': counts.repeated,
         transfers: transfers.length,
-        'lost, doubled or different': failures.length,
+        'lost, duplicated or different': failures.length,
       },
       failures,
     };

@@ -3,16 +3,16 @@ import { startProcess, type TestProcess } from '@millrace/testing';
 import { playAudited, type SeedRun } from './ledger/audited.ts';
 
 const shortEvents = 3_000;
-/** A twentieth is passed over because there is nothing it could happen to; a million that happen are meant. */
+/** About one event in twenty is skipped because its precondition is false; a million must be executed. */
 const longEvents = 1_060_000;
 const eventsPerSeed = 20_000;
 const workers = 2;
 
-/** The simulation of `tests/sim/ledger.sim.ts`, long enough to believe it. */
+/** The simulation of `tests/sim/ledger.sim.ts` with many seeds. */
 export const proof = defineProof({
   name: 'ledger',
   proves:
-    'Over random tenants, writers, crashes and Valkeys, every answer and every row of the ledger equals an independent model to the nano-USD, no balance goes below its floor, and what can be spent never exceeds the balance.',
+    'With random tenants, writers, crashes and Valkey faults, every result and every row of the ledger equals an independent model to the nano-USD, no balance falls below its floor, and the spendable amount never exceeds the balance.',
   short: async ({ seed }) => report([await playAudited(seed, shortEvents)], shortEvents),
   long,
 });
@@ -62,12 +62,12 @@ function report(runs: readonly SeedRun[], events: number): ProofReport {
   const total = Object.values(happened).reduce((sum, times) => sum + times, 0);
   return {
     figures: {
-      'events that happened': total,
+      'events executed': total,
       seeds: runs.length,
       ...prefixed('event: ', happened),
       ...prefixed('outcome: ', tally),
-      'rows judged by the auditor': runs.reduce((sum, { audit }) => sum + audit.checked, 0),
-      'complaints of the auditor': runs.reduce((sum, { audit }) => sum + audit.complaints.length, 0),
+      'rows checked by the auditor': runs.reduce((sum, { audit }) => sum + audit.checked, 0),
+      'findings of the auditor': runs.reduce((sum, { audit }) => sum + audit.complaints.length, 0),
       'differences from the model': runs.filter(({ failure }) => failure !== null).length,
     },
     failures: runs.flatMap((run) => failuresOf(run, events)),
@@ -75,7 +75,7 @@ function report(runs: readonly SeedRun[], events: number): ProofReport {
 }
 
 function failuresOf({ seed, failure, audit }: SeedRun, events: number): string[] {
-  const complaints = audit.complaints.map((finding) => `seed ${seed}: the auditor: ${finding}`);
+  const complaints = audit.complaints.map((finding) => `seed ${seed}: audit finding: ${finding}`);
   if (failure === null) return complaints;
   const until = Math.min(events, failure.event + 1);
   return [

@@ -13,18 +13,17 @@ import {
   type FileScore,
 } from './mutation/score.ts';
 
-// CI asks whether the instrument works and every file still has tests that notice something: one mutant of each, always the same
-// ones for one seed. How good the tests are is for the long form. Trying one takes more than a second of one core.
+// CI checks only that mutation testing works and that the tests of every file detect a mutant: one mutant per file, the same for
+// one seed. The long form measures the quality of the tests. One mutant takes more than a second of one core.
 const sampleSize = 20;
 const leastOfEachFile = 1;
 
-/** Tests that ask nothing kill at most the mutants that change the type of the result. */
+/** Tests without assertions kill at most the mutants that change the type of the result. */
 const carelessShare = 0.4;
 
-/** Tests that nothing tests: the code is changed in small ways, and each time a test beside it has to fail. */
 export const proof = defineProof({
   name: 'mutation',
-  proves: `Of the small changes that can be made to a file which decides about money, the unit tests beside it notice at least ${requiredShare * 100} %.`,
+  proves: `The unit tests beside each file that decides about money detect at least ${requiredShare * 100} % of its mutants.`,
   short: (run) => prove(run, 'sample'),
   long: (run) => prove(run, 'whole'),
 });
@@ -51,15 +50,15 @@ async function prove(run: ProofRun, form: 'whole' | 'sample'): Promise<ProofRepo
   };
 }
 
-/** A score means something only where careless tests get a low one and careful tests a high one. */
+/** Scores are meaningful only if careless tests get a low score and careful tests a high one. */
 function instrumentFaults(careless: readonly FileScore[], careful: readonly FileScore[]): readonly string[] {
   return [
     ...careless
       .filter((score) => triedCount(score) === 0 || shareOf(score) > carelessShare)
-      .map((score) => `careless tests were not found out: ${describeScore(score)}`),
+      .map((score) => `careless tests got a high score: ${describeScore(score)}`),
     ...careful
       .filter((score) => shareOf(score) < requiredShare)
-      .map((score) => `careful tests were not recognised: ${describeScore(score)}`),
+      .map((score) => `careful tests got a low score: ${describeScore(score)}`),
   ];
 }
 

@@ -21,11 +21,10 @@ import { CLUSTER, FABRIC_SIZE, layout, NODES, REGION } from './placement/plans.t
 const clients = 32;
 const organisations = 4;
 
-/** Many tenants on few GPUs, with everything that can go wrong between the choice and the commit. */
 export const proof = defineProof({
   name: 'placement',
   proves:
-    'Random machines and gangs placed and released by 32 clients, through rollbacks, cut connections, killed processes, drains and GPUs that come and go: at every moment the rows, the indexes, the counts and the devices of the engine agree, and no GPU was ever sold to two at once.',
+    '32 clients place and release random machines and gangs during rollbacks, cut connections, killed processes, drains and GPUs that disappear and return. At every moment the rows, the indexes, the counts and the devices of the engine agree, and no GPU is sold to two tenants at once.',
   short: (run) => prove(run, { processes: 2, sequences: 300, kills: 3 }),
   long: (run) => prove(run, { processes: 4, sequences: 10_000, kills: 60 }),
 });
@@ -36,7 +35,7 @@ interface Size {
   readonly kills: number;
 }
 
-/** One line of processes: the one of the moment, and what all of them have said. */
+/** Successive processes of one client group: the current one, and the outcomes that all of them printed. */
 interface ClientSlot {
   readonly cell: number;
   readonly sequences: readonly number[];
@@ -100,10 +99,10 @@ async function insertSetup(
     nodes: NODES,
     fabricSize: FABRIC_SIZE,
     region: REGION,
-    // The proof is about who gets what; that nobody watches here is another test's business.
+    // Clusters must count as observed during the whole proof.
     watchedAt: new Date(systemClock.nowMs() + 3_600_000),
   });
-  // The addresses that the engine has.
+  // Use the addresses that the engine has.
   await database.query(`
     update gpus set pci_address = '0000:' || lpad(to_hex(16 + 8 * (number - 1)), 2, '0') || ':00.0'
       from (select id, row_number() over (partition by node_id order by pci_address)::int as number from gpus) as counted
@@ -127,7 +126,7 @@ function startClient(
   });
 }
 
-/** What the process of the moment has said so far. */
+/** Reads the output of the current process so far. */
 function readOutput(line: ClientSlot): void {
   for (const [, word = '', number] of line.process.output().matchAll(/^(live|refused|over|done) (\d+)$/gm)) {
     const sequence = Number(number);
@@ -139,7 +138,7 @@ function readOutput(line: ClientSlot): void {
 const finished = (line: ClientSlot): boolean => line.process.output().includes('\nfinished');
 const allFinished = (lines: readonly ClientSlot[]): boolean => lines.every(finished);
 
-/** kill -9 of a process, and of every connection of all of them, at random moments. */
+/** Kills processes, and connections of all processes, at random moments. */
 async function killAtRandom(
   setting: PlacementSetup,
   lines: readonly ClientSlot[],
@@ -151,7 +150,7 @@ async function killAtRandom(
   while (!allFinished(lines)) {
     await systemClock.sleep(random.int(20, 120));
     for (const line of lines) readOutput(line);
-    // Spread over the run by what was done, not by time: a busy machine has as many kills as an idle one.
+    // Kills follow the number of finished sequences, not time, so that a busy machine gets as many as an idle one.
     const due = Math.min(size.kills, Math.floor((doneCount() * (size.kills + 1)) / size.sequences));
     if (tally.killed < due) {
       await killOne(setting, random.pick(lines), tally);
@@ -161,7 +160,7 @@ async function killAtRandom(
     }
     for (const line of lines) {
       if (!line.process.running() && !finished(line)) {
-        throw new Error(`A client ended by itself: ${line.process.output().slice(-1000)}`);
+        throw new Error(`A client process ended unexpectedly: ${line.process.output().slice(-1000)}`);
       }
     }
   }
@@ -171,7 +170,7 @@ async function killAtRandom(
 async function killOne(setting: PlacementSetup, line: ClientSlot, tally: EventCounts): Promise<void> {
   await line.process.crash();
   let received = -1;
-  await eventually({ what: 'its last words' }, () => {
+  await eventually({ what: 'the last output of the client' }, () => {
     const before = received;
     received = line.process.output().length;
     return received === before;
@@ -183,7 +182,7 @@ async function killOne(setting: PlacementSetup, line: ClientSlot, tally: EventCo
   line.process = await startClient(setting, line.cell, left);
 }
 
-/** Nodes are drained and GPUs go missing, and come back. In between nothing of them may be sold. */
+/** Drains nodes and marks GPUs as missing for a while. During that time they must not be sold. */
 async function injectNodeFaults(
   setting: PlacementSetup,
   lines: readonly ClientSlot[],
@@ -200,7 +199,7 @@ async function injectNodeFaults(
         await loseGpuFor(client, node, random, tally);
       }
     } catch {
-      // Its connection was cut too. What it took out is put back below.
+      // The connection was cut too. The changes are reverted below.
     } finally {
       await client.end().catch(() => undefined);
     }
@@ -251,7 +250,7 @@ async function restoreNodes(database: TestDatabase): Promise<void> {
   });
 }
 
-/** The rules hold at every moment, so they are asked all the time. */
+/** The invariants must be true at every moment, so they are checked during the whole run. */
 async function watchInvariants(
   setting: PlacementSetup,
   lines: readonly ClientSlot[],
@@ -264,7 +263,8 @@ async function watchInvariants(
     if (found === null) continue;
     tally.looks += 1;
     tally.failures.push(...found);
-    if (tally.looks % 50 === 0) run.note(`${lines.reduce((sum, line) => sum + line.over.size, 0)} over`);
+    if (tally.looks % 50 === 0)
+      run.note(`${lines.reduce((sum, line) => sum + line.over.size, 0)} sequences finished`);
     if (tally.failures.length > 20) throw new Error(tally.failures.join('\n'));
   }
 }
@@ -287,7 +287,7 @@ async function checkFinalState(
   });
   const { machines } = await driver.listOwned(AbortSignal.timeout(120_000));
   await driver.close();
-  if (machines.length > 0) failures.push(`${machines.length} machines are left at the engine`);
+  if (machines.length > 0) failures.push(`${machines.length} machines still exist at the engine`);
   const { rows } = await database.query<{ sold: number }>(
     'select count(*)::int as sold from allocated_gpus where released_at is null',
   );
@@ -319,20 +319,20 @@ function report(
   if (rows.deadlocks > 0) tally.failures.push(`${rows.deadlocks} deadlocks`);
   return {
     figures: {
-      'clients at once': clients,
-      'in processes': size.processes,
+      'concurrent clients': clients,
+      'client processes': size.processes,
       sequences: size.sequences,
       'allocations made': rows.allocations,
-      'of these gangs': rows.gangs,
-      'GPUs sold in all': rows.gpus,
-      'refused for want of room': outcomes.filter((outcome) => outcome === 'refused').length,
+      'of these, gangs': rows.gangs,
+      'GPUs sold in total': rows.gpus,
+      'refused for lack of capacity': outcomes.filter((outcome) => outcome === 'refused').length,
       'processes killed with kill -9': tally.killed,
       'connections ended by the server': tally.cut,
       drains: tally.drains,
-      'GPUs lost and found': tally.losses,
-      'looks at all rules while it ran': tally.looks,
+      'GPUs missing for a while': tally.losses,
+      'invariant checks during the run': tally.looks,
       deadlocks: rows.deadlocks,
-      'disagreements of rows, indexes, counts and engine': tally.failures.length,
+      'differences between rows, indexes, counts and engine': tally.failures.length,
     },
     failures: tally.failures,
   };

@@ -2,14 +2,14 @@ import { systemClock } from '@millrace/platform/clock';
 import { scaledLimitMs } from '@millrace/testing';
 
 export interface ProgressOptions {
-  /** Gives up after this long without a change. A slower machine gets more time. */
+  /** Stops waiting after this long without a change. A slower machine gets more time. */
   readonly stuckAfterMs: number;
   readonly intervalMs?: number;
 }
 
 /**
- * Waits while there is progress. `look` returns null when everything is done, and otherwise describes what is left; the wait
- * continues while that changes. An exception is not progress. Returns how long the wait took, and null if it gave up.
+ * Waits as long as there is progress. `look` returns null when everything is done, otherwise a description of the remaining
+ * work; an exception is not progress. Returns the time waited, or null if the work is stuck.
  */
 export async function waitWhileProgress(
   { stuckAfterMs, intervalMs = 100 }: ProgressOptions,

@@ -3,21 +3,19 @@ import { systemClock } from '@millrace/platform/clock';
 import { openDrillStack } from './restore/drill-stack.ts';
 import { drill } from './restore/drill.ts';
 
-/** PostgreSQL is lost and restored from a base backup and its archived WAL to a point before the newest work. */
 export const proof = defineProof({
   name: 'restore',
   company: 'alone',
   proves:
-    'PostgreSQL is restored from a base backup and archived WAL to a named point; credit was lent, machines rented, cards charged and events read after it. The product finds out, lends nothing beyond the holds of the ledger, removes no machine and lists everything that is newer. After millrace-admin restore confirm the audit is clean, events go on above the numbers that were read, and new rentals and requests succeed. The long form does more work, watches for longer and restores twice.',
+    'PostgreSQL is restored from a base backup and archived WAL to a named point. After that point credit was granted, machines were rented, cards charged and events read. The product detects the restore, grants no credit beyond the holds of the ledger, removes no machine and lists all newer work. After millrace-admin restore confirm the audit is clean, event numbers continue above those that were read, and new rentals and requests succeed. The long form does more work, watches for longer and restores twice.',
   short: (run) => prove(run, { tenants: 2, requests: 3, watchMs: 3_000, restores: 1 }),
   long: (run) => prove(run, { tenants: 6, requests: 25, watchMs: 90_000, restores: 2 }),
 });
 
 export interface Size {
   readonly tenants: number;
-  /** Of each tenant, after the point. */
+  /** Number of requests per tenant after the restore point. */
   readonly requests: number;
-  /** How long the blocked product is watched. */
   readonly watchMs: number;
   readonly restores: number;
 }

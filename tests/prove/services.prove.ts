@@ -11,18 +11,17 @@ import { waitWhileProgress } from './progress.ts';
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../..');
 
-/** On a machine of the promised speed. The short form does not judge times. */
+/** On a machine of the promised speed. The short form does not check times. */
 const formedWithinSeconds = 120;
 const foundWithinSeconds = 10;
 
-/** Engines that a plain `up` leaves alone. */
+/** Engines that `up` starts only by name. */
 const startedByName: ReadonlySet<string> = new Set(['incus-host', 'ironic']);
 
-/** The engines as a developer meets them: through the command, in a folder of their own. */
 export const proof = defineProof({
   name: 'services',
   proves:
-    'One command brings up every engine with three NATS and three Restate nodes, finds them up the second time, tells truthfully which one died, and heals it.',
+    'One command starts every engine with three NATS and three Restate nodes, finds them running the second time, reports correctly which node died, and repairs it.',
   short: (each) => prove(each, 'short', (nodes) => [each.random.pick(nodes)]),
   long: (each) => prove(each, 'long', (nodes) => nodes),
 });
@@ -65,8 +64,8 @@ async function prove(
         nodes: nodes.length,
         'first up --cluster, packages present': `${formed} s`,
         'second up': `${found} s`,
-        'killed with kill -9, each told truthfully': victims.length,
-        'slowest healing': `${slowestHealing} s`,
+        'killed with kill -9, each reported correctly': victims.length,
+        'slowest repair': `${slowestHealing} s`,
       },
       failures,
     };
@@ -76,7 +75,7 @@ async function prove(
   }
 }
 
-/** Asks all nodes again until they are ready, since a node does not answer in time during a stall. */
+/** Polls until all nodes are ready, because a node might not respond in time during a stall. */
 async function unreadyAfter(victim: string, looked: () => Promise<readonly NodeStatus[]>): Promise<string[]> {
   let unready: readonly NodeStatus[] = [];
   await waitWhileProgress({ stuckAfterMs: 120_000 }, async () => {
@@ -84,17 +83,17 @@ async function unreadyAfter(victim: string, looked: () => Promise<readonly NodeS
     return unready.length === 0 ? null : unready.map(({ node, state }) => `${node} ${state}`).join();
   });
   return unready.map(
-    ({ node, state, detail }) => `${node} is ${state} after ${victim} was healed: ${detail}`,
+    ({ node, state, detail }) => `${node} is ${state} after ${victim} was repaired: ${detail}`,
   );
 }
 
-/** The killed node is dead; the others live. A member may still be agreeing on the loss, which is `running`. */
+/** The killed node must be dead and the others alive. Members that still agree on the loss are `running`. */
 function stateErrors(victim: string, nodes: readonly NodeStatus[]): string[] {
   return nodes
     .filter(({ node, state }) =>
       node === victim ? state !== 'dead' : state !== 'ready' && state !== 'running',
     )
-    .map(({ node, state }) => `${node} is told to be ${state} after ${victim} was killed`);
+    .map(({ node, state }) => `${node} is reported as ${state} after ${victim} was killed`);
 }
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {

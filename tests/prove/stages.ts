@@ -1,6 +1,6 @@
 import { systemClock } from '@millrace/platform/clock';
 
-/** What a proof by stages keeps: what did not hold, and how long each stage took. */
+/** Base class of proofs in stages: collects failures and times each stage. */
 export class Stages {
   readonly failures: string[] = [];
   readonly #note: (line: string) => void;
@@ -12,7 +12,7 @@ export class Stages {
   protected expect(holds: boolean, otherwise: string): void {
     if (holds) return;
     this.failures.push(otherwise);
-    this.#note(`does not hold: ${otherwise}`);
+    this.#note(`failed: ${otherwise}`);
   }
 
   protected async timed(what: string, work: () => Promise<unknown>): Promise<string> {

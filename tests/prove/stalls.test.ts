@@ -7,7 +7,7 @@ const stalls = [
   { fromMs: 1_000, toMs: 3_000 },
 ];
 
-test('a process that stands still is recorded as a stall', () => {
+test('StallWatch records the time in which the process is blocked', () => {
   using watch = new StallWatch();
   const fromMs = systemClock.monotonicMs();
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
@@ -15,14 +15,14 @@ test('a process that stands still is recorded as a stall', () => {
   expect(stalledMs(watch.stalls, fromMs, toMs)).toBeGreaterThan(250);
 });
 
-test('only the part of a stall between the two moments counts', () => {
+test('stalledMs counts only the part of a stall between two moments', () => {
   expect(stalledMs(stalls, 0, 50)).toBe(0);
   expect(stalledMs(stalls, 300, 2_000)).toBe(1_100);
   expect(stalledMs(stalls, 0, 5_000)).toBe(2_300);
   expect(stalledMs(stalls, 2_000, 300)).toBe(0);
 });
 
-test('a request is near a stall when it overlaps with one or begins soon after it', () => {
+test('isNearStall is true for a request that overlaps a stall or starts soon after it', () => {
   expect(isNearStall(stalls, { startedMs: 50, endedMs: 99 }, 500)).toBe(false);
   expect(isNearStall(stalls, { startedMs: 50, endedMs: 150 }, 0)).toBe(true);
   expect(isNearStall(stalls, { startedMs: 3_400, endedMs: 3_500 }, 500)).toBe(true);

@@ -22,7 +22,7 @@ export class StallWatch {
   }
 
   get stalls(): readonly Stall[] {
-    // The timer has not seen a stall that ends at this moment.
+    // Record a stall that ends at this moment, which the timer has not noticed yet.
     this.#tick();
     return this.#stalls;
   }
@@ -39,7 +39,7 @@ export class StallWatch {
   }
 }
 
-/** How much of the time between two moments was stalled. */
+/** Stalled time between two moments. */
 export function stalledMs(stalls: readonly Stall[], fromMs: number, toMs: number): number {
   return stalls.reduce(
     (sum, stall) => sum + Math.max(0, Math.min(toMs, stall.toMs) - Math.max(fromMs, stall.fromMs)),
@@ -47,7 +47,7 @@ export function stalledMs(stalls: readonly Stall[], fromMs: number, toMs: number
   );
 }
 
-/** Whether a stall was under way in this time, or had ended at most `afterMs` before it. */
+/** Whether a stall overlaps this time or ended at most `afterMs` before it. */
 export function isNearStall(
   stalls: readonly Stall[],
   { startedMs, endedMs }: { readonly startedMs: number; readonly endedMs: number },

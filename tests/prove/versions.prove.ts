@@ -24,18 +24,18 @@ import { programsOf, type Version } from './versions/programs.ts';
 
 const execute = promisify(execFile);
 const root = path.join(import.meta.dirname, '../..');
-/** How long each phase lasts: many rentals and hundreds of chats. */
+/** Long enough for many rentals and hundreds of chats. */
 const PHASE_MS = 20_000;
 const RECEIVER = '127.0.0.2';
 
 /**
- * The other commit is named by MILLRACE_OTHER_VERSION, or is the one before HEAD. Its schema must be that of HEAD: this proves
- * that processes of both understand each other, not that a migration can run.
+ * Compares with the commit in MILLRACE_OTHER_VERSION, or the one before HEAD. Both must have the same schema: this proves that
+ * their processes can run together, not that a migration works.
  */
 export const proof = defineProof({
   name: 'versions',
   proves:
-    'Processes of another commit run beside those of this one on the same engines, are replaced by them and come back, while rentals, chats and webhooks are in flight: no request fails, no process logs an error, every event is delivered, and the auditor finds nothing.',
+    'Processes of another commit run beside those of this commit on the same engines, are replaced by them and return, while rentals, chats and webhooks are in flight. No request fails, no process logs an error, every event is delivered, and the auditor finds nothing.',
   short: null,
   long: prove,
 });
@@ -53,7 +53,7 @@ async function prove(run: ProofRun): Promise<ProofReport> {
       '--quiet',
       (await execute('git', ['-C', root, 'rev-parse', commit])).stdout.trim(),
     ]);
-    run.note(`install ${commit}`);
+    run.note(`installing ${commit}`);
     await execute('npm', ['ci', '--no-audit', '--no-fund'], { cwd: other });
     return await proveBeside(run, folder, other);
   } finally {
@@ -113,7 +113,7 @@ async function proveBeside(run: ProofRun, folder: string, other: string): Promis
     const { rentals, chats } = load.counts();
     return {
       figures: {
-        'rentals made and ended': rentals,
+        'rentals created and terminated': rentals,
         'chats answered': chats,
         'events delivered': delivered.count,
       },
@@ -125,7 +125,7 @@ async function proveBeside(run: ProofRun, folder: string, other: string): Promis
   }
 }
 
-/** As a load balancer does: a version takes requests once it is ready, and none from before it is stopped. */
+/** As a load balancer does: a version gets requests once it is ready, and no more before it is stopped. */
 async function enter(load: Load, version: Version): Promise<void> {
   await version.start();
   load.add(version);
@@ -137,7 +137,7 @@ async function leave(load: Load, version: Version, failures: string[]): Promise<
   if (codes.some((code) => code !== 0)) failures.push(`${version.name} ended with ${codes.join(', ')}`);
 }
 
-/** Every chat that was answered is charged, by the worker of either version. */
+/** A worker of either version must charge every answered chat. */
 async function waitForCharges(rows: ReadRows, chats: number): Promise<string[]> {
   const countCharged = async (): Promise<number> => {
     const [found] = await rows<{ count: number }>(

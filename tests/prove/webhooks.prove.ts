@@ -25,20 +25,19 @@ interface Size {
   readonly workers: number;
   readonly kills: number;
   readonly freezes: number;
-  /** About so many are written as fast as they can be, and few from then on until the faults are over. */
+  /** Number of events written at full speed; then a few more until the faults are over. */
   readonly events: number;
 }
 
-/** The one address that workers here may connect to, and one that is inside. */
+/** The only address that workers may connect to, and an internal one. */
 const ALLOWED_ADDRESS = '127.0.0.2';
 const INTERNAL_ADDRESS = '127.0.0.1';
 const LEASE_MS = 2_000;
 
-/** What becomes of deliveries while the workers that send them die. */
 export const proof = defineProof({
   name: 'webhooks',
   proves:
-    'With workers killed by kill -9 and frozen past their leases while they relay and send, every event reaches every webhook of its tenant at least once, signed, each thing’s events in order, a receiver that refuses holds up only its own thing, and nothing inside is ever connected to, by address, by name or by redirect.',
+    'Workers are killed with kill -9 and frozen past their leases while they relay and send. Every event still reaches every webhook of its tenant at least once, signed, and the events of each resource arrive in order. A refused delivery delays only events of the same resource. No internal address is ever connected to, by address, by name or by redirect.',
   short: (run) => prove(run, { tenants: 2, workers: 2, kills: 2, freezes: 1, events: 500 }),
   long: (run) => prove(run, { tenants: 6, workers: 3, kills: 40, freezes: 20, events: 30_000 }),
 });
@@ -79,7 +78,7 @@ async function proveIn(
   const refused = new Set<string>();
   outside.respond = async ({ path: hook }) => {
     await systemClock.sleep(delays.int(0, 150));
-    // The first that each webhook is sent is refused: what is about another thing goes on meanwhile.
+    // Refuse the first delivery to each webhook; deliveries about other resources must continue.
     return refused.size < refused.add(hook).size ? 503 : 204;
   };
 
@@ -108,18 +107,19 @@ async function proveIn(
 
   const reports = await Promise.all(proven.map((webhook) => checkDeliveries(db, webhook, outside.received)));
   const failures = reports.flatMap((result) => result.failures);
-  if (inside.connections() > 0) failures.push(`${inside.connections()} connections were made to the inside`);
-  if (turning.received.length === 0) failures.push('the receiver that redirects was never asked');
+  if (inside.connections() > 0)
+    failures.push(`${inside.connections()} connections were made to internal addresses`);
+  if (turning.received.length === 0) failures.push('the redirecting receiver got no request');
   const repeats = reports.reduce((sum, result) => sum + result.repeats, 0);
   return {
     figures: {
       'events written': written,
-      'deliveries made': outside.received.length,
-      'of these repeats after a kill, a pause or a refusal': repeats,
+      'deliveries sent': outside.received.length,
+      'of these, repeats after a kill, a freeze or a refusal': repeats,
       'workers killed with kill -9': faults.killed,
       'workers frozen past their lease': faults.frozen,
       'seconds after the last event until all were delivered': Math.round(waitedMs * 0.001),
-      'connections to addresses inside': inside.connections(),
+      'connections to internal addresses': inside.connections(),
     },
     failures,
   };
@@ -152,7 +152,7 @@ async function startWorkerPool(database: TestDatabase, count: number, trusted: s
   return { workers, start, end };
 }
 
-/** One fault after another, each to a worker of its own choosing; a dead one is replaced while the others go on. */
+/** Injects one fault after another into random workers. A killed worker is replaced while the others continue. */
 async function injectFault(
   { workers, start, end }: WorkerPool,
   size: Size,
@@ -177,7 +177,7 @@ async function injectFault(
         await systemClock.sleep(random.int(LEASE_MS, 2 * LEASE_MS));
         worker.thaw();
       }
-      run.note(`a worker was struck: ${kind}`);
+      run.note(`injected fault: ${kind}`);
     }
   } catch (error) {
     await end();
@@ -186,7 +186,7 @@ async function injectFault(
   return { killed: size.kills, frozen: size.freezes };
 }
 
-/** Two minutes without a change are too long. While a failed delivery waits for its retry, the minutes that remain change. */
+/** While a failed delivery waits for its retry, the remaining minutes count as progress. */
 const STUCK_AFTER_MS = 120_000;
 const RETRY_MINUTES_MOST = 10;
 
@@ -214,6 +214,6 @@ async function untilDelivered(
     seen = `${stored} of ${written} events are stored, ${left} deliveries are left, the last is due in ${waitsMinutes} minutes`;
     return Number(stored) === written && left === 0n ? null : seen;
   });
-  if (tookMs === null) throw new Error(`Nothing is delivered any more: ${seen}.`);
+  if (tookMs === null) throw new Error(`Deliveries have stopped: ${seen}.`);
   return tookMs;
 }

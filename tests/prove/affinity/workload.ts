@@ -1,11 +1,11 @@
 import type { Random } from '@millrace/testing/random';
 import type OpenAI from 'openai';
 
-/** Several who each have long instructions of their own and ask short questions after them, in turn. */
+/** Tenants with long individual instructions that ask short questions in turn. */
 
 export type Messages = OpenAI.Chat.Completions.ChatCompletionMessageParam[];
 
-/** What the engine said of one request. */
+/** Token counts that the engine reported for one request. */
 export interface Prompt {
   readonly tokens: number;
   readonly cached: number;
@@ -17,7 +17,7 @@ export type Send = (tenant: number, messages: Messages, nth: number) => Promise<
 export interface Workload {
   readonly tenants: number;
   readonly rounds: number;
-  /** Of the instructions; the engine's tokens are about a third of it. */
+  /** Length of the instructions; about three characters per token. */
   readonly characters: number;
   readonly random: Random;
 }
@@ -25,7 +25,7 @@ export interface Workload {
 export interface Outcome {
   readonly requests: number;
   readonly promptTokens: number;
-  /** Of the prompt tokens, the first requests of all included. */
+  /** Share of all prompt tokens, including the first requests. */
   readonly cachedShare: number;
   readonly p50Ms: number;
 }
@@ -62,7 +62,7 @@ export function instructionsOf({ tenants, characters, random }: Workload): reado
   });
 }
 
-/** In turn, one round after the other, two at a time: as even a mix as there can be. */
+/** Two concurrent clients send the requests of all tenants in turn. */
 export async function run(workload: Workload, instructions: readonly string[], send: Send): Promise<Outcome> {
   const total = workload.tenants * workload.rounds;
   const prompts: Prompt[] = [];

@@ -42,12 +42,11 @@ import { mutationsOf } from './mutate.ts';
 import { createPools, type InitialIds, type InitialSuppliers, type Pools } from './id-pools.ts';
 import { valuesOf, type JsonSchema } from './sampler.ts';
 
-/** What became of the calls of one operation. */
+/** Outcomes of the calls of one operation. */
 export interface CallCounts {
   calls: number;
-  /** Calls that sent a body. */
   bodies: number;
-  /** Calls that went past admission and validation to the handler. */
+  /** Calls that passed authentication and validation and reached the handler. */
   reached: number;
   succeeded: number;
 }
@@ -57,7 +56,7 @@ export interface FuzzResult {
   readonly failures: readonly string[];
 }
 
-/** Reasons that are given before a handler runs. Every other answer came from one. */
+/** Error reasons of responses that are sent before a handler runs. */
 const beforeHandler = new Set([
   'VALIDATION_FAILED',
   'MALFORMED_JSON',
@@ -70,23 +69,23 @@ const beforeHandler = new Set([
 
 const MAX_FAILURES = 20;
 
-/** Each can be reversed once and refunded until it is used up. */
+/** Each charge can be reversed once and refunded until it is used up. */
 const CHARGE_COUNT = 40;
 
-/** Each can be removed once. */
+/** Each node can be removed once. */
 const NODE_COUNT = 40;
-/** How many further calls an operation gets when none of its calls has succeeded. */
+/** Number of additional calls for an operation whose calls all failed. */
 const EXTRA_CALLS = 100;
 
-/** An operation without a body has less to get wrong: one call of it for so many of one with a body. */
+/** Operations without a body need fewer calls: one for this many calls of an operation with a body. */
 const bodilessShare = 2;
 
-/** Each is one rental of bare metal, and nobody is there to make room again. */
+/** Each allows one bare-metal rental, since no worker frees the capacity again. */
 const BARE_METAL_COUNT = 8;
 
 /**
- * Calls every served operation with bodies sampled from its own schema and with mutations of them, and judges
- * each answer by the published document alone: its status must be declared there, and its body must fit.
+ * Calls every served operation with bodies sampled from its schema and with mutations of them. Each response must have a status
+ * that the published document declares, and a body that fits its schema.
  */
 export async function fuzz(
   harness: Harness,
@@ -173,7 +172,7 @@ export async function fuzz(
       if (sample !== undefined && tally !== undefined) await callOnce(operation, sample, tally);
     }
   }
-  // The few calls of a short run may all have been refused by chance.
+  // In a short run all calls of an operation may fail by chance.
   for (const [index, operation] of targets.entries()) {
     const tally = tallies.get(operation.id);
     if (tally === undefined || tally.succeeded > 0) continue;
@@ -190,7 +189,7 @@ export async function fuzz(
 const MAX_ATTEMPTS = 5;
 const afterStallMs = 1_000;
 
-/** Repeats a call, as clients do, if the api answers 503 because a stall exceeded one of its time limits. */
+/** Repeats a call that got a 503 during a stall, as clients do. */
 async function repeatedAfterStalls(
   watched: StallWatch,
   callOf: () => Promise<CallResponse>,
@@ -204,7 +203,7 @@ async function repeatedAfterStalls(
   }
 }
 
-/** Does the work of running processes: the api reads changes of its lists, and workers report that clusters answer. */
+/** Does the work of processes that do not run here: reads listing changes and reports that clusters respond. */
 async function refreshClusters(harness: Harness): Promise<void> {
   while ((await harness.fixture.api.listing.step()) === 'busy');
   await harness.fixture.db.kysely
@@ -214,7 +213,7 @@ async function refreshClusters(harness: Harness): Promise<void> {
     .execute();
 }
 
-/** What is of people alone takes no key. Each call has a person of its own, who may end the session that makes it. */
+/** Operations for session users accept no key. Each call has a new user, because it may end its own session. */
 async function callAsAllowedCaller(
   harness: Harness,
   operation: Operation,
@@ -224,16 +223,16 @@ async function callAsAllowedCaller(
   const key = operation.document === 'admin' ? harness.operator.owner.key : harness.acme.owner.key;
   if (operation.auth !== 'person') return callOperation(harness, operation, input, key);
   const person = await createSignedInPerson(harness);
-  // Half of the calls name things of the person. The others, and those whose thing cannot be made, name what was sampled.
+  // Half of the calls name the user's own resources. The others, and those whose resource cannot be created, use the sample.
   const own = random.chance(0.5) ? await ownInput(harness, operation, person) : undefined;
-  // An invitation is accepted with its own secret.
+  // Accepting an invitation needs its secret.
   const body = own?.body ?? input.body;
   const named = own?.params === undefined ? {} : { params: own.params, body };
   const headers = { ...input.headers, ...person.session.bearer() };
   return callOperation(harness, operation, { ...input, ...named, headers }, undefined);
 }
 
-/** Undefined once the organisation has sent all the invitations that it may send in a day. */
+/** Undefined once the organisation has reached its daily limit of invitations. */
 async function ownInput(
   harness: Harness,
   operation: Operation,
@@ -247,13 +246,13 @@ async function ownInput(
   }
 }
 
-/** Those without a body have their turns spread over the whole run: most of them need what others have made. */
+/** Calls without a body are spread over the whole run, because most need resources that other calls create. */
 function sampleFor(operation: Operation, samples: readonly Sample[], round: number): Sample | undefined {
   if (operation.body !== undefined) return samples[round];
   return round % bodilessShare === 0 ? samples[round / bodilessShare] : undefined;
 }
 
-/** Nodes to be drained, quarantined and removed, and one that stays. */
+/** Nodes that may be drained, quarantined and removed, and one that stays. */
 async function insertNodes(harness: Harness): Promise<Pick<InitialIds, 'nodes' | 'steady'>> {
   const { nodeIds } = await insertFleet(harness.fixture.db, { nodes: NODE_COUNT });
   const [nodeId = '', ...nodes] = nodeIds;
@@ -276,10 +275,10 @@ async function insertUnreachable(harness: Harness): Promise<InitialIds['lost']> 
   return { rentals, volumes, nodes: nodeIds };
 }
 
-/** Each can be withdrawn once. */
+/** Each machine can be withdrawn once. */
 const MACHINE_COUNT = 10;
 
-/** Two suppliers with machines. The caller's was rejected: it applies anew and is approved by what is sampled. */
+/** Two suppliers with machines. The caller's is rejected, so that sampled calls can apply again and approve it. */
 async function insertSuppliers({ fixture: { db }, acme, other }: Harness): Promise<InitialSuppliers> {
   const inserted = async (count: number): Promise<string[]> => {
     const ids: string[] = [];
@@ -297,7 +296,7 @@ async function insertSuppliers({ fixture: { db }, acme, other }: Harness): Promi
   return { ids: { own, victim }, machines, statements, daemons };
 }
 
-/** Each takes one stop or reboot: nobody is there to carry it out. */
+/** Each rental accepts one stop or reboot, since no worker executes it. */
 const SWITCHABLE_RENTAL_COUNT = 8;
 
 async function insertSwitchableRentals(harness: Harness): Promise<InitialIds['readied']> {
@@ -311,7 +310,7 @@ async function insertSwitchableRentals(harness: Harness): Promise<InitialIds['re
     stopRental: await made(SWITCHABLE_RENTAL_COUNT, createRunningRental),
     rebootRental: await made(SWITCHABLE_RENTAL_COUNT, createRunningRental),
     extendRental: await made(1, createRentalWithTtl),
-    // Only workers can ask a machine that is there.
+    // Only workers can read the console of an existing machine.
     getRentalConsole: await made(1, createRentalWithoutMachine),
   };
 }
@@ -320,7 +319,7 @@ interface Sample {
   readonly params: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
   readonly body: unknown;
-  /** Leave the sampled body as it is: it was mutated on purpose. */
+  /** The body was mutated deliberately and must not be filled from the pools. */
   readonly mutated: boolean;
 }
 
@@ -347,7 +346,7 @@ function toInput(operation: Operation, sample: Sample, pools: Pools, random: Ran
   const named = (values: Readonly<Record<string, unknown>>): Record<string, string> =>
     Object.fromEntries(
       Object.entries(values ?? {}).flatMap(([name, value]) => {
-        // No text that is sampled is a cursor: with one, hardly any list would ever be read.
+        // No sampled text is a valid cursor, so most calls leave the cursor out.
         if (name === 'cursor' && random.chance(0.7)) return [];
         const text = pools.idFor(name, operation.id) ?? (value === undefined ? undefined : textOf(value));
         return text === undefined ? [] : [[name, text]];
@@ -364,7 +363,7 @@ function toInput(operation: Operation, sample: Sample, pools: Pools, random: Ran
   };
 }
 
-/** An empty path segment would be another route, so it becomes the nearest text that is one. */
+/** An empty path segment would match another route, so it becomes a space. */
 function textOf(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text === '' ? ' ' : text.toWellFormed().slice(0, 300);

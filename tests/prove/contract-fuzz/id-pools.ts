@@ -7,19 +7,19 @@ import { newVolume } from '../../e2e/access.volumes.rows.ts';
 import { newWebhook } from '../../e2e/access.webhooks.rows.ts';
 import { newSshPublicKey, type Harness } from '../../e2e/harness.ts';
 
-/** What the run has made so far, so that later calls can name things that really exist. */
+/** Ids of resources that the run has created, so that later calls can name existing resources. */
 export interface Pools {
-  /** A value for a path parameter or a query field of this name, or undefined when the schema knows better. */
+  /** A value for a path parameter or query field, or undefined to keep the sampled value. */
   idFor(name: string, operationId: string): string | undefined;
-  /** Puts real things into a sampled body where text alone could never be valid. */
+  /** Puts existing resources into a sampled body where sampled text would never be valid. */
   fill(operationId: string, body: unknown): unknown;
-  /** A whole call that no sampling could make, such as one that is signed; null where sampling will do. */
+  /** A whole call that cannot be sampled, such as a signed one; null for other operations. */
   signed(operationId: string): { readonly body: unknown; readonly headers: Record<string, string> } | null;
-  /** Learns from an answer. */
+  /** Remembers ids from a response. */
   note(operationId: string, response: CallResponse): void;
 }
 
-/** How many of each kind are remembered: enough for variety, few enough that names repeat and collide. */
+/** Enough for variety, few enough that names repeat and collide. */
 const MAX_IDS_PER_KIND = 200;
 
 const smallRequest = {
@@ -32,7 +32,7 @@ const smallRequest = {
   sshKeyIds: undefined,
   image: undefined,
   maxUsd: undefined,
-  // It begins with one of two lines, which no sampling finds.
+  // Valid user data starts with one of two lines, which sampling does not find.
   userData: undefined,
 };
 
@@ -43,7 +43,7 @@ const smallBareMetalRequest = {
   cudaVersion: undefined,
 };
 
-/** What of a sampled order of an instance would have to be true of things that no sampling finds. */
+/** Clears fields of a sampled instance order that would have to name existing resources. */
 const plainInstance = { image: undefined, ssh_key_ids: undefined, max_usd: undefined, user_data: undefined };
 
 const smallQuoteRequest = {
@@ -63,45 +63,44 @@ export type SwitchOperation =
   | 'extendRental'
   | 'getRentalConsole';
 
-/** What no operation of the control plane makes: the run begins with some. */
+/** Resources that no operation of the api creates. They are inserted before the run. */
 export interface InitialIds {
-  /** Transfers that can be refunded. */
   readonly charges: readonly string[];
   readonly nodes: readonly string[];
   readonly suppliers: InitialSuppliers;
-  /** Machines that anybody may rent. */
+  /** Machines for rent. */
   readonly forRent: readonly string[];
-  /** Inference requests: the caller's own first. */
+  /** Inference requests, the caller's first. */
   readonly requests: readonly string[];
-  /** Batches of requests that were charged together: the caller's own first. */
+  /** Batches of requests that were charged together, the caller's first. */
   readonly batches: readonly string[];
   /** A node that is never removed, and its GPUs. */
   readonly steady: { readonly nodeId: string; readonly gpuIds: readonly string[] };
-  /** Rentals by what is asked of them and needs more than being accepted, which is all that happens to others here. */
+  /** Rentals for operations that need a state other than accepted, which no worker would bring about here. */
   readonly readied: Readonly<Record<SwitchOperation, readonly string[]>>;
-  /** A volume that is active and stays, and bare metal near it that runs: no worker is there to make others so. */
+  /** An active volume and a running bare-metal rental near it, which no worker would bring about here. */
   readonly storage: { readonly volumeId: string; readonly rentalId: number };
-  /** What does not answer any more. Each can be written off once. */
+  /** Unreachable resources. Each can be written off once. */
   readonly lost: {
     readonly rentals: readonly string[];
     readonly nodes: readonly string[];
     readonly volumes: readonly string[];
   };
-  /** A snapshot that is ready, and its volume. */
+  /** A ready snapshot and its volume. */
   readonly snapshot: { readonly volumeId: string; readonly snapshotId: string };
-  /** What workers make of the books: invoices of the caller's, and audits. */
+  /** Invoices of the caller and audit reports, which workers would make. */
   readonly billingDocuments: { readonly invoices: readonly string[]; readonly reports: readonly string[] };
-  /** A webhook that stays as it is, and something that was sent to it: nobody sends anything here. */
+  /** An unchanged webhook and a delivery to it, since no worker sends any. */
   readonly sent: { readonly webhookId: string; readonly deliveryId: string };
 }
 
-/** Machines join by no operation that could be sampled, and an operator's word ends what others ask for. */
+/** Suppliers are inserted because enrolment cannot be sampled and operators' reviews end other operations. */
 export interface InitialSuppliers {
-  /** The caller's, which is approved sooner or later, and one that may be suspended. */
+  /** The caller's supplier, which is approved during the run, and one that may be suspended. */
   readonly ids: { readonly own: string; readonly victim: string };
-  /** What hosts say of themselves when they ask to join. */
+  /** Descriptions that hosts send when they join. */
   readonly daemons: readonly Readonly<Record<string, string>>[];
-  /** The caller's machines: some that stay, and some that may be withdrawn. */
+  /** The caller's machines: some stay, some may be withdrawn. */
   readonly machines: { readonly steady: readonly string[]; readonly leaving: readonly string[] };
   readonly statements: readonly string[];
 }
@@ -127,24 +126,24 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
   const people: string[] = [];
   const rentals: string[] = [];
   const metal: string[] = [];
-  // Those that may be deleted.
+  // Volumes that may be deleted.
   const volumes: string[] = [];
   const snapshots: string[] = [];
   const instances: string[] = [];
-  // Those that may be switched off and deleted.
+  // Webhooks that may be disabled and deleted.
   const webhooks: string[] = [];
   const models: string[] = [];
   const deployments: string[] = [];
   const joinTokens: string[] = [];
-  // The tokens themselves, which are answered once.
+  // Join tokens, which are returned only once.
   const joinSecrets: string[] = [];
   const enrolments: string[] = [];
-  // Who was approved cannot apply any more: that comes first.
+  // An approved supplier cannot apply again, so applying comes first.
   let hasApplied = false;
   const payouts: string[] = [];
-  // Those that may be ended: the others are there for whatever else is asked of rentals.
+  // Rentals that may be ended; the others stay for other operations.
   const ending: string[] = [];
-  // Organisations that may be suspended: never the caller's own, or the run would lock itself out.
+  // Organisations that may be suspended, never the caller's own, which would end the run.
   const victims: string[] = [harness.other.organisation.id];
 
   const someOf = (items: readonly string[]): string | undefined =>
@@ -208,7 +207,7 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
         return someOf(payouts);
       case 'statementId':
         return someOf(suppliers.statements);
-      // Two moments that are sampled are mostly years apart, and reports cover one at most.
+      // Two sampled times are mostly years apart, and reports cover at most one year.
       case 'from':
         return new Date(Date.now() - reportedMs).toISOString();
       case 'until':
@@ -302,12 +301,12 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
     fill(operationId, body) {
       if (typeof body !== 'object' || body === null) return body;
       if (operationId === 'createSshPublicKey') return { ...body, publicKey: newSshPublicKey() };
-      // No sampled text is a plain mailbox, and a few that repeat are invited anew.
+      // No sampled text is an email address; a few addresses repeat, so that some are invited again.
       if (operationId === 'inviteMember' && random.chance(0.8))
         return { ...body, email: `guest-${random.int(0, 20)}@example.com` };
       if (operationId === 'adminRefund') return { ...body, transferId: someOf(charges), amountNanoUsd: '1' };
       if (operationId === 'adminCreatePrice' && random.chance(0.5)) {
-        // A unit fits one kind of subject, which no schema says.
+        // Each unit fits one kind of subject, which the schema does not express.
         const subject = { kind: 'volume', region: `region-${random.int(0, 100)}` };
         return { ...body, organisationId: null, subject, unit: 'gb_hour', priceNanoUsd: '1' };
       }
@@ -324,13 +323,13 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
         return { ...body, feePercentage: 12.5 };
       if (operationId === 'adminUpdateProvider')
         return { ...body, regions: [], ...(isAnythingRented() ? {} : { enabled: true }) };
-      // Spending that was stopped once stays so: not before there is something that others ask about.
+      // Budgets must not stop spending before the rentals for other operations exist.
       if (operationId === 'createBudget' && !isAnythingRented()) return { ...body, onExceeded: 'notify' };
       if (operationId.startsWith('adminWriteOff') && random.chance(0.8)) return { ...body, hostIsOff: true };
       if (operationId === 'restoreStorageVolumeSnapshot' && random.chance(0.8))
         return { into: 'same-volume' };
       if (operationId === 'adminDrainNode') return { ...body, deadlineAt: undefined };
-      // What is sampled asks for everything at once, and there is one kind of host with one price.
+      // Sampled rentals combine all options, but only one kind of host with one price exists.
       if (operationId === 'createVirtualMachineRental' && (!isAnythingRented() || random.chance(0.5)))
         return { ...body, ...smallRequest };
       if (operationId === 'createBareMetalRental' && (!isAnythingRented() || random.chance(0.5)))
@@ -347,7 +346,7 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
       if (operationId === 'updateWebhook' && random.chance(0.6)) return { ...body, url: newWebhook.url };
       if (operationId === 'updateStorageVolume' && random.chance(0.6))
         return { ...body, label: newVolume().label, sizeInGb: undefined };
-      // Neither a pool of addresses nor an organisation is found by sampling.
+      // Sampling finds neither an address pool nor an organisation.
       if (operationId === 'adminCreatePrivateCloudRental' && random.chance(0.8))
         return { ...body, ...newPrivateCloud(harness.other.organisation.id) };
       if (operationId === 'terminateVirtualMachineRental' && random.chance(0.8))
@@ -357,7 +356,7 @@ export function createPools(harness: Harness, random: Random, given: InitialIds)
       if (operationId === 'terminateMarketplaceInstance' && random.chance(0.8))
         return { ...body, id: someOf(instances) ?? 'no-such-instance' };
       if (operationId === 'quoteRental' && random.chance(0.5)) return { ...body, ...smallQuoteRequest };
-      // Names of models and organisations that exist, which no sample hits.
+      // Sampling does not find existing models and organisations.
       if (operationId === 'adminCreateModel' && random.chance(0.8))
         return { ...body, fallbacks: models.slice(0, 1), visibleTo: null, aliases: [], modality: 'chat' };
       if (operationId === 'adminUpdateModel' && random.chance(0.8))

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Values that have broken parsers before: wrong types, edges of number types, control characters, lookalikes. */
+/** Values that often break parsers: wrong types, limits of number types, control characters, lookalike characters. */
 const malformedValues: readonly unknown[] = [
   null,
   true,
@@ -32,7 +32,7 @@ const malformedValues: readonly unknown[] = [
 
 const malformedValue = fc.constantFrom(...malformedValues);
 
-/** One change somewhere in a value: a field replaced, dropped or added, a number or text pushed over its edge. */
+/** Makes one change: replaces, drops or adds a field, or pushes a number or text over its limit. */
 export function mutationsOf(value: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return fc
     .tuple(value, fc.nat(), fc.constantFrom('replace', 'drop', 'add', 'nudge', 'whole'), malformedValue)

@@ -3,7 +3,7 @@ import { contract, type Operation } from '@millrace/contract';
 import { buildDocument, documentNames, type OpenApiDocument } from '@millrace/contract/openapi';
 import type { CallResponse } from '@millrace/testing';
 
-/** Says what is wrong with an answer, by the published documents alone; null when nothing is. */
+/** Describes what is wrong with a response according to the published documents; null if it is correct. */
 export type ResponseChecker = (
   operation: Operation,
   response: Pick<CallResponse, 'status' | 'text' | 'json'>,
@@ -27,7 +27,7 @@ export function createResponseChecker(): ResponseChecker {
       return `answered ${response.status}, which it does not declare: ${response.text.slice(0, 300)}`;
     if (response.status === 204) return response.text === '' ? null : 'answered 204 with a body';
     const { contentType } = operation.response;
-    // A file has no schema that says more than that it is one.
+    // Files have no schema; check only that they are not empty.
     if (contentType !== undefined && response.status === operation.response.status) {
       return response.text === '' ? `answered an empty ${contentType}` : null;
     }
@@ -42,7 +42,7 @@ function responsePointer(operation: Operation, status: number): readonly string[
   return ['paths', operation.path, operation.method.toLowerCase(), 'responses', String(status)];
 }
 
-/** Error answers are shared components: where the pointer really leads. */
+/** Error responses are shared components, so a `$ref` is followed. */
 function resolvePointer(document: unknown, pointer: readonly string[]): readonly string[] {
   const ref: unknown = lookUp(document, [...pointer, '$ref']);
   return typeof ref === 'string' ? ref.replace('#/', '').split('/') : pointer;

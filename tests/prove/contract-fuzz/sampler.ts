@@ -32,8 +32,8 @@ const MAX_COLLECTION_SIZE = 4;
 const MAX_STRING_LENGTH = 64;
 
 /**
- * Values that satisfy a schema. Cross-field rules that JSON Schema cannot say are not known here, so a
- * sample is *probably* valid: the share that a handler accepts is measured, not assumed.
+ * Values that satisfy a schema. JSON Schema cannot express cross-field rules, so samples are only probably valid; the share
+ * that handlers accept is measured.
  */
 export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbitrary<unknown> {
   if (schema.$ref !== undefined) return valuesOf(resolve(schema.$ref, root), root);
@@ -69,7 +69,7 @@ export function valuesOf(schema: JsonSchema, root: JsonSchema = schema): fc.Arbi
 function resolve(ref: string, root: JsonSchema): JsonSchema {
   const name = ref.replace('#/$defs/', '');
   const found = ref === '#' ? root : root.$defs?.[name];
-  if (found === undefined) throw new Error(`the schema refers to ${ref}, which it does not define`);
+  if (found === undefined) throw new Error(`The schema refers to ${ref}, which it does not define.`);
   return found;
 }
 
@@ -84,7 +84,7 @@ function strings(schema: JsonSchema): fc.Arbitrary<string> {
   const minLength = schema.minLength ?? 0;
   const maxLength = Math.max(minLength, Math.min(schema.maxLength ?? MAX_STRING_LENGTH, MAX_STRING_LENGTH));
   if (schema.format === 'date-time') {
-    // Around the present: years far from it are legal text but rarely legal expiry dates.
+    // Near the present, because dates far away are rarely valid expiry dates.
     return fc
       .date({ min: new Date('2020-01-01'), max: new Date('2045-01-01'), noInvalidDate: true })
       .map((date) => date.toISOString());

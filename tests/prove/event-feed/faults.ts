@@ -19,20 +19,20 @@ export interface FaultOptions {
   readonly database: TestDatabase;
   readonly names: TestNames;
   readonly random: Random;
-  /** In front of NATS, for the workers alone. */
+  /** In front of NATS, used only by the workers. */
   readonly proxy: TcpProxy;
   readonly natsUrl: string;
   readonly relays: number;
   readonly leaseMs: number;
-  /** No fewer faults than this, however soon the writers are done. */
+  /** Minimum number of faults, even if the writers finish earlier. */
   readonly minimumFaults: number;
   readonly over: AbortSignal;
   note(line: string): void;
 }
 
 /**
- * Real workers that fight over short leases, while one fault after another befalls them: kill -9, a pause longer than
- * the lease, an orderly stop, an outage of NATS. A fallen worker is replaced. All are stopped at the end.
+ * Runs real workers that compete for short leases and injects faults: kill -9, a freeze longer than the lease, a graceful stop,
+ * a NATS outage. Stopped workers are replaced.
  */
 export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
   const counts: FaultCounts = { killed: 0, frozen: 0, stopped: 0, natsOutages: 0 };
@@ -54,7 +54,7 @@ export async function runFaults(options: FaultOptions): Promise<FaultCounts> {
   try {
     while (!options.over.aborted || total() < options.minimumFaults) {
       await systemClock.sleep(options.random.int(50, 600));
-      // Every kind once in a random order, then again: no run is spared one of them.
+      // Inject each kind once in random order before any is repeated, so that every run has all kinds.
       if (due.length === 0) due = options.random.shuffle(faults);
       const fault = due.pop();
       if (fault !== undefined) await injectFault(fault, { options, workers, counts, start });

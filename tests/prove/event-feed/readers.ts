@@ -10,7 +10,7 @@ export interface ReaderView {
   readonly seen: readonly ReadEvent[];
 }
 
-/** Whether a reader of this organisation has seen all there is. */
+/** Whether a reader of this organisation has seen all events. */
 type Done = (seen: number) => boolean;
 
 const STREAM_TIMEOUT_MS = 2_000;
@@ -20,7 +20,7 @@ export function openFeed(database: TestDatabase, nats: NatsClient, names: TestNa
   return createFeed({ db: database.db, clock: systemClock, log: testLog('feed'), channels, nats });
 }
 
-/** Asks for page after page at `after=SEQ`, each of a random size. */
+/** Reads pages of random size at `after=SEQ`. */
 export async function readByPages(feed: Feed, orgId: OrgId, random: Random, done: Done): Promise<ReaderView> {
   const seen: ReadEvent[] = [];
   while (!done(seen.length)) {
@@ -32,7 +32,7 @@ export async function readByPages(feed: Feed, orgId: OrgId, random: Random, done
   return { reader: 'pages', orgId, seen };
 }
 
-/** Follows the stream, leaves at random points and comes back with the last number it saw. */
+/** Follows the stream, disconnects at random points and reconnects after the last event that it saw. */
 export async function readByStream(
   feed: Feed,
   orgId: OrgId,

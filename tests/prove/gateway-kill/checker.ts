@@ -15,7 +15,7 @@ import {
   type InjectedFault,
 } from './faults.ts';
 
-/** Compares what clients were told with what stands in the books. */
+/** Compares the responses that clients got with the ledger and the request records. */
 
 export interface RequestCheckReport {
   readonly failures: readonly string[];
@@ -31,17 +31,16 @@ interface RequestRow {
   readonly late: string | null;
 }
 
-/** A gateway that is killed so soon after an answer's end may not have stored its usage yet: that is then free. */
+/** A gateway that is killed so soon after a response might not have stored its usage yet; the request is then free. */
 const UNSTORED_USAGE_MS = 1_500;
 
 /**
- * Gateways give Valkey and the ledger half a second. Where a slow machine takes longer, a request is refused with 503 though
- * nothing died; that is allowed by the interface when it costs nothing and says when to come again. A machine of the promised
- * speed has no such refusals, and one of half that speed or less has one in a hundred at most: a death that must not be
- * noticed, such as that of PostgreSQL, refuses more than that if it is noticed.
+ * Gateways wait half a second for Valkey and the ledger. On a slow machine a request may therefore get a free 503 with
+ * Retry-After although nothing died. A machine of the promised speed has no such refusals, one of half that speed at most one
+ * in a hundred; a death that must stay unnoticed, such as PostgreSQL's, would cause more if it were noticed.
  */
 const MAX_STALLED_SHARE = 0.01;
-/** How long after a stall requests may still be refused, because they waited for Valkey or the ledger during it. */
+/** Requests that waited for Valkey or the ledger during a stall may be refused for this long after it. */
 const AFTER_STALL_MS = 2_000;
 
 const counts = `
@@ -51,8 +50,8 @@ const counts = `
 const QUIESCENT_MS = 2_000;
 
 /**
- * Waits until nothing is left to settle and the books have not changed for a while. Returns how long that took; null if something
- * is left and the books have not changed for `stuckAfterMs`.
+ * Waits until no usage is left to settle and the records have not changed for a while. Returns the time waited, or null if
+ * usage is left and the records have not changed for `stuckAfterMs`.
  */
 export async function waitForUsageQuiescence(
   stack: InferenceStack,
@@ -96,17 +95,16 @@ export async function checkRequests(
     failures,
     figures: {
       'requests made': results.length,
-      'answered whole': count('whole'),
-      'left by their client': count('left'),
-      'refused for a while': count('refused'),
-      'refused for a while with no death near': checks.filter(({ stalled }) => stalled !== null).length,
-      'refused for a while near a stall of the machine': checks.filter(({ isNearStall: is }) => is).length,
+      'answered completely': count('whole'),
+      'cancelled by the client': count('left'),
+      'refused temporarily': count('refused'),
+      'refused temporarily without a fault near': checks.filter(({ stalled }) => stalled !== null).length,
+      'refused temporarily near a stall of the machine': checks.filter(({ isNearStall: is }) => is).length,
       'stalls of the machine': happened.stalls.length,
-      'broken in the middle': count('broken') + count('errored'),
-      'charged once, to the nano-USD that was told': checks.filter(({ isExact }) => isExact).length,
-      'free because their gateway died before it had reported them': checks.filter(({ isFree }) => isFree)
-        .length,
-      'charged by a checkpoint of a gateway that died': rows.filter(({ source }) => source === 'checkpoint')
+      interrupted: count('broken') + count('errored'),
+      'charged once, exactly as reported': checks.filter(({ isExact }) => isExact).length,
+      'free because the gateway died before it reported them': checks.filter(({ isFree }) => isFree).length,
+      'charged by a checkpoint of a dead gateway': rows.filter(({ source }) => source === 'checkpoint')
         .length,
       'reported too late to be charged': rows.filter(
         ({ late, outcome }) => late !== null || outcome === 'late',
@@ -117,15 +115,15 @@ export async function checkRequests(
 
 interface RequestCheck {
   readonly failure: string | null;
-  /** A refusal that cost nothing, said when to come again and has no strike near: a failure where there are too many. */
+  /** A free 503 with Retry-After and without a fault near it: a failure only if there are too many. */
   readonly stalled: string | null;
-  /** Such a refusal near a stall of the machine. These are excused, however many there are. */
+  /** Such a refusal near a stall of the machine; always allowed. */
   readonly isNearStall: boolean;
   readonly isExact: boolean;
   readonly isFree: boolean;
 }
 
-/** Alike but for their ids: one sentence and how many more. */
+/** Groups failures that differ only in ids, with the number of further ones. */
 function groupFailures(failures: readonly string[]): string[] {
   const alike = Object.entries(
     Object.groupBy(failures, (text) => text.replaceAll(/\b[a-z]+_[0-9A-Z]{26}\b/g, '…')),
@@ -143,7 +141,7 @@ const fine: RequestCheck = {
   isFree: false,
 };
 
-/** None of them on a machine of the promised speed; on a slower one all of them unless they are too many. */
+/** On a machine of the promised speed each counts as a failure; on a slower one only if there are too many. */
 function checkStalled(checks: readonly RequestCheck[], slowness: number): readonly string[] {
   const stalled = checks.flatMap((one) => (one.stalled === null ? [] : [one.stalled]));
   return stalled.length <= checks.length * MAX_STALLED_SHARE * Math.min(1, slowness - 1) ? [] : stalled;
@@ -158,18 +156,18 @@ function checkRequest(
   const bad = (what: string): RequestCheck => ({ ...fine, failure: describe(what) });
   const cost = row === undefined ? 0 : Number(row.cost);
   if (one.outcome === 'whole') {
-    if (one.costNanoUsd === null) return bad('was not told its cost');
+    if (one.costNanoUsd === null) return bad('got no cost');
     if (row?.outcome === 'charged' && cost === one.costNanoUsd) return { ...fine, isExact: true };
-    if (cost > one.costNanoUsd) return bad(`was told ${one.costNanoUsd} and is charged ${cost}`);
+    if (cost > one.costNanoUsd) return bad(`got the cost ${one.costNanoUsd} and is charged ${cost}`);
     return isUnstored(one, circumstances)
       ? { ...fine, isFree: true }
-      : bad(`was told ${one.costNanoUsd}; in the books: ${cost}, ${row?.outcome ?? 'not there'}`);
+      : bad(`got the cost ${one.costNanoUsd}; recorded: ${cost}, ${row?.outcome ?? 'no record'}`);
   }
   if (one.outcome === 'refused' && cost > 0) return bad(`is charged ${cost}`);
   if (cost > maxTokensOf(one))
-    return bad(`is charged ${cost}, and no more than ${maxTokensOf(one)} can have been made`);
+    return bad(`is charged ${cost}, but can have cost at most ${maxTokensOf(one)}`);
   if (one.outcome === 'left' || isExplainedByFault(one, circumstances)) return fine;
-  const unexplained = `nothing explains it: ${one.status} ${one.why}`;
+  const unexplained = `no fault explains it: ${one.status} ${one.why}`;
   if (one.outcome === 'refused' && one.status === 503 && one.isToComeAgain) {
     return isNearStall(circumstances.stalls, one, AFTER_STALL_MS)
       ? { ...fine, isNearStall: true }
@@ -178,12 +176,12 @@ function checkRequest(
   return bad(unexplained);
 }
 
-/** Its gateway died before the stream had acknowledged it, or was given up before it could report it. */
+/** The gateway died before the stream acknowledged the usage, or was declared dead before it reported it. */
 function isUnstored({ startedMs, endedMs }: RequestResult, circumstances: RunConditions): boolean {
   const unstoredMs = UNSTORED_USAGE_MS * circumstances.slowness;
   return circumstances.injected.some((fault) => {
     const { target, struckMs, backMs } = fault;
-    /** How long the gateway had to store the request. It stores nothing during a stall. */
+    /** Time in which the gateway could store the request. It stores nothing during a stall. */
     const hadMs = (untilMs: number): number =>
       untilMs - endedMs - stalledMs(circumstances.stalls, endedMs, untilMs);
     if (target === 'frozen') return startedMs <= backMs && hadMs(struckMs) <= unstoredMs;
@@ -192,7 +190,7 @@ function isUnstored({ startedMs, endedMs }: RequestResult, circumstances: RunCon
   });
 }
 
-/** Until when a gateway could store what it had to report: a stream without a leader takes nothing. */
+/** Until when a gateway could store usage: a stream without a leader accepts nothing. */
 function storedUntil(gateway: InjectedFault, { injected, slowness }: RunConditions): number {
   const leaderless = injected.filter(
     ({ target, struckMs, backMs }) =>
@@ -212,7 +210,7 @@ function maxTokensOf({ question }: RequestResult): number {
   );
 }
 
-/** Rows of requests whose id nobody heard: as many as there are clients who heard none, at most. */
+/** At most one row without a known id per client that got no id. */
 function checkUnknownRequests(
   results: readonly RequestResult[],
   byId: ReadonlyMap<string, RequestRow>,
@@ -222,10 +220,10 @@ function checkUnknownRequests(
   const withoutId = results.filter(({ id }) => id === null).length;
   return outsiders <= withoutId
     ? []
-    : [`${outsiders} requests are in the books, and only ${withoutId} clients heard no id`];
+    : [`${outsiders} requests with unknown ids are recorded, but only ${withoutId} clients got no id`];
 }
 
-/** Every balance lost exactly what its requests cost. */
+/** Each balance must have decreased by exactly the cost of its requests. */
 async function checkBalances(
   tenants: readonly { readonly tenant: InferenceTenant; readonly givenNanoUsd: bigint }[],
   rows: readonly RequestRow[],
@@ -238,7 +236,7 @@ async function checkBalances(
     const { balance } = await tenant.balance();
     if (balance !== givenNanoUsd - cost) {
       failures.push(
-        `${tenant.orgId} has ${balance}; ${givenNanoUsd} less its requests is ${givenNanoUsd - cost}`,
+        `${tenant.orgId} has ${balance}; ${givenNanoUsd} less the cost of its requests is ${givenNanoUsd - cost}`,
       );
     }
   }
@@ -249,8 +247,8 @@ async function checkLedger(stack: InferenceStack): Promise<string[]> {
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   const findings =
     report === null
-      ? ['no audit could be made']
+      ? ['the audit did not run']
       : findingsOf(report, 'error').map((found) => JSON.stringify(found));
   const unreadable = await stack.rows<{ problem: string }>('select problem from usage_unreadable');
-  return [...findings, ...unreadable.map(({ problem }) => `usage that could not be read: ${problem}`)];
+  return [...findings, ...unreadable.map(({ problem }) => `quarantined usage: ${problem}`)];
 }

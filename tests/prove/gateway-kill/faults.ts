@@ -6,7 +6,7 @@ import type { InferenceStack } from '../../stack/inference-stack.ts';
 import { stalledMs, type Stall } from '../stalls.ts';
 import type { RequestResult } from './load.ts';
 
-/** What is done to the stack, and what of it clients may notice. */
+/** The injected faults, and which of their effects clients may notice. */
 
 export type FaultTarget =
   | 'gateway'
@@ -19,7 +19,7 @@ export type FaultTarget =
   | 'full'
   | 'frozen';
 
-/** As a figure names it. */
+/** Names in the figures. */
 export const faultTitles: Readonly<Record<FaultTarget, string>> = {
   gateway: 'kill -9 of a gateway',
   nats: 'kill -9 of a NATS node',
@@ -29,34 +29,34 @@ export const faultTitles: Readonly<Record<FaultTarget, string>> = {
   upstream: 'kill -9 of an upstream',
   quorum: 'NATS without quorum for 60 s',
   full: 'usage stream full for 10 s',
-  frozen: 'a gateway frozen until it was given up, and thawed',
+  frozen: 'a gateway frozen until it was declared dead, then thawed',
 };
 
 export interface InjectedFault {
   readonly target: FaultTarget;
   readonly struckMs: number;
-  /** When it was back; what it does to clients may last a little longer. */
+  /** When the target ran again; clients may notice effects a little longer. */
   readonly backMs: number;
 }
 
 interface Fault {
-  /** Kills, and answers how to bring back. */
+  /** Injects the fault and returns a function that ends it. */
   readonly inject: (stack: InferenceStack, random: Random) => Promise<() => Promise<void>>;
   readonly downMs: number;
-  /** How long after it is back clients may still notice, on a machine of the promised speed. */
+  /** Time after the end of the fault in which clients may notice it, on a machine of the promised speed. */
   readonly afterMs: number;
-  /** Null: nothing may be noticed. Otherwise what of a request that did not go well is its doing. */
+  /** Which failed requests the fault explains; null if clients must notice nothing. */
   readonly explains: ((result: RequestResult) => boolean) | null;
 }
 
-/** Longer than it takes to give a gateway up, with the times of the proof that freezes one. */
+/** Longer than the time after which the proof's lender declares a gateway dead. */
 const FROZEN_MS = 110_000;
 
 const isUnavailable = ({ outcome, status }: RequestResult): boolean =>
   outcome === 'refused' && status === 503;
 
 export const faults: Readonly<Record<FaultTarget, Fault>> = {
-  // Only those who were with it: the others are none the wiser.
+  // Only requests at the killed gateway break.
   gateway: {
     inject: async ({ gateways }, random) => {
       const victim = random.pick(gateways);
@@ -67,16 +67,16 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
     afterMs: 500,
     explains: ({ outcome }) => outcome === 'broken',
   },
-  // Where the dead node led the bucket of the book, the others take four to nine seconds to choose another, and a gateway
-  // that has heard nothing of revocations for five admits nobody. Streams that run are not concerned. Where it led the usage
-  // stream, what was used waits in the gateways' memory for as long.
+  // If the dead node led the key feed's bucket, electing another leader takes four to nine seconds, and a gateway without news of
+  // revocations for five seconds admits no requests. Running streams are not affected. If the node led the usage stream, usage
+  // waits in the gateways' memory for as long.
   nats: {
     ...node((random) => `nats-${random.int(1, 3)}`),
     downMs: 1_500,
     afterMs: 10_000,
     explains: isUnavailable,
   },
-  // Pots are gone, and leases are made anew.
+  // The leases are lost, and new ones must be granted.
   valkey: {
     inject: async ({ valkey }) => {
       await valkey.restart();
@@ -98,7 +98,7 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
     afterMs: 0,
     explains: null,
   },
-  // A stream that had begun there cannot go on elsewhere. Whoever had nothing yet notices nothing.
+  // A started stream cannot continue at another engine. A request without data yet is retried unnoticed.
   upstream: {
     inject: async ({ llamas }, random) => {
       const victim = random.pick(llamas);
@@ -109,7 +109,7 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
     afterMs: 500,
     explains: ({ outcome, hasReceivedData }) => outcome === 'errored' && hasReceivedData,
   },
-  // Usage cannot be stored and keys cannot be trusted, so nothing new is admitted after a while.
+  // Usage cannot be stored and keys cannot be trusted, so gateways stop admitting requests after a while.
   quorum: {
     inject: async (stack) => {
       await Promise.all(['nats-1', 'nats-2'].map((name) => stack.killEngineNode(name)));
@@ -122,7 +122,7 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
     explains: isUnavailable,
   },
   full: fillStream(),
-  // Whoever is with it waits. It comes back to find that others have spoken for it.
+  // Requests at the frozen gateway wait. When it thaws, its end markers have already been published for it.
   frozen: {
     inject: async ({ gateways }, random) => {
       const victim = random.pick(gateways);
@@ -135,11 +135,11 @@ export const faults: Readonly<Record<FaultTarget, Fault>> = {
   },
 };
 
-/** While it lasts, usage waits in the memory of the gateways. */
+/** During these faults usage waits in the memory of the gateways. */
 export const affectsBroker = (target: FaultTarget): boolean =>
   target === 'nats' || target === 'quorum' || target === 'full';
 
-/** A full stream refuses usage, which gateways keep and offer again: nobody notices until they keep too much. */
+/** A full stream refuses usage. Gateways keep it and retry, so clients notice nothing until the memory limit. */
 function fillStream(): Fault {
   return {
     inject: async ({ endpoints, natsPrefix }) => {
@@ -176,7 +176,6 @@ export async function injectFault(
   return { target, struckMs, backMs: systemClock.monotonicMs() };
 }
 
-/** What happened during the requests. */
 export interface RunConditions {
   readonly injected: readonly InjectedFault[];
   /** How many times slower than promised the machine is. */
@@ -184,7 +183,7 @@ export interface RunConditions {
   readonly stalls: readonly Stall[];
 }
 
-/** Whether a strike explains the failure of this request. Stalls do not count towards the time since a strike. */
+/** Stalls do not count towards the time since a fault. */
 export function isExplainedByFault(
   result: RequestResult,
   { injected, slowness, stalls }: RunConditions,

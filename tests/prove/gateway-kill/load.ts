@@ -3,7 +3,7 @@ import type { Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import type { InferenceTenant } from '../../stack/inference-tenant.ts';
 
-/** Clients who ask and ask, and remember what they were told. */
+/** Clients that send requests without pause and record the results. */
 
 export interface RequestResult {
   readonly tenant: InferenceTenant;
@@ -11,24 +11,24 @@ export interface RequestResult {
   readonly streamed: boolean;
   readonly startedMs: number;
   endedMs: number;
-  /** From the header of the answer; null when there was none. */
+  /** From the response header; null without a response. */
   id: string | null;
   status: number | null;
-  /** The answer said when to come again. */
+  /** The response had a Retry-After header. */
   isToComeAgain: boolean;
-  /** Something of the answer arrived. */
+  /** At least a part of the response arrived. */
   hasReceivedData: boolean;
   /**
-   * `whole`: an answer with its end. `left`: we went away. `refused`: another status than 200. `errored`: a stream that ended
-   * with an error event. `broken`: no answer, or half of one.
+   * `whole`: a complete response. `left`: the client aborted. `refused`: a status other than 200. `errored`: the stream ended
+   * with an error event. `broken`: no response, or a partial one.
    */
   outcome: 'whole' | 'left' | 'refused' | 'errored' | 'broken';
-  /** What the answer said that it cost. */
+  /** The cost that the response reported. */
   costNanoUsd: number | null;
   why: string | null;
 }
 
-/** At temperature 0 each has one answer, so that it is known what may have been made at most. */
+/** At temperature 0 each question has one answer, so its maximum cost is known. */
 export interface Question {
   readonly model: string;
   readonly content: string;
@@ -47,7 +47,7 @@ export interface LoadOptions {
 
 export interface Load {
   readonly results: readonly RequestResult[];
-  /** Ends each lane after what it is at. */
+  /** Ends each client after its current request. */
   stop(): Promise<void>;
 }
 
@@ -58,7 +58,7 @@ export function startLoad(options: LoadOptions): Load {
   let isOver = false;
   const runClient = async (nth: number): Promise<void> => {
     const random = options.random.fork(nth);
-    // The first lanes are those of long answers.
+    // The first clients request long answers.
     const isLong = nth < 2;
     while (!isOver) {
       const question = isLong ? options.long : random.pick(options.short);

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Stands in front of QEMU in the daemon's PATH. Whatever Incus asks for, the machine is EMULATED in software: without KVM,
-# without the host's processor and without the socket to an agent.
+# Wrapper in front of QEMU in the daemon's PATH. It forces emulation in software: without KVM, the host's CPU model and the
+# agent's vsock.
 set -e
 rest=$#
 while [ "$rest" -gt 0 ]; do
   word=$1
   shift
   case $previous in
-    # Newer processors have wide registers, which take an emulator longer.
+    # Newer CPU models have wide registers, which are slower to emulate.
     -cpu) word=qemu64 ;;
     -accel) word=tcg ;;
     -readconfig)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { UnsupportedHostError } from '@millrace/runners';
 import { requireFiles, type Packages } from '../build-cache.ts';
 
-/** Programs, with the libraries that they need: the emulator and its firmware, and what makes disks. */
+/** The emulator, its firmware, and programs that create disks; unpacked with their libraries. */
 const programs = [
   'qemu-system-x86',
   'qemu-utils',
@@ -13,12 +13,12 @@ const programs = [
   'mtools',
   'fdisk',
 ];
-/** One file of it is the boot loader of the machine. */
+/** Contains the machine's boot loader. */
 const loader = 'systemd-boot-efi';
 
 export const packages: Packages = { programs, alone: [loader] };
 
-/** What must be on the machine already, and what brings it. */
+/** Files that must exist on the machine, and their sources. */
 const needed: Readonly<Record<string, string>> = {
   '/usr/bin/apt-get': 'Debian 12',
   '/usr/libexec/incus/incusd': '`npm run services -- up incus --install`',
@@ -28,7 +28,7 @@ const needed: Readonly<Record<string, string>> = {
   '/usr/bin/python3': 'the package python3',
 };
 
-/** Says what this machine lacks, before anything is fetched or made. */
+/** Throws if this machine cannot run the proof, before anything is downloaded. */
 export function requireIncusHost(): void {
   requireFiles(needed);
   if (!existsSync('/dev/vsock')) {

@@ -11,10 +11,10 @@ const run = promisify(execFile);
 const daemon = '/usr/libexec/incus/incusd';
 
 const vethName = 'mrvm0';
-/** Set aside for examples and routed nowhere; laboratories and sandboxes use them all the same. */
+/** Reserved for documentation; some laboratories and sandboxes use them anyway. */
 const exampleNetworks = ['198.51.100', '203.0.113'];
 const network = { name: 'tenants', subnet: '10.155.0.1/24' };
-/** What the daemon calls its folder: the sockets of a VM have long names, and a socket's path ends at 108 bytes. */
+/** Short path of the daemon's folder, because VM sockets have long names and socket paths end at 108 bytes. */
 const shortDir = '/mnt';
 const isoProgram = '/usr/bin/mkisofs';
 
@@ -23,22 +23,21 @@ export const imageAlias = 'debian';
 
 export interface EmulatedHost {
   readonly socketPath: string;
-  /** Where ports are opened, and reached from outside the host. */
+  /** Where opened ports are reachable from outside the host. */
   readonly address: string;
   readonly network: string;
   readonly storagePool: string;
-  /** What Incus says that runs its VMs. */
+  /** Engine and version as Incus reports them. */
   readonly engine: string;
-  /** Runs a command on the host. */
   enter(file: string, ...args: readonly string[]): Promise<string>;
-  /** Takes the program away with which Incus makes the disks of cloud-init, for as long as the work takes. */
+  /** Hides the program that creates cloud-init disks while `work` runs. */
   withoutIsoMaker(work: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
 }
 
 /**
- * The inside of the host. Its /usr has the packages in it that this machine has not, its /dev what Incus looks for before
- * it believes that a host can run VMs: an empty file does, since nothing is ever asked of it.
+ * Sets up the host's namespaces: missing packages in /usr, and the device files that Incus requires before it runs VMs. Empty
+ * files are enough, because they are never used.
  */
 const hostSetupScript = `set -e
 folder=$1 unpacked=$2 address=$3
@@ -62,10 +61,7 @@ mount --move "$folder/cgroup" /sys/fs/cgroup
 mount --bind "$folder/var" ${shortDir}
 `;
 
-/**
- * One Incus daemon that runs VMs in software, on a host of its own: namespaces of processes, mounts, names and network.
- * All of it ends with one process, and that one with ours, however we end.
- */
+/** An Incus daemon that runs emulated VMs in its own namespaces. Everything ends with one process, which ends with this one. */
 export async function openEmulatedHost(
   folder: string,
   unpacked: string,
@@ -76,7 +72,7 @@ export async function openEmulatedHost(
   chmodSync(folder, 0o711);
   copyFileSync(path.join(import.meta.dirname, 'emulating-qemu.sh'), at('bin/qemu-system-x86_64'));
   chmodSync(at('bin/qemu-system-x86_64'), 0o755);
-  // Incus asks for a module of the kernel that it then only needs for an agent, which these machines have not.
+  // Incus loads a kernel module that only its agent needs, which these machines do not have.
   writeFileSync(at('bin/modprobe'), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
 
   const holder = launchNamespaceHolder(at('keeper.log'));
@@ -95,7 +91,7 @@ export async function openEmulatedHost(
     };
     const enter = async (file: string, ...args: readonly string[]): Promise<string> => {
       const running = run('nsenter', [...inside, file, ...args], { env, timeout: 300_000 });
-      // The client of Incus would wait for settings from whoever started it.
+      // Close stdin, because the incus client would read settings from it.
       running.child.stdin?.end();
       return (await running).stdout;
     };
@@ -131,7 +127,7 @@ export async function openEmulatedHost(
   }
 }
 
-/** Asleep as the first process of its namespaces; the kernel ends all others there with it. */
+/** Sleeps as the first process of its namespaces; the kernel kills all others in them with it. */
 function launchNamespaceHolder(log: string): ChildProcess {
   const spaces = ['--mount', '--net', '--uts', '--pid', '--mount-proc', '--propagation', 'private'];
   const words = ['--pdeathsig', 'KILL', 'unshare', ...spaces, '--fork', '--kill-child', 'sleep', 'infinity'];
@@ -148,9 +144,9 @@ function launch(
   return spawn(file, args, { stdio: ['ignore', output, output], ...(env && { env }) });
 }
 
-/** As this machine numbers it. `unshare` starts it, and it becomes `sleep` when its mounts are in place. */
+/** The pid on this machine. `unshare` starts the process, which becomes `sleep` when its mounts are in place. */
 function firstProcess(holder: ChildProcess): Promise<string> {
-  return eventually({ what: '`unshare` to make namespaces, which takes a full root' }, () => {
+  return eventually({ what: '`unshare` to create namespaces, which needs full root' }, () => {
     const child = childOf(holder);
     return child !== '' && readFileSync(`/proc/${child}/cmdline`, 'utf8').startsWith('sleep') && child;
   });
@@ -160,13 +156,13 @@ function childOf({ pid }: ChildProcess): string {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
 }
 
-/** Both ends of a cable from this machine to the host, in a network that nothing here knows of yet. */
+/** Addresses of both ends of the veth pair, in a network without routes on this machine. */
 async function chooseAddresses(): Promise<{ readonly here: string; readonly there: string }> {
   const { stdout: routes } = await run('ip', ['-4', 'route', 'show', 'table', 'all']);
   const free = exampleNetworks.find((prefix) => !routes.includes(`${prefix}.`));
   if (free === undefined) {
     throw new UnsupportedHostError(
-      `this machine uses ${exampleNetworks.join('.0/24 and ')}.0/24, one of which it needs.`,
+      `the proof needs one of ${exampleNetworks.join('.0/24 and ')}.0/24, and this machine uses both.`,
     );
   }
   return { here: `${free}.1`, there: `${free}.2` };
@@ -193,10 +189,10 @@ async function engineOf(enter: EmulatedHost['enter'], log: string): Promise<stri
   if (driver.includes('qemu')) return `Incus ${incus}, ${driver} ${version}`;
   const lines = readFileSync(log, 'utf8').split('\n');
   const reason = lines.findLast((line) => line.includes('virtual-machine')) ?? '';
-  throw new UnsupportedHostError(`Incus does not find this host able to run VMs. ${reason}`);
+  throw new UnsupportedHostError(`Incus reports that this host cannot run VMs. ${reason}`);
 }
 
-/** The first process cannot be waited for before all others are gone, and `unshare` waits for it. */
+/** Kills the first process and waits for `unshare`, which exits when all processes of the namespaces have ended. */
 async function endAll(holder: ChildProcess): Promise<void> {
   if (holder.exitCode !== null || holder.signalCode !== null) return;
   const over = once(holder, 'exit');

@@ -9,7 +9,7 @@ const run = promisify(execFile);
 
 const suite = 'bookworm';
 const mirror = 'http://deb.debian.org/debian';
-/** A cloud image in the small: what reads the keys and the user data is the same program that tenants' images have. */
+/** A minimal cloud image: cloud-init reads keys and user data, as in tenants' images. */
 const packages = [
   'systemd-sysv',
   'udev',
@@ -21,10 +21,7 @@ const packages = [
   'linux-image-cloud-amd64',
 ];
 
-/**
- * The rest of the image: that it looks for its settings on a disk alone, and does without what takes an emulated processor
- * minutes. Nothing here knows the keys, the user or the name of any machine.
- */
+/** Further files: cloud-init reads settings only from a disk, and steps that take an emulated processor minutes are left out. */
 const files: Readonly<Record<string, string>> = {
   'etc/fstab': 'LABEL=root / ext4 defaults,noatime 0 1\n',
   'etc/hostname': 'unnamed\n',
@@ -51,7 +48,7 @@ export interface VmImage {
   readonly diskFile: string;
 }
 
-/** Debian 12 with cloud-init and SSH, as a disk that UEFI boots from. Made once for this recipe, and kept. */
+/** Debian 12 with cloud-init and SSH as a UEFI-bootable disk. Built once per recipe and cached. */
 export async function vmImage(cache: string, unpacked: string, tool: Tool): Promise<VmImage> {
   const recipe = readFileSync(import.meta.filename, 'utf8');
   const folder = await cachedBuild(cache, 'image', recipe, async (draft) => {
@@ -66,14 +63,14 @@ export async function vmImage(cache: string, unpacked: string, tool: Tool): Prom
 async function installFiles(guest: string): Promise<void> {
   await run('debootstrap', ['--variant=minbase', suite, guest, mirror], { timeout: 900_000 }).catch(
     (error: unknown) => {
-      throw new UnsupportedHostError(`debootstrap cannot make a Debian from ${mirror}.`, { cause: error });
+      throw new UnsupportedHostError(`debootstrap cannot install Debian from ${mirror}.`, { cause: error });
     },
   );
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(guest, name)), { recursive: true });
     writeFileSync(path.join(guest, name), text);
   }
-  // debootstrap itself does not follow what is needed under another name.
+  // Not installed by debootstrap, which does not resolve virtual packages.
   await runInImage(guest, `apt-get -qq -y --no-install-recommends install ${packages.join(' ')}`);
   await runInImage(guest, 'systemctl enable systemd-networkd');
   await runInImage(guest, `systemctl mask ${masked.join(' ')}`);
@@ -83,7 +80,7 @@ async function installFiles(guest: string): Promise<void> {
   );
 }
 
-/** In the guest's files, with a /proc that goes with the command; nothing that is installed there is started. */
+/** Runs a command in the image with a private /proc. Installed services are not started. */
 async function runInImage(guest: string, command: string): Promise<void> {
   const script = [
     'mount -t proc proc "$0/proc"',
@@ -108,7 +105,7 @@ async function writeDisk(folder: string, guest: string, unpacked: string, tool: 
   await run('/sbin/mkfs.ext4', ['-q', '-L', 'root', '-d', guest, at('root.raw')]);
   await writeBootPartition(at('esp.raw'), folder, guest, unpacked, tool);
 
-  // Both behind a table of partitions, with a mebibyte in front and behind.
+  // A partition table with both partitions, and one mebibyte before and after them.
   const disk = at('disk.raw');
   await run('truncate', ['-s', `${espMebibytes + rootMebibytes + 2}M`, disk]);
   writeFileSync(
@@ -138,7 +135,7 @@ async function writeDisk(folder: string, guest: string, unpacked: string, tool: 
   await run('tar', ['-C', folder, '-czf', at('metadata.tar.gz'), 'metadata.yaml']);
 }
 
-/** What the firmware finds: a boot loader in the place where it looks for one, and a kernel beside it. */
+/** The boot loader at its UEFI default path, and the kernel beside it. */
 async function writeBootPartition(
   partition: string,
   folder: string,
@@ -166,6 +163,6 @@ async function writeBootPartition(
 
 function onlyMatch(pattern: string): string {
   const [file] = globSync(pattern).filter((found) => statSync(found).isFile());
-  if (file === undefined) throw new Error(`There is no ${pattern}.`);
+  if (file === undefined) throw new Error(`No file matches ${pattern}.`);
   return file;
 }

@@ -14,7 +14,7 @@ import { Stages } from '../stages.ts';
 import { hostName, imageAlias, type EmulatedHost } from './host.ts';
 
 const callMs = 120_000;
-/** Firmware, kernel, systemd and cloud-init in software, on cores that others use too. */
+/** Firmware, kernel, systemd and cloud-init run in software, on shared cores. */
 const bootMs = 600_000;
 const graceMs = 120_000;
 const loginMs = 60_000;
@@ -23,21 +23,21 @@ const [sshPort, webPort] = [2_222, 8_080];
 const ssh = { internalPort: 22, externalPort: sshPort, protocol: 'tcp' } as const;
 const web = { internalPort: 8_000, externalPort: webPort, protocol: 'tcp' } as const;
 
-/** Leaves a line whenever it runs, on the disk, where the tenant can read it. */
+/** Appends a line to a file on the disk on every run, so that runs can be counted. */
 const userData = '#!/bin/sh\necho "user data ran on $(hostname)" >>/var/tmp/user-data\n';
 
 interface LifecycleDeps {
   readonly driver: ComputeDriver;
-  /** As another process. */
+  /** A second driver, as in another process. */
   readonly other: ComputeDriver;
   readonly host: EmulatedHost;
   readonly note: (line: string) => void;
 }
 
-/** One machine, from its wish to its end. Each step says what it holds the driver to. */
+/** The lifecycle of one VM, from its spec to its deletion, with expectations on the driver at each step. */
 export class VmLifecycle extends Stages {
   readonly #deps: LifecycleDeps;
-  /** Who gets in now: the platform first, and its tenant once it was handed over. */
+  /** The readiness key at first, the tenant's key after the hand-over. */
   #key = newKeyPair();
   readonly #spec: MachineSpec;
   #hostKey = '';
@@ -64,35 +64,35 @@ export class VmLifecycle extends Stages {
   }
 
   async lead(): Promise<Readonly<Record<string, string>>> {
-    await this.timed('what cannot be is refused', () => this.#refusesWhatCannotBe());
+    await this.timed('refusal of invalid creates', () => this.#refusesWhatCannotBe());
     const create = await this.timed('create', () => this.#isMadeOnce());
     const boot = await this.timed('boot and log in', () => this.#bootsAsRequested());
-    await this.timed('what is told of it', () => this.#isReported());
-    const handed = await this.timed('handing over', () => this.#isHandedOver());
+    await this.timed('describe, metrics and unsupported calls', () => this.#isReported());
+    const handed = await this.timed('hand-over', () => this.#isHandedOver());
     const ports = await this.timed('ports', () => this.#opensAndClosesPorts());
-    const stop = await this.timed('orderly stop', () => this.#stops());
+    const stop = await this.timed('graceful stop', () => this.#stops());
     const start = await this.timed('start and log in', () => this.#isTheSameAfterStart());
     const reboot = await this.timed('reboot and log in', () => this.#isTheSameAfterReboot());
-    const cut = await this.timed('cut', () => this.#isCutForGood());
+    const cut = await this.timed('access cut', () => this.#isCutForGood());
     const end = await this.timed('terminate', () => this.#ends());
     return {
-      'create, asked twice at once': create,
-      'from create to a login and the end of user data': boot,
-      'keys and user data over SSH, and the refusal of the first key': handed,
+      'create, called twice concurrently': create,
+      'from create to login and the end of user data': boot,
+      'hand-over over SSH and rejection of the readiness key': handed,
       'open, use and close a port': ports,
-      'orderly stop': stop,
-      'from start to a login': start,
-      'from reboot to a login': reboot,
-      'cut of an open session, and what is refused then': cut,
-      'terminate, asked twice': end,
+      'graceful stop': stop,
+      'from start to login': start,
+      'from reboot to login': reboot,
+      'access cut with an open session, and the refusals after it': cut,
+      'terminate, called twice': end,
     };
   }
 
   async #refusesWhatCannotBe(): Promise<void> {
     const { driver, host } = this.#deps;
     const { nodes } = await driver.readInventory(callTimeout());
-    this.expect(nodes[0]?.reachable === true, `the host is not fit for VMs: ${nodes[0]?.detail}`);
-    await this.#refuses('not_found', 'an image that is not there', () =>
+    this.expect(nodes[0]?.reachable === true, `the host cannot run VMs: ${nodes[0]?.detail}`);
+    await this.#refuses('not_found', 'an image that does not exist', () =>
       driver.create({ ...this.#spec, image: 'no-such-image' }, callTimeout()),
     );
     await host.withoutIsoMaker(async () => {
@@ -101,7 +101,7 @@ export class VmLifecycle extends Stages {
         'a VM on a host that cannot make the disk for its keys',
         () => driver.create(this.#spec, callTimeout()),
       );
-      this.expect(/genisoimage/u.test(error), `the error does not say what to install: ${error}`);
+      this.expect(/genisoimage/u.test(error), `the error does not name the package to install: ${error}`);
     });
     this.expect(
       (await driver.describe(this.#spec, callTimeout())) === null,
@@ -113,16 +113,16 @@ export class VmLifecycle extends Stages {
     const { driver, other } = this.#deps;
     await Promise.all([driver.create(this.#spec, callTimeout()), other.create(this.#spec, callTimeout())]);
     const view = await driver.describe(this.#spec, callTimeout());
-    this.expect(view?.power === 'on', `it is ${view?.power} after create`);
-    this.expect(view?.nodeName === hostName, `it is on the node ${view?.nodeName}`);
-    this.expect(view?.address === this.#deps.host.address, `its ports are at ${view?.address}`);
-    this.expect(isSame(view?.ports, [ssh]), `its ports are ${JSON.stringify(view?.ports)}`);
-    this.expect(view?.labels['purpose'] === 'proof', 'its label is not there');
+    this.expect(view?.power === 'on', `the machine is ${view?.power} after create`);
+    this.expect(view?.nodeName === hostName, `the machine is on the node ${view?.nodeName}`);
+    this.expect(view?.address === this.#deps.host.address, `the machine's ports are at ${view?.address}`);
+    this.expect(isSame(view?.ports, [ssh]), `the machine's ports are ${JSON.stringify(view?.ports)}`);
+    this.expect(view?.labels['purpose'] === 'proof', 'the machine has no label');
     const { machines, unreachableNodes } = await other.listOwned(callTimeout());
     const ids = machines.map(({ externalId }) => externalId);
     this.expect(
       isSame(ids, [this.#spec.externalId]) && unreachableNodes.length === 0,
-      `there are ${ids.join(' ')}`,
+      `the driver lists ${ids.join(' ')}`,
     );
   }
 
@@ -131,7 +131,7 @@ export class VmLifecycle extends Stages {
     this.#hostKey = session.hostKey;
     await this.#expectInside(session, 'hostname', 'emulated-vm');
     await this.#expectInside(session, 'whoami', 'ubuntu');
-    // The tenant's script is the last thing that cloud-init does, some time after SSH is up.
+    // User data is cloud-init's last step, some time after SSH is up.
     const written = await eventually(
       { what: 'user data', timeoutMs: bootMs, intervalMs: 2_000 },
       async () => {
@@ -146,8 +146,11 @@ export class VmLifecycle extends Stages {
       () => null,
       (error: unknown) => String(error),
     );
-    this.expect(outsider !== null, 'it lets in a key that nobody gave it');
-    this.expect(/authentication/iu.test(outsider ?? ''), `another key is refused, but for: ${outsider}`);
+    this.expect(outsider !== null, 'the machine accepts a key that is not in its spec');
+    this.expect(
+      /authentication/iu.test(outsider ?? ''),
+      `another key is refused for another reason: ${outsider}`,
+    );
   }
 
   async #isReported(): Promise<void> {
@@ -157,9 +160,9 @@ export class VmLifecycle extends Stages {
       driver.create({ ...this.#spec, ramMb: 1_024 }, callTimeout()),
     );
     const view = await driver.describe(this.#spec, callTimeout());
-    this.expect(view?.privateIps.length === 1, `its addresses are ${view?.privateIps.join(' ')}`);
+    this.expect(view?.privateIps.length === 1, `the machine's addresses are ${view?.privateIps.join(' ')}`);
     const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#spec, callTimeout());
-    this.expect(cpuSeconds !== 0 && ramUsedBytes !== 0, 'a figure that nobody measured is 0, not null');
+    this.expect(cpuSeconds !== 0 && ramUsedBytes !== 0, 'an unmeasured figure is 0, not null');
     const command = { argv: ['true'], timeoutMs: 1_000, maxBytes: 1_000 };
     await this.#refuses('unsupported', 'exec', () => driver.exec(this.#spec, command, callTimeout()));
     await this.#refuses('unsupported', 'setKeys', () => driver.setKeys(this.#spec, [], callTimeout()));
@@ -168,7 +171,7 @@ export class VmLifecycle extends Stages {
     );
   }
 
-  /** As rentals hand a machine over into which no engine reaches: by the session of the key that it was made with. */
+  /** The hand-over of rentals to machines without an agent: through an SSH session with the readiness key. */
   async #isHandedOver(): Promise<void> {
     const [platform, tenant] = [this.#key, newKeyPair()];
     const { address: host } = this.#deps.host;
@@ -188,15 +191,24 @@ export class VmLifecycle extends Stages {
       },
       callTimeout(),
     );
-    this.expect(rejection === 'refused', `the first key is ${rejection} when the tenant's is in`);
-    this.expect(isSame(handed, { outcome: 'replaced', hasStarted: true }), `it is ${JSON.stringify(handed)}`);
+    this.expect(
+      rejection === 'refused',
+      `the readiness key is ${rejection} when the tenant's key is installed`,
+    );
+    this.expect(
+      isSame(handed, { outcome: 'replaced', hasStarted: true }),
+      `the hand-over returned ${JSON.stringify(handed)}`,
+    );
     this.#key = tenant;
     const after = await this.#login();
-    await eventually({ what: 'what was handed over', timeoutMs: loginMs }, async () => {
+    await eventually({ what: 'the user data of the hand-over to run', timeoutMs: loginMs }, async () => {
       return (await after.run('cat /var/tmp/handed')) === 'handed over by root\n';
     });
     after.end();
-    this.expect((await isKeyRejected(target, callTimeout())) === 'refused', 'the first key gets in again');
+    this.expect(
+      (await isKeyRejected(target, callTimeout())) === 'refused',
+      'the readiness key is accepted again',
+    );
   }
 
   async #opensAndClosesPorts(): Promise<void> {
@@ -224,13 +236,13 @@ export class VmLifecycle extends Stages {
     const startedMs = systemClock.monotonicMs();
     await driver.stop(this.#spec, { graceMs }, callTimeout());
     const tookMs = systemClock.monotonicMs() - startedMs;
-    this.expect(tookMs < graceMs, 'it did not end by itself when it was asked to');
+    this.expect(tookMs < graceMs, 'the machine did not stop within the grace period');
     await other.stop(this.#spec, { graceMs }, callTimeout());
     const view = await driver.describe(this.#spec, callTimeout());
-    this.expect(view?.power === 'off', `it is ${view?.power} after stop`);
-    this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that is off');
+    this.expect(view?.power === 'off', `the machine is ${view?.power} after stop`);
+    this.expect(!(await this.#isRunning()), 'QEMU runs for a machine that is off');
     const { cpuSeconds, ramUsedBytes } = await driver.metrics(this.#spec, callTimeout());
-    this.expect(cpuSeconds === null && ramUsedBytes === null, 'figures are told of a machine that is off');
+    this.expect(cpuSeconds === null && ramUsedBytes === null, 'metrics of a stopped machine are not null');
   }
 
   async #isTheSameAfterStart(): Promise<void> {
@@ -244,13 +256,13 @@ export class VmLifecycle extends Stages {
     await this.#deps.driver.reboot(this.#spec, { graceMs }, callTimeout());
     await eventually({ what: 'the session to end', timeoutMs: callMs }, () => isOver(before));
     const after = await this.#isTheSame();
-    this.expect(boot !== '' && after !== boot, 'it did not boot anew');
+    this.expect(boot !== '' && after !== boot, 'the machine did not boot again');
   }
 
-  /** Its name, disk and host key, and that the tenant's script did not run again. Gives the id of the boot. */
+  /** Checks name, disk and host key, and that user data did not run again. Returns the boot id. */
   async #isTheSame(): Promise<string> {
     const session = await this.#login();
-    this.expect(session.hostKey === this.#hostKey, 'its host key is another than before');
+    this.expect(session.hostKey === this.#hostKey, 'the host key has changed');
     await this.#expectInside(session, 'hostname', 'emulated-vm');
     await this.#expectInside(session, 'cat kept', 'kept');
     await this.#expectInside(session, 'wc -l </var/tmp/user-data', '1');
@@ -265,12 +277,12 @@ export class VmLifecycle extends Stages {
     await other.cutAccess(this.#spec, callTimeout());
     await this.#isClosed(sshPort);
     const view = await driver.describe(this.#spec, callTimeout());
-    this.expect(view?.power === 'off', `it is ${view?.power} after it was cut`);
-    this.expect(view?.ports.length === 0, 'it has ports after it was cut');
-    this.expect(!(await this.#isRunning()), 'an emulator runs for a machine that was cut');
-    // Nobody is left to tell the client; it finds out when it says something.
+    this.expect(view?.power === 'off', `the machine is ${view?.power} after the access cut`);
+    this.expect(view?.ports.length === 0, 'the machine has ports after the access cut');
+    this.expect(!(await this.#isRunning()), 'QEMU runs after the access cut');
+    // No process is left to close the connection, so the client notices only when it sends something.
     const silence = await session.run('echo still here').catch(() => 'silence');
-    this.expect(silence === 'silence', 'an open session goes on after the cut');
+    this.expect(silence === 'silence', 'an open session continues after the access cut');
     session.end();
     await driver.cutAccess(this.#spec, callTimeout());
     const refused: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -280,7 +292,7 @@ export class VmLifecycle extends Stages {
       'new ports': () => driver.setPorts(this.#spec, [ssh], callTimeout()),
     };
     for (const [what, call] of Object.entries(refused)) {
-      await this.#refuses('conflict', `${what} after a cut`, call);
+      await this.#refuses('conflict', `${what} after the access cut`, call);
     }
   }
 
@@ -291,14 +303,17 @@ export class VmLifecycle extends Stages {
       other.terminate(this.#spec, callTimeout()),
     ]);
     await driver.terminate(this.#spec, callTimeout());
-    this.expect((await driver.describe(this.#spec, callTimeout())) === null, 'it is there after terminate');
+    this.expect(
+      (await driver.describe(this.#spec, callTimeout())) === null,
+      'the machine exists after terminate',
+    );
     const { machines } = await driver.listOwned(callTimeout());
-    this.expect(machines.length === 0, 'it is listed after terminate');
+    this.expect(machines.length === 0, 'the machine is listed after terminate');
     const disks = await host.enter('ls', '/mnt/storage-pools/default/virtual-machines');
-    this.expect(disks.trim() === '', `its disk is left: ${disks}`);
+    this.expect(disks.trim() === '', `the machine's disk still exists: ${disks}`);
   }
 
-  /** As soon as the machine lets anyone in. */
+  /** Retries until the machine accepts the login. */
   #login(): Promise<SshSession> {
     const options = { what: 'a login over SSH', timeoutMs: bootMs, intervalMs: 1_000 };
     return eventually(options, () => this.#tryLogin(this.#key));
@@ -321,16 +336,19 @@ export class VmLifecycle extends Stages {
 
   async #isRunning(): Promise<boolean> {
     const processes = await this.#deps.host.enter('ps', '-eo', 'stat=,comm=');
-    // What has ended is listed, as Z, for as long as nobody asks how.
+    // Ended processes are listed as Z until their parent collects their status.
     return processes.split('\n').some((line) => line.includes('qemu') && !line.startsWith('Z'));
   }
 
   async #expectInside(session: SshSession, command: string, expected: string): Promise<void> {
     const seen = (await session.run(command)).trim();
-    this.expect(seen === expected, `inside, \`${command}\` says ${JSON.stringify(seen)}, not ${expected}`);
+    this.expect(
+      seen === expected,
+      `\`${command}\` in the machine printed ${JSON.stringify(seen)}, not ${expected}`,
+    );
   }
 
-  /** Gives the words of the refusal. */
+  /** Returns the error as text. */
   async #refuses(kind: DriverErrorKind, what: string, work: () => Promise<unknown>): Promise<string> {
     const error = await work().then(
       () => null,

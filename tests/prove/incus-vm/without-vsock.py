@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""without-vsock.py COMMAND...: runs a command, on a kernel without vhost_vsock, that insists on having it.
+"""without-vsock.py COMMAND...: runs a command that requires vhost_vsock on a kernel without it.
 
-Three system calls of the command and of its children are answered in the kernel's place. All others pass untouched.
+Handles three system calls of the command and its children. All others are passed to the kernel.
 
-  ioctl(VHOST_VSOCK_SET_GUEST_CID)  0: the number for the socket between host and guest is taken, so to speak.
-  setting RLIMIT_MEMLOCK            0: nobody passes a PCI device through here, so nothing needs to be locked.
-  bind() of a vsock to the host     done here, with the wildcard in place of the host's number: only a kernel with a
-                                    transport knows that one. Nothing ever connects, since there is no transport.
+  ioctl(VHOST_VSOCK_SET_GUEST_CID)  returns 0, as if the guest's context id were set.
+  setting RLIMIT_MEMLOCK            returns 0, because no PCI device is passed through and no memory must be locked.
+  bind() of a vsock to the host     is done here with the wildcard context id, because the host's id needs a transport.
+                                    Nothing ever connects, since there is no transport.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ SET_GUEST_CID = 0x4008AF60
 RLIMIT_MEMLOCK = 8
 SOCKADDR_VM_BYTES = 16
 
-# Where the filter finds the parts of struct seccomp_data; arguments are eight bytes each, the low half first.
+# Offsets in struct seccomp_data; arguments have eight bytes each, low half first.
 NUMBER, ARCH, FIRST_ARGUMENT = 0, 4, 16
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, SAY_DONE, ASK_US = 0x7FFF0000, 0x00050000, 0x7FC00000
@@ -42,7 +42,7 @@ def argument(index):
 
 
 def rule(number, verdict, index, value):
-    """Five steps: is it this call, with this argument? Then the verdict; otherwise the next rule."""
+    """If this is the call with this argument, returns the verdict; otherwise continues with the next rule."""
     return [
         (LOAD, 0, 0, NUMBER),
         (JUMP_IF_EQUAL, 0, 3, number),
@@ -53,7 +53,7 @@ def rule(number, verdict, index, value):
 
 
 def reading_a_limit_is_allowed():
-    """prlimit64 both reads and writes; without new values (its third argument) it only reads."""
+    """Without new values (third argument) prlimit64 only reads."""
     return [
         (LOAD, 0, 0, NUMBER),
         (JUMP_IF_EQUAL, 0, 5, SYS_PRLIMIT64),
@@ -94,7 +94,7 @@ def become_the_command(command, to_parent):
 
 
 def socket_of(thread, descriptor):
-    """A duplicate of another process's socket; the caller of a system call may be any of its threads."""
+    """Duplicates another process's socket. The system call may come from any of its threads."""
     with open(f"/proc/{thread}/status", encoding="ascii") as status:
         process = next(int(line.split()[1]) for line in status if line.startswith("Tgid:"))
     handle = os.pidfd_open(process)
@@ -108,7 +108,7 @@ def socket_of(thread, descriptor):
 
 
 def answer_to_bind(thread, descriptor, address):
-    """(error, flags) for the kernel: `CONTINUE` lets it do the call as if nobody had asked."""
+    """Returns (error, flags) for the kernel; `CONTINUE` makes the kernel execute the call."""
     with socket_of(thread, descriptor) as bound:
         if bound.family != socket.AF_VSOCK:
             return 0, CONTINUE
@@ -139,7 +139,7 @@ def attend(listener):
                 error, flags = 0, CONTINUE
             fcntl.ioctl(listener, NOTIFICATION_SEND, struct.pack("<QqiI", identity, 0, error, flags))
         except OSError as failure:
-            # The caller was killed while we looked.
+            # The caller was killed in the meantime.
             if failure.errno not in (errno.EINTR, errno.ENOENT):
                 raise
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The first process of the deploy ramdisk: devices, network, and the agent that does what Ironic says.
+# Init of the deploy ramdisk: sets up devices and network and runs the Ironic agent.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin PYTHONUNBUFFERED=1 LC_ALL=C.UTF-8
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys

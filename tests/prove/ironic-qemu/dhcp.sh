@@ -1,7 +1,7 @@
 #!/bin/sh
-# What udhcpc calls with what the network has told it.
+# udhcpc calls this script with the DHCP lease.
 [ "$1" = bound ] || [ "$1" = renew ] || exit 0
 ip addr replace "$ip/$mask" dev "$interface"
 ip route replace default via "${router%% *}" dev "$interface"
-# The host that runs this machine is its router, and is called by the name that it has for itself.
+# The host is the machine's router and calls itself localhost, so that name must resolve to it here too.
 echo "${router%% *} localhost" >/etc/hosts

@@ -1,7 +1,7 @@
 import { UnsupportedHostError } from '@millrace/runners';
 import { requireFiles, type Packages, type Tool } from '../build-cache.ts';
 
-/** The emulator, and what makes ramdisks and disks. */
+/** The emulator, and programs that create ramdisks and disks. */
 export const packages: Packages = {
   programs: [
     'qemu-system-x86',
@@ -17,23 +17,23 @@ export const packages: Packages = {
   ],
 };
 
-/** Says what this machine lacks, before anything is fetched or made. */
+/** Throws if this machine cannot run the proof, before anything is downloaded. */
 export function requireIronicHost(): void {
   requireFiles({
     '/usr/bin/apt-get': 'Debian 12',
     '/usr/lib/python3/dist-packages/ironic': '`npm run services -- up --install ironic`',
-    // Ironic converts a tenant's image with it.
+    // Ironic converts tenants' images with it.
     '/usr/bin/qemu-img': 'the package qemu-utils',
     '/usr/bin/unshare': 'the package util-linux',
     '/usr/bin/setpriv': 'the package util-linux',
   });
 }
 
-/** The first release that has the agent of Ironic as a package. */
+/** The first Debian release with a package of Ironic's agent. */
 const suite = 'trixie';
 const mirror = 'http://deb.debian.org/debian';
 
-/** Makes a tree of files out of packages of Debian. */
+/** Unpacks Debian packages into a folder. */
 export async function buildDebianTree(
   tool: Tool,
   folder: string,
@@ -61,12 +61,12 @@ export async function buildDebianTree(
   ];
   await tool('env', 'DEBIAN_FRONTEND=noninteractive', 'LC_ALL=C.UTF-8', 'mmdebstrap', ...words).catch(
     (error: unknown) => {
-      throw new UnsupportedHostError(`mmdebstrap cannot make a ${suite} from ${mirror}.`, { cause: error });
+      throw new UnsupportedHostError(`mmdebstrap cannot install ${suite} from ${mirror}.`, { cause: error });
     },
   );
 }
 
-/** All below the folder, but for these, as the kernel unpacks it before its first process. */
+/** Packs the folder, except `without`, as an initramfs. */
 export async function packRamdisk(
   tool: Tool,
   folder: string,

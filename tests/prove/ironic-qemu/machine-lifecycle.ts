@@ -14,7 +14,7 @@ import type { QemuRuntime } from './qemu-runtime.ts';
 import { volumeLabel } from './tenant-image.ts';
 
 const callMs = 120_000;
-/** A ramdisk that boots in software, on cores that others use too, and its work after that. */
+/** The ramdisk boots in software, on shared cores, and then does its work. */
 const deployMs = 1_500_000;
 const wipeMs = 1_500_000;
 const bootMs = 600_000;
@@ -24,7 +24,7 @@ export const imageName = 'tenant';
 
 interface LifecycleDeps {
   readonly driver: ComputeDriver;
-  /** As another process. */
+  /** A second driver, as in another process. */
   readonly other: ComputeDriver;
   readonly ironic: TestIronic;
   readonly machine: EmulatedMachine;
@@ -33,11 +33,11 @@ interface LifecycleDeps {
   readonly note: (line: string) => void;
 }
 
-/** One machine on bare metal, from its wish until its disk is wiped. Each step says what it holds the driver and Ironic to. */
+/** The lifecycle of one bare-metal machine, from its spec to its wiped disk, with expectations on driver and Ironic. */
 export class BareMetalLifecycle extends Stages {
   readonly #deps: LifecycleDeps;
   readonly #key = newKeyPair();
-  /** What the tenant leaves on the disk. */
+  /** A text that the tenant writes to the disk. */
   readonly #secret = `of-the-tenant-${randomBytes(16).toString('hex')}`;
 
   constructor(deps: LifecycleDeps) {
@@ -49,14 +49,14 @@ export class BareMetalLifecycle extends Stages {
     const spec = await this.#spec();
     const deploy = await this.timed('deploy', () => this.#isDeployed(spec));
     const login = await this.timed('boot and log in', () => this.#letsItsTenantIn());
-    await this.timed('what is on the disk', () => this.#hasTheTenantsDisk());
-    const cut = await this.timed('cut', () => this.#isCut(spec));
+    await this.timed('search of the deployed disk', () => this.#hasTheTenantsDisk());
+    const cut = await this.timed('access cut', () => this.#isCut(spec));
     const wipe = await this.timed('terminate', () => this.#ends(spec));
-    await this.timed('what is left on the disk', () => this.#isWiped());
+    await this.timed('search of the wiped disk', () => this.#isWiped());
     return {
-      'from create, asked twice at once, until Ironic has written the image': deploy,
-      "from there to a login with the tenant's key": login,
-      'cut of an open session': cut,
+      'from create, called twice concurrently, until Ironic has written the image': deploy,
+      "from there to login with the tenant's key": login,
+      'access cut with an open session': cut,
       'from terminate until the disk is wiped and the node available': wipe,
     };
   }
@@ -92,9 +92,9 @@ export class BareMetalLifecycle extends Stages {
       const seen = await driver.describe(spec, within(callMs));
       return seen === null || seen.power === 'changing' ? undefined : seen;
     });
-    if (view.power !== 'on') throw new Error(`The deploy came to nothing: ${view.detail}`);
-    this.expect(view.address === machine.address, `its address is ${view.address}`);
-    this.expect(view.labels['purpose'] === 'proof', 'its label is not there');
+    if (view.power !== 'on') throw new Error(`The deploy failed: ${view.detail}`);
+    this.expect(view.address === machine.address, `the machine's address is ${view.address}`);
+    this.expect(view.labels['purpose'] === 'proof', 'the machine has no label');
   }
 
   async #letsItsTenantIn(): Promise<void> {
@@ -102,55 +102,55 @@ export class BareMetalLifecycle extends Stages {
     const options = { what: 'a login over SSH', timeoutMs: bootMs, intervalMs: 2_000 };
     const session = await eventually(options, () => this.#login(this.#key));
     const name = (await session.run('hostname')).trim();
-    this.expect(name === hostname, `its name is ${JSON.stringify(name)}`);
+    this.expect(name === hostname, `the machine's hostname is ${JSON.stringify(name)}`);
     await session.run(`echo ${this.#secret} >/data/secret && sync`);
     session.end();
     const target = { host: machine.address, port: 22, user: 'root', hostKey: null };
     const outsider = await isKeyRejected({ ...target, privateKey: newKeyPair().private }, within(loginMs));
-    this.expect(outsider === 'refused', `a key that nobody gave it is ${outsider}`);
+    this.expect(outsider === 'refused', `a key that is not in the spec is ${outsider}`);
   }
 
-  /** Before anyone may say that it is gone, it must have been there, and where we look. */
+  /** Checks that the search finds the tenant's data before the wipe, so that its absence afterwards means something. */
   async #hasTheTenantsDisk(): Promise<void> {
     const { hasTable, found } = await this.#deps.body.searchDisk(this.#traces());
     this.expect(hasTable, 'the deployed disk has no partitions');
     const missing = this.#traces().filter((trace) => !found.includes(trace));
-    this.expect(missing.length === 0, `the deployed disk does not hold ${missing.join(', ')}`);
+    this.expect(missing.length === 0, `the deployed disk does not contain ${missing.join(', ')}`);
   }
 
   async #isCut(spec: MachineSpec): Promise<void> {
     const { other, machine } = this.#deps;
     const session = await this.#login(this.#key);
     await other.cutAccess(spec, within(callMs));
-    this.expect(machine.power === 'Off', 'it has power after it was cut');
+    this.expect(machine.power === 'Off', 'the machine has power after the access cut');
     const isOpen = await acceptsTcp({ host: machine.address, port: 22 });
-    this.expect(!isOpen, 'SSH is open after it was cut');
+    this.expect(!isOpen, 'SSH is open after the access cut');
     const silence = await session.run('echo still here').catch(() => 'silence');
-    this.expect(silence === 'silence', 'an open session goes on after the cut');
+    this.expect(silence === 'silence', 'an open session continues after the access cut');
     session.end();
   }
 
   async #ends(spec: MachineSpec): Promise<void> {
     const { driver, other, ironic, nodeUuid } = this.#deps;
     await driver.terminate(spec, within(wipeMs));
-    this.expect((await other.describe(spec, within(callMs))) === null, 'it is there after terminate');
+    this.expect((await other.describe(spec, within(callMs))) === null, 'the machine exists after terminate');
     const { machines } = await other.listOwned(within(callMs));
-    this.expect(machines.length === 0, 'it is listed after terminate');
+    this.expect(machines.length === 0, 'the machine is listed after terminate');
     const node = await readNode(ironic, nodeUuid);
-    this.expect(node.provision_state === 'available', `its node is ${node.provision_state}`);
-    this.expect(!node.maintenance, 'its node is in maintenance');
-    this.expect(node.instance_uuid === null, 'its node is still its own');
-    this.expect(!('millrace_machine' in node.extra), 'its mark is left on the node');
+    this.expect(node.provision_state === 'available', `the node is ${node.provision_state}`);
+    this.expect(!node.maintenance, 'the node is in maintenance');
+    this.expect(node.instance_uuid === null, 'the node still has an instance');
+    this.expect(!('millrace_machine' in node.extra), 'the node still has the owner annotation');
   }
 
   async #isWiped(): Promise<void> {
     const { hasTable, firstByteAt, found } = await this.#deps.body.searchDisk(this.#traces());
-    this.expect(!hasTable, 'the table of partitions is left');
-    this.expect(found.length === 0, `the wiped disk holds ${found.join(', ')}`);
+    this.expect(!hasTable, 'the partition table still exists');
+    this.expect(found.length === 0, `the wiped disk contains ${found.join(', ')}`);
     this.expect(firstByteAt === null, `byte ${firstByteAt} of the wiped disk is not zero`);
   }
 
-  /** The image's file system, the config drive's, what that says of the tenant, and what the tenant wrote. */
+  /** Labels of both file systems, the public key of the config drive, and the tenant's text. */
   #traces(): readonly string[] {
     const [, keyText = ''] = this.#key.public.split(' ');
     return [volumeLabel, 'CD001', keyText, this.#secret];

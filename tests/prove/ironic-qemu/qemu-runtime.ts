@@ -10,34 +10,33 @@ import {
 import { unshareArgs } from '../build-cache.ts';
 
 /**
- * Ironic tries itself what it tells machines to fetch. On the network that QEMU makes up for one this host is the router, and
- * the agent's ramdisk gives that the name which this host has for itself: so one name is right on both sides.
+ * Ironic checks the URLs that it gives to machines, so a name must work on both sides. In QEMU's user network the host is the
+ * router, and the ramdisk resolves `localhost` to it.
  */
 export const hostForMachines = 'localhost';
 const agentPort = 9_999;
 const sshPort = 22;
-/** The agent takes no disk below four gibibytes for a tenant's. */
+/** The agent accepts only disks of at least four gibibytes. */
 const diskBytes = 5 * 1_073_741_824;
 const memoryMebibytes = 2_048;
 const chunkBytes = 16 * 1_048_576;
 const sectorBytes = 512;
 const tableSignature = Buffer.from([0x55, 0xaa]);
 
-/** A machine whose processor is software: what Ironic boots on it really runs, and what it writes is on a disk to be read. */
+/** A machine emulated in software: it really runs what Ironic boots, and its disk can be searched. */
 export interface QemuRuntime {
   readonly boot: MachineRuntime;
-  /** What its kernels, and the firmware, wrote to the serial line. */
+  /** Output of firmware and kernels on the serial line. */
   console(): string;
   searchDisk(words: readonly string[]): Promise<DiskContent>;
 }
 
-/** What all of a disk holds. */
 export interface DiskContent {
-  /** Whether it begins with a table of partitions that a BIOS boots from. */
+  /** Whether the disk starts with a partition table that a BIOS can boot. */
   readonly hasTable: boolean;
-  /** Where the first byte is that is not zero. */
+  /** Offset of the first byte that is not zero. */
   readonly firstByteAt: number | null;
-  /** Which of the words that were looked for. */
+  /** The searched words that the disk contains. */
   readonly found: readonly string[];
 }
 
@@ -101,16 +100,16 @@ async function searchFile(disk: string, words: readonly string[]): Promise<DiskC
   return { hasTable: first.subarray(-2).equals(tableSignature), firstByteAt, found: [...found] };
 }
 
-/** Its ports of SSH and of the agent are at the address that the emulated BMC's machine has. */
+/** SSH and agent ports are forwarded from the address of the emulated BMC's machine. */
 function hardware({ address, mac, uuid }: EmulatedMachine, disk: string, consoleLog: string): string[] {
   const forward = (port: number): string => `hostfwd=tcp:${address}:${port}-:${port}`;
   return [
     ...['-nodefaults', '-display', 'none', '-accel', 'tcg,thread=multi', '-smp', '2'],
-    // The emulator of Debian 12 gets one instruction wrong that newer kernels use where the processor has it: cmpxchg16b.
+    // QEMU of Debian 12 emulates cmpxchg16b wrongly, and newer kernels use it if the CPU has it.
     ...['-cpu', 'qemu64,-cx16'],
     ...['-m', String(memoryMebibytes), '-uuid', uuid],
     ...['-chardev', `file,id=line,path=${consoleLog},append=on`, '-serial', 'chardev:line'],
-    // Zeros that a machine writes leave holes in the file, so that wiping all of the disk fills none of ours.
+    // Written zeros become holes, so that wiping the disk does not fill the host's.
     '-drive',
     `file=${disk},if=virtio,format=raw,cache=unsafe,discard=unmap,detect-zeroes=unmap`,
     ...['-netdev', `user,id=net,${forward(sshPort)},${forward(agentPort)}`],

@@ -11,7 +11,7 @@ import path from 'node:path';
 import { cachedBuild, type Tool } from '../build-cache.ts';
 import { buildDebianTree, packRamdisk } from './host-packages.ts';
 
-/** What the agent is in Python, and the programs that it calls. */
+/** Python dependencies of the agent, and the programs that it calls. */
 const include = [
   'linux-image-cloud-amd64',
   ...['kmod', 'udev', 'busybox-static', 'iproute2', 'procps', 'psmisc', 'util-linux-extra'],
@@ -25,10 +25,7 @@ const include = [
   ...['tooz', 'werkzeug', 'zeroconf'].map(python),
 ];
 
-/**
- * The agent alone: the package wants benchmarks and guests of libvirt beside it, which are for inspections and thrice the
- * size. An emulated processor would compile it at every boot.
- */
+/** Unpacks the agent without its package dependencies, which triple the size, and compiles it, which is slow when emulated. */
 const hook = `chroot "$1" sh -ec '
   cd /tmp
   apt-get -qq download ironic-python-agent
@@ -37,7 +34,7 @@ const hook = `chroot "$1" sh -ec '
   python3 -m compileall -q /usr/lib/python3/dist-packages/ironic_python_agent
 '`;
 
-/** Much of what nobody reads there: the machine's memory holds all of it. */
+/** Large files that are not needed; the whole ramdisk is in the machine's memory. */
 const without = [
   'boot',
   'var/cache/*',
@@ -59,11 +56,11 @@ const again = '#!/bin/sh\nsync\necho b >/proc/sysrq-trigger\n';
 export interface DeployRamdisk {
   readonly kernelFile: string;
   readonly ramdiskFile: string;
-  /** The kernel's modules, for whoever wants to run the same kernel. */
+  /** Modules of the kernel, for images that use the same kernel. */
   readonly modulesFolder: string;
 }
 
-/** A kernel, and ironic-python-agent with all that it needs as a ramdisk. Made once for this recipe, and kept. */
+/** A kernel and a ramdisk with ironic-python-agent. Built once per recipe and cached. */
 export async function deployRamdisk(cache: string, tool: Tool): Promise<DeployRamdisk> {
   const here = import.meta.dirname;
   const recipe = ['ramdisk.ts', 'host-packages.ts', 'agent-init.sh', 'dhcp.sh']
@@ -98,6 +95,6 @@ function python(name: string): string {
 
 function only(pattern: string): string {
   const [file] = globSync(pattern);
-  if (file === undefined) throw new Error(`There is no ${pattern}.`);
+  if (file === undefined) throw new Error(`No file matches ${pattern}.`);
   return file;
 }

@@ -24,7 +24,7 @@ const files: Readonly<Record<string, string>> = {
 const loaderSettings =
   'DEFAULT tenant\nLABEL tenant\n KERNEL kernel\n INITRD ramdisk\n APPEND console=ttyS0 quiet\n';
 
-/** Of the file system that the image has on its one partition. */
+/** Label of the file system on the image's only partition. */
 export const volumeLabel = 'TENANT';
 const partitionMebibytes = 95;
 
@@ -33,10 +33,7 @@ export interface TenantImage {
   readonly sha256: string;
 }
 
-/**
- * A whole disk that a BIOS boots: a table of partitions, a boot loader, and a system in the small (busybox and dropbear)
- * whose only way in are the keys of its config drive. Made once for this recipe, and kept.
- */
+/** A BIOS-bootable disk with busybox and dropbear; the config drive's keys are its only access. Built once per recipe and cached. */
 export async function tenantImage(cache: string, ramdisk: DeployRamdisk, tool: Tool): Promise<TenantImage> {
   const here = import.meta.dirname;
   const recipe = ['tenant-image.ts', 'host-packages.ts', 'tenant-init.sh', 'dhcp.sh']
@@ -58,7 +55,6 @@ export async function tenantImage(cache: string, ramdisk: DeployRamdisk, tool: T
   return { file, sha256: createHash('sha256').update(readFileSync(file)).digest('hex') };
 }
 
-/** What the packages do not bring. */
 async function writeConfig(tree: string, modulesFolder: string, tool: Tool): Promise<void> {
   const at = (name: string): string => path.join(tree, name);
   for (const name of [
@@ -93,7 +89,7 @@ async function writeConfig(tree: string, modulesFolder: string, tool: Tool): Pro
   writeFileSync(at('modules/order'), order.map((file) => `${nameOf(file)}\n`).join(''));
 }
 
-/** The files of the modules, each behind those that it needs: the kernel takes them one by one. */
+/** Module files in load order: insmod does not resolve dependencies. */
 function sortByDependency(dependencies: string): readonly string[] {
   const needs = new Map(
     dependencies
@@ -107,7 +103,7 @@ function sortByDependency(dependencies: string): readonly string[] {
   const order = new Set<string>();
   const take = (name: string): void => {
     const known = needs.get(name);
-    // What is no module of this kernel is a part of it.
+    // A name without a module file is built into the kernel.
     if (known === undefined || order.has(known.file)) return;
     for (const file of known.before) take(nameOf(file));
     order.add(known.file);
@@ -125,7 +121,7 @@ async function writeDisk(folder: string, kernelFile: string, tool: Tool): Promis
   writeFileSync(at('syslinux.cfg'), loaderSettings);
   copyFileSync(kernelFile, at('kernel'));
   await tool('truncate', '-s', `${partitionMebibytes}M`, at('part.raw'));
-  // The loader finds itself by how many sectors of the disk are before its partition.
+  // The boot loader needs the number of sectors before its partition.
   await tool('mkfs.vfat', '-F', '32', '-h', '2048', '-n', volumeLabel, at('part.raw'));
   await tool('syslinux', '--install', at('part.raw'));
   for (const name of ['kernel', 'ramdisk', 'syslinux.cfg']) {

@@ -1,6 +1,6 @@
 #!/bin/busybox sh
-# A system in the small, as a tenant's image has it: it takes its name and its keys from the config drive that lies beside it
-# on the disk, and lets in whoever has one of them. It has no other way in.
+# Minimal system of a tenant's image: reads its hostname and SSH keys from the config drive on its disk. These keys are the only
+# access.
 /bin/busybox --install -s /bin
 export PATH=/bin:/usr/sbin:/usr/bin
 mount -t proc proc /proc
@@ -29,7 +29,7 @@ for card in /sys/class/net/e*; do
   ip link set "${card##*/}" up
   udhcpc -i "${card##*/}" -n -q -t 20 -s /dhcp.sh
 done
-# Keys of the host are made when the first one asks; passwords are not asked for.
+# -R creates host keys at the first connection, -s disables password logins.
 dropbear -R -s -E -p 22
 echo "The tenant's system is up."
 while :; do sleep 60; done

@@ -3,19 +3,19 @@ import { allEvents, runEvents, type SimResult } from '@millrace/runners';
 import { lastTally, sim } from '../../sim/ledger.sim.ts';
 import type { LedgerHarness } from '../../sim/ledger/harness.ts';
 
-/** One seed of the simulation, judged by its own rules and, before its database is dropped, by the auditor. */
+/** Runs one seed of the simulation with its own validators and audits the database before it is dropped. */
 
 export interface SeedRun {
   readonly seed: number;
   readonly failure: SimResult['failure'];
   readonly happened: SimResult['happened'];
   readonly tally: Readonly<Record<string, number>>;
-  /** How many rows the auditor judged, and what it complained of. */
+  /** Number of rows that the auditor checked, and its findings. */
   readonly audit: { readonly checked: number; readonly complaints: readonly string[] };
 }
 
 export async function playAudited(seed: number, events: number): Promise<SeedRun> {
-  let audit: SeedRun['audit'] = { checked: 0, complaints: ['The auditor did not answer.'] };
+  let audit: SeedRun['audit'] = { checked: 0, complaints: ['The audit did not run.'] };
   const audited = {
     ...sim,
     async close(state: unknown): Promise<void> {
@@ -30,7 +30,7 @@ export async function playAudited(seed: number, events: number): Promise<SeedRun
   return { seed, failure, happened, tally: lastTally(), audit };
 }
 
-/** The simulation runs the ledger alone: it has no rows of payments and payouts. */
+/** These checks need payments, payouts and owners, which the simulation does not have. */
 const needsOtherTables: ReadonlySet<string> = new Set([
   'top_up_has_payment',
   'transfer_has_payout',

@@ -4,14 +4,14 @@ import type { HoldId, OrgId } from '@millrace/platform/ids';
 import { nanoUsd, type NanoUsd } from '@millrace/platform/money';
 
 /**
- * What the posters of the proof post. Batch n of a poster is the same whoever makes it and however often, and pays for
- * itself: it brings the money that it spends. So nothing in it may ever be refused, and the end can be computed.
+ * The batches of the proof. Batch n of a poster is the same in every process and pays in the money that it spends, so no command
+ * may be refused and the final state can be computed.
  */
 
 export interface PostingBatch {
-  /** Done in one transaction. */
+  /** Applied in one transaction. */
   readonly first: readonly LedgerCommand[];
-  /** Done in the next, with the ids of the holds of the first. */
+  /** Applied in the next transaction, with the hold ids of the first. */
   readonly afterwards: (holdIds: readonly HoldId[]) => readonly LedgerCommand[];
 }
 
@@ -27,7 +27,7 @@ const revenue = (amount: NanoUsd): readonly Share[] => [
 
 const amountFrom = (random: Random): NanoUsd => nanoUsd(BigInt(random.int(1, 2_000_000_000)));
 
-/** What a batch asks of one organisation; the numbers are all there is to it. */
+/** The amounts of a batch for one organisation. */
 export interface BatchItem {
   readonly orgId: OrgId;
   readonly step: string;
@@ -83,7 +83,7 @@ export function buildBatch(scope: BatchScope, batch: number): PostingBatch {
     afterwards: (holdIds) =>
       items.flatMap((deal, index): LedgerCommand[] => {
         const holdId = holdIds[index];
-        if (holdId === undefined) throw new Error('A hold was not answered.');
+        if (holdId === undefined) throw new Error('A hold returned no id.');
         return [
           {
             ...base(deal, 'post'),
@@ -98,7 +98,7 @@ export function buildBatch(scope: BatchScope, batch: number): PostingBatch {
   };
 }
 
-/** The idempotency keys of the transfers that a batch leaves behind. A charge of nothing leaves none. */
+/** Idempotency keys of the transfers of a batch. A charge of zero makes no transfer. */
 export function batchIdempotencyKeys(scope: BatchScope, batch: number): string[] {
   return batchItems(scope, batch).flatMap((deal) =>
     ['in', 'out', ...(deal.posted > 0n ? ['post'] : [])].map(

@@ -7,15 +7,15 @@ import { createLogger } from '@millrace/platform/log';
 import { buildBatch, type BatchScope } from './batches.ts';
 
 /**
- * A posting process, to be killed at any point. It works through its batches, several at once, and says the number of
- * each once it is committed; whatever was not said is done again by the next one.
+ * A posting process, killed at any point. It posts batches concurrently and prints the number of each committed batch; the next
+ * process repeats all batches that were not printed.
  */
 
 interface PosterConfig extends BatchScope {
   readonly url: string;
   readonly atOnce: number;
   readonly from: number;
-  /** Null: until it is killed. */
+  /** Null: runs until killed. */
   readonly until: number | null;
   readonly done: readonly number[];
 }
@@ -28,7 +28,7 @@ const db = createDb({
   log: createLogger({ name: 'poster', level: 'silent' }),
 });
 
-/** Straight into the pipe: what the kernel has taken outlives the process. */
+/** Synchronous, because output that the kernel has accepted survives a kill of the process. */
 const print = (line: string): void => void writeSync(1, `${line}\n`);
 
 const apply = (commands: readonly LedgerCommand[]) =>
@@ -46,7 +46,7 @@ async function postUntilKnown(batch: number): Promise<void> {
     try {
       return await postOne(batch);
     } catch (error) {
-      // A connection may be cut under it. Whether the commit arrived is not known, so all of it is done again.
+      // The connection may have been cut. The outcome of the commit is unknown, so the whole batch is repeated.
       print(`again ${batch} ${error instanceof Error ? error.message.replaceAll('\n', ' ') : 'unknown'}`);
       await systemClock.sleep(5);
     }

@@ -1,6 +1,6 @@
 import { playAudited } from './audited.ts';
 
-/** A worker process of the proof: plays its seeds and writes one line of JSON for each. */
+/** Worker process of the proof: runs its seeds and prints one line of JSON for each. */
 
 const [events = '1000', ...seeds] = process.argv.slice(2);
 for (const seed of seeds) {

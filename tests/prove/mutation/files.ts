@@ -3,10 +3,7 @@ import { join } from 'node:path';
 
 export const repositoryRoot = join(import.meta.dirname, '../../..');
 
-/**
- * The files whose mistakes cost money: pure, they decide amounts, prices, states and who gets which GPU, and the tests
- * beside them must notice when a decision changes. A new decision file is one more line here.
- */
+/** Pure files that decide amounts, prices, states and placements; a mistake in them costs money. Add new decision files here. */
 export const decisionFiles: readonly string[] = [
   'packages/core/src/fleet/placement/placement.ts',
   'packages/core/src/ledger/batch/draw.ts',
@@ -32,16 +29,13 @@ export const decisionFiles: readonly string[] = [
   'packages/platform/src/money/usd-number.ts',
 ];
 
-/** The same small decision twice, tested as carelessly as can be and with care: they show that a score tells which. */
+/** The same function twice, with careless and with careful tests: their scores must differ. */
 export const fixtures = {
   careless: 'tests/prove/mutation/fixtures/careless.ts',
   careful: 'tests/prove/mutation/fixtures/careful.ts',
 };
 
-/**
- * The unit tests of the feature that a folder belongs to; elsewhere those of the folder. Those that need engines do not
- * take part: they are too slow to run for each mutant.
- */
+/** Unit tests of the feature that contains the folder, or else of the folder. Tests with engines are too slow for mutants. */
 export function testsBeside(subFolder: string): readonly string[] {
   const folder = /^packages\/core\/src\/[^/]+/.exec(subFolder)?.[0] ?? subFolder;
   const absolute = join(repositoryRoot, folder);

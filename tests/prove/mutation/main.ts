@@ -6,10 +6,10 @@ import { describeScore, describeSurvivor, scoreProblem, scoreFiles } from './sco
 
 const help = `tools/run tests/prove/mutation/main.ts [--sample N] [--seed S] FILE…
 
-Mutates these files and says which mutants the unit tests beside them do not notice.
+Mutates these files and lists the mutants that the unit tests beside them do not detect.
 
-  --sample N   tries only N mutants of each file
-  --seed S     which ones; 1 unless said
+  --sample N   tries only N mutants per file
+  --seed S     seed of the sample (default 1)
 `;
 
 const { values, positionals } = parseArgs({

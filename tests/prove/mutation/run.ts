@@ -8,15 +8,15 @@ import { checkerName, notDrawn, type Sample } from './sample-checker.ts';
 import type { TriedMutant } from './score.ts';
 
 /**
- * Mutates the files in a copy of their packages outside the tree and tries every mutant, or a sample of each file, with
- * the unit tests beside it. Gives the mutants that were tried. Throws when tests fail without any mutant.
+ * Mutates the files in a copy of their package and runs the unit tests beside them for each mutant, or for a sample. Returns the
+ * tried mutants. Throws when tests fail without a mutant.
  */
 export async function tryMutants(
   files: readonly string[],
   sample: Sample | null = null,
 ): Promise<readonly TriedMutant[]> {
   const tried: TriedMutant[] = [];
-  // Folder by folder, because mutants of what runs on import are tried with all tests that take part.
+  // One run per folder, because mutants of code that runs on import are tried with all tests of the run.
   for (const [folder, inFolder] of Map.groupBy(files, dirname)) {
     tried.push(...(await tryInFolder(folder, inFolder, sample)));
   }
@@ -30,7 +30,7 @@ async function tryInFolder(
 ): Promise<readonly TriedMutant[]> {
   const scratch = mkdtempSync(join(tmpdir(), 'millrace-mutation-'));
   const startedIn = process.cwd();
-  // Stryker takes the folder that it is started in for the project.
+  // Stryker uses the working directory as the project.
   process.chdir(repositoryRoot);
   try {
     const configFile = join(scratch, 'vitest.config.mjs');
@@ -47,17 +47,17 @@ async function tryInFolder(
       checkers: sample === null ? [] : [checkerName],
       [checkerName]: sample,
       concurrency: 2,
-      // An endless loop is given up after this and twice the time that its tests took without it.
+      // A mutant with an endless loop is stopped after this time plus twice the time of its tests without the mutant.
       timeoutMS: 5_000,
       timeoutFactor: 2,
       tempDirName: join(scratch, 'copies'),
       cleanTempDir: 'always',
       ignorePatterns: ['**', ...copied(folder)],
-      // Both concern the TypeScript compiler of old, which nothing here uses: Node strips types.
+      // Both settings concern the JavaScript-based TypeScript compiler, which is not used: Node strips types.
       disableTypeChecks: false,
       tsconfigFile: 'none.json',
       reporters: [],
-      // The enum exists in the declarations alone, so that its member has to be written out.
+      // The enum exists only in the type declarations, so the member is written as a string.
       logLevel: 'error' as LogLevel,
       warnings: false,
     });
@@ -71,12 +71,12 @@ async function tryInFolder(
   }
 }
 
-/** Stryker hands vitest a file of settings and nothing else; which tests take part is said in it, relative to the copy. */
+/** Stryker passes only a settings file to Vitest, so the tests are listed there, relative to the copy. */
 function vitestConfig(include: readonly string[]): string {
   const test = {
     include,
     setupFiles: [join(import.meta.dirname, 'vitest.setup.ts')],
-    // A mutant is switched on inside the running module; those that need a fresh one get a fresh worker anyway.
+    // Mutants are switched on in the running module; those that need a fresh module get a fresh worker anyway.
     isolate: false,
     testTimeout: 20_000,
   };
@@ -84,8 +84,8 @@ function vitestConfig(include: readonly string[]): string {
 }
 
 /**
- * What the copy holds: the package that the folder is in, or the folder alone when it is in none. Packages reach each
- * other through node_modules, and so as they are in the tree: a mutant is met by its own package only.
+ * Patterns of the files in the copy: the package of the folder, or the folder if it is in none. Other packages are imported from
+ * the original tree through node_modules, so only a file's own package sees its mutants.
  */
 function copied(folder: string): readonly string[] {
   const copy = /^(?:apps|packages|tools)\/[^/]+/.exec(folder)?.[0] ?? folder;

@@ -11,10 +11,7 @@ export interface Sample {
 export const checkerName = 'sample';
 export const notDrawn = 'not drawn for this sample';
 
-/**
- * Stryker has no samples. Its checkers, made to weed out mutants that do not compile, are asked about each mutant
- * before it is tried: this one lets only the drawn ones pass.
- */
+/** Stryker has no sampling. Its checkers filter mutants before they are tried; this one passes only the sampled mutants. */
 class SampleChecker implements Checker {
   static readonly inject = tokens(commonTokens.options);
   readonly #sample: Sample;
@@ -27,7 +24,7 @@ class SampleChecker implements Checker {
     return Promise.resolve();
   }
 
-  /** All in one group: a draw needs the whole list. */
+  /** One group, because sampling needs the whole list. */
   group(mutants: Mutant[]): Promise<string[][]> {
     return Promise.resolve([mutants.map(({ id }) => id)]);
   }
@@ -46,7 +43,7 @@ export const strykerPlugins = [declareClassPlugin(PluginKind.Checker, checkerNam
 
 type Drawable = Pick<Mutant, 'id' | 'fileName' | 'location' | 'mutatorName' | 'replacement'>;
 
-/** So many of each file, chosen by the seed and by what the mutant is, so that other files do not change the draw. */
+/** Draws mutants per file by seed and content, so that changes in other files do not change the sample. */
 export function drawSample(mutants: readonly Drawable[], sample: Sample): ReadonlySet<string> {
   const drawn = new Set<string>();
   for (const ofFile of Map.groupBy(mutants, ({ fileName }) => fileName).values()) {

@@ -25,40 +25,40 @@ const scoreOf = (counts: Parameters<typeof mutants>[0]) => {
   return score ?? expect.fail('one file has one score');
 };
 
-describe('a whole file', () => {
-  test('passes at the bar and not below it; what times out was noticed, what cannot be loaded does not count', () => {
+describe('scoreProblem of a whole file', () => {
+  test('passes at the required share and not below; timeouts count as detected, load errors do not count', () => {
     expect(
       scoreProblem(scoreOf({ Killed: 7, Timeout: 1, Survived: 2, RuntimeError: 9 }), 'whole'),
     ).toBeNull();
     expect(scoreProblem(scoreOf({ Killed: 79, Survived: 20, NoCoverage: 1 }), 'whole')).toContain('79.0 %');
   });
 
-  test('that has no mutants at all is not a success', () => {
+  test('fails for a file without mutants', () => {
     expect(scoreProblem(scoreOf({ RuntimeError: 3 }), 'whole')).toContain('nothing to mutate');
     expect(scoreProblem(scoreOf({}), 'sample')).toContain('nothing to mutate');
   });
 
-  test('has its survivors told apart from what no test runs', () => {
+  test('is described with survivors and uncovered mutants counted separately', () => {
     expect(describeScore(scoreOf({ Killed: 3, Survived: 1, NoCoverage: 1, RuntimeError: 1 }))).toBe(
       '60.0 % of 5 (3 killed, 0 timed out, 1 survived, 1 not covered, 1 could not be loaded)',
     );
   });
 });
 
-describe('a sample', () => {
-  test('forgives bad luck and finds out a file that is far below the bar', () => {
+describe('scoreProblem of a sample', () => {
+  test('tolerates chance and fails a file far below the required share', () => {
     expect(scoreProblem(scoreOf({ Killed: 8, Survived: 4 }), 'sample')).toBeNull();
     expect(scoreProblem(scoreOf({ Killed: 3, Survived: 9 }), 'sample')).toContain('25.0 %');
     expect(scoreProblem(scoreOf({ Killed: 60, Survived: 40 }), 'sample')).toContain('60.0 %');
   });
 
-  test('judges by the tail of the binomial distribution', () => {
+  test('uses the tail of the binomial distribution', () => {
     expect(chanceOfAtMost(1, 2, 0.5)).toBeCloseTo(0.75, 12);
     expect(chanceOfAtMost(5, 12, 0.8)).toBeCloseTo(0.003_903, 6);
     expect(chanceOfAtMost(12, 12, 0.8)).toBeCloseTo(1, 12);
   });
 
-  test('draws the same mutants for a seed, others for another, and so many of each file', () => {
+  test('draws the same number of mutants per file, reproducibly for each seed', () => {
     const all = ['a.ts', 'b.ts'].flatMap((fileName) =>
       Array.from({ length: 50 }, (_, line) => ({
         ...mutant('Pending', line),
@@ -75,7 +75,7 @@ describe('a sample', () => {
   });
 });
 
-test('a survivor is one line with its place and what it became', () => {
+test('describeSurvivor prints one line with position and replacement', () => {
   expect(describeSurvivor(mutant('Survived', 12, '{\n  return 1;\n}'))).toBe(
     'x.ts:12:7 EqualityOperator becomes { return 1; }',
   );

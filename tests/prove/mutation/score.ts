@@ -3,7 +3,7 @@ import type { MutantResult } from '@stryker-mutator/api/core';
 /** The share of mutants that the tests beside a file must kill. */
 export const requiredShare = 0.8;
 
-// A sample may be unlucky. It condemns a file only when one that deserves the bar would do so badly once in 200 draws.
+// A sample fails a file only if a file with the required share would score so low in one of 200 draws.
 const failBelow = 0.005;
 
 export type TriedMutant = Pick<
@@ -14,11 +14,11 @@ export type TriedMutant = Pick<
 export interface FileScore {
   readonly file: string;
   readonly killed: number;
-  /** The tests no longer ended: noticed too, but counted apart, since a machine under load can cause one. */
+  /** The tests did not end. Also detected, but counted separately, because a busy machine can cause a timeout. */
   readonly timedOut: number;
-  /** Mutants that no test noticed, though some ran their line, and mutants whose line no test runs. */
+  /** Mutants that no test detected, whether or not a test runs their line. */
   readonly survivors: readonly TriedMutant[];
-  /** Mutants with which the module cannot even be loaded. They say nothing about the tests and do not count. */
+  /** Mutants with which the module cannot be loaded. They are not counted. */
   readonly broken: number;
 }
 
@@ -41,14 +41,13 @@ export function scoreFiles(files: readonly string[], mutants: readonly TriedMuta
 export const detectedCount = ({ killed, timedOut }: FileScore): number => killed + timedOut;
 export const triedCount = (score: FileScore): number => detectedCount(score) + score.survivors.length;
 
-/** A file without a single mutant scores nothing: a list that names the wrong file must not pass. */
+/** A file without mutants has the share 0, so that a wrong path in the list does not pass. */
 export const shareOf = (score: FileScore): number =>
   triedCount(score) === 0 ? 0 : detectedCount(score) / triedCount(score);
 
-/** Null when the score is good enough; otherwise why it is not. */
+/** Null if the score is high enough. */
 export function scoreProblem(score: FileScore, form: 'whole' | 'sample'): string | null {
-  if (triedCount(score) === 0)
-    return `${score.file}: there was nothing to mutate, so it does not belong in the list`;
+  if (triedCount(score) === 0) return `${score.file}: nothing to mutate; remove the file from the list`;
   const share = shareOf(score);
   const doubtful =
     form === 'whole'
@@ -58,7 +57,7 @@ export function scoreProblem(score: FileScore, form: 'whole' | 'sample'): string
   return `${score.file}: the tests beside it kill ${percent(share)} of its mutants, not ${percent(requiredShare)}`;
 }
 
-/** How likely it is that of `count` independent events, each as likely as `probability`, at most `most` happen. */
+/** Probability that at most `most` of `count` independent events happen, each with `probability`. */
 export function chanceOfAtMost(most: number, count: number, probability: number): number {
   let term = (1 - probability) ** count;
   let sum = term;
@@ -82,7 +81,7 @@ export function describeScore(score: FileScore): string {
   return `${percent(shareOf(score))} of ${triedCount(score)} (${counts.join(', ')})`;
 }
 
-/** Where a survivor is and what it does, on one line: enough to write the test that is missing. */
+/** Position and replacement on one line: enough to write the missing test. */
 export function describeSurvivor({
   fileName,
   location,

@@ -2,7 +2,7 @@ import { fleetInvariantViolations, type TestDatabase } from '@millrace/testing';
 import type { Client } from 'pg';
 import { CLUSTER } from './plans.ts';
 
-/** What the engine has, one row for each device: machines of the mock are rows of the same database, read in one view. */
+/** One row per device of the engine. The mock stores its machines in the same database, so one query sees both sides. */
 const devices = `
   select kept.external_id, kept.machine->>'nodeName' as node_name, device.value as pci_address
     from mock_machines as kept
@@ -38,7 +38,7 @@ async function violatedRules(client: Client, rules: Readonly<Record<string, stri
   return sentences;
 }
 
-/** Holds at every moment, so it is asked while everybody works. */
+/** True at every moment, so this is checked while clients work. */
 export async function checkInvariants(database: TestDatabase): Promise<readonly string[]> {
   const client = await database.connect();
   try {
@@ -55,7 +55,7 @@ const indexes = [
   'node_capacity_gang_idx',
 ];
 
-/** Every row is in its index and the index has nothing else, by PostgreSQL's own check. */
+/** Uses PostgreSQL's amcheck to compare each index with its table. */
 export async function checkIndexes(database: TestDatabase): Promise<readonly string[]> {
   const client = await database.connect();
   try {

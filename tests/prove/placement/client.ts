@@ -17,9 +17,8 @@ import { Pool } from 'pg';
 import { CLUSTER, layout, planOf, REGION, type Plan } from './plans.ts';
 
 /**
- * A process with several clients, to be killed at any point. Each sequence is placed, made at the engine and, sooner or
- * later, given back. What was begun and not said to be done is gone through again by the next process: the rows and the
- * engine tell how far it came.
+ * A process with several clients, killed at any point. Each sequence is placed, created at the engine and later released. The
+ * next process repeats sequences that were not reported as done; rows and engine show how far they came.
  */
 
 interface ClientConfig {
@@ -29,7 +28,7 @@ interface ClientConfig {
   readonly clients: number;
   readonly orgIds: readonly OrgId[];
   readonly nodeNames: Readonly<Record<string, string>>;
-  /** In this order. */
+  /** Processed in this order. */
   readonly sequences: readonly number[];
 }
 
@@ -51,7 +50,7 @@ const driver = createMockDriver({
   listen: null,
 });
 
-/** Straight into the pipe: what the kernel has taken outlives the process. */
+/** Synchronous, because output that the kernel has accepted survives a kill of the process. */
 const print = (line: string): void => void writeSync(1, `${line}\n`);
 const soon = (): AbortSignal => AbortSignal.timeout(120_000);
 const committed = { name: 'place', isolation: 'read committed' } as const;
@@ -64,7 +63,7 @@ interface LiveSequence {
 
 function orgOf(plan: Plan): OrgId {
   const orgId = config.orgIds[plan.organisation];
-  if (orgId === undefined) throw new Error('There are as many organisations as plans name.');
+  if (orgId === undefined) throw new Error('The plan names an organisation that does not exist.');
   return orgId;
 }
 
@@ -89,7 +88,7 @@ const placementRequest = (plan: Plan): PlacementRequest => ({
   freesAt: null,
 });
 
-/** One machine on each node: the engine knows it by the allocation's id and its place in the gang. */
+/** One machine per node, named by the allocation's id and its index in the gang. */
 const machineOf = ({ plan, orgId }: LiveSequence, index: number) => ({
   externalId: `${plan.externalId}-${index}`,
   orgId,
@@ -137,7 +136,7 @@ async function placeOnce(live: LiveSequence): Promise<Placement> {
   return db.transaction(committed, (tx) => reservePlacement(live, tx));
 }
 
-/** How far it came before, as the rows tell. */
+/** How far an earlier process came, according to the rows. */
 async function stateOf({ plan, orgId }: LiveSequence): Promise<{ id: AllocationId; state: string } | null> {
   const { rows } = await pool.query<{ id: string; state: string }>(
     'select id, state from allocations where external_id = $1 and org_id = $2 order by created_at desc limit 1',
@@ -147,7 +146,7 @@ async function stateOf({ plan, orgId }: LiveSequence): Promise<{ id: AllocationI
   return row === undefined ? null : { id: fromUuid('alc', row.id), state: row.state };
 }
 
-/** Until it has its machine, was refused, or is found to be over. */
+/** Runs until the machines exist, the placement is refused, or the sequence turns out to be over. */
 async function startSequence(live: LiveSequence): Promise<'live' | 'refused' | 'over'> {
   const before = await stateOf(live);
   if (before?.state === 'released') return 'over';
@@ -181,7 +180,7 @@ async function endSequence(live: LiveSequence): Promise<void> {
   );
 }
 
-/** A connection may be cut under it. Whether a commit arrived is not known, so the rows are asked again. */
+/** Retries after a cut connection. The outcome of the commit is unknown, so each attempt reads the rows again. */
 async function retryUntilKnown<T>(sequence: number, work: () => Promise<T>): Promise<T> {
   for (;;) {
     try {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { MockLayout } from '@millrace/compute/mock';
 import { createRandom } from '@millrace/testing/random';
 
-/** What each sequence does: it follows from the seed and its number alone, so a run can be had again. */
+/** The plan of a sequence depends only on the seed and the sequence's number, so runs are reproducible. */
 
 export const REGION = 'proof-1';
 export const CLUSTER = 'proof';
@@ -11,13 +11,12 @@ export const FABRIC_SIZE = 6;
 const GPUS_PER_NODE = 8;
 
 export interface Plan {
-  /** The machine's id. */
   readonly externalId: string;
   readonly gpusPerNode: number;
   readonly nodeCount: number;
-  /** The transaction that placed it is undone, as when the money is short, before it is placed for good. */
+  /** The first placement is rolled back, as if the balance were insufficient, and then repeated. */
   readonly rollsBackFirst: boolean;
-  /** How many machines its client keeps beside it before it gives the oldest back. */
+  /** Number of machines that the client keeps beside this one before it releases the oldest. */
   readonly keeps: number;
   readonly releases: 1 | 2;
   readonly organisation: number;
@@ -48,7 +47,7 @@ export function planOf(seed: number, sequence: number): Plan {
   };
 }
 
-/** The engine's hardware; its nodes are called as the planted ones are. */
+/** The engine's hardware; its node names match the inserted fleet. */
 export const layout: MockLayout = {
   images: ['proof'],
   nodes: Array.from({ length: NODES }, (_, index) => ({

@@ -7,7 +7,6 @@ import { checkFinalState, waitForRentalQuiescence, type RentalCheckReport } from
 import type { RentalKind, ProofEnvironment } from './rental-kinds.ts';
 import { rentAtRandom, CapacityQueue, type RentalScenario } from './scenarios.ts';
 
-/** How much is done, and how much is killed meanwhile. */
 export interface Size {
   readonly rentals: number;
   readonly kills: number;
@@ -15,14 +14,11 @@ export interface Size {
   readonly tenants: number;
 }
 
-/**
- * After the last kill, all rentals must come to rest. If nothing changes for this long, a rental is stuck: a rental that ends by
- * itself does so after a minute, and failed work is tried again sooner.
- */
+/** After this long without a change, a rental is stuck: TTLs end after a minute, and failed work is retried sooner. */
 const STUCK_AFTER_MS = 120_000;
 const REPAIR_INTERVAL_MS = 1_000;
 
-/** The same struggle for every kind of rental: they are made, proven, billed and removed by one mechanism. */
+/** Runs the same chaos for each kind of rental, because one mechanism creates, verifies, bills and deletes all kinds. */
 export async function proveRentalKind(run: ProofRun, kind: RentalKind, size: Size): Promise<ProofReport> {
   const environment = await kind.open();
   const { stack } = environment;
@@ -49,11 +45,11 @@ export async function proveRentalKind(run: ProofRun, kind: RentalKind, size: Siz
   }
 }
 
-/** What is wrong may be that nobody can be asked any more. */
+/** The hosts may be unreachable, which may be the failure itself. */
 const describeHostsSafely = ({ explain }: ProofEnvironment): Promise<string> =>
-  explain().catch((error: unknown) => `The hosts cannot be asked: ${String(error)}`);
+  explain().catch((error: unknown) => `The hosts do not respond: ${String(error)}`);
 
-/** Somebody goes round all the time; what cannot be done in one round, as while the engine is dead, is done in another. */
+/** Repairs hosts continuously. A round that fails, for example while the engine is dead, is repeated. */
 function keepRepairing({ repairHosts }: ProofEnvironment): { end(): Promise<number> } {
   const over = new AbortController();
   let repaired = 0;
@@ -84,7 +80,7 @@ async function runChaos(
   const over = new AbortController();
   const kills = killAtRandom(stack, run.random.fork(2), {
     ...size,
-    // Spread over the run by what was done, not by time: a busy machine has as many kills as an idle one.
+    // Kills follow the number of rentals, not time, so that a busy machine gets as many as an idle one.
     progress: () => scenarios.length,
     signal: over.signal,
     note: run.note,
@@ -113,12 +109,12 @@ interface ChaosResult {
   readonly scenarios: readonly RentalScenario[];
   readonly kills: Kills;
   readonly waitedInLine: number;
-  /** How long it took until everything was at rest; null: it never was. */
+  /** Time until quiescence, or null if it was not reached. */
   readonly restMs: number | null;
-  /** How the hosts were while there was no rest; null if there was. */
+  /** State of the hosts if quiescence was not reached, else null. */
   readonly unsettled: string | null;
   readonly checkReport: RentalCheckReport;
-  /** How they were in the end; null if all is as it should be. */
+  /** State of the hosts after a failed check, else null. */
   readonly left: string | null;
   readonly repaired: number;
   readonly engineName: string;
@@ -130,22 +126,22 @@ function report(size: Size, happened: ChaosResult): ProofReport {
   const count = (outcome: RentalScenario['outcome']): number =>
     scenarios.filter((scenario) => scenario.outcome === outcome).length;
   const failures = [...checkReport.failures, ...(left === null ? [] : [left])];
-  if (unsettled !== null) failures.push(`never at rest after the last kill: ${unsettled}`);
+  if (unsettled !== null) failures.push(`not quiescent after the last kill: ${unsettled}`);
   if (kills.total < size.kills) failures.push(`only ${kills.total} of ${size.kills} kills were made`);
   return {
     figures: {
       'rentals accepted': scenarios.length,
       'left running': count('left running'),
       'ended by their tenant': count('ended'),
-      'refused for want of room before': scenarios.reduce((sum, { refusals }) => sum + refusals, 0),
-      ...(waitedInLine === 0 ? {} : { 'waited in line for room': waitedInLine }),
+      'refusals for lack of capacity before': scenarios.reduce((sum, { refusals }) => sum + refusals, 0),
+      ...(waitedInLine === 0 ? {} : { 'queued for capacity': waitedInLine }),
       'kill -9 of an api': kills.api,
       'kill -9 of a worker': kills.worker,
       'kill -9 of Restate': kills.restate,
       [`kill -9 of ${engineName}`]: kills.engine,
       'Restate wiped': kills.wipes,
-      'at rest after the last kill': restMs === null ? 'never' : `${Math.round(restMs / 100) / 10} s`,
-      ...(repaired === 0 ? {} : { 'hosts put back by a person': repaired }),
+      'quiescent after the last kill': restMs === null ? 'never' : `${Math.round(restMs / 100) / 10} s`,
+      ...(repaired === 0 ? {} : { 'hosts resumed by an operator': repaired }),
       ...checkReport.figures,
     },
     failures,

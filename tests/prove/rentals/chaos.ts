@@ -2,7 +2,7 @@ import type { Random } from '@millrace/runners';
 import { systemClock } from '@millrace/platform/clock';
 import type { CoreStack } from '../../stack/core-stack.ts';
 
-/** Who was killed how often. */
+/** Number of kills per target. */
 export interface Kills {
   readonly total: number;
   readonly api: number;
@@ -16,7 +16,7 @@ export interface ChaosOptions {
   readonly rentals: number;
   readonly kills: number;
   readonly wipes: number;
-  /** How many rentals have been begun. */
+  /** Number of started rentals. */
   readonly progress: () => number;
   readonly signal: AbortSignal;
   readonly note: (text: string) => void;
@@ -24,13 +24,13 @@ export interface ChaosOptions {
 
 type KillTarget = 'api' | 'worker' | 'restate' | 'engine';
 
-/** Victims in turn, so that each is hit however few kills there are; which one of a kind is the dice's. */
+/** A fixed order, so that few kills reach every kind of target; the process is chosen at random. */
 const killOrder: readonly KillTarget[] = ['worker', 'engine', 'restate', 'api', 'worker', 'engine'];
 
-/** Kills one thing at a time, each brought back a moment later, until as many were killed as asked for. */
+/** Kills one process or engine at a time and restarts it a moment later, until `kills` is reached. */
 export async function killAtRandom(stack: CoreStack, random: Random, options: ChaosOptions): Promise<Kills> {
   const kills = { total: 0, api: 0, worker: 0, restate: 0, engine: 0, wipes: 0 };
-  // The last kills come when the last rentals have been begun, so the loop outlives the tenants by them.
+  // The last kills follow the last rentals, so this loop ends after the tenants.
   while (kills.total < options.kills) {
     const share = (options.progress() * (options.kills + 1)) / options.rentals;
     const isDue = kills.total < Math.min(options.kills, Math.floor(share)) || options.signal.aborted;
@@ -44,7 +44,7 @@ export async function killAtRandom(stack: CoreStack, random: Random, options: Ch
     await killTarget(stack, victim, random);
     kills[victim] += 1;
     kills.total += 1;
-    // In the middle of each stretch, while there is work to forget.
+    // Spread wipes over the run, so that Restate has work to lose.
     if (kills.wipes < Math.round((kills.total * options.wipes) / options.kills)) {
       options.note('Restate is wiped');
       await stack.wipeRestate();

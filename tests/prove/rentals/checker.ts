@@ -8,14 +8,14 @@ import { waitWhileProgress } from '../progress.ts';
 import { tenantIdColumn, type RentalKind } from './rental-kinds.ts';
 import type { RentalScenario } from './scenarios.ts';
 
-/** Looks at the rows, the hosts and the books, and believes none of them alone. */
+/** Compares rows, hosts and ledger with each other at the end of a proof. */
 
 export interface RentalCheckReport {
   readonly failures: readonly string[];
   readonly figures: Readonly<Record<string, number>>;
 }
 
-/** One that ends by itself has not come to rest before it did: it would end under the eyes of who judges it. */
+/** A rental with a TTL counts as unsettled until it has ended, because it could end during the checks. */
 const unsettledQuery = `
   select coalesce(string_agg(concat_ws(' ', wire_id, status, task, expires_at), ', ' order by wire_id), '') as list from rentals
    where status <> 'Terminated' and (status <> 'Running' or task is not null or expires_at is not null)`;
@@ -23,7 +23,7 @@ const unfinishedQuery = `
   select coalesce(string_agg(concat_ws(' ', external_id, state), ', ' order by external_id), '') as list from rental_machines
    where state not in ('open', 'gone')`;
 
-/** Returns how long it took until all rentals were at rest; null if some are not and nothing changed for `stuckAfterMs`. */
+/** Returns the time until all rentals were settled, or null if nothing changed for `stuckAfterMs` before that. */
 export async function waitForRentalQuiescence(
   stack: CoreStack,
   stuckAfterMs: number,
@@ -72,9 +72,9 @@ export async function checkFinalState(
   return {
     failures,
     figures: {
-      'found running at rest': running,
+      'running at quiescence': running,
       'ended before they ran': neverRan,
-      'ended by their time to live': ttl?.count ?? 0,
+      'ended by their TTL': ttl?.count ?? 0,
     },
   };
 }
@@ -84,13 +84,13 @@ function checkScenarios(scenarios: readonly RentalScenario[], rentals: readonly 
   const accepted = scenarios.filter(({ id }) => id !== null);
   const failures = accepted.flatMap(({ nth, id, outcome }) => {
     const rental = byId.get(id ?? '');
-    if (rental === undefined) return [`rental ${nth} was accepted and is not there`];
+    if (rental === undefined) return [`rental ${nth} was accepted and does not exist`];
     const isRight =
       rental.status === 'Terminated' || (rental.status === 'Running' && outcome === 'left running');
     return isRight ? [] : [`rental ${nth} (${outcome}) is ${rental.status}: ${rental.status_reason}`];
   });
   if (accepted.length !== rentals.length) {
-    failures.push(`${accepted.length} rentals were accepted and ${rentals.length} are there`);
+    failures.push(`${accepted.length} rentals were accepted and ${rentals.length} exist`);
   }
   return failures;
 }
@@ -98,7 +98,7 @@ function checkScenarios(scenarios: readonly RentalScenario[], rentals: readonly 
 const HOSTS_KNOWN_WITHIN_MS = 120_000;
 const ANSWERED_WITHIN_MS = 120_000;
 
-/** An engine that was killed may not know the power of its machines yet: it has a while to find out. */
+/** A restarted engine may need some time until it knows the power state of its machines. */
 async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['listOwned']> {
   const untilMs = systemClock.monotonicMs() + HOSTS_KNOWN_WITHIN_MS;
   for (;;) {
@@ -109,20 +109,20 @@ async function readHosts(stack: CoreStack): ReturnType<CoreStack['engine']['list
   }
 }
 
-/** What the hosts have is what the rows say, and no device is in two machines. */
+/** The machines of the hosts must match the rows, and no device may be in two machines. */
 async function checkHosts(stack: CoreStack): Promise<string[]> {
   const { machines, unreachableNodes } = await readHosts(stack);
   const rows = await stack.rows<MachineRow>(
     "select external_id, gpu_addresses from rental_machines where state = 'open'",
   );
-  const failures = unreachableNodes.map((name) => `host ${name} cannot be asked`);
+  const failures = unreachableNodes.map((name) => `host ${name} does not respond`);
   const known = new Map(rows.map((row) => [row.external_id, row]));
   const devices = new Set<string>();
   for (const { externalId, nodeName, gpuPciAddresses, power, detail } of machines) {
     const row = known.get(externalId);
-    if (row === undefined) failures.push(`${nodeName} has ${externalId}, which nobody owns`);
+    if (row === undefined) failures.push(`${nodeName} has ${externalId}, which is orphaned`);
     else if (row.gpu_addresses.toSorted().join() !== gpuPciAddresses.toSorted().join()) {
-      failures.push(`${externalId} has other GPUs than were sold`);
+      failures.push(`${externalId} has GPUs that were not sold to it`);
     }
     if (power !== 'on') failures.push(`${externalId} is ${power}: ${detail}`);
     for (const address of gpuPciAddresses) {
@@ -132,13 +132,13 @@ async function checkHosts(stack: CoreStack): Promise<string[]> {
     }
     known.delete(externalId);
   }
-  failures.push(...[...known.keys()].map((externalId) => `${externalId} is open and on no host`));
+  failures.push(...[...known.keys()].map((externalId) => `${externalId} is open and exists on no host`));
   return failures;
 }
 
 const MAX_LOGIN_ATTEMPTS = 5;
 
-/** A stall may break a login, so it is repeated a few times. */
+/** Retries, because a stall may break a login. */
 async function logIn(target: Parameters<typeof loginAndCountGpus>[0]): ReturnType<typeof loginAndCountGpus> {
   for (let attempt = 1; ; attempt += 1) {
     const look = await loginAndCountGpus(target, AbortSignal.timeout(ANSWERED_WITHIN_MS));
@@ -147,7 +147,7 @@ async function logIn(target: Parameters<typeof loginAndCountGpus>[0]): ReturnTyp
   }
 }
 
-/** Everyone who is told that their machine runs can get in. */
+/** The tenant of every Running rental must be able to log in. */
 async function checkLogins(
   scenarios: readonly RentalScenario[],
   rentals: readonly RentalRow[],
@@ -158,14 +158,15 @@ async function checkLogins(
     if (id === null || !running.has(id)) continue;
     const seen = await kind.read(tenant, id);
     if (seen === null || seen.endpoints.length === 0) {
-      failures.push(`rental ${id} runs and nobody is told where to log in`);
+      failures.push(`rental ${id} is Running without an SSH endpoint`);
       continue;
     }
     let gpuCount = 0;
     for (const endpoint of seen.endpoints) {
       const target = { ...endpoint, privateKey: tenant.privateKey };
       const look = await logIn(target);
-      if (look.outcome !== 'in') failures.push(`rental ${id} runs and lets nobody in: ${look.detail}`);
+      if (look.outcome !== 'in')
+        failures.push(`rental ${id} is Running and rejects the login: ${look.detail}`);
       else gpuCount += look.gpuCount;
     }
     if (gpuCount !== seen.gpuCount) failures.push(`rental ${id} has ${gpuCount} GPUs`);
@@ -180,7 +181,7 @@ async function checkLedger(stack: CoreStack, kind: RentalKind): Promise<string[]
   const report = await runAudit(stack.database.db, { kind: 'full', whenBusy: 'unrecorded' });
   const findings =
     report === null
-      ? ['no audit could be made']
+      ? ['the audit did not run']
       : findingsOf(report, 'error').map((found) => JSON.stringify(found));
   const paidForNothing = await stack.rows<{ id: string }>(`
     select ${tenantIdColumn} from rentals as rental
@@ -194,12 +195,12 @@ async function checkLedger(stack: CoreStack, kind: RentalKind): Promise<string[]
   return [
     ...violations,
     ...findings,
-    ...endedTwice.map(({ resource_id, type }) => `rental ${resource_id} was told ${type} more than once`),
+    ...endedTwice.map(({ resource_id, type }) => `rental ${resource_id} emitted ${type} more than once`),
     ...paidForNothing.map(({ id }) => `rental ${id} never ran and was metered`),
   ];
 }
 
-/** At the end everybody leaves, and nothing may be left. */
+/** Ends all rentals; afterwards no machine, used GPU or hold may remain. */
 async function endAll(
   stack: CoreStack,
   tenants: readonly StackTenant[],
@@ -209,15 +210,15 @@ async function endAll(
     for (const id of await kind.list(tenant)) await kind.end(tenant, id);
   }
   const rest = await waitForRentalQuiescence(stack, 120_000);
-  if (rest === null) return ['the last rentals never ended'];
+  if (rest === null) return ['the last rentals did not end'];
   const { machines } = await stack.engine.listOwned(AbortSignal.timeout(ANSWERED_WITHIN_MS));
   const [free] = await stack.rows<{ gpus: number }>('select sum(gpus_free)::int as gpus from node_capacity');
   const [held] = await stack.rows<{ count: number }>(
     'select count(*)::int as count from ledger_holds where held_nano_usd > 0',
   );
   return [
-    ...machines.map(({ externalId }) => `${externalId} is left`),
+    ...machines.map(({ externalId }) => `${externalId} still exists`),
     ...(free?.gpus === stack.gpuCount ? [] : [`${free?.gpus} of ${stack.gpuCount} GPUs are free at the end`]),
-    ...(held?.count === 0 ? [] : [`${held?.count} holds are left at the end`]),
+    ...(held?.count === 0 ? [] : [`${held?.count} holds remain at the end`]),
   ];
 }

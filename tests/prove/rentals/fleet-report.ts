@@ -1,7 +1,7 @@
 import type { CoreStack } from '../../stack/core-stack.ts';
 import type { MetalStack } from '../../stack/metal-stack.ts';
 
-/** What is said of the hosts when a proof fails: by us, and by their engine. Who reads it has nothing else of that run. */
+/** Describes the hosts from our rows and from their engine when a proof fails, since nothing else of the run remains. */
 
 interface NodeRow {
   readonly name: string;
@@ -23,7 +23,6 @@ interface TenantRow {
   readonly last_error: string | null;
 }
 
-/** Each node as it is in our rows, and under it every machine that still has it. */
 export async function describeFleet({ rows }: Pick<CoreStack, 'rows'>): Promise<string> {
   const nodes = await rows<NodeRow>(`
     select node.name, node.status, node.status_reason as reason, capacity.placeable, capacity.gpus_free,
@@ -43,7 +42,7 @@ export async function describeFleet({ rows }: Pick<CoreStack, 'rows'>): Promise<
     `${name}: ${status} for ${seconds} s (${reason ?? 'no reason'}), ${free} GPUs free${placeable ? '' : ', not for sale'}`,
     ...tenants.filter((tenant) => tenant.name === name).map(describeTenant),
   ]);
-  return ['The hosts, as we know them:', ...lines].join('\n  ');
+  return ['Hosts in the database:', ...lines].join('\n  ');
 }
 
 function describeTenant({
@@ -55,9 +54,9 @@ function describeTenant({
   expires_in: left,
   last_error: error,
 }: TenantRow) {
-  const end = left === null ? '' : `, ends by itself in ${left} s`;
+  const end = left === null ? '' : `, expires in ${left} s`;
   const reason = error === null ? '' : `: ${error}`;
-  return `  rental ${id} is ${rental} for ${seconds} s${end}, its task ${task ?? 'none'}, its machine ${state}${reason}`;
+  return `  rental ${id} is ${rental} for ${seconds} s${end}, task ${task ?? 'none'}, machine ${state}${reason}`;
 }
 
 interface PoolNode {
@@ -88,7 +87,7 @@ const poolFields: readonly (keyof PoolNode)[] = [
   'provision_updated_at',
 ];
 
-/** The same nodes as Ironic has them, and what the machines behind them really do. */
+/** The nodes as Ironic reports them, and the real state of the emulated machines. */
 export async function describeIronicPool({
   ironic,
   farm,
@@ -98,9 +97,9 @@ export async function describeIronicPool({
   const lines = nodes.toSorted((one, other) => (one.uuid < other.uuid ? -1 : 1)).map(describePoolNode);
   const machines = farm.machines.map(({ id, power, agent, disk, wipes }) => {
     const runs = agent === null ? 'no agent' : 'an agent';
-    return `machine ${id}: power ${power}, ${runs}, its disk ${disk === null ? 'empty' : 'written'}, wiped ${wipes} times`;
+    return `machine ${id}: power ${power}, ${runs}, disk ${disk === null ? 'empty' : 'written'}, wiped ${wipes} times`;
   });
-  return ['The hosts, as Ironic knows them:', ...lines, ...machines].join('\n  ');
+  return ['Hosts in Ironic:', ...lines, ...machines].join('\n  ');
 }
 
 function describePoolNode(node: PoolNode): string {

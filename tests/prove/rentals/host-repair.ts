@@ -4,8 +4,8 @@ import type { MetalStack } from '../../stack/metal-stack.ts';
 import { seedOperator } from '../../stack/supplier.ts';
 
 /**
- * The person of the runbook. A node whose wiping was interrupted, because Ironic died, is for nobody until somebody has looked
- * at it: here somebody has it wiped in Ironic, and puts it back into use over the operator's API once that is done.
+ * Does the operator's part of the runbook. A node whose cleaning was interrupted by the death of Ironic stays quarantined: this
+ * repair has Ironic clean it again and then resumes the node through the operator's API.
  */
 export async function createHostRepair(stack: MetalStack): Promise<() => Promise<number>> {
   const operator = await seedOperator(stack);

@@ -5,33 +5,33 @@ import { callUntilAnswered, insertPrice, rentalPath, type StackTenant } from '..
 import { createHostRepair } from './host-repair.ts';
 import { describeFleet, describeIronicPool } from './fleet-report.ts';
 
-/** What tenants do with rentals of a kind, over the public API. Beneath that all kinds are one mechanism. */
+/** Operations of one kind of rental over the public API. The mechanism behind all kinds is the same. */
 export interface RentalKind {
   readonly name: 'rental' | 'instance';
-  /** So many rentals may stay for good; the hosts would be full of them otherwise, and the rest of the stories never told. */
+  /** Number of rentals that are never ended, limited so that the hosts do not fill up. */
   readonly staying: number;
-  /** The product with hosts of this kind, and what is done to them by a person. */
+  /** Starts the product with hosts of this kind and their repair. */
   open(): Promise<ProofEnvironment>;
   rent(tenant: StackTenant, request: RentRequest, idempotencyKey: string): Promise<RentOutcome>;
-  /** Null: it is listed no more. */
+  /** Null if the rental is no longer listed. */
   read(tenant: StackTenant, id: string): Promise<RentalState | null>;
   end(tenant: StackTenant, id: string, idempotencyKey?: string): Promise<void>;
-  /** All that have not ended. */
+  /** Ids of all rentals that have not ended. */
   list(tenant: StackTenant): Promise<readonly string[]>;
 }
 
 export interface ProofEnvironment {
   readonly stack: CoreStack;
-  /** What dies beside our own processes, in words. */
+  /** Name of the engine process that is killed. */
   readonly engineName: string;
-  /** Puts back into use what only a person may; answers how many hosts that were. */
+  /** Resumes hosts that only an operator may resume, and returns their number. */
   repairHosts(): Promise<number>;
-  /** How all hosts are, as we and their engine know them: for a failure. */
+  /** Describes all hosts when a proof fails. */
   explain(): Promise<string>;
 }
 
 export interface RentRequest {
-  /** In what the kind is sold by: GPUs, or whole nodes. */
+  /** GPUs, or whole nodes, depending on the kind. */
   readonly units: number;
   readonly ttlSeconds: number | null;
 }
@@ -44,7 +44,7 @@ export type RentOutcome =
 export interface RentalState {
   readonly isPending: boolean;
   readonly gpuCount: number;
-  /** One for each machine; none while nobody is told. */
+  /** One for each machine; empty until the hand-over. */
   readonly endpoints: readonly SshEndpoint[];
 }
 
@@ -52,14 +52,14 @@ export interface SshEndpoint {
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** Null where the kind does not tell it. */
+  /** Null if the kind does not report it. */
   readonly hostKey: string | null;
 }
 
-/** What a rental is called by its tenant, of any kind. */
+/** The id by which a tenant names a rental of any kind. */
 export const tenantIdColumn = `coalesce(told_as ->> 'instanceId', wire_id::text) as id`;
 
-/** Two rentals stay for good, perhaps both as gangs; two more nodes are for those that come and go. */
+/** Two rentals stay and may both be gangs; two more nodes serve the rentals that end. */
 const METAL_NODES = 6;
 
 const rejectionOf = (reason: unknown, noRoom: string, json: unknown): RentOutcome =>
@@ -76,7 +76,7 @@ async function openIncus(offer: NonNullable<StackOptions['offer']>): Promise<Pro
   };
 }
 
-/** Both kinds of rentals differ in where they are ordered and what by. */
+/** VM and bare-metal rentals differ only in the path and the body of the request. */
 function rentalsAt(
   path: string,
   deps: Pick<RentalKind, 'open' | 'staying'> & { readonly bodyOf: (units: number) => object },
@@ -103,7 +103,7 @@ function rentalsAt(
       };
     },
     async end(tenant, id, idempotencyKey) {
-      const body = { rentalId: Number(id), reason: 'the story ends' };
+      const body = { rentalId: Number(id), reason: 'end of the scenario' };
       await callUntilAnswered(tenant, 'POST', `${path}/terminate`, {
         body,
         ...idempotencyHeader(idempotencyKey),
@@ -123,7 +123,7 @@ export const virtualMachines: RentalKind = rentalsAt('/v2/on-demand/virtual-mach
   bodyOf: (units) => ({ gpuCount: units, region: REGION }),
 });
 
-/** Whole nodes, alone or two on one fabric. */
+/** Whole nodes: one, or two on one fabric. */
 export const bareMetal: RentalKind = rentalsAt('/v2/on-demand/bare-metal-rentals', {
   staying: 2,
   open: async () => {
@@ -171,7 +171,7 @@ export const instances: RentalKind = {
       idempotencyKey,
     });
     if (status === 200) return { outcome: 'accepted', id: json.instance_id as string };
-    // A host may have gone since it was listed; another one is chosen then.
+    // The host may be unavailable since it was listed. Report no room, so that the caller chooses again.
     const reason = json?.reason === 'MACHINE_NOT_READY' ? 'GPU_COUNT_EXCEEDS_AVAILABLE' : json?.reason;
     return rejectionOf(reason, 'GPU_COUNT_EXCEEDS_AVAILABLE', json);
   },
@@ -194,7 +194,6 @@ export const instances: RentalKind = {
   list: async (tenant) => (await instancesOf(tenant)).map(({ id }) => id),
 };
 
-/** As it is printed for people. */
 function parseSshCommand(command: string | null): readonly SshEndpoint[] {
   const [, user, host, port] = /^ssh (\S+)@(\S+) -p (\d+)$/.exec(command ?? '') ?? [];
   if (user === undefined || host === undefined || port === undefined) return [];

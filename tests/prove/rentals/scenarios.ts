@@ -3,29 +3,28 @@ import { systemClock } from '@millrace/platform/clock';
 import type { StackTenant } from '../../stack/tenant.ts';
 import type { RentalKind, RentRequest } from './rental-kinds.ts';
 
-/** What one rental lives through, as its tenant does it. */
+/** The actions of one tenant with one rental. */
 export interface RentalScenario {
   readonly tenant: StackTenant;
   readonly nth: number;
   readonly kind: RentalKind;
   id: string | null;
-  /** How often there was no room for it. */
+  /** Number of refusals for lack of capacity. */
   refusals: number;
   outcome: 'unknown' | 'left running' | 'ended';
 }
 
-/** Two others may be before it in line, and on a machine that does much else each keeps what there is for minutes. */
+/** Two other scenarios may be ahead in the queue, and on a busy machine each may keep the capacity for minutes. */
 const CAPACITY_TIMEOUT_MS = 600_000;
 const QUEUE_AFTER_MS = 20_000;
 
 /**
- * The product keeps no queue: room is for whoever asks when there is some. So somebody who wants two hosts at once asks in vain for
- * as long as others take each host that becomes free, which is nobody's fault and no end to a proof. All ask at the same
- * time, as tenants do; but whoever has done so in vain for a while stands in line, and then only the first in line asks.
+ * The product has no queue, so a tenant that needs two hosts at once may never get them while others take each free host. To
+ * let the proof end, a scenario that was refused for a while queues here; then only the first in the queue requests capacity.
  */
 export class CapacityQueue {
   readonly #standing = new Set<RentalScenario>();
-  /** How many ever stood here. */
+  /** Number of scenarios that ever queued. */
   total = 0;
 
   join(scenario: RentalScenario): void {
@@ -44,7 +43,7 @@ export class CapacityQueue {
   }
 }
 
-/** Rents, perhaps waits, perhaps ends it at any moment of its life. Every request is made until it is answered. */
+/** Rents, may wait, and may end the rental in any state. Each request is repeated until it gets a final response. */
 export async function rentAtRandom(
   scenario: RentalScenario,
   line: CapacityQueue,
@@ -54,13 +53,13 @@ export async function rentAtRandom(
   const stays = nth < kind.staying;
   const endsByItself = !stays && random.chance(0.4);
   const made = await rentWhenCapacity(scenario, line, {
-    // However few there are, one of them is of two.
+    // At least one rental of every proof has two units.
     units: nth === 0 ? 2 : random.pick([1, 1, 1, 2]),
-    // The shortest there is: some come to their end by themselves, before or after the end of the proof.
+    // The shortest TTL: some rentals expire before and some after the end of the proof.
     ttlSeconds: endsByItself ? 60 : null,
   });
   scenario.id = made;
-  // Some are ended while they are made, some once they run, and a few are left running.
+  // Some rentals are ended while Pending, some while Running, and a few are left running.
   const ending = stays ? 'left' : random.pick(['at once', 'soon', 'running', 'running', 'left'] as const);
   if (ending === 'soon') await systemClock.sleep(random.int(100, 2_500));
   if (ending === 'running' || ending === 'left') await waitUntilSettled(scenario);
@@ -72,7 +71,7 @@ export async function rentAtRandom(
   scenario.outcome = 'ended';
 }
 
-/** Hosts that die and machines on their way out take room; a tenant who is refused for that asks again. */
+/** Dead hosts and terminating machines take capacity, so a refused tenant retries. */
 async function rentWhenCapacity(
   scenario: RentalScenario,
   line: CapacityQueue,
@@ -85,7 +84,7 @@ async function rentWhenCapacity(
       if (id !== null) return id;
       const waitedMs = systemClock.monotonicMs() - startedMs;
       if (waitedMs >= CAPACITY_TIMEOUT_MS) {
-        throw new Error(`There was never room for rental ${scenario.nth}, which is of ${request.units}.`);
+        throw new Error(`No capacity was found for rental ${scenario.nth} with ${request.units} units.`);
       }
       if (waitedMs >= QUEUE_AFTER_MS) line.join(scenario);
       await systemClock.sleep(1_000);
@@ -95,7 +94,7 @@ async function rentWhenCapacity(
   }
 }
 
-/** Null: there is no room. */
+/** Returns null if there is no capacity. */
 async function rentNow(scenario: RentalScenario, request: RentRequest): Promise<string | null> {
   const made = await scenario.kind.rent(
     scenario.tenant,
@@ -110,7 +109,7 @@ async function rentNow(scenario: RentalScenario, request: RentRequest): Promise<
 
 const SETTLE_TIMEOUT_MS = 60_000;
 
-/** Until it runs or has failed; a tenant who waits in vain goes on all the same. */
+/** Waits until the rental runs or has failed. The scenario continues after the timeout. */
 async function waitUntilSettled({ tenant, id, kind }: RentalScenario): Promise<void> {
   if (id === null) return;
   const untilMs = systemClock.monotonicMs() + SETTLE_TIMEOUT_MS;

@@ -6,12 +6,12 @@ import { ensureUp, startNode, stopNode } from '@millrace/services';
 import { eventually } from '@millrace/testing';
 import { Client } from 'pg';
 
-/** A PostgreSQL of the drill's own that archives its WAL, a base backup of it, and a restore to a named point. */
+/** A private PostgreSQL that archives its WAL, with a base backup and a restore to a named point. */
 export interface BackedUpPostgres {
   readonly url: string;
-  /** Makes the base backup and, behind it, the point to restore to. */
+  /** Makes the base backup and then the point to restore to. */
   backUp(): Promise<void>;
-  /** Stops the server, puts the base backup in its place and recovers up to the point. */
+  /** Stops the server, replaces its data by the base backup and recovers up to the point. */
   restore(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export async function startBackedUpPostgres(folder: string): Promise<BackedUpPos
 
   let restores = 0;
 
-  /** Resolves when everything up to now is in the archive. */
+  /** Resolves when all WAL so far is in the archive. */
   async function archiveAll(): Promise<void> {
     const [last] = await query(url, 'select pg_walfile_name(pg_current_wal_lsn()) as file');
     await query(url, 'select pg_switch_wal()');
@@ -73,7 +73,7 @@ export async function startBackedUpPostgres(folder: string): Promise<BackedUpPos
     },
     async restore() {
       restores += 1;
-      // A restored server archives nothing: another restore goes back to the same point by the same WAL.
+      // A restored server archives nothing, so a second restore uses the same WAL and point.
       if (restores === 1) await archiveAll();
       await stopNode('postgres', node);
       renameSync(data, `${data}.lost-${restores}`);
@@ -82,7 +82,7 @@ export async function startBackedUpPostgres(folder: string): Promise<BackedUpPos
         `restore_command = 'cp ${archive}/%f %p'`,
         `recovery_target_name = '${POINT}'`,
         `recovery_target_action = 'promote'`,
-        // The new timeline is archived apart from the lost one.
+        // Do not mix WAL of the new timeline with that of the lost one.
         `archive_mode = 'off'`,
         '',
       ].join('\n');

@@ -1,7 +1,7 @@
 import { runAdmin } from '../../../apps/admin/src/app.ts';
 import type { DrillStack } from './drill-stack.ts';
 
-/** Reads the state of the drill: from the database, from Valkey and through the operator's command. */
+/** Reads the state of the drill from the database, from Valkey and through the operator's CLI. */
 
 export interface ReportJson {
   readonly leases: readonly object[];
@@ -21,7 +21,7 @@ export async function restoreState(
   return row;
 }
 
-/** How often the worker has marked this state of the installation. */
+/** Number of restore marks that the worker has made. */
 export async function markCount(stack: DrillStack): Promise<number> {
   const [row] = await stack.rows<{ mark: number }>('select mark::int as mark from restore_state');
   if (row === undefined) throw new Error('The restore state has no row.');
@@ -32,9 +32,8 @@ interface ValkeyLease {
   readonly key: string;
   readonly epoch: string;
   readonly isClosed: boolean;
-  /** Granted and not recalled. */
   readonly leased: bigint;
-  /** What can still be reserved. */
+  /** The amount that can still be reserved. */
   readonly left: bigint;
 }
 
@@ -53,7 +52,7 @@ async function readValkeyLeases(stack: DrillStack): Promise<readonly ValkeyLease
   return found;
 }
 
-/** What gateways could reserve now, of all organisations. */
+/** The amount that gateways could reserve now, for all organisations. */
 export async function spendableCredit(stack: DrillStack): Promise<bigint> {
   return (await readValkeyLeases(stack)).reduce(
     (sum, { isClosed, left }) => sum + (isClosed ? 0n : left),
@@ -74,20 +73,20 @@ const openLeases = (stack: DrillStack): Promise<readonly Lease[]> =>
            hold.held_nano_usd::text as held, settled_nano_usd::text as settled
       from pot_leases lease join ledger_holds hold on hold.id = lease.hold_id where lease.state = 'open'`);
 
-/** Pots in which more was or can be spent than their lease holds in the ledger. */
+/** Leases of which more was or can be spent than their hold in the ledger covers. */
 export async function leasesExceedingHolds(stack: DrillStack): Promise<readonly string[]> {
-  // Leases may change while the pots are read, so a pot may match its lease as it was before or as it is after.
+  // Leases may change between the reads, so a lease in Valkey may match the rows before or after it was read.
   const before = await openLeases(stack);
   const found = await readValkeyLeases(stack);
   const leases = [...before, ...(await openLeases(stack))];
   const wrong = leases
     .filter(({ granted, held, settled }) => BigInt(held) + BigInt(settled) < BigInt(granted))
-    .map(({ epoch }) => `the lease of epoch ${epoch} holds less than it has lent`);
+    .map(({ epoch }) => `the lease of epoch ${epoch} holds less than it has granted`);
   for (const lease of found.filter(({ isClosed }) => !isClosed)) {
     const most = leases
       .filter(({ epoch }) => epoch === lease.epoch)
       .reduce((sum, { granted }) => (BigInt(granted) > sum ? BigInt(granted) : sum), 0n);
-    if (lease.leased > most) wrong.push(`${lease.key} has ${lease.leased}, the ledger has lent ${most}`);
+    if (lease.leased > most) wrong.push(`${lease.key} has ${lease.leased}, the ledger has granted ${most}`);
   }
   return [...new Set(wrong)];
 }
@@ -99,7 +98,7 @@ export async function lastSeqs(stack: DrillStack): Promise<ReadonlyMap<string, n
   return new Map(rows.map(({ org_id, last_seq }) => [org_id, Number(last_seq)]));
 }
 
-/** How many events the stream does not have yet. Those that wait in the outbox are deleted there when the feed has them. */
+/** Number of events that are not in the stream yet. Events in the outbox are deleted there when the feed has them. */
 export async function unpublished(stack: DrillStack): Promise<number> {
   const [row] = await stack.rows<{ count: number }>(`
     select (select count(*) from outbox where kind = 'event' and parked_at is null)::int

@@ -25,7 +25,7 @@ import {
 } from '../../stack/supervised-process.ts';
 import { startBackedUpPostgres, type BackedUpPostgres } from './backup.ts';
 
-/** The whole product on a PostgreSQL that can be restored, with machines, credit, payments and events outside of it. */
+/** The whole product on a PostgreSQL that can be restored. Machines, leases, payments and published events are outside it. */
 export interface DrillStack {
   readonly apiUrl: string;
   readonly gatewayUrl: string;
@@ -39,9 +39,9 @@ export interface DrillStack {
   readonly worker: SupervisedProcess;
   readonly gateway: SupervisedProcess;
   readonly rows: ReadRows;
-  /** The machines that the engine has, whatever the product's database says. */
+  /** The machines that the engine has, regardless of the product's database. */
   machines(): Promise<readonly string[]>;
-  /** The settings of every process. */
+  /** Environment variables of every process. */
   readonly env: Readonly<Record<string, string>>;
   output(): string;
   close(): Promise<void>;
@@ -71,10 +71,10 @@ async function open(closers: Closers, close: () => Promise<void>): Promise<Drill
   const postgres = await startBackedUpPostgres(folder);
   const database = await createTestDatabase({ postgresUrl: postgres.url });
   closers.push(() => database.db.close());
-  // The engine keeps its machines on another server, as a real one does.
+  // Machines are in another database, as those of a real engine are.
   const engine = await createTestDatabase();
   closers.push(() => engine.drop());
-  // An engine knows the ids of organisations and nothing else about them.
+  // The engine's database has no organisations, only their ids.
   await createRowReader(engine)('alter table mock_machines drop constraint mock_machines_org_id_fkey');
   const valkey = await startValkeyServer();
   closers.push(() => valkey[Symbol.asyncDispose]());

@@ -14,14 +14,14 @@ import { MOCK_REGION } from '../../stack/mock-stack.ts';
 import { grantCredit } from '../../stack/tenant.ts';
 import type { DrillStack } from './drill-stack.ts';
 
-/** Work of tenants over the public interface. */
+/** Work of tenants over the public API. */
 
 export interface DrillTenant {
-  /** Asks for one answer. Answers the status. */
+  /** Sends one chat request and returns the status. */
   chat(): Promise<number>;
-  /** Pays this many cents. Answers the payment's id. */
+  /** Starts a top-up of this many cents and returns the payment's id. */
   topUp(cents: number): Promise<string>;
-  /** Orders a machine. Answers the rental's id. */
+  /** Orders a machine and returns the rental's id. */
   order(): Promise<number>;
   rental(id: number): Promise<string>;
 }
@@ -76,7 +76,7 @@ async function seedTenant(stack: DrillStack): Promise<DrillTenant> {
     },
     topUp: async (amountCents) => {
       const { status, json } = await call('POST', '/v2/customer/top-ups', { amountCents });
-      if (status !== 201) throw new Error(`The top-up was refused: ${JSON.stringify(json)}`);
+      if (status !== 201) throw new Error(`Creating a top-up failed: ${JSON.stringify(json)}`);
       return String(json.paymentId);
     },
     order: async () => {
@@ -84,7 +84,7 @@ async function seedTenant(stack: DrillStack): Promise<DrillTenant> {
         region: MOCK_REGION,
         gpuCount: 1,
       });
-      if (status !== 200) throw new Error(`The rental was refused: ${JSON.stringify(json)}`);
+      if (status !== 200) throw new Error(`Creating a rental failed: ${JSON.stringify(json)}`);
       return Number(json.id);
     },
     rental: async (id) => String((await test('GET', `/v2/on-demand/rentals/${id}`)).json.status),
@@ -96,7 +96,7 @@ const required = (tenant: DrillTenant | undefined): DrillTenant => {
   return tenant;
 };
 
-/** Requests until this many were answered. */
+/** Sends requests until this many have succeeded. */
 export async function sendChatRequests(
   _stack: DrillStack,
   tenant: DrillTenant,
@@ -104,13 +104,12 @@ export async function sendChatRequests(
 ): Promise<void> {
   for (let nth = 0; nth < count; nth += 1) {
     await eventually(
-      { what: 'an answer of the model', timeoutMs: 60_000 },
+      { what: 'a chat response', timeoutMs: 60_000 },
       async () => (await tenant.chat()) === 200,
     );
   }
 }
 
-/** Rents a machine and waits until it runs. */
 export async function rentMachine(_stack: DrillStack, given: DrillTenant | undefined): Promise<number> {
   const tenant = required(given);
   const id = await eventually({ what: 'a free machine', timeoutMs: 60_000 }, () =>
@@ -123,7 +122,7 @@ export async function rentMachine(_stack: DrillStack, given: DrillTenant | undef
   return id;
 }
 
-/** Pays by card and has the payment credited. Answers the session at Stripe. */
+/** Pays by card, delivers Stripe's event, and returns the Checkout Session id. */
 export async function payByCard(stack: DrillStack, given: DrillTenant | undefined): Promise<string> {
   const paymentId = await required(given).topUp(2_500);
   const session = stack.stripe.pay(stack.stripe.sessionOf(paymentId).id);
@@ -138,6 +137,6 @@ export async function payByCard(stack: DrillStack, given: DrillTenant | undefine
     body,
   });
   if (response.status >= 300)
-    throw new Error(`The webhook answered ${response.status}: ${await response.text()}`);
+    throw new Error(`The Stripe webhook returned ${response.status}: ${await response.text()}`);
   return session.id;
 }

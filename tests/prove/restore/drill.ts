@@ -22,7 +22,7 @@ import {
   type ReportJson,
 } from './drill-observations.ts';
 
-/** Works, makes a backup, works again, loses the database, restores it, checks the report, confirms and works again. */
+/** Works, makes a backup, works again, loses and restores the database, checks the report, confirms and works again. */
 export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promise<ProofReport> {
   const failures: string[] = [];
   const expect = (isTrue: boolean, what: string): void => {
@@ -31,7 +31,7 @@ export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promi
   await addTestModel(stack);
   const tenants = await seedTenants(stack, size.tenants);
   await stack.gateway.start();
-  // The others get their first lease after the point.
+  // The other tenants get their first lease after the restore point.
   await Promise.all(tenants.slice(0, 1).map((tenant) => sendChatRequests(stack, tenant, 1)));
   const retained = await rentMachine(stack, tenants[0]);
   await stack.postgres.backUp();
@@ -39,7 +39,7 @@ export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promi
   for (let nth = 1; nth <= size.restores; nth += 1) {
     const lost = await doLostWork(stack, tenants, size);
     run.note(`restore ${nth}: ${JSON.stringify(lost)}`);
-    // The gateway keeps running with its leases; the other processes ended with the database.
+    // The gateway keeps running with its leases; the other processes end with the database.
     await Promise.all([stack.api.kill(), stack.worker.kill()]);
     const seqs = await lastSeqs(stack);
     const machines = await stack.machines();
@@ -51,12 +51,12 @@ export async function drill(run: ProofRun, stack: DrillStack, size: Size): Promi
     const confirmed = await admin(stack, ['restore', 'confirm', '--reason', 'the drill']);
     expect(
       confirmed.code === 0 && confirmed.out.includes('Done.'),
-      `confirm answered ${confirmed.code}: ${confirmed.out}${confirmed.err}`,
+      `confirm exited with ${confirmed.code}: ${confirmed.out}${confirmed.err}`,
     );
     const again = await admin(stack, ['restore', 'confirm', '--reason', 'twice']);
     expect(
       again.code === 0 && again.out.includes('nothing to confirm'),
-      `a second confirm said ${again.out}${again.err}`,
+      `a second confirm printed ${again.out}${again.err}`,
     );
     await afterwards(stack, { tenants, seqs, retained, lostMachine: lost.machine, expect });
     figures[`restore ${nth}: leases newer than the database`] = report.leases.length;
@@ -72,9 +72,9 @@ interface LostWork {
   readonly session: string;
 }
 
-/** Work that the restored database will not know. */
+/** Work that the restored database does not contain. */
 async function doLostWork(stack: DrillStack, tenants: readonly DrillTenant[], size: Size): Promise<LostWork> {
-  // The worker copies each mark before it makes the next one. After three more marks, a copy is newer than `point`.
+  // The worker copies each mark before the next one, so after three more marks a copy is newer than `point`.
   const point = await markCount(stack);
   await eventually(
     { what: 'the mark to be copied', timeoutMs: 300_000 },
@@ -85,14 +85,14 @@ async function doLostWork(stack: DrillStack, tenants: readonly DrillTenant[], si
   await Promise.all(tenants.map((tenant) => sendChatRequests(stack, tenant, size.requests)));
   await rentMachine(stack, tenants[0]);
   const machine = (await stack.machines()).find((id) => !before.has(id));
-  if (machine === undefined) throw new Error('The rental has made no machine.');
+  if (machine === undefined) throw new Error('The rental has no machine.');
   await eventually({ what: 'all events to be in the stream' }, async () => {
     return (await unpublished(stack)) === 0;
   });
   return { machine, session };
 }
 
-/** Waits for a report without problems. If a source does not answer, the worker makes the report again later. */
+/** Waits for a report without problems. The worker repeats the report while a source does not respond. */
 function completeReport(stack: DrillStack): Promise<ReportJson> {
   return eventually({ what: 'a complete report of the restore', timeoutMs: 300_000 }, async () => {
     const { state, report } = await restoreState(stack);
@@ -114,7 +114,7 @@ async function watchBlocked(
   },
 ): Promise<void> {
   const { tenants, machines, expect, watchMs } = options;
-  // The worker tries again when Valkey does not answer in time.
+  // The worker retries when Valkey does not respond in time.
   await eventually(
     { what: 'the credit in Valkey to be stopped' },
     async () => (await spendableCredit(stack)) === 0n,
@@ -126,7 +126,7 @@ async function watchBlocked(
       'credit can be spent in Valkey while the restore is not confirmed',
     );
     const response = await tenants[0]?.chat();
-    expect(response === 503, `a request was answered ${response} while the restore is not confirmed`);
+    expect(response === 503, `a request got the status ${response} while the restore is not confirmed`);
     const now = new Set(await stack.machines());
     const deleted = machines.filter((id) => !now.has(id));
     expect(deleted.length === 0, `machines were removed before the confirmation: ${deleted.join(', ')}`);
@@ -142,11 +142,11 @@ function expectListed(report: ReportJson, lost: LostWork, expect: Expect): void 
   expect(report.leases.length > 0, 'the report lists no lease');
   expect(
     report.machines.some(({ externalId }) => externalId === lost.machine),
-    'the report does not list the machine that was rented after the point',
+    'the report does not list the machine that was rented after the restore point',
   );
   expect(
     report.payments.some(({ sessionRef }) => sessionRef === lost.session),
-    'the report does not list the payment that was made after the point',
+    'the report does not list the payment that was made after the restore point',
   );
   expect(report.events.length > 0, 'the report lists no event');
 }
@@ -165,7 +165,7 @@ async function afterwards(
   for (const tenant of tenants) await sendChatRequests(stack, tenant, 1);
   await rentMachine(stack, tenants[0]);
   const beyond = await leasesExceedingHolds(stack);
-  expect(beyond.length === 0, `more is lent than the ledger holds: ${beyond.join('; ')}`);
+  expect(beyond.length === 0, `leases exceed the holds of the ledger: ${beyond.join('; ')}`);
   const after = await lastSeqs(stack);
   for (const [orgId, seq] of seqs) {
     expect(
@@ -173,11 +173,11 @@ async function afterwards(
       `the events of ${orgId} went back from ${seq} to ${after.get(orgId) ?? 0}`,
     );
   }
-  expect((await stack.machines()).includes(lostMachine), 'the machine without a row was removed unasked');
+  expect((await stack.machines()).includes(lostMachine), 'the machine without a row was removed');
   expect(
     (await tenants[0]?.rental(retained)) === 'Running',
-    'the rental of before the point does not run any more',
+    'the rental from before the restore point is not Running',
   );
   const audit = await admin(stack, ['audit', '--full']);
-  expect(audit.code === 0, `the audit found: ${audit.out}${audit.err}`);
+  expect(audit.code === 0, `the audit failed: ${audit.out}${audit.err}`);
 }

@@ -6,11 +6,11 @@ import { MOCK_REGION } from '../../stack/mock-stack.ts';
 import { MODEL } from './model.ts';
 import type { Version } from './programs.ts';
 
-/** Tenants who rent, chat and are told of it, through whichever versions are in rotation. */
+/** Tenants that rent, chat and receive webhooks through the versions that are currently in rotation. */
 export interface Load {
   add(version: Version): void;
   remove(version: Version): void;
-  /** Answers what failed, once nothing is in flight. */
+  /** Returns the failures, once no request is in flight. */
   end(): Promise<readonly string[]>;
   counts(): { readonly rentals: number; readonly chats: number };
 }
@@ -18,7 +18,7 @@ export interface Load {
 export interface LoadOptions {
   readonly testKey: string;
   readonly liveKey: string;
-  /** The address of the tenant's receiver. */
+  /** URL of the tenant's webhook receiver. */
   readonly hook: string;
   readonly first: Version;
 }
@@ -40,12 +40,12 @@ export async function createLoad({ testKey, liveKey, hook, first }: LoadOptions)
   const rent = async (): Promise<void> => {
     const made = await asTenant('POST', rentals, { region: MOCK_REGION, gpuCount: 1 });
     if (made.status !== 200)
-      throw new Error(`A rental was answered ${made.status}: ${JSON.stringify(made.json)}`);
+      throw new Error(`Creating a rental returned ${made.status}: ${JSON.stringify(made.json)}`);
     const id = made.json.id as number;
     await reached(asTenant, id, 'Running');
     const ended = await asTenant('POST', `${rentals}/terminate`, { rentalId: id });
     if (ended.status !== 200)
-      throw new Error(`The end of ${id} was answered ${ended.status}: ${JSON.stringify(ended.json)}`);
+      throw new Error(`Terminating rental ${id} returned ${ended.status}: ${JSON.stringify(ended.json)}`);
     await reached(asTenant, id, 'Terminated');
     counts.rentals += 1;
   };
@@ -63,11 +63,11 @@ export async function createLoad({ testKey, liveKey, hook, first }: LoadOptions)
     });
     const text = await response.text();
     if (response.status !== 200 || !text.includes('[DONE]'))
-      throw new Error(`A chat was answered ${response.status}: ${text.slice(-300)}`);
+      throw new Error(`A chat returned ${response.status}: ${text.slice(-300)}`);
     counts.chats += 1;
   };
   const repeat = async (work: () => Promise<void>): Promise<void> => {
-    // A load that cannot succeed ends by itself, and shows its cause once for each tenant.
+    // Stop after three failures, so that a load that cannot succeed shows its cause only a few times.
     for (let failed = 0; !isOver && failed < 3;)
       await work().catch((error: unknown) => {
         failed += 1;
@@ -75,7 +75,7 @@ export async function createLoad({ testKey, liveKey, hook, first }: LoadOptions)
       });
   };
 
-  await eventually({ what: 'the mock fleet', timeoutMs: 60_000 }, async () => {
+  await eventually({ what: 'the mock fleet to have free machines', timeoutMs: 60_000 }, async () => {
     const { json } = await asTenant('GET', '/v2/on-demand/rental-options');
     return json.items.some(({ totalAvailable }: { totalAvailable: number }) => totalAvailable > 0);
   });
@@ -83,7 +83,7 @@ export async function createLoad({ testKey, liveKey, hook, first }: LoadOptions)
   const { publicKey } = newReadinessKey();
   await asTenant('POST', '/v2/ssh-public-keys', { name: 'laptop', publicKey });
   const { status } = await asTenant('POST', '/v2/webhooks', { url: hook });
-  if (status !== 201) throw new Error(`The webhook was answered ${status}.`);
+  if (status !== 201) throw new Error(`Creating the webhook returned ${status}.`);
   const loops = [
     ...Array.from({ length: RENTERS }, () => repeat(rent)),
     ...Array.from({ length: CHATTERS }, () => repeat(chat)),
@@ -104,7 +104,7 @@ async function reached(call: Call, id: number, wanted: string): Promise<void> {
   const untilMs = systemClock.monotonicMs() + RENTAL_MS;
   for (;;) {
     const { status, json } = await call('GET', `/v2/on-demand/rentals/${id}`);
-    if (status !== 200) throw new Error(`Rental ${id} was answered ${status}: ${JSON.stringify(json)}`);
+    if (status !== 200) throw new Error(`Reading rental ${id} returned ${status}: ${JSON.stringify(json)}`);
     if (json.status === wanted) return;
     if (json.status === 'Failed' || systemClock.monotonicMs() > untilMs)
       throw new Error(`Rental ${id} is ${json.status as string}, not ${wanted}: ${JSON.stringify(json)}`);

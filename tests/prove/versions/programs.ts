@@ -17,9 +17,9 @@ export interface Version {
   readonly apiUrl: string;
   readonly gatewayUrl: string;
   start(): Promise<void>;
-  /** Lets each finish what it has begun. Answers their exit codes. */
+  /** Graceful stop. Returns the exit codes. */
   stop(): Promise<readonly (number | null)[]>;
-  /** Lines of their logs at the levels error and fatal. */
+  /** Log lines at the levels error and fatal. */
   errors(): readonly string[];
 }
 
@@ -33,7 +33,7 @@ export interface ProgramPlace {
   readonly database: TestDatabase;
   readonly valkey: TestValkey;
   readonly endpoints: Endpoints;
-  /** A file of certificates that workers trust, and the address that they may send webhooks to. */
+  /** File of certificates that workers trust. */
   readonly trusted: string;
   readonly receiver: string;
   readonly roots: { readonly older: string; readonly newer: string };
@@ -57,7 +57,7 @@ export async function programsOf(place: ProgramPlace): Promise<Versions> {
     MILLRACE_WEBHOOK_ALLOWED_NETWORKS: `${receiver}/32`,
     NODE_EXTRA_CA_CERTS: trusted,
   };
-  // Workers of both versions serve one address, as one service of Restate.
+  // Workers of both versions share one port and appear as one Restate deployment.
   const [endpointPort = 0] = await freePorts(1);
   const older = await versionOf('older', roots.older, env, endpointPort);
   const newer = await versionOf('newer', roots.newer, env, endpointPort);
@@ -66,7 +66,7 @@ export async function programsOf(place: ProgramPlace): Promise<Versions> {
     newer,
     end: async () => {
       await Promise.all([older.stop(), newer.stop()]);
-      // Restate is shared: it must not call workers that have ended.
+      // Restate is shared, so it must not call workers that have ended.
       await unregisterDeploymentsAt(`http://127.0.0.1:${endpointPort}`);
     },
   };

@@ -12,8 +12,8 @@ export interface DeliveryCheckReport {
 const FAILURES_SHOWN = 5;
 
 /**
- * What one webhook's receiver saw against what happened: every event at least once, each thing's in the order of their
- * numbers. A repeat may come late (its worker may have been frozen over it); what comes for the first time may not.
+ * Compares the deliveries of one webhook with the events: each event at least once, those of one resource in order of seq. Only
+ * repeats may arrive out of order, because their worker may have been frozen.
  */
 export async function checkDeliveries(
   db: Db,
@@ -33,7 +33,7 @@ export async function checkDeliveries(
   const missing = events.filter(({ id }) => !first.has(fromUuid('evt', id)));
   if (missing.length > 0)
     failures.push(`${missing.length} of ${events.length} events never reached ${webhook.path}`);
-  if (first.size + missing.length !== events.length) failures.push(`${webhook.path} got what is not its own`);
+  if (first.size + missing.length !== events.length) failures.push(`${webhook.path} got events of others`);
   const newest = new Map<string, number>();
   for (const { event } of first.values()) {
     const before = newest.get(event.resource.id) ?? 0;
@@ -51,14 +51,14 @@ function problemWith(
   { secret, orgId }: TestWebhook,
 ): string[] {
   try {
-    // Receivers refuse what is older than five minutes, and the judge comes later than that: the time that was signed is
-    // taken for now. Tests beside the feature verify deliveries as they come.
+    // Receivers refuse timestamps older than five minutes, and this check runs later, so it verifies with the signed time. Tests
+    // beside the feature verify deliveries as they arrive.
     const signedAt = new Date(Number(headers['webhook-timestamp']) * 1_000);
     const expected = new Webhook(secret).sign(String(headers['webhook-id']), signedAt, payload);
     if (!String(headers['webhook-signature']).split(' ').includes(expected))
-      return [`${event.id} is not signed by its secret`];
+      return [`${event.id} is not signed with its secret`];
     const body = JSON.parse(payload) as { readonly orgId: string };
-    return body.orgId === orgId ? [] : [`${event.id} is of another organisation`];
+    return body.orgId === orgId ? [] : [`${event.id} belongs to another organisation`];
   } catch (error) {
     return [`${event.id} does not verify: ${String(error)}`];
   }

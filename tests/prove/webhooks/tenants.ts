@@ -6,20 +6,20 @@ import { appendOutbox } from '@millrace/platform/outbox';
 import { createSealer } from '@millrace/platform/secrets';
 import { createTenant, testIds, type Random } from '@millrace/testing';
 
-/** What tenants have and do, while workers die: webhooks, and events about a few things of theirs. */
+/** Inserts webhooks and writes events about a few resources of each tenant. */
 
 export interface TestWebhook {
   readonly id: WebhookId;
   readonly orgId: OrgId;
   readonly secret: string;
-  /** Where its receiver knows it by. */
+  /** Path at which the receiver identifies this webhook. */
   readonly path: string;
 }
 
-/** As workers of tests have it. */
+/** The sealing key of test workers. */
 const sealer = createSealer({ keys: [{ id: 'test', key: Buffer.alloc(32, 7) }], activeId: 'test' });
 
-/** Past the api and its courtesy: what counts is what happens when an address is connected to. */
+/** Bypasses the api, which refuses internal addresses: the proof is about connections to them. */
 export async function insertWebhook(db: Db, orgId: OrgId, origin: string): Promise<TestWebhook> {
   const id = testIds.next('whk');
   const path = `/${id}`;
@@ -58,7 +58,7 @@ const EVENTS_PER_BATCH = 3;
 const PAUSE_MS = 60;
 const LONG_PAUSE_MS = 1_000;
 
-/** Writes events about a few things of each tenant until it is told to stop. Answers how many were committed. */
+/** Writes events until aborted. Returns the number of committed events. */
 export async function writeEvents(
   db: Db,
   random: Random,

@@ -4,7 +4,7 @@ import type { ProofReport } from './define.ts';
 
 const preamble = `# Figures
 
-What the long proofs measured. \`npm run prove -- NAME\` replaces its own section; nothing here is written by hand.
+Figures that the long proofs measured. \`npm run prove -- NAME\` replaces the section of its proof. Do not edit values by hand.
 `;
 
 export interface Section {
