@@ -97,12 +97,12 @@ export function errorFromResponse(what: string, code: number, body: string, isRe
 export function noResponseError(what: string, cause: unknown): IronicError {
   if (cause instanceof IronicError) return cause;
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new IronicError('unavailable', `Ironic did not answer when asked to ${what}: ${why}`, { cause });
+  return new IronicError('unavailable', `Ironic did not respond when asked to ${what}: ${why}`, { cause });
 }
 
 export function invalidResponseError(what: string, cause: unknown): IronicError {
   const why = cause instanceof Error ? cause.message.slice(0, 500) : String(cause);
-  return new IronicError('unavailable', `Ironic gave no usable answer when asked to ${what}: ${why}`, {
+  return new IronicError('unavailable', `Ironic sent an invalid response when asked to ${what}: ${why}`, {
     cause,
   });
 }

@@ -105,12 +105,12 @@ const readErrorKinds: ReadonlySet<DriverErrorKind> = new Set(['unavailable', 'bu
 
 export function noResponseError(what: string, cause: unknown): IncusError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  return new IncusError('unavailable', `Incus did not answer when asked to ${what}: ${why}`, { cause });
+  return new IncusError('unavailable', `Incus did not respond when asked to ${what}: ${why}`, { cause });
 }
 
 export function invalidResponseError(what: string, cause: unknown): IncusError {
   const why = cause instanceof Error ? cause.message.slice(0, 500) : String(cause);
-  return new IncusError('unavailable', `Incus gave no usable answer when asked to ${what}: ${why}`, {
+  return new IncusError('unavailable', `Incus sent an invalid response when asked to ${what}: ${why}`, {
     cause,
   });
 }
