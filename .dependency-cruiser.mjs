@@ -1,4 +1,4 @@
-// How dependency-cruiser reads the tree; the rules themselves are in tools/lint/src/boundaries.ts.
+// Options of dependency-cruiser; the rules are in tools/lint/src/boundaries.ts.
 import { boundaries } from './tools/lint/src/boundaries.ts';
 import { addUsingSupport } from './tools/lint/src/swc-visitor.ts';
 

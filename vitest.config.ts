@@ -1,14 +1,12 @@
 import { defineConfig } from 'vitest/config';
 import { InterleavedSequencer } from './tools/dev/test-order.ts';
 
-// Four projects: `unit` needs nothing but Node, and `int` needs the real engines, which its global setup brings up with the
-// services tool: CI runs these two. What takes too long for every run is run by hand for each change that concerns it: `browser`,
-// the console in a browser but for the journey that is in `int`, and `slow`, what engines do at full size, at their worst
-// or for long. Two files run at once, for the smallest machine has two cores; of `int`, which waits for engines, `npm run test:int`
-// runs four.
-// Time limits end tests that hang; none judges how fast the machine is.
-// Files of one worker share its modules: importing them anew for each file took more than half of the time. So a test
-// leaves no process-wide state behind, as it must not depend on the order of files anyway.
+// CI runs two projects: `unit` needs only Node, and `int` needs the engines, which its global setup starts. Run the slower two by
+// hand: `browser` tests the console in a browser (one journey is in `int`), `slow` tests engines at full size, with faults or for long.
+// Two files run at once, because the smallest machine has two cores; `npm run test:int` runs four, because they wait for engines.
+// Time limits end tests that hang; they do not measure the speed of the machine.
+// Files of one worker share modules, because importing them for each file took more than half of the time. So a test must not
+// leave process-wide state.
 const HANG_MS = 600_000;
 
 export default defineConfig({

@@ -1,7 +1,4 @@
-/**
- * The few shapes of the syntax tree that the house rules look at. Oxlint hands rules the ESTree form; it
- * publishes no types for it, and describing six node kinds here costs less than a dependency would.
- */
+/** The few node types that the house rules inspect. Oxlint passes ESTree nodes but publishes no types for them. */
 export interface Node {
   readonly type: string;
   readonly parent?: Node | null;
@@ -68,14 +65,14 @@ export function isMember(node: Node | undefined | null): node is Member {
   return node?.type === 'MemberExpression';
 }
 
-/** The property's name in `object.name` and in `object['name']`; undefined when it is computed at run time. */
+/** The name of `object.name` and `object['name']`; undefined if it is computed at run time. */
 export function propertyName(member: Member): string | undefined {
   if (!member.computed) return isIdentifier(member.property) ? member.property.name : undefined;
   const literal = member.property as { type: string; value?: unknown };
   return literal.type === 'Literal' && typeof literal.value === 'string' ? literal.value : undefined;
 }
 
-/** True when something in this file declares the name, so that it does not mean the global. */
+/** Whether this file declares the name, which then is not the global. */
 function isDeclaredHere(context: RuleContext, identifier: Identifier): boolean {
   for (let scope: Scope | null = context.sourceCode.getScope(identifier); scope; scope = scope.upper) {
     const variable = scope.set.get(identifier.name);
@@ -84,7 +81,7 @@ function isDeclaredHere(context: RuleContext, identifier: Identifier): boolean {
   return false;
 }
 
-/** `globalThis.process` and `process` are the same thing to every rule here. */
+/** Matches `process` and `globalThis.process`. */
 export function isGlobal(context: RuleContext, node: Node | undefined | null, name: string): boolean {
   if (isIdentifier(node, name)) return !isDeclaredHere(context, node);
   return isMember(node) && propertyName(node) === name && isIdentifier(node.object, 'globalThis');

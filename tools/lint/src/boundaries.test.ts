@@ -19,7 +19,7 @@ const root = `${fixturesRoot}/boundaries`;
 const ruleNames = [...new Set(boundaries('').map((rule) => rule.name ?? 'unnamed'))].toSorted();
 const fixtureOf = (path: string): string => path.slice(root.length + 1).split('/')[0] ?? '';
 
-/** Everything the cruise reported, as the rule's name and the file or folder it was found in. */
+/** Each finding as the name of its rule and the file or folder. */
 function findingsOf(cruise: Cruise): { rule: string; spot: string }[] {
   return [...cruise.modules, ...(cruise.folders ?? [])].flatMap((checked) => {
     const rules = [checked, ...(checked.dependencies ?? [])].flatMap((edge) => edge.rules ?? []);
@@ -33,21 +33,21 @@ const config = `${fixturesRoot}/boundaries.config.mjs`;
 const stdout = await runTool('depcruise', ['--config', config, '--output-type', 'json', root]);
 const findings = findingsOf(JSON.parse(stdout) as Cruise).filter(({ spot }) => spot.startsWith(root));
 
-test('every boundary has a fixture, and every fixture a boundary', () => {
+test('boundaries: every rule has a fixture, and every fixture a rule', () => {
   const fixtures = new Set(files.map(fixtureOf));
   fixtures.delete('clean');
   expect([...fixtures].toSorted()).toEqual(ruleNames);
 });
 
-test('every boundary says what to do instead', () => {
+test('boundaries: every rule has a message that says what to do instead', () => {
   for (const rule of boundaries('')) expect((rule.comment ?? '').length, rule.name).toBeGreaterThan(40);
 });
 
-test('a tree that keeps the rules passes', () => {
+test('boundaries: report nothing for the clean fixture', () => {
   expect(findings.filter(({ spot }) => fixtureOf(spot) === 'clean')).toEqual([]);
 });
 
-describe('the cruiser reports the marked files, by that rule alone', () => {
+describe('boundaries report exactly the marked files of each fixture', () => {
   test.each(ruleNames)('%s', (rule) => {
     const marked = files.filter((file) => fixtureOf(file) === rule && markedLines(file).length > 0);
     const found = findings.filter(({ spot }) => fixtureOf(spot) === rule);

@@ -1,41 +1,39 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
 import { forbiddenImports, subFolderOrders } from './sub-folders.ts';
 
-// Who may import whom. Package `exports` close each package; these rules hold inside them and between them.
-//
-// The parser is swc: TypeScript 7 offers no compiler interface to JavaScript, and swc sees type imports too.
-// Every rule has a fixture in tools/lint/fixtures that breaks it. The fixtures mirror this tree, so their own
-// configuration takes the same rules with another root.
+// Import rules within and between packages, in addition to package `exports`. The parser is swc, because TypeScript 7 has no
+// compiler API for JavaScript; swc also sees type imports. Every rule has a fixture that violates it in tools/lint/fixtures.
+// The fixtures mirror this tree, so their configuration uses the same rules with another root.
 const npm = (names: readonly string[]): string => `(?:^|/)node_modules/(?:${names.join('|')})/`;
-// Tests, and what only tests use: x.fixture.ts beside them, or one fixture.ts for a folder.
+// Tests and their helpers: x.fixture.ts beside a test, or one fixture.ts per folder.
 const tests = '(?:[.]test|[.]fixture|/fixture)[.]ts$';
-// Test code that two folders share: what every driver must pass.
+// Test code shared by all drivers.
 const conformance = 'packages/compute/src/conformance/';
 const anyFeature = 'packages/core/src/([^/]+)/';
 
-/** Puts a path of the repository's layout below whichever root the rules are read for. */
+/** Prefixes a repository path with the root that the rules are for. */
 type At = (path: string) => string;
 
-/** Cycles, and how one feature meets another. */
+/** Cycles, and imports between features. */
 const betweenFeatures = (at: At): IForbiddenRuleType[] => [
   {
     name: 'no-cycle',
     comment:
-      'Two files that import each other cannot be read, tested or started apart. Move what both need into a third (types may point back: they are erased).',
+      'Two files that import each other cannot be read, tested or started separately. Move the shared code to a third file. Type imports may point back, because they are erased.',
     from: { path: at('(?:apps|packages|tools|tests|bench)/') },
     to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
   },
   {
     name: 'no-feature-cycle',
     comment:
-      'Features depend on each other in one direction only. Turn one direction into an event, or pass a function in.',
+      'Features depend on each other in one direction only. Replace one direction by an event, or pass a function as an argument.',
     scope: 'folder',
     from: { path: at('packages/core/src/[^/]+$') },
     to: { circular: true, path: at('packages/core/src/[^/]+$') },
   },
   {
     name: 'features-meet-at-index',
-    comment: "Import the other feature's index.ts; if it lacks what you need, its owner adds it to its face.",
+    comment: "Import the other feature's index.ts. If an export is missing, add it there.",
     from: { path: at(anyFeature) },
     to: {
       path: at('packages/core/src/[^/]+/'),
@@ -51,19 +49,19 @@ const betweenFeatures = (at: At): IForbiddenRuleType[] => [
   },
 ];
 
-/** One rule for each part of each folder, all with the same name. */
+/** One rule per part of each folder, all with the same name. */
 const betweenSubFolders = (at: At): IForbiddenRuleType[] =>
   Object.entries(subFolderOrders)
     .flatMap(([folder, order]) => forbiddenImports(folder, order))
     .map(({ from, to }) => ({
       name: 'sub-folders-one-way',
       comment:
-        'Imports between sub-folders point one way, in the order of tools/lint/src/sub-folders.ts. Move what both need to the lower one.',
+        'Imports between sub-folders point one way, in the order of tools/lint/src/sub-folders.ts. Move shared code to the lower one.',
       from: { path: at(from), pathNot: tests },
       to: { path: to.map(at) },
     }));
 
-/** Who speaks to an engine. */
+/** Access to engines. */
 const engineAccess = (at: At): IForbiddenRuleType[] => [
   {
     name: 'sql-only-in-stores',
@@ -96,19 +94,18 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
   {
     name: 'drivers-closed',
     comment:
-      'Only compute/<engine> speaks to its engine. Use the driver interface; a composition root may import a driver by its index.ts.',
+      'Only compute/<engine> calls its engine. Use the driver interface; a composition root may import a driver by its index.ts.',
     from: { path: at('(?:apps|packages|tools)/'), pathNot: [at('packages/compute/src/[^/]+/'), tests] },
     to: { path: at('packages/compute/src/[^/]+/'), pathNot: at('packages/compute/src/[^/]+/index[.]ts$') },
   },
   {
     name: 'drivers-apart',
     comment:
-      'One driver does not know another. What both need belongs to the driver interface; how both are judged, to the conformance suite.',
+      'A driver must not import another driver. Shared code belongs to the driver interface, shared tests to the conformance suite.',
     from: { path: at('packages/compute/src/([^/]+)/') },
     to: {
       path: at('packages/compute/src/[^/]+/'),
-      // Neither the suite nor the proof of a machine is a driver. That only tests lean on the suite is the business of
-      // no-test-code-in-product.
+      // The conformance suite and the readiness check are not drivers. no-test-code-in-product allows the suite only in tests.
       pathNot: [
         at('packages/compute/src/$1/'),
         at('packages/compute/src/(?:conformance|readiness)/index[.]ts$'),
@@ -117,17 +114,18 @@ const engineAccess = (at: At): IForbiddenRuleType[] => [
   },
 ];
 
-/** The order of layers: contract, platform, credit-leases, core, inference, apps. Clients depend on the contract alone. */
+/** The order of layers: contract, platform, credit-leases, core, inference, apps. Clients depend on the contract only. */
 const layers = (at: At): IForbiddenRuleType[] => [
   {
     name: 'contract-imports-zod-only',
-    comment: 'The contract runs in a browser and in every client: zod and its own files, nothing else.',
+    comment:
+      'The contract runs in browsers and in every client, so it may import only zod and its own files.',
     from: { path: at('packages/contract/'), pathNot: tests },
     to: { pathNot: [at('packages/contract/'), npm(['zod'])] },
   },
   {
     name: 'clients-import-sdk-and-contract-only',
-    comment: 'Console, CLI and SDK are clients of the public API. Reach the rest through it, with the SDK.',
+    comment: 'Console, CLI and SDK are clients of the public API. Call the API through the SDK instead.',
     from: { path: at('(?:apps/(?:console|cli)|packages/sdk)/'), pathNot: tests },
     to: {
       path: at('(?:apps|packages|tools)/'),
@@ -136,7 +134,7 @@ const layers = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'platform-below-core',
-    comment: 'The platform knows no feature. Take what varies as an argument.',
+    comment: 'The platform must not depend on features. Take the varying part as an argument.',
     from: { path: at('packages/platform/') },
     to: { path: at('packages/(?:core|compute|credit-leases|inference|storage|sdk)/') },
   },
@@ -150,7 +148,7 @@ const layers = (at: At): IForbiddenRuleType[] => [
   {
     name: 'lender-without-client',
     comment:
-      'The lender meets gateways by messages and by Valkey: import @millrace/credit-leases/protocol. Tests may run both sides.',
+      'The lender and gateways communicate by messages and Valkey: import @millrace/credit-leases/protocol. Tests may run both.',
     from: { path: at('packages/core/'), pathNot: tests },
     to: { path: at('packages/credit-leases/src/client/') },
   },
@@ -163,36 +161,36 @@ const layers = (at: At): IForbiddenRuleType[] => [
   },
   {
     name: 'packages-below-apps',
-    comment: 'Packages are composed by apps, never the reverse. Move the shared part into a package.',
+    comment: 'Apps import packages, never the reverse. Move the shared code to a package.',
     from: { path: at('packages/') },
     to: { path: at('apps/') },
   },
   {
     name: 'apps-apart',
-    comment: 'Each process starts, fails and is deployed alone. Move the shared part into a package.',
+    comment: 'Each process starts, fails and is deployed separately. Move the shared code to a package.',
     from: { path: at('apps/([^/]+)/') },
     to: { path: at('apps/[^/]+/'), pathNot: at('apps/$1/') },
   },
 ];
 
-/** What ships stands without tools and test code, and packages meet at their faces. */
+/** Product code does not depend on tools or test code, and packages import each other only through their exports. */
 const shippedCode = (at: At): IForbiddenRuleType[] => [
   {
     name: 'product-without-tools',
-    comment: 'Tools serve developers and are not shipped. Only packages/testing may use the services tool.',
+    comment: 'Tools are for developers and not shipped. Only packages/testing may use the services tool.',
     from: { path: at('(?:apps|packages)/'), pathNot: [tests, at('packages/testing/')] },
     to: { path: at('tools/') },
   },
   {
     name: 'testing-uses-services-only',
-    comment: 'Test infrastructure needs the engines, which the services tool starts, and no other tool.',
+    comment: 'Test infrastructure may use the services tool, which starts engines, but no other tool.',
     from: { path: at('packages/testing/') },
     to: { path: at('tools/'), pathNot: at('tools/services/') },
   },
   {
     name: 'no-test-code-in-product',
     comment:
-      'What ships does not lean on test code. Move the helper into the product, or the caller into a test.',
+      'Product code must not import test code. Move the helper to the product, or the caller to a test.',
     from: { path: at('(?:apps|packages)/'), pathNot: [tests, at('packages/testing/'), at(conformance)] },
     to: {
       path: [tests, at('packages/testing/'), at('tests/'), at(conformance), npm(['vitest', 'fast-check'])],
@@ -211,13 +209,13 @@ const shippedCode = (at: At): IForbiddenRuleType[] => [
   {
     name: 'resolvable',
     comment:
-      'The import leads nowhere: the file is missing, the package is not installed, or its exports keep it closed.',
+      'The import cannot be resolved: the file is missing, the package is not installed, or its exports do not include it.',
     from: {},
     to: { couldNotResolve: true },
   },
 ];
 
-/** The rules for a tree that stands in `root`, a pattern: empty for the repository itself. */
+/** The rules for a tree below `root`, a pattern; empty for the repository. */
 export function boundaries(root: string): IForbiddenRuleType[] {
   const at: At = (path) => `^${root}${path}`;
   const groups = [betweenFeatures, betweenSubFolders, engineAccess, layers, shippedCode];

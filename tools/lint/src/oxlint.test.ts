@@ -20,7 +20,7 @@ interface LintConfig {
 const root = `${fixturesRoot}/lint`;
 const isOff = (setting: unknown): boolean => setting === 'off';
 
-/** The configuration is JSON with comments; strings in it hold no `//` except in addresses, which follow a colon. */
+/** Parses JSON with comments. Comments have lines of their own. */
 function readLintConfig(): LintConfig {
   const text = readFileSync(join(repositoryRoot, '.oxlintrc.json'), 'utf8');
   return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, '')) as LintConfig;
@@ -34,7 +34,7 @@ function rulesInForce(): string[] {
   return [...new Set(all.filter(([, setting]) => !isOff(setting)).map(([rule]) => rule))].toSorted();
 }
 
-/** lint/<plugin>/<rule>/… is the fixture of that rule; the clean tree has none. */
+/** Files in lint/<plugin>/<rule>/ are the fixture of that rule; the clean tree belongs to no rule. */
 function ruleOf(file: string): string | undefined {
   const [plugin, rule] = file.slice(root.length + 1).split('/');
   return plugin === 'clean' ? undefined : `${plugin}/${rule}`;
@@ -49,16 +49,16 @@ const stdout = await runTool('oxlint', [
 ]);
 const diagnostics = (JSON.parse(stdout) as { diagnostics: Diagnostic[] }).diagnostics;
 
-test('every rule that .oxlintrc.json names has a fixture, and every fixture a rule', () => {
+test('oxlint: every rule of .oxlintrc.json has a fixture, and every fixture a rule', () => {
   const fixtures = new Set(fixtureFiles.map(ruleOf).filter((rule) => rule !== undefined));
   expect([...fixtures].toSorted()).toEqual(rulesInForce());
 });
 
-test('the linter has nothing to say about clean code', () => {
+test('oxlint: reports nothing for the clean fixture', () => {
   expect(diagnostics.filter((found) => ruleOf(found.filename) === undefined)).toEqual([]);
 });
 
-describe('the linter reports the marked lines and no others', () => {
+describe('oxlint reports exactly the marked lines of each fixture', () => {
   test.each(rulesInForce())('%s', (rule) => {
     const files = fixtureFiles.filter((file) => ruleOf(file) === rule);
     const expected = files.flatMap((file) => markedLines(file).map((line) => `${rule} ${file}:${line}`));
@@ -73,7 +73,7 @@ describe('the linter reports the marked lines and no others', () => {
   });
 });
 
-test('a house rule says what to use instead', () => {
+test('house rules: each message says what to use instead', () => {
   const house = diagnostics.filter((found) => found.code?.startsWith('house(') === true);
   for (const found of house) expect(found.message.length, found.code).toBeGreaterThan(80);
 });

@@ -25,5 +25,5 @@ const rules: Readonly<Record<string, Rule>> = {
   'time-only-from-clock': timeOnlyFromClock,
 };
 
-// Oxlint loads a plugin through its default export; .oxlintrc.json says where each rule applies.
+// Oxlint requires the default export; .oxlintrc.json sets where each rule applies.
 export default { meta: { name: 'house' }, rules };

@@ -1,13 +1,13 @@
 import { fieldTerms, phrasesRefusedInProse, wordsRefusedInProse } from './refused-words.ts';
 
-/** Code, addresses, placeholders and reason codes such as GONE: names there are checked where they are declared. */
+/** Code spans, addresses and placeholders; names in them are checked where they are declared. */
 const code = /`[^`]*`|https?:\/\/\S+|\$\{[^}]*\}|\S*[_/@#=]\S*|\b[a-z]\w*\.[a-z]\w*|\b[A-Z]{4,}\b/g;
 
-/** A sentence about "what …" or "who …" leaves out its noun. A question may begin so. */
+/** Matches sentences that start with a relative pronoun instead of a noun. Questions are allowed. */
 const startsWithoutNoun =
   /(?:^|[.:;]\s+|\n\s*)(?:What|Who|Whoever|Whatever|Whose|Nobody)\b(?! (?:to do|happened)\b)[^.?!:]*(?=[.!:]|$)/;
 
-/** Refused words and phrases in a text of people's language, each with a message that says what to write instead. */
+/** Problems of a text, each with a message that says what to write instead. */
 export function proseProblems(text: string): string[] {
   const plain = text.replaceAll(code, ' x ');
   let lower = plain.toLowerCase().replaceAll(/\s+/g, ' ');
@@ -27,7 +27,7 @@ export function proseProblems(text: string): string[] {
   const start = startsWithoutNoun.exec(plain);
   if (start)
     problems.push(
-      `"${start[0].trim().replaceAll(/\s+/g, ' ').slice(0, 40)}" leaves out its noun. Begin with the thing that it is about.`,
+      `"${start[0].trim().replaceAll(/\s+/g, ' ').slice(0, 40)}" leaves out its noun. Start the sentence with that noun.`,
     );
   return problems;
 }

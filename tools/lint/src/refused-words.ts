@@ -6,10 +6,7 @@ export const fieldTerms: ReadonlySet<string> = new Set([
   'strays allow',
 ]);
 
-/**
- * Words that names must not contain, with their forms, and what to write instead. Each is a metaphor or a word with several
- * meanings; docs/glossary.md has the terms of the field.
- */
+/** Words that names must not contain, with their forms, and what to write instead. docs/glossary.md has the terms. */
 const wordFamilies = {
   absurd: 'implausible',
   'act acts': 'step, action, work, change',
@@ -165,7 +162,7 @@ export const refusedWords: Readonly<Record<string, string>> = Object.fromEntries
   Object.entries(wordFamilies).flatMap(([words, instead]) => words.split(' ').map((word) => [word, instead])),
 );
 
-/** Words that are refused in names, where they have several meanings, and are common English in a sentence. */
+/** Words with several meanings as names that are clear in a sentence. */
 const clearInSentences: ReadonlySet<string> = new Set(
   (
     'answer ask asked asker asking asks began begun breaks cable elsewhere entered giving honest kept lack lacking lacks ' +
@@ -177,7 +174,7 @@ export const wordsRefusedInProse: Readonly<Record<string, string>> = Object.from
   Object.entries(refusedWords).filter(([word]) => !clearInSentences.has(word)),
 );
 
-/** Phrases that readers had to read twice, as regular expressions over lower-case text, and what to write instead. */
+/** Refused phrases, as regular expressions over lower-case text, and what to write instead. */
 export const phrasesRefusedInProse: readonly (readonly [RegExp, string])[] = [
   [/\ball the same\b/, 'still, anyway'],
   [/\bin vain\b/, 'without success'],
@@ -201,7 +198,7 @@ export const phrasesRefusedInProse: readonly (readonly [RegExp, string])[] = [
   [/\bcom(?:e|es|ing) to nothing\b/, 'fail, have no effect'],
 ];
 
-/** Texts that are stored or compared, and keep their words. Each is the whole text of a string literal. */
+/** Stored or compared texts, which must not change. Each is the whole text of a string literal. */
 export const storedTexts: ReadonlySet<string> = new Set([
   '  - x machines without rows stay. Their nodes are quarantined. Remove the machines with millrace-admin strays allow.',
   'Its storage node is lost and does not return. Its data is gone.',

@@ -1,4 +1,4 @@
-/** A name in SQL text that stands where a table does. */
+/** A table name in SQL text. */
 export interface TableUse {
   readonly name: string;
   readonly access: 'read' | 'write';
@@ -8,7 +8,7 @@ const reads = new Set(['from', 'join', 'using']);
 const writes = new Set(['into', 'update', 'truncate', 'lock']);
 const beforeName = new Set(['only', 'lateral', 'table']);
 const startsQuery = new Set(['select', 'with', 'values']);
-/** Words that can follow a table and are no alias of it. */
+/** Keywords that can follow a table and are not its alias. */
 const afterTable = new Set(
   (
     'where join left right inner full cross natural on set order group limit offset for union returning using values ' +
@@ -16,7 +16,7 @@ const afterTable = new Set(
   ).split(' '),
 );
 
-/** Words, commas and parentheses; everything else is one token that separates. Quoted text and comments are left out. */
+/** Splits SQL into words, commas, parentheses and other characters, without quoted text and comments. */
 function tokensOf(text: string): string[] {
   const bare = text
     .replaceAll(/--[^\n]*/g, ' ')
@@ -30,7 +30,7 @@ const isName = (token: string | null | undefined): token is string =>
 
 const nameOf = (token: string): string => token.replaceAll('"', '').replace(/^public\./, '');
 
-/** Names that the text defines itself with `name as (` or `name (columns) as (`. */
+/** Names that the text defines with `name as (` or `name (columns) as (`. */
 function definedNames(tokens: readonly string[]): ReadonlySet<string> {
   const names = new Set<string>();
   for (const [index, token] of tokens.entries()) {
@@ -58,7 +58,7 @@ function afterParenthesis(tokens: readonly string[], open: number): number {
   return tokens.length;
 }
 
-/** One item of a list after from: a table, a call, a query in parentheses or a placeholder, and its alias. */
+/** One item of a from list (table, call, subquery or placeholder) with its alias. */
 function readItem(
   tokens: readonly string[],
   start: number,
@@ -68,7 +68,7 @@ function readItem(
   const token = tokens[at];
   let name: string | null = null;
   if (token === '(') {
-    // Of `(a join b)` this is the first table; the join says the second. A query has its own from.
+    // Only the first table of `(a join b)`, because the join reports the second. A subquery has its own from.
     const inner = tokens[at + 1];
     if (isName(inner) && !startsQuery.has(inner)) name = inner;
     at = afterParenthesis(tokens, at);
@@ -83,7 +83,7 @@ function readItem(
   return { name, end: at };
 }
 
-/** The names that stand where a table does: after from, join, using, into, update, truncate and lock, and in lists after from. */
+/** Names in the position of a table: after from, join, using, into, update, truncate and lock, and in from lists. */
 export function tableUsesIn(text: string): readonly TableUse[] {
   const tokens = tokensOf(text);
   const defined = definedNames(tokens);

@@ -3,14 +3,14 @@ import { expect, test } from 'vitest';
 import { wordsOf } from './rules/glossary-words.ts';
 import { storedNamesIn } from './stored-names.ts';
 
-test('a name is split at capitals, hyphens and dots; a name of SQL is left alone', () => {
+test('wordsOf: splits a name at capitals, hyphens and dots, and skips SQL names', () => {
   expect(wordsOf('readWishOf')).toEqual(['read', 'wish', 'of']);
   expect(wordsOf('held-lease.int.test.ts')).toEqual(['held', 'lease', 'int', 'test', 'ts']);
   expect(wordsOf('MAX_WISHES')).toEqual(['max', 'wishes']);
   expect(wordsOf('doomed_at')).toEqual([]);
 });
 
-test('stored names are columns and fields of the API that contain a refused word', () => {
+test('storedNamesIn: returns columns and API fields that contain a refused word', () => {
   const schema =
     'CREATE TABLE public.items (\n    kept boolean,\n    region text,\n    gone_at timestamptz\n);';
   const api = { schemas: { Item: { properties: { answer: { properties: { seatId: {} } }, id: {} } } } };

@@ -1,13 +1,10 @@
 import { wordsOf } from './rules/glossary-words.ts';
 import { refusedWords } from './refused-words.ts';
 
-/** Fields of JSON that is stored or printed and that no schema lists. */
+/** Fields of stored or printed JSON that no schema lists. */
 const jsonFields = ['terminateAskedAtMs', 'strays'];
 
-/**
- * The names of properties that keep a refused word, because data or clients of earlier versions use them: columns and tables of the
- * database, fields of the API, fields of stored JSON.
- */
+/** Property names that keep a refused word, because stored data or existing clients use them. */
 export function storedNamesIn(schema: string, apis: readonly unknown[]): readonly string[] {
   const columns = schema.matchAll(/^ {4}"?([a-z]+)"? [a-z]/gm);
   const names = new Set([

@@ -6,7 +6,7 @@ import { forbiddenImports, orderMismatches } from './sub-folders.ts';
 const root = join(import.meta.dirname, '../../..');
 const skipped = new Set(['node_modules', '.millrace', 'coverage', 'dist']);
 
-test('every sub-folder of a package or an app has a place in the order of imports', () => {
+test('sub-folders: every sub-folder of a package or an app has a place in the import order', () => {
   const files = globSync('{apps,packages}/*/src/**/*.{ts,tsx}', {
     cwd: root,
     exclude: (name) => skipped.has(name),
@@ -18,14 +18,14 @@ test('every sub-folder of a package or an app has a place in the order of import
 describe('orderMismatches', () => {
   const files = ['packages/a/src/x/b/one.ts', 'packages/a/src/x/c/two.ts', 'packages/a/src/x/three.ts'];
 
-  test('names sub-folders that no order lists', () => {
+  test('reports sub-folders that no order lists', () => {
     expect(orderMismatches(files, { 'packages/a/src': ['x'] })).toEqual([
       'no place for packages/a/src/x/b',
       'no place for packages/a/src/x/c',
     ]);
   });
 
-  test('names listed sub-folders and files that do not exist', () => {
+  test('reports listed sub-folders and files that do not exist', () => {
     const orders = {
       'packages/a/src': ['x'],
       'packages/a/src/x': ['b', '.', 'c', 'd', 'three.ts', 'four.ts'],
@@ -37,7 +37,7 @@ describe('orderMismatches', () => {
   });
 });
 
-test('forbiddenImports names the parts above each part, and index.ts above all', () => {
+test('forbiddenImports returns the parts above each part, and index.ts above all', () => {
   const [model, rest, top] = forbiddenImports('a/src', ['model', '.', 'main.ts']);
   const matches = (patterns: readonly string[], path: string) =>
     patterns.some((pattern) => new RegExp(`^${pattern}`).test(path));

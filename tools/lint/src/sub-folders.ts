@@ -4,9 +4,8 @@ import { basename, dirname } from 'node:path';
 type SubFolderOrders = Readonly<Record<string, readonly string[]>>;
 
 /**
- * A part imports only the parts before it, to its left. A part is a sub-folder, a file with its extension, or `.` for all other files of
- * the folder itself. `index.ts` is above all parts and is not listed. Where two parts do not import each other, their order
- * is free: change it when an import needs that.
+ * A part may import only the parts to its left. A part is a sub-folder, a file with its extension, or `.` for all other files of
+ * the folder. `index.ts` is above all parts and not listed. The order of parts that do not import each other may be changed.
  */
 const orders = {
   'apps/cli/src': `
@@ -58,12 +57,12 @@ export const subFolderOrders: SubFolderOrders = Object.fromEntries(
   Object.entries(orders).map(([folder, order]) => [folder, order.trim().split(/\s+<\s+/)]),
 );
 
-/** Features have the rule no-feature-cycle, and commands, one in each file, import none of each other. */
+/** no-feature-cycle covers features, and commands do not import each other. */
 const unordered = /^packages\/core\/src$|^apps\/cli\/src\/commands(?:\/|$)/;
 
 const escaped = (name: string): string => name.replaceAll('.', '[.]');
 
-/** For each part of the folder, a pattern of its paths and the patterns of those that it must not import. */
+/** For each part, a pattern of its paths and the patterns of the paths that it must not import. */
 export function forbiddenImports(
   folder: string,
   order: readonly string[],

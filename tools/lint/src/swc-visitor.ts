@@ -5,16 +5,15 @@ const { Visitor } = visitorModule;
 type Statement = Parameters<typeof Visitor.prototype.visitStatement>[0];
 type Declarators = Parameters<typeof Visitor.prototype.visitVariableDeclarators>[0];
 
-/** What swc's own types do not describe: the declarators of `using`, or undefined for any other statement. */
+/** The declarators of a `using` statement, which swc's types do not describe; undefined for other statements. */
 function usingDeclarators(statement: Statement): Declarators | undefined {
   const { type, decls } = statement as { type: string; decls?: Declarators };
   return type === 'UsingDeclaration' ? decls : undefined;
 }
 
 /**
- * swc parses `using file = open()`, but the visitor it ships, by which dependency-cruiser walks the tree, throws
- * at that statement, and one such file would stop the whole cruise. This teaches it the missing case: look into
- * the declarators, as for `const`. The clean fixture has such a statement and so tells when this can go.
+ * swc parses `using file = open()`, but its visitor, which dependency-cruiser uses, throws at that statement. This adds the
+ * missing case. The clean fixture contains such a statement, so its test shows when this can be removed.
  */
 export function addUsingSupport(): void {
   const { visitStatement: original } = Visitor.prototype;

@@ -10,7 +10,7 @@ import { mayUse, ownedTables, ownerOf, tableGrants } from './table-owners.ts';
 const schema = readFileSync(join(repositoryRoot, 'db/schema.sql'), 'utf8');
 const matchesIn = (pattern: RegExp): string[] => [...schema.matchAll(pattern)].map(([, name = '']) => name);
 
-/** Tables and views. A partition belongs to the owner of its parent, and stores name the parent. */
+/** Tables and views. Partitions are left out, because stores name the parent. */
 function namesInSchema(): string[] {
   const partitions = new Set(matchesIn(/ ATTACH PARTITION public\.(\w+) (?:FOR|DEFAULT)/g));
   const tables = matchesIn(/^CREATE (?:UNLOGGED )?TABLE public\.(\w+)/gm);
@@ -18,16 +18,16 @@ function namesInSchema(): string[] {
   return [...tables, ...views].filter((name) => !partitions.has(name)).toSorted();
 }
 
-test('every table and view of db/schema.sql has exactly one owner', () => {
+test('table owners: every table and view of db/schema.sql has exactly one owner', () => {
   expect(Object.values(ownedTables).flat().toSorted()).toEqual(namesInSchema());
 });
 
-test('every owner and every folder with a grant exists', () => {
+test('table owners: every owner and every folder with a grant exists', () => {
   const folders = [...Object.keys(ownedTables), ...tableGrants.map(({ folder }) => folder)];
   expect(folders.filter((folder) => !existsSync(join(repositoryRoot, folder)))).toEqual([]);
 });
 
-test('every grant has a reason and names tables of other owners', () => {
+test('table grants: each has a reason and names tables of other owners', () => {
   for (const { folder, tables, reason } of tableGrants) {
     expect(reason.length, folder).toBeGreaterThan(20);
     if (tables === 'all') continue;
@@ -38,7 +38,7 @@ test('every grant has a reason and names tables of other owners', () => {
   }
 });
 
-test('every granted table is still used by its folder', () => {
+test('table grants: every granted table is used by its folder', () => {
   for (const { folder, tables } of tableGrants) {
     if (tables === 'all') continue;
     const text = filesBelow(folder)
@@ -50,7 +50,7 @@ test('every granted table is still used by its folder', () => {
   }
 });
 
-test('a grant to read does not allow writes', () => {
+test('mayUse: a read grant does not allow writes', () => {
   expect(mayUse('packages/core/src/auditor', 'meters', 'read')).toBe(true);
   expect(mayUse('packages/core/src/auditor', 'meters', 'write')).toBe(false);
 });
@@ -71,7 +71,7 @@ describe('tableUsesIn', () => {
     expect(namesIn(text)).toEqual(names);
   });
 
-  test('tells writes from reads', () => {
+  test('distinguishes writes from reads', () => {
     expect(tableUsesIn('insert into a select 1 from b')).toEqual([
       { name: 'a', access: 'write' },
       { name: 'b', access: 'read' },

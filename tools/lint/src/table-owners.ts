@@ -1,7 +1,4 @@
-/**
- * Which feature owns which tables of db/schema.sql. Only the owner's folder may read or write a table; other features call
- * a function of the owner, or compose a SQL fragment that the owner exports through its index.
- */
+/** Owner of each table of db/schema.sql. Other features call a function of the owner or compose a SQL fragment of its index. */
 const tables = {
   'packages/compute/src/mock': 'mock_machines',
   'packages/core/src/auditor': 'audit_marks audit_runs',
@@ -51,7 +48,7 @@ export const ownedTables: Readonly<Record<string, readonly string[]>> = Object.f
   Object.entries(tables).map(([folder, names]) => [folder, names.trim().split(/\s+/)]),
 );
 
-/** A folder that may use tables of another feature, and the reason why no function of the owner can serve it. */
+/** A folder that may use tables of another feature, and why a function of the owner does not suffice. */
 export interface TableGrant {
   readonly folder: string;
   readonly tables: 'all' | readonly string[];
@@ -64,15 +61,14 @@ export const tableGrants: readonly TableGrant[] = [
     folder: 'packages/core/src/auditor',
     tables: 'all',
     access: 'read',
-    reason:
-      'It recomputes the accounts with SQL of its own, so that an error of a feature cannot hide itself.',
+    reason: 'It recomputes the accounts with its own SQL, so that it also detects errors of a feature.',
   },
   {
     folder: 'packages/core/src/rental-lookup',
     tables: ['instances', 'rental_machines', 'rental_terms', 'rentals'],
     access: 'read',
     reason:
-      'Volumes and suppliers ask about rentals, and rentals and marketplace import them: this folder imports no feature.',
+      'Volumes and suppliers read rentals, but rentals and marketplace import them. This folder imports no feature.',
   },
   {
     folder: 'packages/platform/src/auth',
@@ -98,7 +94,7 @@ const folderOfTable: ReadonlyMap<string, string> = new Map(
   Object.entries(ownedTables).flatMap(([folder, tables]) => tables.map((table) => [table, folder] as const)),
 );
 
-/** The folder that owns the table; undefined for a name that is no table. */
+/** The folder that owns the table; undefined if the name is not a table. */
 export function ownerOf(table: string): string | undefined {
   return folderOfTable.get(table);
 }

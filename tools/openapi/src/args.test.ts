@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseModes } from './args.ts';
 
-describe('the command line', () => {
+describe('parseModes', () => {
   it.each([
     [[], ['write']],
     [['--check'], ['check']],
@@ -11,11 +11,11 @@ describe('the command line', () => {
     ],
     [['release'], ['release']],
     [['--help', 'release'], ['help']],
-  ])('%j runs %j', (args, modes) => {
+  ])('returns %j for %j', (args, modes) => {
     expect(parseModes(args)).toEqual(modes);
   });
 
-  it('refuses what it does not know, so that a mistyped check never passes for a check', () => {
+  it('refuses unknown modes, so that a mistyped check does not seem to pass', () => {
     expect(() => parseModes(['--chek'])).toThrow();
     expect(() => parseModes(['check'])).toThrow(/not something/);
   });

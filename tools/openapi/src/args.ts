@@ -6,10 +6,10 @@ export const help = `npm run openapi [-- MODE]
 
   (none)     write openapi/{v1,v2,admin,supplier}.json from the contract
   --check    fail if the committed documents differ from the contract
-  --lint     judge the committed documents by redocly.yaml
-  --bounds   fail if a text, list or map of a request has no bound on its size
-  --diff     fail if the contract breaks what was last released
-  release    make the documents as they are now the promise that --diff keeps`;
+  --lint     lint the committed documents with the rules of redocly.yaml
+  --bounds   fail if a string, list or map of a request has no size limit
+  --diff     fail if the contract breaks clients of the last release
+  release    save the current documents as the release that --diff compares with`;
 
 const flags = {
   check: { type: 'boolean' },
@@ -19,7 +19,7 @@ const flags = {
   help: { type: 'boolean' },
 } as const;
 
-/** What was asked for; several modes run one after the other. */
+/** Several modes run one after the other. */
 export function parseModes(args: readonly string[]): readonly Mode[] {
   const { values, positionals } = parseArgs({ args: [...args], options: flags, allowPositionals: true });
   if (values.help) return ['help'];

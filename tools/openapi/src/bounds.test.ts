@@ -6,7 +6,7 @@ import { documentFile } from './documents.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A document whose one operation has all kinds of requests, each with the schema. */
+/** A document with one operation whose path, query, header and body have the schema. */
 function documentWith(schema: Json, components: Json = {}): Json {
   return {
     components: { schemas: components },
@@ -59,12 +59,12 @@ describe('unboundedIn', () => {
     ]);
   });
 
-  test('ends for a schema that contains itself', () => {
+  test('terminates for a recursive schema', () => {
     const tree = { type: 'object', properties: { left: { $ref: '#/components/schemas/Tree' } } };
     expect(unboundedIn(documentWith({ $ref: '#/components/schemas/Tree' }, { Tree: tree }))).toEqual([]);
   });
 });
 
-test.each(documentNames)('every operation of %s bounds all of its request', (name) => {
+test.each(documentNames)('contract: every request of %s has size limits', (name) => {
   expect(unboundedIn(JSON.parse(readFileSync(documentFile(name), 'utf8')) as Json)).toEqual([]);
 });

@@ -1,8 +1,8 @@
 import { isObject, listAt, objectAt, resolve, textAt, type JsonObject } from './compare/json.ts';
 
-/** A text, a list or a map of a request that may be as long as the whole body. */
+/** A string, list or map of a request whose size only the body limit bounds. */
 export interface Unbounded {
-  /** For people: `POST /v2/things request body.name`. */
+  /** For example `POST /v2/things request body.name`. */
   readonly at: string;
   readonly what: string;
 }
@@ -10,13 +10,12 @@ export interface Unbounded {
 interface Walk {
   readonly document: JsonObject;
   readonly found: Unbounded[];
-  /** References on the way here: a schema may contain itself. */
+  /** References on the path from the root, because a schema may contain itself. */
   readonly inside: ReadonlySet<string>;
 }
 
 const methods = ['get', 'put', 'post', 'patch', 'delete'];
 
-/** Everything in the requests of a document that has no bound on its size. */
 export function unboundedIn(document: JsonObject): readonly Unbounded[] {
   const found: Unbounded[] = [];
   for (const [path, item] of Object.entries(objectAt(document, 'paths'))) {
@@ -62,19 +61,19 @@ function boundProblem(schema: JsonObject): string | null {
   if (types.includes('array') && !('maxItems' in schema) && !('prefixItems' in schema))
     return 'a list without maxItems';
   const further = schema['additionalProperties'];
-  // An open object, whose further fields are ignored, is no map.
+  // An object whose further fields are ignored is not a map.
   const isMap = isObject(further) && (Object.keys(further).length > 0 || 'propertyNames' in schema);
   if (isMap && !('maxProperties' in schema)) return 'a map without maxProperties';
   if (isMap && !isObject(schema['propertyNames'])) return 'a map whose names have no maxLength';
   return null;
 }
 
-/** A pattern of the whole text without an endless repetition bounds the length by itself. */
+/** A pattern of the whole text without an endless repetition limits the length. */
 function isShort(pattern: string | undefined): boolean {
   if (pattern === undefined || !pattern.startsWith('^') || !pattern.endsWith('$')) return false;
   let bare = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x');
   if (/[*+]|\{\d+,\}/.test(bare)) return false;
-  // Alternatives within a group are all between the ends of the text; others may not be.
+  // Alternatives within a group are between the anchors; others might not be.
   for (let before = ''; before !== bare;) {
     before = bare;
     bare = bare.replaceAll(/\([^()]*\)/g, 'x');

@@ -10,7 +10,7 @@ import { lint } from './lint.ts';
 
 type PrintLine = (line: string) => void;
 
-/** Each answers whether all is well. */
+/** Each returns whether it succeeded. */
 export const commands: Readonly<Record<Mode, (print: PrintLine) => boolean>> = {
   write,
   check,
@@ -34,7 +34,7 @@ function check(print: PrintLine): boolean {
   const stale = documentNames.filter((name) => readCommitted(name) !== render(name));
   if (stale.length === 0) return true;
   print(`${stale.map((name) => `openapi/${name}.json`).join(', ')} differ from the contract.`);
-  print('Run `npm run openapi` and commit the result: the difference is the review of the interface.');
+  print('Run `npm run openapi` and commit the result, so that the change of the API can be reviewed.');
   return false;
 }
 
@@ -43,11 +43,9 @@ function bounds(print: PrintLine): boolean {
     unboundedIn(JSON.parse(render(name)) as JsonObject).map(({ at, what }) => `  ${name}: ${at}: ${what}`),
   );
   if (found.length === 0) return true;
-  print(`${found.length} places of requests have no bound on their size:`);
+  print(`${found.length} fields of requests have no size limit:`);
   for (const line of found) print(line);
-  print(
-    'Give each a generous one in packages/contract: .max(…) for texts and lists, boundedRecord for maps.',
-  );
+  print('Add generous limits in packages/contract: .max(…) for strings and lists, boundedRecord for maps.');
   return false;
 }
 
@@ -56,7 +54,7 @@ function diff(print: PrintLine): boolean {
   for (const name of documentNames) {
     const released = readReleased(name);
     if (released === null) {
-      print(`openapi/released/${name}.json does not exist: nothing has been promised yet.`);
+      print(`openapi/released/${name}.json does not exist: there was no release yet.`);
       continue;
     }
     const breakages = findBreakingChanges(released, JSON.parse(render(name)));
@@ -66,7 +64,7 @@ function diff(print: PrintLine): boolean {
     for (const { rule, at, what } of breakages) print(`  ${rule}: ${at}: ${what}. ${rules[rule]}`);
   }
   if (!well)
-    print('Add instead of changing, or begin a new major version. See docs/decisions/023-compatibility.md.');
+    print('Add instead of changing, or start a new major version. See docs/decisions/023-compatibility.md.');
   return well;
 }
 
@@ -76,6 +74,6 @@ function release(print: PrintLine): boolean {
     writeCommitted(name, text);
     writeReleased(name, text);
   }
-  print('openapi/released now holds the documents as they are. Commit it with the release.');
+  print('openapi/released now contains the current documents. Commit it with the release.');
   return true;
 }

@@ -4,7 +4,7 @@ import { contract } from '@millrace/contract';
 import type { DocumentName } from '@millrace/contract';
 import { buildDocument, type OpenApiDocument } from '@millrace/contract/openapi';
 
-/** Where the documents live: `openapi/` as they are, `openapi/released/` as they were last promised. */
+/** `openapi/` contains the current documents, `openapi/released/` those of the last release. */
 export const root = join(import.meta.dirname, '..', '..', '..');
 const folder = join(root, 'openapi');
 
@@ -16,7 +16,7 @@ function releasedFile(name: DocumentName): string {
   return join(folder, 'released', `${name}.json`);
 }
 
-/** A document as text: the same contract gives the same bytes. */
+/** The same contract always gives the same bytes. */
 export function render(name: DocumentName): string {
   return `${JSON.stringify(buildDocument(contract, name), null, 2)}\n`;
 }
@@ -25,7 +25,7 @@ export function readCommitted(name: DocumentName): string | null {
   return readIfPresent(documentFile(name));
 }
 
-/** Null before the first release, when there is no promise to break. */
+/** Null before the first release. */
 export function readReleased(name: DocumentName): OpenApiDocument | null {
   const text = readIfPresent(releasedFile(name));
   return text === null ? null : (JSON.parse(text) as OpenApiDocument);

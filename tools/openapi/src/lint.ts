@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { documentNames } from '@millrace/contract/openapi';
 import { documentFile, root } from './documents.ts';
 
-/** Runs Redocly's linter over the committed documents, by the rules in redocly.yaml, without the network. */
+/** Runs Redocly's linter on the committed documents with the rules of redocly.yaml, without network access. */
 export function lint(): number {
   const files = documentNames.map((name) => documentFile(name));
   const cli = join(root, 'node_modules', '@redocly', 'cli', 'bin', 'cli.js');

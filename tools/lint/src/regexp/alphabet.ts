@@ -1,11 +1,10 @@
 import type { CharSet } from 'refa';
 
-/** The characters of one expression in as few classes as its character sets can tell apart. */
+/** Partitions the characters of an expression into the fewest classes that its character sets distinguish. */
 export interface Alphabet {
   readonly size: number;
-  /** The classes that the set holds. */
   classesOf(set: CharSet): ReadonlySet<number>;
-  /** A character of the class, as it is written in source code; for messages. */
+  /** A character of the class as written in source code, for messages. */
   example(of: number): string;
 }
 
@@ -27,7 +26,7 @@ export function alphabetOf(sets: readonly CharSet[], maximum: number): Alphabet 
     const signature = sets.map((set) => (set.has(start) ? '1' : '0')).join('');
     const known = classes.get(signature);
     const found = known ?? { number: classes.size, example: start };
-    // A visible character makes a better example than a control character.
+    // A visible character is a better example than a control character.
     if (known === undefined || (isVisible(start) && !isVisible(known.example)))
       classes.set(signature, { number: found.number, example: start });
     for (const set of holders) members.get(set)?.add(found.number);

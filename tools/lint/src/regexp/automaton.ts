@@ -1,41 +1,38 @@
 import type { Graph, Guard } from './graph.ts';
 
-/**
- * The states in which a matcher can be between two characters, without empty edges. A matcher that found nothing at one place
- * tries at the next, so the search is a loop in front of the expression.
- */
+/** States of a matcher between two characters, without empty edges. The search for the start of a match is a loop in front. */
 export interface Automaton {
-  /** By state, then by class of characters. */
+  /** Indexed by state, then by class of characters. */
   readonly steps: readonly (readonly (readonly Step[])[])[];
-  /** States in which the match has succeeded, whatever follows: no work comes after them. */
+  /** States in which the match has succeeded, whatever follows, so no work comes after them. */
   readonly succeeded: ReadonlySet<number>;
 }
 
 export interface Step {
   readonly to: number;
-  /** How many paths lead there by the same character; 2 stands for more than one. */
+  /** Number of paths for the same character; 2 means more than one. */
   readonly paths: 1 | 2;
 }
 
 const atStart = -1;
 const unknownBefore = -2;
 const searching = -1;
-/** Far more states than any expression here has. */
+/** Far more states than any expression in the repository has. */
 const MAX_STATES = 4_000;
 
 export class TooManyStates extends Error {}
 
 interface MatcherPosition {
-  /** The node after the last edge that read; or the search. */
+  /** The node after the last edge that read a character, or the search. */
   readonly node: number;
-  /** The class read last. */
+  /** The class of the last character. */
   readonly before: number;
 }
 
 export interface AutomatonOptions {
-  /** Tries at every place of the text; otherwise at its beginning alone. */
+  /** Whether a match may start anywhere, or only at the start of the text. */
   readonly searches: boolean;
-  /** Goes on behind a match. */
+  /** Whether the search continues after a match. */
   readonly repeats: boolean;
 }
 
@@ -55,7 +52,7 @@ export function automatonOf(graph: Graph, options: AutomatonOptions): Automaton 
   };
   const classOf = (read: number): number => (graph.looksBack ? read : unknownBefore);
   if (options.searches) {
-    // Not only at the start of the text: that one has an automaton of its own.
+    // The start of the text has its own automaton.
     for (let read = 0; read < graph.alphabet.size; read++)
       numberOf({ node: searching, before: classOf(read) });
   } else numberOf({ node: graph.start, before: atStart });
@@ -85,13 +82,13 @@ export function automatonOf(graph: Graph, options: AutomatonOptions): Automaton 
 }
 
 interface Reached {
-  /** Nodes with edges that read, once for every empty path to them, and the classes that guards on the path leave. */
+  /** Nodes with reading edges, once per empty path to them, and the classes that the guards on the path allow. */
   readonly readers: readonly { readonly node: number; readonly allowed: ReadonlySet<number> | null }[];
   readonly accepts: boolean;
 }
 
 const MAX_PATHS = 10_000;
-/** A second visit enters an inner loop again from an outer one: two paths for one text. More visits would add nothing. */
+/** A second entry covers an inner loop that is entered again from an outer one: two paths for one text. More add nothing. */
 const MAX_ENTRIES = 2;
 
 function reach(graph: Graph, start: number, before: number): Reached {

@@ -1,6 +1,6 @@
 export interface Component {
   readonly members: readonly number[];
-  /** Some member can be reached from itself. */
+  /** A member can reach itself. */
   readonly isCycle: boolean;
 }
 
@@ -10,7 +10,7 @@ interface Frame {
   next: number;
 }
 
-/** The strongly connected components of a graph (Tarjan's algorithm, without recursion: the graphs can be deep). */
+/** Strongly connected components by Tarjan's algorithm, without recursion, because the graphs can be deep. */
 export function componentsOf(
   nodes: readonly number[],
   targetsOf: (node: number) => readonly number[],

@@ -1,16 +1,13 @@
 import { JS, type CharSet, type NoParent, type Concatenation, type Element } from 'refa';
 import { alphabetOf, type Alphabet } from './alphabet.ts';
 
-/**
- * An expression as a graph: nodes joined by empty edges and by edges that read one character. A matcher that backtracks walks
- * every path through it, so two paths for one text mean work that is done twice.
- */
+/** A graph of empty edges and edges that read one character. A backtracking matcher tries every path. */
 export interface Graph {
   readonly alphabet: Alphabet;
   readonly nodes: readonly GraphNode[];
   readonly start: number;
   readonly accept: number;
-  /** Some edge asks for the character before it. */
+  /** Whether an edge depends on the previous character. */
   readonly looksBack: boolean;
 }
 
@@ -22,26 +19,26 @@ export interface GraphNode {
 export interface EmptyEdge {
   readonly to: number;
   readonly guard: Guard | null;
-  /** From the end of a loop's body back to the loop. JavaScript refuses to walk it after reading nothing. */
+  /** Edge from the end of a loop's body to its start. JavaScript does not follow it after an empty iteration. */
   readonly repeats: boolean;
 }
 
-/** What must stand before or after a place, of one character: classes that may, and whether the edge of the text may. */
+/** Condition on the character before or after a position: the allowed classes, and whether the edge of the text is allowed. */
 export interface Guard {
   readonly at: 'before' | 'after';
   readonly classes: ReadonlySet<number>;
   readonly edge: boolean;
 }
 
-/** An expression that this check cannot judge. */
+/** An expression that this check cannot analyse. */
 export class NotAnalysable extends Error {}
 
 type Part = NoParent<Element>;
 type Sequence = NoParent<Concatenation>;
 
-/** A repetition with a larger bound counts as one without. */
+/** A larger bound counts as no bound. */
 const MAX_REPEATS = 256;
-/** Repetitions below that bound are cut to this many copies: more of them change the factor and not the growth. */
+/** Smaller bounds are cut to this many copies: more copies change the factor, not the growth. */
 const REPEAT_COPIES = 3;
 
 export function graphOf(source: string, flags: string): Graph {
@@ -118,7 +115,7 @@ class Builder {
         this.#assertion(part, from, to);
         return;
       case 'Unknown':
-        throw new NotAnalysable(`it holds ${part.id}`);
+        throw new NotAnalysable(`it contains ${part.id}`);
     }
   }
 
@@ -133,7 +130,7 @@ class Builder {
     let at = from;
     for (let count = 0; count < min; count++) at = this.#copy(body, at);
     if (isEndless) {
-      // Entered by an empty edge, so that the loop is not part of what stands before it.
+      // The empty edge keeps the loop separate from the nodes before it.
       const loop = this.node();
       this.#join(at, loop);
       const end = this.#copy(body, loop);
@@ -167,16 +164,16 @@ class Builder {
     }
     if (assertion.kind === 'behind') {
       if (hasEndlessLoop(assertion.alternatives))
-        throw new NotAnalysable('it looks behind without a bound on the length');
+        throw new NotAnalysable('its lookbehind has no maximum length');
       this.#join(from, to);
       return;
     }
-    // Looking ahead is work of its own, which leads nowhere; the match goes on from where it was, and may be refused here.
+    // A lookahead is separate work that leads to no match. The match continues from the same position and may fail here.
     this.alternatives(assertion.alternatives, from, this.node());
     this.#join(from, to, { at: 'after', classes: new Set(this.#allClasses()), edge: true });
   }
 
-  /** For assertions that look at one character, as `^`, `$` and each half of `\b` do. */
+  /** Handles assertions about one character, such as `^`, `$` and each half of `\b`. */
   #guardOf(assertion: {
     kind: 'ahead' | 'behind';
     negate: boolean;

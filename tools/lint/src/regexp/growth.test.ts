@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { growthOf } from './growth.ts';
 
-/** Expressions that stood in the product or are known from the literature, and the text that shows each. */
+/** Expressions that were in the product or are known from the literature. */
 const superLinear: readonly (readonly [RegExp, 'polynomial' | 'exponential'])[] = [
   [/<sd_cpp_extra_args>.*?<\/sd_cpp_extra_args>/gis, 'polynomial'],
   [/\s*;\s*/, 'polynomial'],
@@ -12,7 +12,7 @@ const superLinear: readonly (readonly [RegExp, 'polynomial' | 'exponential'])[] 
   [/a.*b.*c/, 'polynomial'],
   [/^(\d+)(\d+)$/, 'polynomial'],
   [/^ssh (\S+)@(\S+) -p (\d+)$/, 'polynomial'],
-  // A match of nothing at one place does not end the search when all matches are asked for.
+  // With the g flag, an empty match does not end the search.
   [/(?:a+b)?/g, 'polynomial'],
   [/\B(?=(?:\d{3})+$)/g, 'polynomial'],
   [/\d+(?=\d*x)/, 'polynomial'],
@@ -47,7 +47,7 @@ describe('growthOf', () => {
     expect(growthOf(expression.source, expression.flags)).toEqual({ kind: 'linear' });
   });
 
-  test('does not guess at backreferences', () => {
+  test('returns unknown for backreferences', () => {
     expect(growthOf(/(\w+) \1/.source, '').kind).toBe('unknown');
   });
 });

@@ -3,10 +3,10 @@ import { componentsOf } from './components.ts';
 import { graphOf, NotAnalysable, type Graph } from './graph.ts';
 
 /**
- * How the work of a matcher that backtracks grows with the length of the text. One text with two paths around the same loop
- * means exponential work, and one that both stays in a loop and leads to a later loop means at least quadratic work: for such a
- * text there are as many paths as places at which it can change over (Weber and Seidl, "On the degree of ambiguity of finite
- * automata", 1991). The search for a place where the match begins is the first loop of every expression without `^`.
+ * How the work of a backtracking matcher grows with the length of the text. Two paths for one text around the same loop mean
+ * exponential work. A text that stays in one loop and also leads to a later loop means at least quadratic work, because the paths
+ * can change over at any position (Weber and Seidl, "On the degree of ambiguity of finite automata", 1991). The search for the
+ * start of a match is the first loop of every expression without `^`.
  */
 export type Growth =
   | { readonly kind: 'linear' }
@@ -71,7 +71,7 @@ interface SearchGraph {
   readonly classes: number;
 }
 
-/** The automaton without the states where the match has succeeded. */
+/** The automaton without its success states. */
 function walkOf({ steps, succeeded }: Automaton): SearchGraph {
   const states = steps.map((_, state) => state).filter((state) => !succeeded.has(state));
   const moves = steps.map((byClass) =>
@@ -90,7 +90,7 @@ function walkOf({ steps, succeeded }: Automaton): SearchGraph {
   };
 }
 
-/** Two different paths for one text from a state of the loop back to itself. Returns the character where they part. */
+/** Finds two different paths for one text from a state of the loop back to itself. Returns the character at which they part. */
 function exponentialIn(walk: SearchGraph, loop: ReadonlySet<number>): number | null {
   for (const state of loop) {
     const twice = walk.next(state).find(({ to, paths }) => paths === 2 && loop.has(to));
@@ -126,9 +126,9 @@ function exponentialIn(walk: SearchGraph, loop: ReadonlySet<number>): number | n
 }
 
 /**
- * A text by which a state p of the first loop leads to itself and to a state q of the later one, and q to itself: a path from
- * (p, p, q) to (p, q, q), where the three move by the same characters. With an edge back from every (p, q, q) to (p, p, q),
- * there is such a path exactly if one of those edges lies on a cycle.
+ * Finds a text that leads from p in the first loop to p and to q in the later loop, and from q to q: a path from (p, p, q) to (p,
+ * q, q) by the same characters. With an edge back from every (p, q, q) to (p, p, q), such a path exists exactly if one of these
+ * edges is on a cycle.
  */
 function polynomialBetween(
   walk: SearchGraph,
@@ -181,7 +181,7 @@ function polynomialBetween(
   return null;
 }
 
-/** The states from which one of the loop can be reached. */
+/** The states from which the loop can be reached. */
 function leadingTo(walk: SearchGraph, loop: ReadonlySet<number>): ReadonlySet<number> {
   const reaching = new Set(loop);
   for (let grew = true; grew;) {

@@ -1,10 +1,10 @@
 import type { Operation, Rule } from '../ast.ts';
 
 const message =
-  'Only platform/money divides. Use a division of @millrace/platform/money that names its rounding ' +
+  'Only platform/money may divide. Use a function of @millrace/platform/money that names its rounding ' +
   '(`divideRoundDown`, `divideRoundUp`, `divideHalfEven`) or a unit helper such as `msToSeconds`.';
 
-/** Every division rounds. In one module each rounding has a name and a test; elsewhere it is an accident. */
+/** Every division rounds. In one module each rounding has a name and a test; elsewhere it is accidental. */
 export const divideOnlyInMoney: Rule = {
   meta: { type: 'problem', docs: { description: 'only platform/money divides' } },
   create(context) {

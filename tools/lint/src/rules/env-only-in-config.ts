@@ -2,10 +2,10 @@ import { isGlobal, propertyName } from '../ast.ts';
 import type { ImportDeclaration, Member, Node, Rule } from '../ast.ts';
 
 const message =
-  'Only platform/config reads the environment. Declare the variable in a config fragment ' +
+  'Only platform/config may read the environment. Declare the variable in a config fragment ' +
   "(`fragment('name', shape)` of @millrace/platform/config) and take the typed value as an argument.";
 
-/** Scattered reads cannot be validated at boot, so a typo would surface as odd behaviour hours later. */
+/** Other reads are not validated at start, so a typo would show as wrong behaviour hours later. */
 export const envOnlyInConfig: Rule = {
   meta: { type: 'problem', docs: { description: 'only platform/config reads process.env' } },
   create(context) {

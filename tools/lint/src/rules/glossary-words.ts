@@ -11,7 +11,7 @@ interface Named extends Node {
   readonly name?: Node;
 }
 
-/** A name, or a destructuring of them. */
+/** A name or a destructuring pattern. */
 interface Pattern extends Node {
   readonly left?: Pattern;
   readonly argument?: Pattern;
@@ -38,7 +38,7 @@ function isPrivateName(node: Node | null | undefined): node is PrivateName {
   return node?.type === 'PrivateIdentifier';
 }
 
-/** The words of a name in camel case, or of a file name with hyphens and dots. Names of SQL have underscores. */
+/** The words of a camel-case name, or of a file name with hyphens and dots. SQL names have underscores and are skipped. */
 export function wordsOf(name: string): string[] {
   if (/^[a-z].*_/.test(name)) return [];
   return name.split(/(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z]+/).map((word) => word.toLowerCase());
@@ -60,11 +60,11 @@ function refuse(context: RuleContext, node: Node, name: string): void {
   context.report({ node, message });
 }
 
-/** Only where a name is chosen: a use of it, a key of an object literal and a quoted name repeat one that exists. */
+/** Checks only declarations: uses, keys of object literals and quoted names repeat an existing name. */
 export const glossaryWords: Rule = {
   meta: { type: 'problem', docs: { description: 'names use the words of the glossary' } },
   create(context) {
-    // Generated files repeat the names of SQL and of the API.
+    // Generated files repeat names of SQL and of the API.
     if (context.filename.includes('.generated.')) return {};
     const check = (node: Node | null | undefined): void => {
       if (isIdentifier(node) || isPrivateName(node)) refuse(context, node, node.name);

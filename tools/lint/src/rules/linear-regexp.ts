@@ -7,12 +7,12 @@ interface RegExpLiteral extends Node {
 }
 
 const remedy =
-  'Text from outside would block the process for everyone. Bound the repetition ({0,64}), keep what follows it out of its ' +
-  'character set, begin a run only where it begins ((?<!=)=+$), or scan with indexOf.';
+  'Untrusted text could block the whole process. Bound the repetition ({0,64}), exclude the following character from its ' +
+  'character set, anchor the start of a run ((?<!=)=+$), or scan with indexOf.';
 
 const built =
-  'An expression that is built at run time cannot be checked for super-linear work. Write it as a literal, or say in a ' +
-  'disable comment why its parts are safe.';
+  'An expression that is built at run time cannot be checked for super-linear work. Write it as a literal, or explain in a ' +
+  'disable comment why its components are safe.';
 
 function messageOf(growth: Growth): string | null {
   switch (growth.kind) {
@@ -26,14 +26,14 @@ function messageOf(growth: Growth): string | null {
   }
 }
 
-/** Regular expressions take time in proportion to the length of the text, whatever the text is. */
+/** Requires that the matching time grows at most linearly with the length of the text. */
 export const linearRegexp: Rule = {
   meta: { type: 'problem', docs: { description: 'regular expressions take linear time' } },
   create(context) {
     const call = (node: Call): void => {
       if (!isGlobal(context, node.callee, 'RegExp')) return;
       const [pattern] = node.arguments;
-      // A copy of a literal is judged where the literal stands.
+      // A copied literal is checked where it is written.
       if ((pattern as RegExpLiteral | undefined)?.regex === undefined)
         context.report({ node, message: built });
     };

@@ -1,12 +1,12 @@
 import type { Rule } from '../ast.ts';
 
 const message =
-  'No TODO, FIXME, XXX or HACK in the tree. Finish it now, or open an issue and write here, in a whole ' +
+  'Comments must not contain TODO, FIXME, XXX or HACK. Finish the work, or open an issue and explain here, in a full ' +
   'sentence, why the code is as it is.';
 
 const marker = /\b(?:TODO|FIXME|XXX|HACK)\b/;
 
-/** A marker in a comment has no owner and no date; an issue has both. */
+/** An issue has an owner and a date; a marker in a comment has neither. */
 export const noTodoComments: Rule = {
   meta: { type: 'problem', docs: { description: 'no TODO, FIXME, XXX or HACK comments' } },
   create(context) {

@@ -2,8 +2,8 @@ import { isIdentifier, isMember, propertyName } from '../ast.ts';
 import type { Call, Member, Node, Rule } from '../ast.ts';
 
 const message =
-  'A test runs or is deleted: no skip, only, todo or conditional run. ' +
-  'Mend it, or remove it and keep the case as an issue.';
+  'Tests must not use skip, only, todo or conditional runs. ' +
+  'Fix the test, or delete it and open an issue for the case.';
 
 const roots = new Set(['test', 'it', 'describe', 'suite']);
 const unfinished = new Set(['skip', 'only', 'todo', 'skipIf', 'runIf', 'fails']);
@@ -17,7 +17,7 @@ function rootOf(node: Node): Node {
   }
 }
 
-/** A skipped test reads as green; the guarantee it names is gone and nobody is told. */
+/** A skipped test looks like a passing one, although its guarantee is not checked. */
 export const noUnfinishedTests: Rule = {
   meta: { type: 'problem', docs: { description: 'no skipped, focused or announced tests' } },
   create(context) {

@@ -23,7 +23,7 @@ const reads = new Set([
 ]);
 const writes = new Set(['insertInto', 'updateTable', 'deleteFrom', 'mergeInto', 'replaceInto']);
 
-/** The feature's folder: the fixtures mirror the tree, so the last match in the path counts. */
+/** The folder of the feature. The fixtures mirror the tree, so the last match in the path counts. */
 function folderOf(filename: string): string | undefined {
   const path = filename.replaceAll('\\', '/');
   return [...path.matchAll(/(?:^|\/)((?:packages\/[^/]+\/src|apps)\/[^/]+)(?=\/)/g)].at(-1)?.[1];
@@ -39,7 +39,7 @@ function messageFor(table: string): string {
   );
 }
 
-/** A feature reads and writes its own tables only: in query builder calls, and in SQL text of stores and sql templates. */
+/** A feature uses only its own tables, in query builder calls and in SQL text of stores and sql templates. */
 export const ownTablesOnly: Rule = {
   meta: { type: 'problem', docs: { description: 'a store touches only the tables of its own feature' } },
   create(context) {

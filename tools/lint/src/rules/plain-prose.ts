@@ -15,12 +15,12 @@ const testFunctions = new Set(['describe', 'it', 'test']);
 const directive = /^\s*(?:oxlint|eslint|@ts-|@vitest|prettier|#__PURE__)/;
 const isTest = /\.(?:test|fixture|bench)\.tsx?$|\/fixture\.ts$|^tests\/|\/tests\//;
 
-/** Texts for people have at least three words. Fewer are keys, names and statuses. */
+/** Shorter texts are keys, names and statuses. */
 const isSentence = /[A-Za-z]+[,;:]?\s+\S+\s+\S/;
 const isSqlOrScript =
   /^[\s(]*(?:(?:select|insert|update|delete|with|create|alter|drop|lock|begin|set|grant|revoke|truncate|notify|listen|vacuum|analyze|explain|local)\b|#!|-- )|\bredis\.call\(/i;
 
-/** Lists of words, as those for names of instances, are data. */
+/** Word lists, for example for instance names, are data. */
 const isWordList = /^\s*(?:[a-z]+\s+){20,}[a-z]*$/;
 
 function isTestCall(node: Node): boolean {
@@ -36,7 +36,7 @@ function textOf(node: Node | undefined): string | undefined {
   return (node as Template).quasis.map((quasi) => quasi.value.cooked ?? '').join('x');
 }
 
-/** Comments, test titles and texts on screen use the words of docs/glossary.md and name their nouns. */
+/** Checks comments, test titles and texts that users see. */
 export const plainProse: Rule = {
   meta: { type: 'problem', docs: { description: 'prose is plain technical English' } },
   create(context) {

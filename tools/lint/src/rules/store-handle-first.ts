@@ -3,7 +3,7 @@ import type { Node, Rule } from '../ast.ts';
 
 const message =
   'A store function takes the handle as its required first argument: `tx: Tx` to write, `reader: Reader` to ' +
-  'read. An optional or hidden handle lets a statement slip out of the transaction it belongs to.';
+  'read. With an optional or hidden handle, a statement could run outside its transaction.';
 
 interface Parameter extends Node {
   readonly optional?: boolean;
@@ -23,7 +23,7 @@ function takesHandle(parameter: Parameter | undefined): boolean {
   return isIdentifier(typeName) && handles.has(typeName.name);
 }
 
-/** Looks at exported async functions: those are the queries. Mapping helpers are synchronous and free. */
+/** Checks exported async functions, which are the queries. Mapping helpers are synchronous. */
 export const storeHandleFirst: Rule = {
   meta: { type: 'problem', docs: { description: 'store functions take the database handle first' } },
   create(context) {

@@ -2,8 +2,8 @@ import { isGlobal, isMember, propertyName } from '../ast.ts';
 import type { Call, ImportDeclaration, Rule, RuleContext } from '../ast.ts';
 
 const message =
-  'Only platform/clock asks the time. Take a `Clock` (of @millrace/platform/clock) as an argument and call ' +
-  '`clock.nowMs()`, `clock.now()`, `clock.monotonicMs()` or `clock.sleep(ms)`, so that a test can steer it.';
+  'Only platform/clock may read the time or wait. Take a `Clock` (of @millrace/platform/clock) as an argument and call ' +
+  '`clock.nowMs()`, `clock.now()`, `clock.monotonicMs()` or `clock.sleep(ms)`, so that a test can control it.';
 
 const timers = ['setTimeout', 'setInterval'];
 const modules = new Set([
@@ -24,7 +24,7 @@ function readsSystemTime(context: RuleContext, call: Call): boolean {
   if (isGlobal(context, callee, 'Date')) return call.type === 'CallExpression' || call.arguments.length === 0;
   if (timers.some((timer) => isGlobal(context, callee, timer))) return true;
   if (!isMember(callee)) return false;
-  // process.hrtime.bigint() is one step deeper than the others.
+  // process.hrtime.bigint() has one more level.
   const reading = propertyName(callee) === 'bigint' && isMember(callee.object) ? callee.object : callee;
   const name = propertyName(reading);
   return Object.entries(readings).some(
@@ -33,9 +33,9 @@ function readsSystemTime(context: RuleContext, call: Call): boolean {
   );
 }
 
-/** Code that reads the machine's clock can only be tested by waiting, and waits differ from machine to machine. */
+/** Code that reads the system clock can be tested only by waiting, and the waits differ between machines. */
 export const timeOnlyFromClock: Rule = {
-  meta: { type: 'problem', docs: { description: 'only platform/clock asks the time or waits' } },
+  meta: { type: 'problem', docs: { description: 'only platform/clock reads the time or waits' } },
   create(context) {
     const check = (node: Call): void => {
       if (readsSystemTime(context, node)) context.report({ node, message });

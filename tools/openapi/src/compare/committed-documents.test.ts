@@ -5,8 +5,8 @@ import { findBreakingChanges } from './document.ts';
 
 type Schemas = Record<string, Readonly<Record<string, unknown>>>;
 
-/** The comparison on the documents it is for, where a mistake in it would cost most. */
-describe.each(documentNames)('the %s document', (name) => {
+/** Compares the real documents, where a mistake of the comparison costs most. */
+describe.each(documentNames)('findBreakingChanges with the %s document', (name) => {
   const document = buildDocument(contract, name);
   const answered = Object.entries(document.paths).flatMap(([path, item]) =>
     Object.entries(item).flatMap(([method, { 'x-aliases': aliases = [] }]) =>
@@ -14,22 +14,22 @@ describe.each(documentNames)('the %s document', (name) => {
     ),
   );
 
-  it('does not break itself', () => {
+  it('reports nothing for the same document', () => {
     expect(findBreakingChanges(document, document)).toEqual([]);
   });
 
-  it('breaks by the loss of any path that is answered', () => {
+  it('reports the removal of any path', () => {
     const found = findBreakingChanges(document, { ...document, paths: {} });
     expect(found.map(({ at }) => at).toSorted()).toEqual(answered.toSorted());
     for (const { rule } of found) expect(rule).toBe('operation-removed');
   });
 
-  // Every tenth component: a comparison of whole documents takes a tenth of a second.
+  // Only every tenth component, because comparing whole documents takes a tenth of a second.
   const objects = Object.entries(document.components.schemas).filter(([, schema]) => 'properties' in schema);
   const sample = objects.filter((_, index) => index % 10 === 0);
 
-  it.each(sample)('breaks by the loss of a field of %s', (component, { properties, required, ...rest }) => {
-    // The last one: the first may be what tells alternatives apart, and then another thing is reported.
+  it.each(sample)('reports the removal of a field of %s', (component, { properties, required, ...rest }) => {
+    // The last field, because the first may be a discriminator, which is reported differently.
     const names = Object.keys(properties as object);
     const [field = ''] = names.slice(-1);
     const others = names.slice(0, -1);
@@ -40,6 +40,6 @@ describe.each(documentNames)('the %s document', (name) => {
     };
     const schemas: Schemas = { ...document.components.schemas, [component]: without };
     const after = { ...document, components: { ...document.components, schemas } };
-    expect(findBreakingChanges(document, after).map(({ what }) => what)).toContain(`${field} is gone`);
+    expect(findBreakingChanges(document, after).map(({ what }) => what)).toContain(`${field} was removed`);
   });
 });

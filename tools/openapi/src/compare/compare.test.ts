@@ -16,7 +16,7 @@ interface Fields {
   readonly schemes?: Json;
 }
 
-/** A document with one operation, and the parts of it that a case is about. */
+/** A document with one operation, and the parts of it that a case changes. */
 function documentOf(fields: Fields): Json {
   const { request = object({}), response = object({}), operation = {}, path = '/things/{id}' } = fields;
   return {
@@ -93,7 +93,7 @@ describe('an operation', () => {
       ['media-type-removed'],
     ],
     [
-      'that answers another status and nothing else',
+      'that returns another status only',
       {},
       { operation: { responses: { 201: {}, 400: {} } } },
       ['status-removed', 'media-type-removed', 'success-status-added'],
@@ -133,7 +133,7 @@ describe('an operation', () => {
   });
 });
 
-/** A change of one schema: less admits fewer values, more admits more. */
+/** A schema change: less means fewer admitted values, more means more. */
 const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] = [
   ['string to integer', { type: 'string' }, { type: 'integer' }, { less: true, more: true }],
   ['number to integer', { type: 'number' }, { type: 'integer' }, { less: true, more: false }],
@@ -145,10 +145,10 @@ const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] 
     { type: ['string', 'null'] },
     { less: false, more: false },
   ],
-  ['an enum value gone', { enum: ['a', 'b'] }, { enum: ['a'] }, { less: true, more: false }],
-  ['an enum value more', { enum: ['a'] }, { enum: ['a', 'b'] }, { less: false, more: true }],
+  ['an enum value removed', { enum: ['a', 'b'] }, { enum: ['a'] }, { less: true, more: false }],
+  ['an enum value added', { enum: ['a'] }, { enum: ['a', 'b'] }, { less: false, more: true }],
   [
-    'an enum value more where more were announced',
+    'an enum value added to an extensible enum',
     { enum: ['a'], 'x-extensible': true },
     { enum: ['a', 'b'], 'x-extensible': true },
     { less: false, more: false },
@@ -220,20 +220,20 @@ const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] 
     { less: true, more: false },
   ],
   [
-    'a field that may be left out',
+    'a field that became optional',
     object({ a: {} }, { required: ['a'] }),
     object({ a: {} }),
     { less: false, more: true },
   ],
-  ['an optional field more', object({ a: {} }), object({ a: {}, b: {} }), { less: false, more: false }],
+  ['an optional field added', object({ a: {} }), object({ a: {}, b: {} }), { less: false, more: false }],
   [
-    'an optional field more in a closed shape',
+    'an optional field added to a closed object',
     object({ a: {} }, { additionalProperties: false }),
     object({ a: {}, b: {} }, { additionalProperties: false }),
     { less: false, more: true },
   ],
-  ['a shape closed', object({}), object({}, { additionalProperties: false }), { less: true, more: false }],
-  ['a shape opened', object({}, { additionalProperties: false }), object({}), { less: false, more: true }],
+  ['an object closed', object({}), object({}, { additionalProperties: false }), { less: true, more: false }],
+  ['an object opened', object({}, { additionalProperties: false }), object({}), { less: false, more: true }],
   [
     'map values narrowed',
     object({}, { additionalProperties: { type: 'number' } }),
@@ -247,13 +247,13 @@ const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] 
     { less: true, more: false },
   ],
   [
-    'an alternative gone',
+    'an alternative removed',
     { oneOf: [{ type: 'string' }, { type: 'boolean' }] },
     { oneOf: [{ type: 'string' }] },
     { less: true, more: false },
   ],
   [
-    'an alternative more, told apart by a constant',
+    'an alternative added, identified by a constant',
     { oneOf: [object({ kind: { const: 'a' } }, { required: ['kind'] })] },
     {
       oneOf: [
@@ -264,7 +264,7 @@ const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] 
     { less: false, more: true },
   ],
   [
-    'an alternative with a constant field more, told apart by its discriminator',
+    'a constant field added to an alternative, identified by its discriminator',
     { oneOf: [object({ kind: { const: 'a' } })], discriminator: { propertyName: 'kind' } },
     {
       oneOf: [object({ kind: { const: 'a' }, unit: { const: 'gb' } }, { required: ['unit'] })],
@@ -279,45 +279,45 @@ const shifts: readonly [string, Json, Json, { less: boolean; more: boolean }][] 
     { less: true, more: false },
   ],
   [
-    'a condition more',
+    'a condition added',
     { allOf: [{ type: 'string' }] },
     { allOf: [{ type: 'string' }, { type: 'string', format: 'uri' }] },
     { less: true, more: false },
   ],
   [
-    'only words for people',
+    'only descriptions and examples',
     { type: 'string', description: 'a' },
     { type: 'string', description: 'b', examples: ['c'] },
     { less: false, more: false },
   ],
 ];
 
-describe.each(shifts)('%s', (_what, before, after, { less, more }) => {
+describe.each(shifts)('a change of a schema (%s)', (_what, before, after, { less, more }) => {
   it(`${less ? 'breaks' : 'does not break'} a request`, () => {
     const found = rulesOf({ request: object({ field: before }) }, { request: object({ field: after }) });
     expect(new Set(found)).toEqual(new Set(less ? ['request-narrowed'] : []));
   });
 
-  it(`${more ? 'breaks' : 'does not break'} an answer`, () => {
+  it(`${more ? 'breaks' : 'does not break'} a response`, () => {
     const found = rulesOf({ response: object({ field: before }) }, { response: object({ field: after }) });
     expect(new Set(found)).toEqual(new Set(more ? ['response-widened'] : []));
   });
 });
 
-describe('a schema', () => {
-  it('breaks when a field is gone, in a request and in an answer', () => {
+describe('findBreakingChanges', () => {
+  it('reports a removed field, in a request and in a response', () => {
     const [before, after] = [object({ a: {}, b: {} }), object({ a: {} })];
     expect(rulesOf({ request: before }, { request: after })).toEqual(['property-removed']);
     expect(rulesOf({ response: before }, { response: after })).toEqual(['property-removed']);
   });
 
-  it('breaks a request when leaving a field out means something else', () => {
+  it('reports a changed default in a request', () => {
     const [before, after] = [object({ a: { default: 1 } }), object({ a: { default: 2 } })];
     expect(rulesOf({ request: before }, { request: after })).toEqual(['default-changed']);
     expect(rulesOf({ response: before }, { response: after })).toEqual([]);
   });
 
-  it('is followed through references, and may contain itself', () => {
+  it('follows references, also of a recursive schema', () => {
     const tree = (leaf: Json) => ({ Tree: object({ leaf, left: { $ref: '#/components/schemas/Tree' } }) });
     const response = { $ref: '#/components/schemas/Tree' };
     const before = { response, schemas: tree({ type: 'string' }) };
@@ -327,7 +327,7 @@ describe('a schema', () => {
     ]);
   });
 
-  it('says where and what, in words for a person', () => {
+  it('reports the place and the change', () => {
     const before = documentOf({
       request: object({ limits: object({ rpm: { type: 'integer', maximum: 9 } }) }),
     });
@@ -344,7 +344,7 @@ describe('a schema', () => {
   });
 });
 
-it('every rule has a case that breaks it', async () => {
+it('rules: every rule has a case that violates it', async () => {
   const { readFileSync } = await import('node:fs');
   const cases = readFileSync(import.meta.filename, 'utf8');
   for (const rule of Object.keys(rules)) expect(cases, rule).toContain(`'${rule}'`);

@@ -2,10 +2,7 @@ import { isObject, listAt, objectAt, type JsonObject } from './json.ts';
 import { compareOperations } from './operation.ts';
 import type { BreakingChange } from './rules.ts';
 
-/**
- * Every way in which a document breaks the clients of an earlier one. A pure function of the two. A new major
- * version is a new promise: nothing is compared then.
- */
+/** All changes between two documents that break clients. A new major version may break, so it is not compared. */
 export function findBreakingChanges(before: unknown, after: unknown): readonly BreakingChange[] {
   if (!isObject(before) || !isObject(after)) throw new Error('A document is a JSON object.');
   if (majorOf(after) > majorOf(before)) return [];
@@ -15,7 +12,7 @@ export function findBreakingChanges(before: unknown, after: unknown): readonly B
   const now = operationsOf(after);
   for (const [at, operation] of operationsOf(before)) {
     const match = now.get(at);
-    if (match === undefined) found.push({ rule: 'operation-removed', at, what: 'it is gone' });
+    if (match === undefined) found.push({ rule: 'operation-removed', at, what: 'it was removed' });
     else if (operation.primary) {
       found.push(
         ...compareOperations({ at, documents, before: operation.object, after: match.object, settled }),
@@ -24,7 +21,7 @@ export function findBreakingChanges(before: unknown, after: unknown): readonly B
   }
   const schemes = objectAt(after['components'], 'securitySchemes');
   for (const name of Object.keys(objectAt(before['components'], 'securitySchemes'))) {
-    if (!(name in schemes)) found.push({ rule: 'security-scheme-removed', at: name, what: 'it is gone' });
+    if (!(name in schemes)) found.push({ rule: 'security-scheme-removed', at: name, what: 'it was removed' });
   }
   return found;
 }
@@ -36,13 +33,13 @@ function majorOf(document: JsonObject): number {
 
 interface Reachable {
   readonly object: JsonObject;
-  /** False for an alias, which answers as its operation does and is compared with it. */
+  /** False for an alias, which is compared with its operation. */
   readonly primary: boolean;
 }
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
-/** Every method and path that is answered, aliases included; parameters count, their names do not. */
+/** Every method and path, including aliases. Names of path parameters are ignored. */
 function operationsOf(document: JsonObject): ReadonlyMap<string, Reachable> {
   const found = new Map<string, Reachable>();
   for (const [path, item] of Object.entries(objectAt(document, 'paths'))) {

@@ -1,4 +1,4 @@
-/** Reading documents as the untyped data they are. */
+/** Reads documents as untyped data. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -6,7 +6,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** An object field of an object; empty when it is not there. */
+/** An object field; empty if it is missing. */
 export function objectAt(value: unknown, key: string): JsonObject {
   const found = isObject(value) ? value[key] : undefined;
   return isObject(found) ? found : {};
@@ -38,11 +38,11 @@ export function canonical(value: unknown): string {
   );
 }
 
-/** Follows a `$ref` within the document; keywords beside the reference are kept and win. */
+/** Follows a `$ref` within the document; keywords beside the reference take precedence. */
 export function resolve(document: JsonObject, value: unknown): JsonObject {
   let found = isObject(value) ? value : {};
   for (let hops = 0; typeof found['$ref'] === 'string'; hops += 1) {
-    if (hops > 32) throw new Error(`The reference ${found['$ref']} leads to itself.`);
+    if (hops > 32) throw new Error(`The reference ${found['$ref']} points to itself.`);
     const { $ref, ...beside } = found;
     found = { ...pointedAt(document, $ref as string), ...beside };
   }
@@ -57,6 +57,6 @@ function pointedAt(document: JsonObject, reference: string): JsonObject {
     .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   let found: unknown = document;
   for (const step of steps) found = isObject(found) ? found[step] : undefined;
-  if (!isObject(found)) throw new Error(`${reference} points at nothing.`);
+  if (!isObject(found)) throw new Error(`${reference} has no target.`);
   return found;
 }

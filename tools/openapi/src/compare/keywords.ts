@@ -1,9 +1,6 @@
 import { canonical, isObject, listAt, numberAt, same, type JsonObject } from './json.ts';
 
-/**
- * How one keyword of a schema changed: does the schema now admit less than before, more than before, or both
- * (some values fell out, others came in)?
- */
+/** Change of one keyword: whether the schema now admits fewer values, more values, or both. */
 export interface KeywordChange {
   readonly less: boolean;
   readonly more: boolean;
@@ -12,9 +9,9 @@ export interface KeywordChange {
 
 const lowerBounds = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties', 'minContains'];
 const upperBounds = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties', 'maxContains'];
-/** Sizes. The first bound of one that had none only writes down that no client may send without end. */
+/** A first size limit is not a narrowing: clients could never send an unlimited amount. */
 const sizes = ['maxLength', 'maxItems', 'maxProperties'];
-/** Keywords whose meaning cannot be compared: present or absent, the same or not. */
+/** Keywords whose values cannot be ordered; only equality is checked. */
 const opaque = [
   'pattern',
   'format',
@@ -51,13 +48,13 @@ function typesOf(schema: JsonObject): readonly string[] {
   return Array.isArray(type) ? (type as string[]) : everyType;
 }
 
-/** Every integer is a number, so going from one to the other only loses or only gains. */
+/** Every integer is a number, so a change between the two only removes or only adds values. */
 function covers(types: readonly string[], type: string): boolean {
   return types.includes(type) || (type === 'integer' && types.includes('number'));
 }
 
 function typeChange(before: JsonObject, after: JsonObject): KeywordChange | null {
-  // An enumeration says it all: its values have the types they have.
+  // The values of an enumeration determine its types.
   if (valuesOf(before) !== null && valuesOf(after) !== null) return null;
   const [old, now] = [typesOf(before), typesOf(after)];
   const less = old.some((type) => !covers(now, type));
@@ -82,7 +79,7 @@ function valueChange(before: JsonObject, after: JsonObject): KeywordChange | nul
     ...(removed.length === 0 ? [] : [`without ${removed.join(', ')}`]),
     ...(come.length === 0 ? [] : [`with ${come.join(', ')}`]),
   ].join(' and ');
-  // A set that says it may grow promises its readers nothing about what else may come.
+  // Clients of an extensible set must expect further values.
   return { less: removed.length > 0, more: come.length > 0 && before['x-extensible'] !== true, what };
 }
 
@@ -107,7 +104,7 @@ function boundChange(
   return { less, more: !less && !isFirst, what: `${keyword} ${old ?? 'none'} became ${now ?? 'none'}` };
 }
 
-/** Names of properties are texts, whether or not the schema says so. */
+/** Property names are strings, whether or not the schema declares it. */
 function nameChanges(before: JsonObject, after: JsonObject): readonly KeywordChange[] {
   const [old, now] = [before, after].map(({ propertyNames }) => ({
     ...(isObject(propertyNames) ? propertyNames : {}),

@@ -3,7 +3,7 @@ import type { BreakingChange, Rule } from './rules.ts';
 import { compareSchemas, type SchemaOptions, type ComparedSchemas } from './schema.ts';
 
 export interface Pair {
-  /** `POST /v2/api-keys`. */
+  /** For example `POST /v2/api-keys`. */
   readonly at: string;
   readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
   readonly before: JsonObject;
@@ -11,7 +11,6 @@ export interface Pair {
   readonly settled: ComparedSchemas;
 }
 
-/** Every way in which an operation breaks the clients that know its earlier form. */
 export function compareOperations(pair: Pair): readonly BreakingChange[] {
   return [
     ...compareIdentity(pair),
@@ -41,7 +40,7 @@ function compareIdentity({ at, before, after }: Pair): readonly BreakingChange[]
   return found;
 }
 
-/** By place and name; those in the path by their order, for their names are never sent. */
+/** By location and name; path parameters by order, because their names are never sent. */
 function parametersOf(document: JsonObject, operation: JsonObject): ReadonlyMap<string, JsonObject> {
   let inPath = 0;
   const named = listAt(operation, 'parameters').map((raw) => {
@@ -61,7 +60,7 @@ function compareParameters({ at, documents, before, after, settled }: Pair): rea
     const where = `${at} ${key}`;
     const match = now.get(key);
     if (match === undefined) {
-      found.push(breakingChange('parameter-removed', where, 'it is gone'));
+      found.push(breakingChange('parameter-removed', where, 'it was removed'));
       continue;
     }
     const options = { documents, direction: 'request', at: where, settled } as const;
@@ -83,7 +82,7 @@ function compareRequestBody({ at, documents, before, after, settled }: Pair): re
   if (required(now) && !required(old))
     found.push(breakingChange('body-required', where, 'it is required now'));
   if (old === undefined) return found;
-  if (now === undefined) return [...found, breakingChange('body-removed', where, 'it is gone')];
+  if (now === undefined) return [...found, breakingChange('body-removed', where, 'it was removed')];
   const [oldContent, newContent] = [objectAt(old, 'content'), objectAt(now, 'content')];
   return [
     ...found,
@@ -93,7 +92,7 @@ function compareRequestBody({ at, documents, before, after, settled }: Pair): re
 
 function compareContent(old: JsonObject, now: JsonObject, options: SchemaOptions): readonly BreakingChange[] {
   return Object.keys(old).flatMap((type) => {
-    if (!(type in now)) return [breakingChange('media-type-removed', options.at, `${type} is gone`)];
+    if (!(type in now)) return [breakingChange('media-type-removed', options.at, `${type} was removed`)];
     return compareSchemas(objectAt(old, type)['schema'], objectAt(now, type)['schema'], options);
   });
 }
@@ -103,7 +102,7 @@ function compareResponses({ at, documents, before, after, settled }: Pair): read
   const found: BreakingChange[] = [];
   for (const [status, raw] of Object.entries(old)) {
     if (!(status in now)) {
-      found.push(breakingChange('status-removed', at, `${status} is gone`));
+      found.push(breakingChange('status-removed', at, `${status} was removed`));
       continue;
     }
     const where = `${at} ${status}`;
@@ -112,7 +111,7 @@ function compareResponses({ at, documents, before, after, settled }: Pair): read
     found.push(...compareContent(objectAt(was, 'content'), objectAt(is, 'content'), options));
     const headers = objectAt(is, 'headers');
     for (const name of Object.keys(objectAt(was, 'headers'))) {
-      if (!(name in headers)) found.push(breakingChange('header-removed', where, `${name} is gone`));
+      if (!(name in headers)) found.push(breakingChange('header-removed', where, `${name} was removed`));
     }
   }
   for (const status of Object.keys(now)) {

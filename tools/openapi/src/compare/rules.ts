@@ -1,37 +1,36 @@
 /**
- * What counts as breaking, one line each. A request breaks when something a client already sends is refused
- * or means something else; an answer breaks when it holds, or lacks, what a client was not told to expect.
- * Everything that is not listed here may change within a major version.
+ * The breaking changes, each with its harm. A request breaks if a value that clients send is refused or changes its meaning; a
+ * response breaks if it contains or omits something that clients do not expect. All other changes are allowed within a major
+ * version.
  */
 export const rules = {
-  'operation-removed': 'A method and path that was answered no longer is.',
-  'operation-id-changed': 'Generated clients name their methods by it.',
+  'operation-removed': 'Calls of this method and path now fail.',
+  'operation-id-changed': 'Generated clients name their methods after it.',
   'security-added': 'A call that needed no key now needs one.',
-  'scope-changed': 'A key that sufficed no longer does.',
-  'parameter-removed': 'What a client sends there is no longer heeded.',
-  'parameter-required': 'Calls without it were good and are now refused.',
-  'body-removed': 'What a client sends in the body is no longer heeded.',
-  'body-required': 'Calls without a body were good and are now refused.',
-  'media-type-removed': 'A form that was understood or answered no longer is.',
-  'status-removed': 'A status clients were told of is no longer declared.',
-  'success-status-added': 'Clients know which success to expect.',
-  'header-removed': 'A header that was promised is no longer sent.',
+  'scope-changed': 'A key with the earlier scope is now refused.',
+  'parameter-removed': 'The value that clients send is now ignored.',
+  'parameter-required': 'Calls without it are now refused.',
+  'body-removed': 'The body that clients send is now ignored.',
+  'body-required': 'Calls without a body are now refused.',
+  'media-type-removed': 'Clients that send or expect this media type fail.',
+  'status-removed': 'Clients handle a status that is no longer declared.',
+  'success-status-added': 'Clients do not expect this success status.',
+  'header-removed': 'Clients read a header that is no longer sent.',
   'request-narrowed': 'A value that was accepted is now refused.',
-  'response-widened': 'A value may now be answered that clients were told not to expect.',
-  'property-removed': 'A field is gone.',
-  'default-changed': 'Leaving the field out now means something else.',
-  'security-scheme-removed': 'Clients are configured by its name.',
+  'response-widened': 'A response may contain a value that clients do not expect.',
+  'property-removed': 'A field was removed.',
+  'default-changed': 'Requests without the field change their meaning.',
+  'security-scheme-removed': 'Clients are configured with its name.',
 } as const satisfies Record<string, string>;
 
 export type Rule = keyof typeof rules;
 
-/** Whose face of a schema is looked at: what clients send, or what they read. */
+/** Whether clients send or read the schema. */
 export type Direction = 'request' | 'response';
 
 export interface BreakingChange {
   readonly rule: Rule;
-  /** Where, as a person would point at it: `POST /v2/api-keys request body.limits.rpm`. */
+  /** Location, for example `POST /v2/api-keys request body.limits.rpm`. */
   readonly at: string;
-  /** What changed. */
   readonly what: string;
 }

@@ -6,11 +6,11 @@ interface Walk {
   readonly documents: { readonly before: JsonObject; readonly after: JsonObject };
   readonly direction: Direction;
   readonly found: BreakingChange[];
-  /** Pairs of components that were found to agree, or are being looked at: a schema may contain itself. */
+  /** Pairs of components that are equal or being compared, because a schema may contain itself. */
   readonly settled: Set<string>;
 }
 
-/** What a comparison of two documents has found out, so that a component used everywhere is walked once. */
+/** Pairs that were compared in this pair of documents, so that a shared component is compared once. */
 export type ComparedSchemas = Readonly<Record<Direction, Set<string>>>;
 
 export interface SchemaOptions {
@@ -20,7 +20,6 @@ export interface SchemaOptions {
   readonly settled: ComparedSchemas;
 }
 
-/** Every way in which a schema breaks the clients that know its earlier form. */
 export function compareSchemas(
   before: unknown,
   after: unknown,
@@ -51,11 +50,11 @@ function compare(walk: Walk, before: unknown, after: unknown, at: string): void 
   const known = walk.found.length;
   walk.settled.add(pair);
   compareResolved(walk, before, after, at);
-  // A pair that breaks is reported at every place where it is used.
+  // A pair with changes is reported wherever it is used.
   if (walk.found.length > known) walk.settled.delete(pair);
 }
 
-/** The component a schema stands for, when it says nothing besides. */
+/** The referenced component of a schema without further keywords. */
 function referenceOf(schema: unknown): string | null {
   const reference = isObject(schema) && Object.keys(schema).length === 1 ? schema['$ref'] : null;
   return typeof reference === 'string' ? reference : null;
@@ -81,7 +80,7 @@ interface Normal {
   readonly schema: JsonObject;
 }
 
-/** `null` can be admitted by a type list or by a branch of its own; both are told the same way here. */
+/** A type list or a separate branch can admit `null`; both become `nullable`. */
 function normalise(document: JsonObject, raw: unknown): Normal {
   if (raw === false) return { nullable: false, schema: { not: {} } };
   const schema = resolve(document, raw);
@@ -113,7 +112,7 @@ function compareProperties(walk: Walk, before: JsonObject, after: JsonObject, at
   const [old, now] = [objectAt(before, 'properties'), objectAt(after, 'properties')];
   for (const [name, schema] of Object.entries(old)) {
     if (name in now) compare(walk, schema, now[name], `${at}.${name}`);
-    else walk.found.push({ rule: 'property-removed', at: `${at}.${name}`, what: `${name} is gone` });
+    else walk.found.push({ rule: 'property-removed', at: `${at}.${name}`, what: `${name} was removed` });
   }
   const wasRequired = listAt(before, 'required');
   const isRequired = listAt(after, 'required');
@@ -126,14 +125,14 @@ function compareProperties(walk: Walk, before: JsonObject, after: JsonObject, at
   compareAdditionalProperties(walk, before, after, at);
 }
 
-/** Fields beyond those named: a closed shape promises that there are none. */
+/** A closed object promises that it has no further fields. */
 function compareAdditionalProperties(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
   const [old, now] = [before['additionalProperties'] ?? true, after['additionalProperties'] ?? true];
   if (old === false) {
     const come = Object.keys(objectAt(after, 'properties')).filter(
       (name) => !(name in objectAt(before, 'properties')),
     );
-    for (const name of come) admitsMore(walk, `${at}.${name}`, 'a closed shape has a new field');
+    for (const name of come) admitsMore(walk, `${at}.${name}`, 'a closed object has a new field');
   }
   if (isObject(old) && isObject(now)) compare(walk, old, now, `${at}.*`);
   else if (admission(old) > admission(now)) admitsLess(walk, at, 'further fields are no longer admitted');
@@ -154,13 +153,13 @@ function compareItems(walk: Walk, before: JsonObject, after: JsonObject, at: str
   for (const [index, item] of old.entries()) compare(walk, item, now[index] ?? {}, `${at}[${index}]`);
 }
 
-/** Alternatives are told apart by their discriminating values, or by what they are. */
+/** Alternatives are matched by their discriminating values, or by their type. */
 function compareBranches(walk: Walk, before: JsonObject, after: JsonObject, at: string): void {
   for (const keyword of ['oneOf', 'anyOf', 'allOf']) {
     const old = branchesOf(walk.documents.before, before, keyword);
     const now = branchesOf(walk.documents.after, after, keyword);
     if (old.size === 0 && now.size === 0) continue;
-    // More alternatives admit more; more conditions that must all hold admit less.
+    // More alternatives admit more values; more conditions of allOf admit fewer.
     const [onRemoved, onCome] = keyword === 'allOf' ? [admitsMore, admitsLess] : [admitsLess, admitsMore];
     const extensible = before['x-extensible'] === true;
     for (const [name, branch] of old) {
